@@ -1,0 +1,103 @@
+package archive
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SizeUnknown stands for a length in bytes that nobody told.
+const SizeUnknown int64 = -1
+
+// Flag is a boolean that may be absent from an answer.
+type Flag uint8
+
+// The states of a Flag.
+const (
+	FlagUnknown Flag = iota
+	FlagFalse
+	FlagTrue
+)
+
+// FlagOf turns a boolean into a known Flag.
+func FlagOf(b bool) Flag {
+	if b {
+		return FlagTrue
+	}
+	return FlagFalse
+}
+
+// KeyValue is one entry of a document's external metadata, in the service's order.
+type KeyValue struct {
+	Key   string
+	Value string
+}
+
+// Document is an element of a document list (specification, endpoint 2).
+type Document struct {
+	ID       ID
+	Name     string
+	Pages    int
+	Created  time.Time // zero when absent
+	Archived time.Time // zero for a document never archived
+	// Folder is the folder the document lies in, 0 when the answer does not say.
+	Folder     ID
+	Keywords   []string
+	Metadata   []KeyValue
+	AutoExport Flag
+	// Size is the length of the original in bytes, or SizeUnknown.
+	Size int64
+	// ContentType is the media type of the original, empty when not told.
+	ContentType string
+}
+
+// DocumentData is the extended document (specification, endpoint 8).
+type DocumentData struct {
+	ID         ID
+	Name       string
+	Pages      []Page
+	NumPages   int
+	Mandator   string
+	Folder     ID
+	FolderPath string
+	Created    time.Time
+	CreatorID  int64
+	Creator    string
+	Keywords   []string
+	// Types are the document types ("classification").
+	Types      []string
+	ExternalID string
+	Metadata   []KeyValue // sorted by key
+	Workflows  []Workflow
+	// Raw is the service's answer, valid JSON, unchanged.
+	Raw json.RawMessage
+}
+
+// Page is one page of a document with its annotations.
+type Page struct {
+	ID     ID      `json:"id"`
+	Notes  []Note  `json:"notes,omitempty"`
+	Stamps []Stamp `json:"stamps,omitempty"`
+}
+
+// Note is a note on a page. Date is as the service wrote it.
+type Note struct {
+	Text    string `json:"text"`
+	Date    string `json:"date,omitempty"`
+	Creator string `json:"creator,omitempty"`
+}
+
+// Stamp is a stamp on a page. Date is as the service wrote it.
+type Stamp struct {
+	Title   string `json:"title,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Date    string `json:"date,omitempty"`
+	Creator string `json:"creator,omitempty"`
+}
+
+// Workflow is a workflow that a document is or was part of.
+type Workflow struct {
+	Name     string `json:"name"`
+	State    string `json:"state,omitempty"`
+	Started  string `json:"started,omitempty"`
+	Finished string `json:"finished,omitempty"`
+}

@@ -1,0 +1,145 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind classes the errors of an archive service by what a caller can do about them.
+type Kind uint8
+
+// The kinds of errors.
+const (
+	// KindOther is an error that nothing more is known about.
+	KindOther Kind = iota
+	// KindInvalid: the service found the request malformed (400).
+	KindInvalid
+	// KindUnauthorized: the credentials are missing or wrong (401).
+	KindUnauthorized
+	// KindForbidden: the credentials do not allow it (403).
+	KindForbidden
+	// KindNotFound: the folder or document is not there (404).
+	KindNotFound
+	// KindConflict: something of that name or state is there already (409, 412).
+	KindConflict
+	// KindTooLarge: the body is larger than the service takes (413).
+	KindTooLarge
+	// KindBusy: the service asks to come back later (429, 503).
+	KindBusy
+	// KindServer: the service failed (other 5xx). The request may have taken effect.
+	KindServer
+	// KindUnreachable: no connection could be made; the service did not see the request.
+	KindUnreachable
+	// KindInterrupted: the connection broke after the request was sent; it may have
+	// taken effect.
+	KindInterrupted
+	// KindTimeout: the service stopped making progress; the request may have taken effect.
+	KindTimeout
+	// KindUnsupported: the deployment lacks the operation (404, 405 or 501 on the route).
+	KindUnsupported
+	// KindProtocol: the answer is not what the operation is specified to answer.
+	KindProtocol
+
+	kindEnd // keep last
+)
+
+// Kinds returns every kind, for tables that must cover them all.
+func Kinds() []Kind {
+	kinds := make([]Kind, 0, kindEnd)
+	for k := KindOther; k < kindEnd; k++ {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+var kindNames = [...]string{
+	KindOther:        "failed",
+	KindInvalid:      "refused as invalid",
+	KindUnauthorized: "credentials refused",
+	KindForbidden:    "not permitted",
+	KindNotFound:     "not found",
+	KindConflict:     "conflict",
+	KindTooLarge:     "too large",
+	KindBusy:         "service busy",
+	KindServer:       "service failed",
+	KindUnreachable:  "service unreachable",
+	KindInterrupted:  "connection lost",
+	KindTimeout:      "timed out",
+	KindUnsupported:  "not supported by this service",
+	KindProtocol:     "unexpected answer",
+}
+
+// String says the kind in words.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return kindNames[KindOther]
+}
+
+// Error is a failed operation of the archive service. Its text carries no secret,
+// and what the service said in it is escaped by Printable.
+type Error struct {
+	// Op is the operation, as "document/list".
+	Op   string
+	Kind Kind
+	// Status is the HTTP status, 0 when there was no answer.
+	Status int
+	// Detail is what the service said, already Printable, at most 4 KiB.
+	Detail string
+	// RetryAfter is how long the service asked to wait, 0 when it did not.
+	RetryAfter time.Duration
+	// Err is the cause, if any.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := e.Op + ": " + e.Kind.String()
+	if e.Status != 0 {
+		s += fmt.Sprintf(" (HTTP %d)", e.Status)
+	}
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of the first *Error in err's chain, KindOther without one.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return KindOther
+}
+
+// Doubtful reports whether a change that failed with err may have taken effect at
+// the service all the same.
+func Doubtful(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch KindOf(err) {
+	case KindServer, KindInterrupted, KindTimeout, KindProtocol, KindOther, KindBusy:
+		return true
+	}
+	return false
+}
+
+// Away reports whether err says that the service cannot answer now, so that what was
+// known before may still be shown.
+func Away(err error) bool {
+	switch KindOf(err) {
+	case KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout:
+		return true
+	}
+	return false
+}
