@@ -1,0 +1,148 @@
+package cache
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// retryAfter is how long an error is remembered, and how long a service that is away is
+// not asked again while an older answer can be shown.
+const retryAfter = 2 * time.Second
+
+// Entry is an answer as it is cached.
+type Entry[V any] struct {
+	// Value is shared by all callers and must not be changed.
+	Value V
+	// Fetched is when the fetch of Value ended.
+	Fetched time.Time
+	// Serial grows with every fetch and every Update, over all keys, and is never used
+	// twice by one Listings.
+	Serial uint64
+	// Stale says that the service is away and Value is older than the ttl.
+	Stale bool
+}
+
+// Listings is a bounded LRU of answers that are trusted for a ttl.
+type Listings[K comparable, V any] struct {
+	ttl time.Duration
+	now func() time.Time
+
+	mu sync.Mutex
+	// items are the answers and remembered errors. Guarded by mu.
+	items *simplelru.LRU[K, *item[V]]
+	// flights are the fetches under way whose answer may be stored. Guarded by mu.
+	flights map[K]*flight[V]
+	// serial is the last one given out. Guarded by mu.
+	serial uint64
+	// stats are the counters; Entries is not kept here. Guarded by mu.
+	stats ListingsStats
+}
+
+// item is what is known of one key. Guarded by Listings.mu.
+type item[V any] struct {
+	entry Entry[V]
+	known bool // entry holds an answer
+	fresh bool // not invalidated since the answer was fetched
+	err   error
+	until time.Time // err is answered before this time
+}
+
+// ListingsStats counts how Get was answered.
+type ListingsStats struct {
+	Hits    uint64 `json:"hits"`    // from memory, remembered errors included
+	Misses  uint64 `json:"misses"`  // by a fetch, own or joined
+	Stale   uint64 `json:"stale"`   // with an older answer, the service being away
+	Fetches uint64 `json:"fetches"` // fetches started
+	Entries int    `json:"entries"` // keys held now
+}
+
+// NewListings returns an empty cache of at most limit keys (at least one) whose answers
+// are trusted for ttl by the clock now.
+func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() time.Time) *Listings[K, V] {
+	items, err := simplelru.NewLRU[K, *item[V]](max(limit, 1), nil)
+	if err != nil {
+		panic("cache: " + err.Error()) // only a bound below one is refused
+	}
+	return &Listings[K, V]{ttl: ttl, now: now, items: items, flights: make(map[K]*flight[V])}
+}
+
+// Get answers with what is cached and younger than the ttl, else with the result of
+// fetch, which is shared with every concurrent caller of key.
+//
+// The fetch runs with a context that is detached from each single caller and cancelled
+// when the last caller waiting for it has gone; a caller whose ctx ends leaves at once
+// with ctx's error. The error of a fetch is answered, without another fetch, for up to
+// two seconds; context errors are not. When the fetch fails because the service is away
+// (archive.Away) and an older answer is known, that is returned with Stale set and a nil
+// error, and the service is left alone for two seconds.
+func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (Entry[V], error) {
+	l.mu.Lock()
+	if entry, ok, err := l.cachedLocked(key); ok {
+		l.mu.Unlock()
+		return entry, err
+	}
+	if err := ctx.Err(); err != nil {
+		l.mu.Unlock()
+		return Entry[V]{}, err
+	}
+	l.stats.Misses++
+	f, ok := l.flights[key]
+	if !ok {
+		f = l.startLocked(ctx, key, fetch)
+	}
+	f.waiting++
+	l.mu.Unlock()
+
+	select {
+	case <-f.done:
+		return f.entry, f.err
+	case <-ctx.Done():
+		l.leave(key, f)
+		return Entry[V]{}, ctx.Err()
+	}
+}
+
+// cachedLocked answers from memory and counts it; false means that a fetch is needed.
+func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
+	it, ok := l.items.Get(key)
+	if !ok {
+		return Entry[V]{}, false, nil
+	}
+	now := l.now()
+	if it.known && it.fresh && now.Sub(it.entry.Fetched) < l.ttl {
+		l.stats.Hits++
+		return it.entry, true, nil
+	}
+	if it.err == nil || !now.Before(it.until) {
+		return Entry[V]{}, false, nil
+	}
+	if entry, ok := it.stale(it.err); ok {
+		l.stats.Stale++
+		return entry, true, nil
+	}
+	l.stats.Hits++
+	return Entry[V]{}, true, it.err
+}
+
+// Peek returns what is known of key, however old, and does not count as a use.
+func (l *Listings[K, V]) Peek(key K) (Entry[V], bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	it, ok := l.items.Peek(key)
+	if !ok || !it.known {
+		return Entry[V]{}, false
+	}
+	return it.entry, true
+}
+
+// Stats returns the counters since the start.
+func (l *Listings[K, V]) Stats() ListingsStats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.stats
+	s.Entries = l.items.Len()
+	return s
+}

@@ -1,0 +1,50 @@
+package cache
+
+// Invalidate makes the next Get of key fetch anew. What was known stays as the answer for
+// a service that is away. A fetch under way may have been answered before the change that
+// calls for this: those who wait for it get its answer, but it is not stored.
+func (l *Listings[K, V]) Invalidate(key K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, key)
+	if it, ok := l.items.Peek(key); ok {
+		it.expire()
+	}
+}
+
+// InvalidateAll is Invalidate of every key.
+func (l *Listings[K, V]) InvalidateAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.flights)
+	for _, it := range l.items.Values() {
+		it.expire()
+	}
+}
+
+// expire forgets that the answer is fresh, and a remembered error.
+func (it *item[V]) expire() {
+	it.fresh = false
+	it.err = nil
+}
+
+// Update changes the known answer of key in place of a fetch: f returns the new value, or
+// false to leave the old one. f runs under the cache's lock: it is pure, changes a copy
+// and calls nothing of this cache. The answer keeps its age and gets a new serial. A
+// fetch under way is not stored, as after Invalidate, whether or not an answer is known.
+func (l *Listings[K, V]) Update(key K, f func(V) (V, bool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, key)
+	it, ok := l.items.Peek(key)
+	if !ok || !it.known {
+		return
+	}
+	value, changed := f(it.entry.Value)
+	if !changed {
+		return
+	}
+	l.serial++
+	it.entry.Value = value
+	it.entry.Serial = l.serial
+}
