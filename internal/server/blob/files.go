@@ -1,0 +1,137 @@
+package blob
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	incoming = "incoming" // directory of staged contents
+	digits   = 64         // length of a SHA-256 in hexadecimal
+)
+
+// Files keeps contents below one directory, in 256 sub-directories by the first two
+// digits of the digest.
+type Files struct {
+	dir string
+}
+
+// OpenFiles makes dir (0700) when it is not there and removes what an interrupted
+// upload left staged. The caller sees to it that no other process uses dir.
+func OpenFiles(dir string) (*Files, error) {
+	staged := filepath.Join(dir, incoming)
+	if err := os.RemoveAll(staged); err != nil {
+		return nil, fmt.Errorf("sweep staged contents: %w", err)
+	}
+	if err := os.MkdirAll(staged, 0o700); err != nil {
+		return nil, fmt.Errorf("make content directory: %w", err)
+	}
+	if err := syncDir(dir); err != nil {
+		return nil, err
+	}
+	return &Files{dir: dir}, nil
+}
+
+// Open opens a content for reading. It returns ErrMissing when it is not kept.
+func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error) {
+	if !valid(digest) {
+		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	file, err := os.Open(f.path(digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("content %s: %w", digest, ErrMissing)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open content: %w", err)
+	}
+	return file, nil
+}
+
+// Remove drops a content; one that is not kept is no error. Who has it open goes on
+// reading it.
+func (f *Files) Remove(_ context.Context, digest string) error {
+	if !valid(digest) {
+		return nil
+	}
+	err := os.Remove(f.path(digest))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove content: %w", err)
+	}
+	return nil
+}
+
+// Sweep removes every content that keep answers false for and returns their number.
+func (f *Files) Sweep(ctx context.Context, keep func(ctx context.Context, digest string) (bool, error)) (int, error) {
+	removed := 0
+	shards, err := os.ReadDir(f.dir)
+	if err != nil {
+		return 0, fmt.Errorf("list contents: %w", err)
+	}
+	for _, shard := range shards {
+		if shard.Name() == incoming || !shard.IsDir() {
+			continue
+		}
+		n, err := f.sweepShard(ctx, filepath.Join(f.dir, shard.Name()), keep)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+func (f *Files) sweepShard(ctx context.Context, dir string, keep func(context.Context, string) (bool, error)) (int, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("list contents: %w", err)
+	}
+	removed := 0
+	for _, entry := range entries {
+		digest := entry.Name()
+		if !valid(digest) {
+			continue
+		}
+		kept, err := keep(ctx, digest)
+		if err != nil {
+			return removed, err
+		}
+		if kept {
+			continue
+		}
+		if err := f.Remove(ctx, digest); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+func (f *Files) path(digest string) string {
+	return filepath.Join(f.dir, digest[:2], digest)
+}
+
+// valid keeps anything but a digest from becoming part of a path.
+func valid(digest string) bool {
+	if len(digest) != digits {
+		return false
+	}
+	_, err := hex.DecodeString(digest)
+	return err == nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("open directory: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	return nil
+}

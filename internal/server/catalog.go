@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+	"io"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// catalog is the database. Errors that a client can act on carry a kind.
+type catalog interface {
+	folders
+	documents
+	changes
+	renditions
+	settings
+	Close() error
+}
+
+// folders are the archive's folders and those of the inboxes, by ascending id.
+type folders interface {
+	AddFolder(ctx context.Context, f store.Folder) (archive.ID, error)
+	Folder(ctx context.Context, id archive.ID) (store.Folder, error)
+	Child(ctx context.Context, parent archive.ID, name string) (store.Folder, error)
+	Lineage(ctx context.Context, id archive.ID) ([]store.Folder, error)
+	Roots(ctx context.Context, inboxes bool) ([]store.Folder, error)
+	Tree(ctx context.Context, inboxes bool) ([]store.Folder, error)
+	Children(ctx context.Context, parent archive.ID) ([]store.Folder, error)
+	Below(ctx context.Context, parent archive.ID) ([]store.Folder, error)
+	Empty(ctx context.Context) (bool, error)
+}
+
+// documents reads documents.
+type documents interface {
+	Document(ctx context.Context, id archive.ID) (store.Document, error)
+	Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error)
+	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
+	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
+}
+
+// changes changes documents, each method in one transaction.
+type changes interface {
+	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
+	ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error)
+	SetAutoExport(ctx context.Context, id archive.ID, on bool) error
+	SetName(ctx context.Context, id archive.ID, name string) error
+	SetKeywords(ctx context.Context, id archive.ID, keywords []string) error
+	SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error
+	ReplaceContent(ctx context.Context, id archive.ID, content store.Content) (old string, err error)
+	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
+}
+
+// renditions knows the PDFs made of contents, and what contents are used.
+type renditions interface {
+	Referenced(ctx context.Context, digest string) (bool, error)
+	Rendition(ctx context.Context, source, variant string) (string, error)
+	AddRendition(ctx context.Context, source, variant, digest string) error
+	DropRenditions(ctx context.Context, source string) ([]string, error)
+}
+
+// settings are named values of the archive; one that was never set is empty.
+type settings interface {
+	Setting(ctx context.Context, name string) (string, error)
+	SetSetting(ctx context.Context, name, value string) error
+}
+
+// contents keeps bytes by their SHA-256.
+type contents interface {
+	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
+	Open(ctx context.Context, digest string) (io.ReadSeekCloser, error)
+	Remove(ctx context.Context, digest string) error
+	Sweep(ctx context.Context, keep func(ctx context.Context, digest string) (bool, error)) (int, error)
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+)
+
+// Credentials are what a client must show (specification, Authentication). APIKey is
+// needed always. With User, Basic credentials beside it are accepted (set A); with
+// CloudID, a Cloud-ID beside it (set B); with both, either set; with neither, the key
+// alone. Without an APIKey nothing is served.
+type Credentials struct {
+	APIKey   string
+	CloudID  string
+	User     string
+	Password string
+}
+
+// accepted holds the hashes of the configured credentials: comparing hashes takes the
+// same time whatever the client sent, its length included.
+type accepted struct {
+	key, cloud, user, password [sha256.Size]byte
+	hasKey, setA, setB         bool
+}
+
+func accept(c Credentials) accepted {
+	return accepted{
+		key: hash(c.APIKey), cloud: hash(c.CloudID), user: hash(c.User), password: hash(c.Password),
+		hasKey: c.APIKey != "", setA: c.User != "", setB: c.CloudID != "",
+	}
+}
+
+// admits reports whether a request shows the credentials of one accepted set. A request
+// that mixes the sets is refused.
+func (a accepted) admits(r *http.Request) bool {
+	user, password, basic := r.BasicAuth()
+	cloud := r.Header.Get("Cloud-ID")
+	mixed := cloud != "" && r.Header.Get("Authorization") != ""
+	key := equal(a.key, r.Header.Get("API-Key"))
+	asUser := equal(a.user, user) & equal(a.password, password)
+	asCloud := equal(a.cloud, cloud)
+	switch {
+	case !a.hasKey || mixed || key == 0:
+		return false
+	case !a.setA && !a.setB:
+		return true
+	case a.setA && basic && asUser == 1:
+		return true
+	default:
+		return a.setB && asCloud == 1
+	}
+}
+
+func hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+func equal(want [sha256.Size]byte, got string) int {
+	sum := hash(got)
+	return subtle.ConstantTimeCompare(want[:], sum[:])
+}

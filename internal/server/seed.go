@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// AddMandator adds a mandator. A name that is taken is KindConflict, one that a folder
+// cannot have KindInvalid; so it is for AddInbox and AddFolder.
+func (s *Server) AddMandator(ctx context.Context, name string) (archive.ID, error) {
+	return s.addFolder(ctx, store.Folder{Name: name})
+}
+
+// AddInbox adds a user's inbox.
+func (s *Server) AddInbox(ctx context.Context, userID int64, name string) (archive.ID, error) {
+	return s.addFolder(ctx, store.Folder{Name: name, Inbox: true, UserID: userID})
+}
+
+// AddFolder adds a folder to a folder or an inbox, whether the structure is free or not.
+func (s *Server) AddFolder(ctx context.Context, parent archive.ID, name string) (archive.ID, error) {
+	if parent == 0 {
+		return 0, invalid("parent-folder-id", "a folder needs a parent")
+	}
+	return s.addFolder(ctx, store.Folder{Parent: parent, Name: name})
+}
+
+func (s *Server) addFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
+	if err := checkFolderName(f.Name); err != nil {
+		return 0, err
+	}
+	return s.catalog.AddFolder(ctx, f)
+}
+
+// NewDocument describes a document to be added to the archive or to an inbox.
+type NewDocument struct {
+	Folder     archive.ID
+	Name       string
+	Created    time.Time
+	Archived   time.Time // zero in an inbox, and only there
+	Keywords   []string
+	Types      []string
+	Metadata   []archive.KeyValue
+	ExternalID string
+	AutoExport bool
+	Notes      []archive.Note  // on page 1
+	Stamps     []archive.Stamp // on page 1
+}
+
+// AddDocument adds a document with the dates and annotations of another archive. Its
+// content is read to the end; page count and content type are taken from it.
+func (s *Server) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
+	if err := checkDocumentName("name", d.Name); err != nil {
+		return 0, err
+	}
+	received, err := s.receive(ctx, content, d.Name, "")
+	if err != nil {
+		return 0, err
+	}
+	defer received.discard(s.log)
+	document := received.document()
+	document.Folder, document.Name = d.Folder, d.Name
+	document.Created, document.Archived = d.Created, d.Archived
+	document.Keywords, document.Types, document.Metadata = d.Keywords, d.Types, d.Metadata
+	document.ExternalID, document.AutoExport = d.ExternalID, d.AutoExport
+	document.Notes, document.Stamps = d.Notes, d.Stamps
+	ids, err := s.keep(ctx, []receipt{received}, []store.Document{document}, false)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// Empty reports whether the archive has no mandator and no inbox yet.
+func (s *Server) Empty(ctx context.Context) (bool, error) {
+	return s.catalog.Empty(ctx)
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// The names of settings.
+const (
+	settingFree      = "free-archive-structure"
+	settingFreeInbox = "free-inbox-structure"
+)
+
+// Server is an open archive. Its methods may be called concurrently.
+type Server struct {
+	options   Options
+	log       logrus.FieldLogger
+	accepted  accepted
+	catalog   catalog
+	vault     *vault
+	lock      *dataLock
+	rendering singleflight.Group
+}
+
+// Open opens the data directory, makes it when it is not there, brings it to the current
+// format and removes what an interrupted run left half done. A directory that another
+// process uses is an error.
+func Open(ctx context.Context, options Options) (*Server, error) {
+	if options.Data == "" {
+		return nil, errors.New("open archive: no data directory given")
+	}
+	if err := os.MkdirAll(options.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	lock, err := lockData(options.Data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(ctx, options, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.release(!lock.interrupted))
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, options Options, lock *dataLock) (*Server, error) {
+	files, err := blob.OpenFiles(filepath.Join(options.Data, "contents"))
+	if err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	db, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
+	if err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	s := &Server{
+		options:  withDefaults(options),
+		accepted: accept(options.Credentials),
+		catalog:  db,
+		vault:    &vault{contents: files, uses: db, pins: map[string]int{}},
+		lock:     lock,
+	}
+	s.log = s.options.Log
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+func withDefaults(o Options) Options {
+	if o.Log == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		o.Log = silent
+	}
+	if o.MaxUpload == 0 {
+		o.MaxUpload = DefaultMaxUpload
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	return o
+}
+
+// prepare cleans up after an interrupted run and keeps the settings that were given.
+func (s *Server) prepare(ctx context.Context) error {
+	if s.lock.interrupted {
+		removed, err := s.vault.sweep(ctx)
+		if err != nil {
+			return fmt.Errorf("clean up after an interrupted run: %w", err)
+		}
+		s.log.WithField("contents-removed", removed).Warn("the last run did not end in order; cleaned up")
+	}
+	if err := s.lock.begin(); err != nil {
+		return err
+	}
+	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
+		s.setFree(ctx, settingFreeInbox, s.options.FreeInboxStructure))
+}
+
+func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) error {
+	switch flag {
+	case archive.FlagTrue:
+		return s.catalog.SetSetting(ctx, name, "true")
+	case archive.FlagFalse:
+		return s.catalog.SetSetting(ctx, name, "false")
+	}
+	return nil
+}
+
+func (s *Server) free(ctx context.Context, name string) (bool, error) {
+	value, err := s.catalog.Setting(ctx, name)
+	return value != "false", err
+}
+
+// Close closes the archive and lets other processes have its directory. Requests must
+// have ended.
+func (s *Server) Close() error {
+	err := s.catalog.Close()
+	return errors.Join(err, s.lock.release(err == nil))
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// AddDocuments adds the documents of one upload, in order, all or none, and returns
+// their ids. When reuse is set and the first one's folder has a document of the same
+// external id that came from the same content, that one's id is returned instead and
+// nothing is added.
+func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
+	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+		if reuse {
+			id, err := known(ctx, tx, documents[0])
+			if err != nil {
+				return err
+			}
+			if id != 0 {
+				ids = []archive.ID{id}
+				return nil
+			}
+		}
+		for _, d := range documents {
+			id, err := insert(ctx, tx, d)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		return group(ctx, tx, ids)
+	})
+	return ids, err
+}
+
+// known returns the document that an upload with the same external id made of the same
+// content in the same folder, 0 when there is none.
+func known(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
+	source := d.Source
+	if source == "" {
+		source = d.Digest
+	}
+	var id archive.ID
+	err := tx.QueryRowContext(ctx, `SELECT id FROM document
+		WHERE external_id = ? AND folder = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`,
+		d.ExternalID, d.Folder, source).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for external id: %w", err)
+	}
+	return id, nil
+}
+
+func insert(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
+	in, err := folder(ctx, tx, d.Folder)
+	if err != nil {
+		return 0, err
+	}
+	if in.Inbox != d.Archived.IsZero() {
+		return 0, refuse(archive.KindConflict, "documents have an archiving date in folders, and none in inboxes")
+	}
+	keywords, err1 := encodeStrings(d.Keywords)
+	types, err2 := encodeStrings(d.Types)
+	metadata, err3 := encodeMetadata(d.Metadata)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return 0, err
+	}
+	var id archive.ID
+	err = tx.QueryRowContext(ctx, `INSERT INTO document (folder, name, created, archived, pages, size, content_type,
+		keywords, metadata, auto_export, digest, types, creator, external_id, source)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, '')) RETURNING id`,
+		d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
+		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, d.ExternalID, d.Source).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("add document: %w", err)
+	}
+	return id, annotate(ctx, tx, id, d)
+}
+
+func annotate(ctx context.Context, tx *sql.Tx, id archive.ID, d Document) error {
+	const query = `INSERT INTO annotation (document, page, kind, title, text, date, creator) VALUES (?, 1, ?, ?, ?, ?, ?)`
+	for _, n := range d.Notes {
+		if _, err := tx.ExecContext(ctx, query, id, "note", "", n.Text, n.Date, n.Creator); err != nil {
+			return fmt.Errorf("add note: %w", err)
+		}
+	}
+	for _, n := range d.Stamps {
+		if _, err := tx.ExecContext(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator); err != nil {
+			return fmt.Errorf("add stamp: %w", err)
+		}
+	}
+	return nil
+}
+
+// group marks several documents as made by one upload; the first one's id names it.
+func group(ctx context.Context, tx *sql.Tx, ids []archive.ID) error {
+	if len(ids) < 2 {
+		return nil
+	}
+	for _, id := range ids {
+		if _, err := tx.ExecContext(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
+			return fmt.Errorf("group upload: %w", err)
+		}
+	}
+	return nil
+}
+
+// UploadedWith returns the ids of the documents that the same upload made, by ascending
+// id and without the one asked for. Archiving does not separate them.
+func (s *Store) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
+	if _, err := s.Document(ctx, id); err != nil {
+		return nil, err
+	}
+	ids, err := queryIDs(ctx, s.read, `SELECT id FROM document WHERE id != ?1 AND upload =
+		(SELECT upload FROM document WHERE id = ?1)`, id)
+	slices.Sort(ids)
+	return ids, err
+}
+
+func queryIDs(ctx context.Context, q querier, query string, args ...any) ([]archive.ID, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	ids := []archive.ID{}
+	for rows.Next() {
+		var id archive.ID
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list documents: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	return ids, nil
+}
+
+// seconds is the column value of a time, null for the zero one.
+func seconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}

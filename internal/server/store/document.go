@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Document is a row of the document table.
+type Document struct {
+	ID          archive.ID
+	Folder      archive.ID
+	Name        string
+	Created     time.Time
+	Archived    time.Time // zero for a document in an inbox
+	Pages       int
+	Size        int64
+	ContentType string
+	Keywords    []string
+	Metadata    []archive.KeyValue
+	AutoExport  bool
+	// Digest is the SHA-256 of the content, in hexadecimal.
+	Digest     string
+	Types      []string
+	Creator    string
+	ExternalID string
+	// Source is the digest of the uploaded content when that is not the document's.
+	Source string
+	// Notes and Stamps lie on page 1. Document leaves them out: see Annotations.
+	Notes  []archive.Note
+	Stamps []archive.Stamp
+}
+
+const documentColumns = `id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
+	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')`
+
+// Document returns one document without its annotations, KindNotFound when there is none.
+func (s *Store) Document(ctx context.Context, id archive.ID) (Document, error) {
+	return document(ctx, s.read, id)
+}
+
+func document(ctx context.Context, q querier, id archive.ID) (Document, error) {
+	row := q.QueryRowContext(ctx, "SELECT "+documentColumns+" FROM document WHERE id = ?", id)
+	var (
+		d                         Document
+		created                   int64
+		archived                  sql.NullInt64
+		keywords, metadata, types []byte
+	)
+	err := row.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType, &keywords,
+		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.ExternalID, &d.Source)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Document{}, noDocument(id)
+	}
+	if err != nil {
+		return Document{}, fmt.Errorf("read document: %w", err)
+	}
+	d.Created = time.Unix(created, 0)
+	if archived.Valid {
+		d.Archived = time.Unix(archived.Int64, 0)
+	}
+	var pairs []keyValue
+	if err := errors.Join(json.Unmarshal(keywords, &d.Keywords), json.Unmarshal(metadata, &pairs),
+		json.Unmarshal(types, &d.Types)); err != nil {
+		return Document{}, fmt.Errorf("read document %d: %w", id, err)
+	}
+	for _, pair := range pairs {
+		d.Metadata = append(d.Metadata, archive.KeyValue(pair))
+	}
+	return d, nil
+}
+
+// keyValue is an entry of the metadata column; it is also the wire's form.
+type keyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func encodeMetadata(metadata []archive.KeyValue) (string, error) {
+	pairs := make([]keyValue, 0, len(metadata))
+	for _, pair := range metadata {
+		pairs = append(pairs, keyValue(pair))
+	}
+	return encode(pairs)
+}
+
+func encodeStrings(values []string) (string, error) {
+	if values == nil {
+		values = []string{}
+	}
+	return encode(values)
+}
+
+func encode(value any) (string, error) {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("encode column: %w", err)
+	}
+	return string(b), nil
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Content describes new content of a document.
+type Content struct {
+	Digest      string
+	Size        int64
+	ContentType string
+	Pages       int
+	Keywords    []string // nil to leave the keywords alone
+}
+
+// ReplaceContent gives an inbox document new content and returns the digest of the old
+// one. A document that is archived is KindForbidden.
+func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
+	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
+		if err != nil {
+			return err
+		}
+		if c.Keywords == nil {
+			c.Keywords = d.Keywords
+		}
+		keywords, err := encodeStrings(c.Keywords)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ?,
+			keywords = ? WHERE id = ?`, c.Digest, c.Size, c.ContentType, c.Pages, keywords, id)
+		if err != nil {
+			return fmt.Errorf("replace content: %w", err)
+		}
+		old = d.Digest
+		return nil
+	})
+	return old, err
+}
+
+// DeleteDocument removes an inbox document and returns the digest of its content. A
+// document that is archived is KindForbidden.
+func (s *Store) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
+	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
+		if err != nil {
+			return err
+		}
+		digest = d.Digest
+		return remove(ctx, tx, id)
+	})
+	return digest, err
+}
+
+// inboxDocument returns a document that lies in an inbox; of one that is archived it
+// says so with the given kind.
+func inboxDocument(ctx context.Context, tx *sql.Tx, id archive.ID, kind archive.Kind) (Document, error) {
+	d, err := document(ctx, tx, id)
+	if err != nil {
+		return Document{}, err
+	}
+	in, err := folder(ctx, tx, d.Folder)
+	if err != nil {
+		return Document{}, err
+	}
+	if !in.Inbox {
+		return Document{}, refuse(kind, "document %d is archived already", id)
+	}
+	return d, nil
+}
+
+func remove(ctx context.Context, tx *sql.Tx, id archive.ID) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
+		return fmt.Errorf("remove document: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Query says which documents a list holds.
+type Query struct {
+	Folder    archive.ID
+	Recursive bool      // also those of the folders below
+	From      time.Time // created at this second or later; zero for all
+}
+
+// Listed is a document as a list shows it. Keywords (a JSON array of strings) and
+// Metadata (a JSON array of {"key","value"}) are as stored and valid until the next call.
+type Listed struct {
+	ID          archive.ID
+	Folder      archive.ID
+	Name        string
+	Created     time.Time
+	Archived    time.Time
+	Pages       int
+	Size        int64
+	ContentType string
+	Keywords    json.RawMessage
+	Metadata    json.RawMessage
+	AutoExport  bool
+}
+
+// batch is how many documents are read from the database at a time, so that a slow
+// reader of a long list holds no connection.
+const batch = 1000
+
+// List calls each for the documents by ascending id. The ids are chosen when List
+// begins; a document that is gone when its turn comes is left out. An unknown folder is
+// KindNotFound, before each was called.
+func (s *Store) List(ctx context.Context, q Query, each func(Listed) error) error {
+	if _, err := s.Folder(ctx, q.Folder); err != nil {
+		return err
+	}
+	ids, err := s.chosen(ctx, q)
+	if err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), batch)
+		documents, err := s.listed(ctx, ids[:n])
+		if err != nil {
+			return err
+		}
+		for _, d := range documents {
+			if err := each(d); err != nil {
+				return err
+			}
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// chosen answers from the index alone.
+func (s *Store) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
+	from := int64(-1 << 62)
+	if !q.From.IsZero() {
+		from = q.From.Unix()
+	}
+	if !q.Recursive {
+		return queryIDs(ctx, s.read, "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id", q.Folder, from)
+	}
+	return queryIDs(ctx, s.read, `WITH RECURSIVE down (id) AS (
+		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
+		SELECT document.id FROM down JOIN document ON document.folder = down.id
+		WHERE document.created >= ? ORDER BY document.id`, q.Folder, from)
+}
+
+func (s *Store) listed(ctx context.Context, ids []archive.ID) ([]Listed, error) {
+	wanted, err := encode(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.read.QueryContext(ctx, `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
+		keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, wanted)
+	if err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	documents := make([]Listed, 0, len(ids))
+	for rows.Next() {
+		var d Listed
+		var created, archived int64
+		if err := rows.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType,
+			(*[]byte)(&d.Keywords), (*[]byte)(&d.Metadata), &d.AutoExport); err != nil {
+			return nil, fmt.Errorf("list documents: %w", err)
+		}
+		d.Created = time.Unix(created, 0)
+		if archived != 0 {
+			d.Archived = time.Unix(archived, 0)
+		}
+		documents = append(documents, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list documents: %w", err)
+	}
+	return documents, nil
+}
