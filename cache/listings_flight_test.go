@@ -155,23 +155,21 @@ func TestListingsServeACachedAnswerToACancelledCaller(t *testing.T) {
 }
 
 func TestListingsUpdateChangesAKnownAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFolder(t, 10)
-		f.answer = []string{"a"}
-		first := f.get(1, []string{"a"}, 1)
-		time.Sleep(ttl / 2)
-		f.Update(1, func(v []string) ([]string, bool) { return append(v[:len(v):len(v)], "b"), true })
-		second := f.get(1, []string{"a", "b"}, 1)
-		if second.Serial <= first.Serial || !second.Fetched.Equal(first.Fetched) {
-			t.Fatalf("got %+v after %+v, want a new serial and the same age", second, first)
-		}
-		f.Update(1, func([]string) ([]string, bool) { return nil, false })
-		if same := f.get(1, []string{"a", "b"}, 1); same.Serial != second.Serial {
-			t.Fatalf("serial %d after %d without a change", same.Serial, second.Serial)
-		}
-		time.Sleep(ttl / 2)
-		f.get(1, []string{"a"}, 2)
-	})
+	f := newFolder(t, 10)
+	f.answer = []string{"a"}
+	first := f.get(1, []string{"a"}, 1)
+	f.advance(ttl / 2)
+	f.Update(1, func(v []string) ([]string, bool) { return append(v[:len(v):len(v)], "b"), true })
+	second := f.get(1, []string{"a", "b"}, 1)
+	if second.Serial <= first.Serial || !second.Fetched.Equal(first.Fetched) {
+		t.Fatalf("got %+v after %+v, want a new serial and the same age", second, first)
+	}
+	f.Update(1, func([]string) ([]string, bool) { return nil, false })
+	if same := f.get(1, []string{"a", "b"}, 1); same.Serial != second.Serial {
+		t.Fatalf("serial %d after %d without a change", same.Serial, second.Serial)
+	}
+	f.advance(ttl / 2)
+	f.get(1, []string{"a"}, 2)
 }
 
 func TestListingsUpdateDoesNotMakeAnAnswerFresh(t *testing.T) {

@@ -21,6 +21,7 @@ var away = &archive.Error{Op: "document/list", Kind: archive.KindUnreachable}
 // folder is a listing under test with a service that answers what the test sets.
 type folder struct {
 	*cache.Listings[int, []string]
+	*clock
 	t       *testing.T
 	answer  []string
 	err     error
@@ -28,7 +29,8 @@ type folder struct {
 }
 
 func newFolder(t *testing.T, limit int) *folder {
-	return &folder{Listings: cache.NewListings[int, []string](limit, ttl, time.Now), t: t}
+	c := newClock()
+	return &folder{Listings: cache.NewListings[int, []string](limit, ttl, c.Now), clock: c, t: t}
 }
 
 // get asks for key and fails the test unless the answer and the number of fetches match.
@@ -69,24 +71,22 @@ func (f *folder) wantFetches(want int) {
 }
 
 func TestListingsTrustAnAnswerForTheTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFolder(t, 10)
-		f.answer = []string{"a"}
-		first := f.get(1, []string{"a"}, 1)
-		f.answer = []string{"a", "b"}
-		time.Sleep(ttl - 1)
-		if again := f.get(1, []string{"a"}, 1); again.Serial != first.Serial || again.Stale {
-			t.Fatalf("a hit answered %+v after %+v", again, first)
-		}
-		time.Sleep(1)
-		if next := f.get(1, []string{"a", "b"}, 2); next.Serial <= first.Serial {
-			t.Fatalf("serial %d after %d", next.Serial, first.Serial)
-		}
-		want := cache.ListingsStats{Hits: 1, Misses: 2, Fetches: 2, Entries: 1}
-		if got := f.Stats(); got != want {
-			t.Fatalf("stats %+v, want %+v", got, want)
-		}
-	})
+	f := newFolder(t, 10)
+	f.answer = []string{"a"}
+	first := f.get(1, []string{"a"}, 1)
+	f.answer = []string{"a", "b"}
+	f.advance(ttl - 1)
+	if again := f.get(1, []string{"a"}, 1); again.Serial != first.Serial || again.Stale {
+		t.Fatalf("a hit answered %+v after %+v", again, first)
+	}
+	f.advance(time.Nanosecond)
+	if next := f.get(1, []string{"a", "b"}, 2); next.Serial <= first.Serial {
+		t.Fatalf("serial %d after %d", next.Serial, first.Serial)
+	}
+	want := cache.ListingsStats{Hits: 1, Misses: 2, Fetches: 2, Entries: 1}
+	if got := f.Stats(); got != want {
+		t.Fatalf("stats %+v, want %+v", got, want)
+	}
 }
 
 func TestListingsForgetTheLeastRecentlyUsed(t *testing.T) {
@@ -111,9 +111,9 @@ func TestListingsFetchOnceForConcurrentCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := cache.NewListings[string, int](1, ttl, time.Now)
 		release := make(chan struct{})
-		fetch := func(context.Context) (int, error) {
+		fetch := func(ctx context.Context) (int, error) {
 			<-release
-			return 42, nil
+			return 42, ctx.Err()
 		}
 		var wg sync.WaitGroup
 		for range 50 {
@@ -133,24 +133,22 @@ func TestListingsFetchOnceForConcurrentCallers(t *testing.T) {
 }
 
 func TestListingsRememberAnErrorBriefly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		missing := &archive.Error{Op: "document/list", Kind: archive.KindNotFound}
-		f := newFolder(t, 10)
-		f.err = missing
-		f.fails(1, missing, 1)
-		time.Sleep(2*time.Second - 1)
-		f.fails(1, missing, 1)
-		time.Sleep(1)
-		f.fails(1, missing, 2)
-		f.Invalidate(1)
-		f.fails(1, missing, 3)
-		if _, ok := f.Peek(1); ok {
-			t.Fatal("an error is shown as an answer")
-		}
-		time.Sleep(2 * time.Second)
-		f.err = nil
-		f.get(1, nil, 4)
-	})
+	missing := &archive.Error{Op: "document/list", Kind: archive.KindNotFound}
+	f := newFolder(t, 10)
+	f.err = missing
+	f.fails(1, missing, 1)
+	f.advance(2*time.Second - 1)
+	f.fails(1, missing, 1)
+	f.advance(time.Nanosecond)
+	f.fails(1, missing, 2)
+	f.Invalidate(1)
+	f.fails(1, missing, 3)
+	if _, ok := f.Peek(1); ok {
+		t.Fatal("an error is shown as an answer")
+	}
+	f.advance(2 * time.Second)
+	f.err = nil
+	f.get(1, nil, 4)
 }
 
 func TestListingsNeverRememberContextErrors(t *testing.T) {
@@ -163,40 +161,36 @@ func TestListingsNeverRememberContextErrors(t *testing.T) {
 }
 
 func TestListingsShowTheOlderAnswerWhileTheServiceIsAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFolder(t, 10)
-		f.answer = []string{"a"}
-		first := f.get(1, []string{"a"}, 1)
-		time.Sleep(ttl)
-		f.answer, f.err = nil, away
-		for range 2 { // the second within the two seconds, without a fetch
-			entry := f.get(1, []string{"a"}, 2)
-			if !entry.Stale || entry.Serial != first.Serial || !entry.Fetched.Equal(first.Fetched) {
-				t.Fatalf("got %+v, want the stale %+v", entry, first)
-			}
+	f := newFolder(t, 10)
+	f.answer = []string{"a"}
+	first := f.get(1, []string{"a"}, 1)
+	f.advance(ttl)
+	f.answer, f.err = nil, away
+	for range 2 { // the second within the two seconds, without a fetch
+		entry := f.get(1, []string{"a"}, 2)
+		if !entry.Stale || entry.Serial != first.Serial || !entry.Fetched.Equal(first.Fetched) {
+			t.Fatalf("got %+v, want the stale %+v", entry, first)
 		}
-		if s := f.Stats(); s.Stale != 2 {
-			t.Fatalf("stats %+v, want 2 stale", s)
-		}
-		f.fails(2, away, 3) // nothing older is known
-		time.Sleep(2 * time.Second)
-		f.answer, f.err = []string{"b"}, nil
-		if entry := f.get(1, []string{"b"}, 4); entry.Stale {
-			t.Fatal("a fetched answer is marked stale")
-		}
-	})
+	}
+	if s := f.Stats(); s.Stale != 2 {
+		t.Fatalf("stats %+v, want 2 stale", s)
+	}
+	f.fails(2, away, 3) // nothing older is known
+	f.advance(2 * time.Second)
+	f.answer, f.err = []string{"b"}, nil
+	if entry := f.get(1, []string{"b"}, 4); entry.Stale {
+		t.Fatal("a fetched answer is marked stale")
+	}
 }
 
 func TestListingsRefusalsHideTheOlderAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gone := &archive.Error{Op: "document/list", Kind: archive.KindNotFound}
-		f := newFolder(t, 10)
-		f.get(1, nil, 1)
-		time.Sleep(ttl)
-		f.err = gone
-		f.fails(1, gone, 2)
-		f.fails(1, gone, 2)
-	})
+	gone := &archive.Error{Op: "document/list", Kind: archive.KindNotFound}
+	f := newFolder(t, 10)
+	f.get(1, nil, 1)
+	f.advance(ttl)
+	f.err = gone
+	f.fails(1, gone, 2)
+	f.fails(1, gone, 2)
 }
 
 func TestListingsInvalidateKeepsTheStaleAnswer(t *testing.T) {
