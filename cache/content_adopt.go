@@ -1,0 +1,104 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// Adopt takes over the complete file of path, which nobody changes any more, as the
+// content of key with the given ETag (or ""). Afterwards path is gone. On an error, of
+// which ErrTooLarge is one, path is left and the cache is as before.
+func (c *Content) Adopt(key Key, path, etag string) error {
+	if err := c.adopt(key, path, etag); err != nil {
+		return fmt.Errorf("adopt the content of %s: %w", key, err)
+	}
+	return nil
+}
+
+func (c *Content) adopt(key Key, path, etag string) error {
+	name, err := c.describe(key, path)
+	if err != nil {
+		return err
+	}
+	name.etag = etag
+	target := name.path(c.dir)
+	err = os.Rename(path, target)
+	switch {
+	case errors.Is(err, syscall.EXDEV):
+		if err := copyFile(path, target); err != nil {
+			return err
+		}
+		if err := os.Remove(path); err != nil {
+			c.log.WithError(err).Warn("cannot remove a file that the content cache has copied")
+		}
+	case err != nil:
+		return err
+	default:
+		if err := durable.SyncDir(filepath.Dir(target)); err != nil {
+			c.log.WithError(err).Warn("a crash may lose a cached content")
+		}
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	delete(c.downloads, key)
+	v := &version{fileName: name, progress: progress{have: name.size, done: true}}
+	c.serial++
+	v.serial = c.serial
+	c.indexLocked(v)
+	c.touchLocked(v)
+	c.countLocked(v, name.size)
+	return nil
+}
+
+// describe syncs the file of path, makes it private and returns the name that it gets.
+func (c *Content) describe(key Key, path string) (fileName, error) {
+	f, err := os.Open(path) //nolint:gosec // the caller's own file
+	if err != nil {
+		return fileName{}, err
+	}
+	defer f.Close() //nolint:errcheck // opened for reading
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return fileName{}, err
+	case !info.Mode().IsRegular():
+		return fileName{}, errors.New("not a regular file")
+	case info.Size() > c.limit:
+		return fileName{}, ErrTooLarge
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fileName{}, err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Sync()); err != nil {
+		return fileName{}, err
+	}
+	return fileName{key: key, size: info.Size(), fetched: c.now(), sum: [32]byte(h.Sum(nil)), tag: newTag()}, nil
+}
+
+// copyFile publishes a copy of the file of path under the name target.
+func copyFile(path, target string) error {
+	from, err := os.Open(path) //nolint:gosec // the caller's own file
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // opened for reading
+	to, err := durable.CreateTemp(filepath.Dir(target))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		return durable.Discard(to, err)
+	}
+	if err := durable.Publish(to, target); err != nil {
+		return durable.Discard(to, err)
+	}
+	return to.Close()
+}

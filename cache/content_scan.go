@@ -1,0 +1,115 @@
+package cache
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// OpenContent opens the cache in o.Dir with what an earlier process left there. Files
+// that are no complete content are removed, as is what exceeds the limit.
+func OpenContent(o Options) (*Content, error) {
+	closing, stop := context.WithCancel(context.Background())
+	c := &Content{
+		dir: o.Dir, limit: o.Limit, log: o.Log, now: o.Now,
+		pause: pause, write: (*os.File).WriteAt,
+		closing: closing, stop: stop,
+		versions: make(map[Key]*version), recent: list.New(), downloads: make(map[Key]*download),
+	}
+	found, err := c.scan()
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("open content cache: %w", err)
+	}
+	slices.SortFunc(found, func(a, b *version) int { return a.touched.Compare(b.touched) })
+	c.mu.Lock()
+	defer c.unlock()
+	for _, v := range found {
+		c.restoreLocked(v)
+	}
+	c.evictLocked()
+	return c, nil
+}
+
+// pause waits for d.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// scan makes the directories and returns what lies in them.
+func (c *Content) scan() ([]*version, error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(c.dir, 0o700); err != nil { //nolint:gosec // a directory needs its x bits
+		return nil, err
+	}
+	var found []*version
+	for i := range 256 {
+		dir := filepath.Join(c.dir, fmt.Sprintf("%02x", i))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		if err := durable.Sweep(dir); err != nil {
+			return nil, err
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if v := c.inspect(dir, e); v != nil {
+				found = append(found, v)
+			}
+		}
+	}
+	return found, nil
+}
+
+// inspect returns the version that the file e in dir holds. A file that is broken by its
+// name, place or size is removed.
+func (c *Content) inspect(dir string, e os.DirEntry) *version {
+	path := filepath.Join(dir, e.Name())
+	name, err := parseFileName(e.Name())
+	if err == nil && name.path(c.dir) == path {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && info.Size() == name.size {
+			return &version{
+				fileName: name, touched: info.ModTime(), counted: name.size,
+				progress:  progress{have: name.size, done: true},
+				unchecked: name.size <= maxCheck,
+			}
+		}
+	}
+	c.log.WithField("path", path).Warn("removing a broken file from the content cache")
+	if err := os.Remove(path); err != nil {
+		c.log.WithError(err).Warn("cannot remove a file of the content cache")
+	}
+	return nil
+}
+
+// restoreLocked takes in v as the most recent one. Of two versions of a key, which a
+// crash between a replacement's rename and the removal can leave, the newer stays.
+func (c *Content) restoreLocked(v *version) {
+	if other := c.versions[v.key]; other != nil && other.fetched.After(v.fetched) {
+		c.trash.paths = append(c.trash.paths, c.path(v))
+		return
+	}
+	c.used += v.counted
+	c.serial++
+	v.serial = c.serial
+	c.indexLocked(v)
+}

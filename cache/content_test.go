@@ -1,0 +1,261 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+func TestContentIsDownloadedOnceAndSurvivesARestart(t *testing.T) {
+	s := newShelf(t, 100)
+	first := s.open(key(1), forever, whole("hello archive", `"e1"`))
+	wantBytes(t, first, "hello archive")
+	s.WaitIdle()
+	second := s.open(key(1), forever, unasked(t))
+	wantBytes(t, second, "hello archive")
+	if first.Serial() != second.Serial() {
+		t.Fatal("the serial changed, the content did not")
+	}
+	s.wantUsage(1, 13)
+
+	s.restart()
+	s.wantUsage(1, 13)
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "hello archive")
+	if size, ok := s.Lookup(key(1)); !ok || size != 13 {
+		t.Fatalf("Lookup: %d, %v", size, ok)
+	}
+	if _, ok := s.Lookup(cache.Key{Document: 1, Representation: archive.PDF}); ok {
+		t.Fatal("Lookup found another representation")
+	}
+}
+
+func TestContentFilesArePrivate(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(1), "secret")
+	path := s.files()[0]
+	for dir := filepath.Dir(path); dir != filepath.Dir(s.dir); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Fatalf("%s: mode %v, %v; want 0700", dir, info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%s: mode %v, %v; want 0600", path, info.Mode(), err)
+	}
+}
+
+func TestReaderKeepsTheRulesOfReaderAt(t *testing.T) {
+	s := newShelf(t, 100)
+	r := s.open(key(1), forever, whole("0123456789", ""))
+	tests := map[string]struct {
+		off  int64
+		n    int
+		want string
+		err  error
+	}{
+		"start":         {0, 4, "0123", nil},
+		"middle":        {3, 4, "3456", nil},
+		"exact end":     {6, 4, "6789", nil},
+		"over the end":  {8, 4, "89", io.EOF},
+		"at the end":    {10, 4, "", io.EOF},
+		"after the end": {99, 4, "", io.EOF},
+		"nothing":       {99, 0, "", nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			buf := make([]byte, tt.n)
+			n, err := r.ReadAt(t.Context(), buf, tt.off)
+			if string(buf[:n]) != tt.want || !errors.Is(err, tt.err) {
+				t.Fatalf("got %q, %v; want %q, %v", buf[:n], err, tt.want, tt.err)
+			}
+		})
+	}
+	if _, err := r.ReadAt(t.Context(), make([]byte, 1), -1); err == nil {
+		t.Fatal("a negative offset was read")
+	}
+}
+
+func TestContentOfNoBytes(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(1), "")
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "")
+	s.wantUsage(1, 0)
+}
+
+func TestReaderFollowsTheDownload(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(10)
+	r := s.open(key(1), forever, st.fetch)
+	if r.Size() != 10 || r.File() != nil {
+		t.Fatalf("size %d, file %v; want 10 and no file yet", r.Size(), r.File())
+	}
+	if _, ok := s.Lookup(key(1)); ok {
+		t.Fatal("half a content is shown as cached")
+	}
+	buf := make([]byte, 4)
+	st.send("01234")
+	if n, err := r.ReadAt(t.Context(), buf, 1); n != 4 || err != nil || string(buf) != "1234" {
+		t.Fatalf("read %q, %v", buf, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.ReadAt(ctx, buf, 4); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v from bytes that are not there, want context.Canceled", err)
+	}
+	later := s.open(key(1), forever, unasked(t))
+	st.send("56789")
+	st.end()
+	wantBytes(t, r, "0123456789")
+	wantBytes(t, later, "0123456789")
+	s.WaitIdle()
+	if f := r.File(); f == nil {
+		t.Fatal("no file of a complete content")
+	} else if n, err := f.ReadAt(buf, 6); n != 4 || err != nil || string(buf) != "6789" {
+		t.Fatalf("the file has %q, %v", buf, err)
+	}
+}
+
+func TestOpenWaitsForALengthThatIsNotAnnounced(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(archive.SizeUnknown)
+	opened := make(chan *cache.Reader)
+	go func() { opened <- s.open(key(1), forever, st.fetch) }()
+	st.send("some ")
+	select {
+	case <-opened:
+		t.Fatal("opened before the length was known")
+	default:
+	}
+	st.send("bytes")
+	st.end()
+	wantBytes(t, <-opened, "some bytes")
+	s.WaitIdle()
+	s.wantUsage(1, 10)
+}
+
+func TestContentManyReadersShareADownload(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(6)
+	sv := script(st.fetch)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			r, err := s.Open(t.Context(), key(1), forever, sv.fetch)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			wantBytes(t, r, "shared")
+			_ = r.Close()
+		})
+	}
+	st.send("sha")
+	st.send("red")
+	st.end()
+	wg.Wait()
+	if n := len(sv.asked()); n != 1 {
+		t.Fatalf("%d requests, want 1", n)
+	}
+}
+
+func TestContentFailuresAreNotRemembered(t *testing.T) {
+	s := newShelf(t, 100)
+	gone := &archive.Error{Op: "document/pdf", Kind: archive.KindNotFound}
+	if _, err := s.Open(t.Context(), key(1), forever, refuse(gone)); !errors.Is(err, gone) {
+		t.Fatalf("got %v, want one that wraps %v", err, gone)
+	}
+	for name, answer := range map[string]cache.Fetch{
+		"not modified without a question": notModified,
+		"another part":                    part(3, "x", 4, "", nil),
+		"no body":                         func(context.Context, cache.Want) (*archive.Content, error) { return &archive.Content{}, nil },
+	} {
+		if _, err := s.Open(t.Context(), key(1), forever, answer); err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+	}
+	s.put(key(1), "there")
+	s.wantUsage(1, 5)
+}
+
+func TestContentCloseEndsDownloads(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(2), "kept")
+	complete := s.open(key(2), forever, unasked(t))
+	st := newStream(10)
+	r := s.open(key(1), forever, st.fetch)
+	st.send("0123456")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReadAt(t.Context(), make([]byte, 10), 0); err == nil {
+		t.Fatal("read bytes that never came")
+	}
+	wantBytes(t, complete, "kept")
+	if _, err := s.Open(t.Context(), key(2), forever, unasked(t)); !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("got %v, want os.ErrClosed", err)
+	}
+	_ = r.Close()
+	s.wantUsage(1, 4)
+}
+
+func TestContentIsValidatedByItsETag(t *testing.T) {
+	s := newShelf(t, 100)
+	s.open(key(1), time.Minute, whole("first", `"e1"`))
+	s.WaitIdle()
+	s.advance(time.Minute)
+	old := s.open(key(1), time.Minute, unasked(t)) // just young enough
+	s.advance(time.Second)
+
+	same := script(notModified)
+	r := s.open(key(1), time.Minute, same.fetch)
+	wantBytes(t, r, "first")
+	if got := same.asked(); len(got) != 1 || got[0] != (cache.Want{NoneMatch: `"e1"`}) {
+		t.Fatalf("asked for %+v", got)
+	}
+	if r.Serial() != old.Serial() {
+		t.Fatal("the serial changed, the content did not")
+	}
+	s.restart()
+	s.advance(time.Minute)
+	s.open(key(1), time.Minute, unasked(t)) // the validation counts, also after a restart
+	s.advance(time.Second)
+
+	changed := s.open(key(1), time.Minute, whole("second version", `"e2"`))
+	wantBytes(t, changed, "second version")
+	wantBytes(t, old, "first")
+	if changed.Serial() == old.Serial() {
+		t.Fatal("the content changed, the serial did not")
+	}
+	s.WaitIdle()
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "second version")
+}
+
+func TestContentWithoutETagIsFetchedAgain(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(1), "old")
+	s.advance(time.Second)
+	sv := script(whole("new", ""))
+	wantBytes(t, s.open(key(1), 0, sv.fetch), "new")
+	if got := sv.asked(); got[0] != (cache.Want{}) {
+		t.Fatalf("asked for %+v", got)
+	}
+	s.WaitIdle()
+	s.wantUsage(1, 3)
+}
+
+func TestContentThatCannotBeValidatedIsAnError(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(1), "old")
+	s.advance(time.Second)
+	if _, err := s.Open(t.Context(), key(1), 0, refuse(away)); !errors.Is(err, away) {
+		t.Fatalf("got %v, want one that wraps %v", err, away)
+	}
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "old")
+}

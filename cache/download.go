@@ -1,0 +1,232 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// download is one answer of the service on its way into a file, or the news that the file
+// of before is still right. Its goroutine alone uses the fields that are not said to be
+// guarded.
+type download struct {
+	c      *Content
+	key    Key
+	fetch  Fetch
+	cancel context.CancelFunc
+	// old is the version to validate, held, or nil.
+	old *version
+
+	// ready is closed when version or err is set.
+	ready chan struct{}
+	// version is what those who wait get. Guarded by Content.mu; it never changes once
+	// ready is closed.
+	version *version
+	// err is why there is no version. As version.
+	err error
+	// waiting counts those who wait for ready. Guarded by Content.mu.
+	waiting int
+}
+
+// startLocked starts the download of key, which validates what the cache has.
+func (c *Content) startLocked(ctx context.Context, key Key, fetch Fetch) *download {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, ready: make(chan struct{})}
+	if old := c.versions[key]; old != nil && c.holdLocked(old) {
+		d.old = old
+	}
+	c.downloads[key] = d
+	c.stats.Downloads++
+	c.running.Go(func() {
+		defer cancel()
+		defer context.AfterFunc(c.closing, cancel)()
+		d.run(ctx)
+	})
+	return d
+}
+
+// run asks the service and sees the answer through.
+func (d *download) run(ctx context.Context) {
+	want := Want{}
+	if d.old != nil {
+		if d.c.sound(d.old) {
+			want.NoneMatch = d.old.etag
+		} else {
+			d.old = nil
+		}
+	}
+	content, err := d.fetch(ctx, want)
+	switch {
+	case err != nil:
+		d.fail(err)
+	case content.NotModified && want.NoneMatch != "":
+		d.renew()
+	case content.Body == nil || content.Offset != 0:
+		closeBody(content)
+		d.fail(errAnswer)
+	default:
+		d.receive(ctx, content)
+	}
+}
+
+// receive takes the body of content, and of what resumes it, into a file.
+func (d *download) receive(ctx context.Context, content *archive.Content) {
+	t, err := d.newTransfer(content)
+	if err != nil {
+		closeBody(content)
+		d.fail(err)
+		return
+	}
+	if t.v.size >= 0 {
+		d.settle(t.v)
+	}
+	if err := t.run(ctx, content); err != nil {
+		err = fmt.Errorf("%s: %w", d.key, err)
+		t.v.progress.finish(err)
+		d.abort(t.v, err)
+		return
+	}
+	if t.v.size < 0 {
+		t.v.size = t.have
+		t.v.progress.finish(nil)
+		d.settle(t.v)
+	} else {
+		t.v.progress.finish(nil)
+	}
+	d.publish(t)
+}
+
+// settle tells those who wait that v is what they get, and counts them in.
+func (d *download) settle(v *version) {
+	d.c.mu.Lock()
+	defer d.c.unlock()
+	d.settleLocked(v)
+}
+
+func (d *download) settleLocked(v *version) {
+	d.version = v
+	v.refs += d.waiting
+	d.waiting = 0
+	close(d.ready)
+}
+
+// leaveLocked takes d out of what an Open joins and reports whether it was in there: if
+// not, its key was changed meanwhile and what d brings is not to be kept.
+func (d *download) leaveLocked() bool {
+	if d.c.downloads[d.key] != d {
+		return false
+	}
+	delete(d.c.downloads, d.key)
+	return true
+}
+
+// fail ends a download that never knew its version.
+func (d *download) fail(err error) {
+	d.c.mu.Lock()
+	defer d.c.unlock()
+	d.failLocked(fmt.Errorf("%s: %w", d.key, err))
+}
+
+func (d *download) failLocked(err error) {
+	d.leaveLocked()
+	d.err = err
+	close(d.ready)
+	d.releaseOldLocked()
+}
+
+func (d *download) releaseOldLocked() {
+	if d.old != nil {
+		d.c.releaseLocked(d.old)
+		d.old = nil
+	}
+}
+
+// abort ends a download that broke on the way into v.
+func (d *download) abort(v *version, err error) {
+	c := d.c
+	c.mu.Lock()
+	defer c.unlock()
+	c.trash.paths = append(c.trash.paths, v.temp)
+	v.download = nil
+	if d.version == nil {
+		d.failLocked(err)
+	} else {
+		d.leaveLocked()
+		d.releaseOldLocked()
+	}
+	c.releaseLocked(v)
+}
+
+// renew ends a download whose answer was that the old version is still right.
+func (d *download) renew() {
+	c := d.c
+	c.mu.Lock()
+	defer c.unlock()
+	c.stats.Renewed++
+	if old := d.old; d.leaveLocked() && old.element != nil {
+		name := old.fileName
+		name.fetched = c.now()
+		if err := os.Rename(c.path(old), name.path(c.dir)); err != nil {
+			c.warnLocked(err)
+		} else {
+			old.fetched = name.fetched
+		}
+	}
+	d.settleLocked(d.old)
+	d.releaseOldLocked()
+}
+
+// publish keeps the complete version of t, unless its key was changed meanwhile. One that
+// is larger than the limit stays a temporary file.
+func (d *download) publish(t *transfer) {
+	c, v := d.c, t.v
+	v.sum = [sha256.Size]byte(t.hash.Sum(nil))
+	target := v.fileName.path(c.dir)
+	keep := v.size <= c.limit
+	var err error
+	if keep {
+		err = durable.Publish(v.file, target)
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	v.download = nil
+	current := d.leaveLocked()
+	switch {
+	case err != nil:
+		c.warnLocked(err)
+		c.trash.paths = append(c.trash.paths, v.temp, target)
+	case keep && !current:
+		c.trash.paths = append(c.trash.paths, target)
+	case !current:
+		c.trash.paths = append(c.trash.paths, v.temp)
+	default:
+		if keep {
+			v.temp = ""
+		}
+		c.indexLocked(v)
+		c.touchLocked(v)
+	}
+	d.releaseOldLocked()
+	c.releaseLocked(v)
+}
+
+// abandonLocked cancels d when nobody follows it and less than half of an announced
+// length is there.
+func (c *Content) abandonLocked(d *download) {
+	readers := d.waiting
+	if v := d.version; v != nil {
+		readers += v.refs - 1 // the download's own
+		if 2*v.progress.reached() >= v.size {
+			return
+		}
+	}
+	if readers > 0 {
+		return
+	}
+	d.leaveLocked()
+	d.cancel()
+}

@@ -1,0 +1,22 @@
+package cache
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// SetPause replaces the wait between two tries of a download.
+func (c *Content) SetPause(pause func(context.Context, time.Duration) error) { c.pause = pause }
+
+// SetWrite replaces the writing to files.
+func (c *Content) SetWrite(write func(*os.File, []byte, int64) (int, error)) { c.write = write }
+
+// WaitIdle returns when no download runs.
+func (c *Content) WaitIdle() { c.running.Wait() }
+
+// ParseFileName decodes and encodes again the name of a cached file.
+func ParseFileName(s string) (string, error) {
+	n, err := parseFileName(s)
+	return n.String(), err
+}

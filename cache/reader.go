@@ -1,0 +1,74 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// Reader reads one content, complete or on its way. It may be used by any number of
+// goroutines until Close.
+type Reader struct {
+	c     *Content
+	v     *version
+	file  *os.File
+	close sync.Once
+}
+
+// Size returns the exact length of the content in bytes.
+func (r *Reader) Size() int64 { return r.v.size }
+
+// Serial returns a number that is another one when the content of the key is, or may be,
+// another one than an earlier reader's.
+func (r *Reader) Serial() uint64 { return r.v.serial }
+
+// File returns the complete file, or nil while a download is under way. The Reader owns
+// it: it is open until Close, must not be written, and has no position to rely on.
+func (r *Reader) File() *os.File {
+	if !r.v.progress.complete() {
+		return nil
+	}
+	return r.file
+}
+
+// ReadAt reads as io.ReaderAt says, waiting for bytes that are on their way. Once the
+// download has failed for good, or the content has changed under it (ErrChanged), every
+// read fails. When ctx ends the read ends with its error.
+func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, fmt.Errorf("%s: negative offset", r.v.key)
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off >= r.v.size {
+		return 0, io.EOF
+	}
+	want := min(int64(len(p)), r.v.size-off)
+	if err := r.v.progress.wait(ctx, off+want); err != nil {
+		return 0, err
+	}
+	n, err := r.file.ReadAt(p[:want], off)
+	switch {
+	case int64(n) == want && n < len(p):
+		return n, io.EOF
+	case int64(n) == want:
+		return n, nil
+	case errors.Is(err, io.EOF): // the file was cut off behind our back
+		err = errDamaged
+	}
+	return n, fmt.Errorf("%s: %w", r.v.key, err)
+}
+
+// Close gives the content back. A second Close does nothing.
+func (r *Reader) Close() error {
+	r.close.Do(func() {
+		r.c.mu.Lock()
+		defer r.c.unlock()
+		r.c.releaseLocked(r.v)
+	})
+	return nil
+}

@@ -1,0 +1,241 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// chunk is how many bytes are taken from an answer at a time.
+const chunk = 256 << 10
+
+// roomFor is how many bytes are made free at least when the disk is full.
+const roomFor = 16 << 20
+
+// A broken transfer is tried again this often without a byte of progress, after waits
+// that double from the first to the longest.
+const (
+	maxTries    = 5
+	firstPause  = 100 * time.Millisecond
+	longestWait = 5 * time.Second
+)
+
+// errAnswer says that an answer is none to what was asked.
+var errAnswer = errors.New("the service answered another part of the content than was asked for")
+
+// brokenError is a transfer that ended early and may be resumed.
+type brokenError struct{ cause error }
+
+func (e *brokenError) Error() string { return e.cause.Error() }
+func (e *brokenError) Unwrap() error { return e.cause }
+
+// transfer takes the bytes of a content into a file. One goroutine uses it.
+type transfer struct {
+	c     *Content
+	fetch Fetch
+	v     *version
+	hash  hash.Hash
+	// have is how many bytes are in the file and in hash.
+	have int64
+	buf  []byte
+	// known is where bytes that come a second time are compared, made when needed.
+	known []byte
+}
+
+// newTransfer makes the file that the answer content goes into.
+func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
+	c := d.c
+	f, err := durable.CreateTemp(filepath.Join(c.dir, d.key.shard()))
+	if err != nil {
+		return nil, err
+	}
+	v := &version{
+		fileName: fileName{key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: c.now(), etag: content.ETag, tag: newTag()},
+		temp:     f.Name(), file: f, refs: 1, download: d,
+	}
+	c.mu.Lock()
+	c.serial++
+	v.serial = c.serial
+	c.unlock()
+	return &transfer{c: c, fetch: d.fetch, v: v, hash: sha256.New(), buf: make([]byte, chunk)}, nil
+}
+
+// run takes the body of content and resumes it when it breaks, until all is there.
+func (t *transfer) run(ctx context.Context, content *archive.Content) error {
+	tries := 0
+	for {
+		before := t.have
+		err := t.take(content)
+		var broken *brokenError
+		if err == nil || !errors.As(err, &broken) {
+			return err
+		}
+		if t.have > before {
+			tries = 0
+		}
+		if content, err = t.resume(ctx, &tries, broken); err != nil {
+			return err
+		}
+	}
+}
+
+// resume asks for the rest, counting and spacing out the tries. Without a strong ETag the
+// service cannot say whether the rest belongs to what is there (RFC 9110, section 13.1.5),
+// so the content is asked for from its start and compared.
+func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archive.Content, error) {
+	want := Want{}
+	if t.v.etag != "" && !strings.HasPrefix(t.v.etag, "W/") {
+		want = Want{Offset: t.have, Match: t.v.etag}
+	}
+	for ; *tries < maxTries; *tries++ {
+		if err := t.c.pause(ctx, min(firstPause<<*tries, longestWait)); err != nil {
+			return nil, err
+		}
+		content, err := t.fetch(ctx, want)
+		switch {
+		case err == nil:
+			*tries++
+			t.c.mu.Lock()
+			t.c.stats.Resumed++
+			t.c.unlock()
+			return content, t.admit(content)
+		case ctx.Err() != nil || !archive.Away(err):
+			return nil, err
+		}
+		cause = err
+	}
+	return nil, fmt.Errorf("broken off after %d bytes: %w", t.have, cause)
+}
+
+// admit checks that an answer goes on with what is there, and closes one that does not.
+func (t *transfer) admit(content *archive.Content) error {
+	var err error
+	switch {
+	case content.Body == nil || content.Offset < 0 || content.Offset > t.have:
+		err = errAnswer
+	case t.v.size >= 0 && content.Size >= 0 && content.Size != t.v.size:
+		err = ErrChanged
+	case content.Offset > 0 && content.ETag != t.v.etag:
+		err = ErrChanged
+	}
+	if err != nil {
+		closeBody(content)
+		return err
+	}
+	if content.Offset == 0 { // all of it comes again, and is compared
+		t.v.etag = content.ETag
+	}
+	return nil
+}
+
+// take reads the body of content to its end and closes it.
+func (t *transfer) take(content *archive.Content) error {
+	defer closeBody(content)
+	at := content.Offset
+	for {
+		n, err := content.Body.Read(t.buf)
+		if n > 0 {
+			if err := t.accept(t.buf[:n], at); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		switch {
+		case err == nil:
+		case err == io.EOF: // bare: a broken connection may have an EOF as its cause
+			return t.ended(at)
+		default:
+			return &brokenError{err}
+		}
+	}
+}
+
+// ended judges a body that ended regularly at the position at.
+func (t *transfer) ended(at int64) error {
+	switch {
+	case at == t.v.size:
+		return nil
+	case t.v.size >= 0:
+		return &brokenError{io.ErrUnexpectedEOF}
+	case at < t.have:
+		return ErrChanged // shorter than it was before it was begun again
+	}
+	return nil
+}
+
+// accept takes p, which is at position at of the content: what is there already must be
+// the same, the rest is appended.
+func (t *transfer) accept(p []byte, at int64) error {
+	if n := min(t.have-at, int64(len(p))); n > 0 {
+		if err := t.compare(p[:n], at); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	if t.v.size >= 0 && t.have+int64(len(p)) > t.v.size {
+		return ErrLength
+	}
+	if err := t.append(p); err != nil {
+		return fmt.Errorf("write to the content cache: %w", err)
+	}
+	return nil
+}
+
+// compare returns ErrChanged unless p is in the file at position at.
+func (t *transfer) compare(p []byte, at int64) error {
+	if t.known == nil {
+		t.known = make([]byte, chunk)
+	}
+	known := t.known[:len(p)]
+	if _, err := t.v.file.ReadAt(known, at); err != nil {
+		return fmt.Errorf("read from the content cache: %w", err)
+	}
+	if !bytes.Equal(known, p) {
+		return ErrChanged
+	}
+	return nil
+}
+
+// append writes p behind what is there and shows it to the readers. On a full disk it
+// makes room as long as there is something to drop.
+func (t *transfer) append(p []byte) error {
+	for rest, at := p, t.have; len(rest) > 0; {
+		n, err := t.c.write(t.v.file, rest, at)
+		rest, at = rest[n:], at+int64(n)
+		if err == nil {
+			continue
+		}
+		full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+		if !full || !t.c.free(max(roomFor, int64(len(rest)))) {
+			return err
+		}
+	}
+	t.hash.Write(p)
+	t.have += int64(len(p))
+	t.c.mu.Lock()
+	t.c.countLocked(t.v, int64(len(p)))
+	t.c.unlock()
+	t.v.progress.advance(t.have)
+	return nil
+}
+
+// closeBody closes the body of an answer, if it has one.
+func closeBody(content *archive.Content) {
+	if content.Body != nil {
+		_ = content.Body.Close() // nothing more is wanted from it
+	}
+}

@@ -1,0 +1,174 @@
+package cache
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// maxCheck is the size in bytes up to which the hash of a file from an earlier process is
+// checked before its first use. Larger ones are trusted by their size: they were synced
+// before they got their name.
+const maxCheck = 64 << 20
+
+// touchEvery is how often at most the time of the last open is written to a file.
+const touchEvery = time.Minute
+
+// errDamaged says that a cached file is not what its name says.
+var errDamaged = errors.New("cached file is damaged")
+
+// version is the bytes that a key had at the service at one time, in one file. The file
+// is complete, or a download is filling it.
+type version struct {
+	// fileName describes the version. The download that fills it has it alone until the
+	// file is complete, but for the key and the size, which never change once a reader
+	// has the version. Then only fetched changes, guarded by Content.mu.
+	fileName
+	progress progress
+	// serial never changes.
+	serial uint64
+
+	// check guards the one check of a file that an earlier process left.
+	check sync.Once
+	// unchecked says that the check is needed. It never changes.
+	unchecked bool
+	// damaged is the result of check.
+	damaged error
+
+	// temp is where the file lies while it is not published, empty once it lies where its
+	// name says. Guarded by Content.mu.
+	temp string
+	// file is open while refs > 0. Guarded by Content.mu, and free to use for who holds
+	// a reference.
+	file *os.File
+	// refs counts readers, a download that fills or revalidates the version, and openers
+	// on their way. Guarded by Content.mu.
+	refs int
+	// download fills the version, nil when it is complete. Guarded by Content.mu.
+	download *download
+	// counted is the version's part of Content.used, in bytes. Guarded by Content.mu.
+	counted int64
+	// element is the place in Content.recent, nil when the version is not (or no longer)
+	// what an Open of its key finds. Guarded by Content.mu.
+	element *list.Element
+	// touched is the last written time of an open. Guarded by Content.mu.
+	touched time.Time
+}
+
+// path returns where the file of v lies. Called with mu held.
+func (c *Content) path(v *version) string {
+	if v.temp != "" {
+		return v.temp
+	}
+	return v.fileName.path(c.dir)
+}
+
+// holdLocked takes a reference to v, which is in the index, and notes that it was opened. When the file is gone or
+// has another size v is dropped, and the answer is false.
+func (c *Content) holdLocked(v *version) bool {
+	if v.refs == 0 {
+		f, err := openSized(c.path(v), v.size)
+		if err != nil {
+			c.damagedLocked(v, err)
+			return false
+		}
+		v.file = f
+	}
+	v.refs++
+	c.recent.MoveToFront(v.element)
+	c.touchLocked(v)
+	return true
+}
+
+// damagedLocked drops v, whose file is not what it should be.
+func (c *Content) damagedLocked(v *version, err error) {
+	c.warnLocked(fmt.Errorf("%s is dropped: %w", v.key, err))
+	c.stats.Damaged++
+	c.dropLocked(v)
+}
+
+// openSized opens the file of path for reading when it has that size.
+func openSized(path string, size int64) (*os.File, error) {
+	f, err := os.Open(path) //nolint:gosec // a name that the cache has given
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() != size {
+		err = fmt.Errorf("%w: %d bytes instead of %d", errDamaged, info.Size(), size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// touchLocked writes the time of an open to the file, for the order after a restart.
+func (c *Content) touchLocked(v *version) {
+	now := c.now()
+	if age := now.Sub(v.touched); age >= 0 && age < touchEvery {
+		return
+	}
+	v.touched = now
+	if err := os.Chtimes(c.path(v), now, now); err != nil {
+		c.warnLocked(err)
+	}
+}
+
+// releaseLocked gives a reference back. With the last one the file is closed, and what is
+// not to be kept goes.
+func (c *Content) releaseLocked(v *version) {
+	v.refs--
+	if v.download != nil {
+		c.abandonLocked(v.download)
+	}
+	if v.refs > 0 {
+		return
+	}
+	c.trash.files = append(c.trash.files, v.file)
+	v.file = nil
+	switch {
+	case v.element == nil:
+		c.discountLocked(v)
+	case v.size > c.limit:
+		c.dropLocked(v)
+	}
+	c.evictLocked()
+}
+
+// sound reports whether the bytes of v, which the caller holds, are what was published. A
+// damaged version is dropped and released.
+func (c *Content) sound(v *version) bool {
+	if !v.unchecked {
+		return true
+	}
+	v.check.Do(func() { v.damaged = checkSum(v.file, v.sum) })
+	if v.damaged == nil {
+		return true
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	if v.element != nil {
+		c.damagedLocked(v, v.damaged)
+	}
+	c.releaseLocked(v)
+	return false
+}
+
+// checkSum compares the SHA-256 of f's bytes with sum.
+func checkSum(f *os.File, sum [sha256.Size]byte) error {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, maxCheck+1)); err != nil {
+		return err
+	}
+	if !bytes.Equal(h.Sum(nil), sum[:]) {
+		return errDamaged
+	}
+	return nil
+}
