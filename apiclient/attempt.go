@@ -1,0 +1,151 @@
+package apiclient
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// attempt is one request under way.
+type attempt struct {
+	client *Client
+	op     Operation
+	caller context.Context // the caller's; its end is the caller's wish
+	ctx    context.Context // the request's; ends also when it stalls
+	cancel context.CancelCauseFunc
+	guard  *watchdog
+	body   *sending // nil: none
+	// dialled and connected tell a request that never left from one that may have
+	// arrived.
+	dialled, connected atomic.Bool
+}
+
+// send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
+// whose body the caller closes. Every error is an *archive.Error.
+func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ended(ctx, r.op, nil)
+	}
+	probe, err := c.lockout.enter()
+	if err != nil {
+		<-c.slots
+		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnauthorized, Err: err}
+	}
+	started := time.Now()
+	a := c.newAttempt(ctx, r.op)
+	resp, err := a.roundTrip(r)
+	took := time.Since(started)
+	if err == nil && !accepted(r, resp) {
+		err = c.refusal(r.op, resp)
+		discard(resp.Body)
+	}
+	c.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
+	c.observe(r.op, resp, took, err)
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *Client) newAttempt(ctx context.Context, op Operation) *attempt {
+	a := &attempt{client: c, op: op, caller: ctx}
+	ctx, a.cancel = context.WithCancelCause(ctx)
+	a.guard = newWatchdog(c.stall, func() { a.cancel(errStalled) })
+	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:              func(string) { a.dialled.Store(true) },
+		GotConn:              func(httptrace.GotConnInfo) { a.connected.Store(true); a.guard.touch() },
+		GotFirstResponseByte: a.guard.touch,
+		Got1xxResponse:       func(int, textproto.MIMEHeader) error { a.guard.touch(); return nil },
+	})
+	return a
+}
+
+// roundTrip sends r and returns the answer, whatever its status, with a body that maps
+// its errors and gives the connection's slot back when it is closed.
+func (a *attempt) roundTrip(r *request) (*http.Response, error) {
+	req, err := a.newRequest(r)
+	if err != nil {
+		a.release()
+		return nil, &archive.Error{Op: string(a.op), Kind: archive.KindInvalid, Err: bare(err)}
+	}
+	resp, err := a.client.http.Do(req)
+	a.guard.rest()
+	if a.body != nil {
+		a.body.end()
+	}
+	if err != nil {
+		failure := a.failure(err)
+		a.release()
+		return nil, failure
+	}
+	resp.Body = &receiving{attempt: a, source: resp.Body}
+	return resp, nil
+}
+
+// newRequest builds the HTTP request. Its body has no GetBody, so the transport cannot
+// send it a second time by itself.
+func (a *attempt) newRequest(r *request) (*http.Request, error) {
+	address := a.client.base.String() + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(a.ctx, r.method, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", mediaJSON)
+	req.Header.Set("User-Agent", a.client.userAgent)
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	a.client.authorize(req.Header)
+	if r.body != nil {
+		a.body = &sending{progress: a.guard.touch, source: r.body.open()}
+		req.Body, req.ContentLength = a.body, r.body.size
+		req.Header.Set("Content-Type", r.body.contentType)
+	}
+	return req, nil
+}
+
+// release ends the attempt and lets the next request have its slot.
+func (a *attempt) release() {
+	a.guard.rest()
+	a.cancel(nil)
+	<-a.client.slots
+}
+
+// observe counts and logs one request.
+func (c *Client) observe(op Operation, resp *http.Response, took time.Duration, err error) {
+	c.stats.request(op, took)
+	entry := c.log.WithField("operation", string(op)).WithField("duration", took)
+	if resp != nil {
+		entry = entry.WithField("status", resp.StatusCode)
+	}
+	if err != nil {
+		entry = entry.WithError(err)
+	}
+	entry.Debug("request")
+}
+
+// bare takes the address off an error of net/http: its query may hold what belongs in
+// no log.
+func bare(err error) error {
+	for {
+		quoting, ok := err.(*url.Error) //nolint:errorlint // only the outermost one quotes the address
+		if !ok {
+			return err
+		}
+		err = quoting.Err
+	}
+}
+
+var _ io.ReadCloser = (*sending)(nil)

@@ -1,0 +1,68 @@
+package apiclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// apiPath is where every operation lives (specification, Versioning).
+const apiPath = "/api/v2"
+
+// normalBase returns the address that operations are appended to: lower-case scheme
+// and host, no default port, a clean path that ends in /api/v2. Its errors do not
+// repeat raw, which may hold a password by mistake.
+func normalBase(raw string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return nil, errors.New("base URL: not an address of the form http(s)://HOST[:PORT][/PATH]")
+	}
+	switch scheme := strings.ToLower(u.Scheme); {
+	case scheme != "http" && scheme != "https":
+		return nil, errors.New("base URL: must begin with http:// or https://")
+	case u.User != nil:
+		return nil, errors.New("base URL: give user and password as credentials, not in the address")
+	case u.Hostname() == "":
+		return nil, errors.New("base URL: the host is missing")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
+		return nil, errors.New("base URL: must not have a query or fragment")
+	}
+	base, err := url.Parse(origin(u) + cleanPath(u.EscapedPath()))
+	if err != nil {
+		return nil, fmt.Errorf("base URL: %w", errors.Unwrap(err))
+	}
+	return base, nil
+}
+
+// cleanPath returns the escaped path p without empty and dot segments, ending in
+// /api/v2.
+func cleanPath(p string) string {
+	p = strings.TrimSuffix(path.Clean("/"+p), "/")
+	if !strings.HasSuffix(p, apiPath) {
+		p += apiPath
+	}
+	return p
+}
+
+// origin returns scheme, host and port of u (RFC 6454, section 6.2), in lower case
+// and without the scheme's own port.
+func origin(u *url.URL) string {
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + strings.ReplaceAll(host, "%", "%25") + "]"
+	}
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		return scheme + "://" + host
+	}
+	return scheme + "://" + host + ":" + port
+}
+
+// loopback reports whether u's host is this machine, as far as its name tells.
+func loopback(u *url.URL) bool {
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

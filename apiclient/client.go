@@ -1,0 +1,73 @@
+package apiclient
+
+import (
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Client talks to one archive service with one set of credentials. It is safe for
+// concurrent use.
+type Client struct {
+	base      *url.URL
+	http      *http.Client
+	authorize func(http.Header)
+	redact    func(string) string
+	userAgent string
+	location  *time.Location
+	stall     time.Duration
+	retryFor  time.Duration
+	log       logrus.FieldLogger
+
+	slots   chan struct{} // holds one element for each request in flight
+	lockout lockout
+	support supportTable
+	stats   statsTable
+	// lazyIsSilent is set once a lazy structure has left out the children of the very
+	// parent that was asked for.
+	lazyIsSilent atomic.Bool
+}
+
+// New returns a Client for cfg. It reads the certificate files and sends nothing.
+func New(cfg Config) (*Client, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	base, err := normalBase(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	transport := cfg.Transport
+	if transport == nil {
+		if transport, err = newTransport(cfg); err != nil {
+			return nil, err
+		}
+	}
+	if base.Scheme == "http" && !loopback(base) {
+		cfg.Log.WithField("base-url", base.String()).
+			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
+	}
+	return &Client{
+		base:      base,
+		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		authorize: cfg.Credentials.authorizer(),
+		redact:    cfg.Credentials.redactor(),
+		userAgent: cfg.UserAgent,
+		location:  cfg.Location,
+		stall:     cfg.Stall,
+		retryFor:  cfg.RetryFor,
+		log:       cfg.Log,
+		slots:     make(chan struct{}, cfg.Connections),
+	}, nil
+}
+
+// BaseURL returns the normalised address of the service, which holds no secret.
+func (c *Client) BaseURL() string { return c.base.String() }
+
+// Close closes idle connections. Requests in flight go on, and the Client can still be
+// used.
+func (c *Client) Close() { c.http.CloseIdleConnections() }

@@ -1,0 +1,199 @@
+package apiclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+var (
+	errRepresentation = errors.New("unknown representation")
+	errEncoded        = errors.New("the content is compressed although it was asked for as it is")
+	errNoContent      = errors.New("the answer is no content")
+	errNoRange        = errors.New("a part of the content that was not asked for")
+)
+
+// Content returns a document's bytes in the representation that is asked for. The body
+// is open; ctx ends it too. It is not repeated once its head has arrived: when it
+// breaks, its Read returns an *archive.Error (archive.KindInterrupted or
+// archive.KindTimeout), and the caller may go on with an Offset and Match. A body that
+// ends early is such an error, never io.EOF.
+func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*archive.Content, error) {
+	if want.Representation == archive.Data {
+		return c.dataContent(ctx, want.Document)
+	}
+	r, err := contentRequest(http.MethodGet, want.Document, want.Representation)
+	if err != nil {
+		return nil, err
+	}
+	if want.NoneMatch != "" {
+		r.header.Set("If-None-Match", want.NoneMatch)
+	}
+	// If-Range takes strong validators only (RFC 9110, section 13.1.5).
+	partial := want.Offset > 0 && !strings.HasPrefix(want.Match, "W/")
+	if partial {
+		r.header.Set("Range", "bytes="+strconv.FormatInt(want.Offset, 10)+"-")
+		if want.Match != "" {
+			r.header.Set("If-Range", want.Match)
+		}
+	}
+	var content *archive.Content
+	var changed bool
+	err = c.exchange(ctx, r, func(resp *http.Response) (err error) {
+		content, changed, err = newContent(r, want, resp)
+		if err != nil || content.Body == nil {
+			discard(resp.Body)
+		}
+		return unexpected(r.op, resp, err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		want.Offset = 0
+		return c.Content(ctx, want)
+	}
+	return content, nil
+}
+
+// ContentInfo returns what Content would, without a body, by asking for the head of the
+// answer alone. Of archive.Data, which has no such request, it is
+// archive.KindUnsupported.
+func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
+	if as == archive.Data {
+		return nil, &archive.Error{Op: string(OpDocumentData) + "/info", Kind: archive.KindUnsupported}
+	}
+	r, err := contentRequest(http.MethodHead, doc, as)
+	if err != nil {
+		return nil, err
+	}
+	if c.Supports(contentOperation(http.MethodGet, as)) == SupportNo {
+		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
+	}
+	var content *archive.Content
+	err = c.exchange(ctx, r, func(resp *http.Response) error {
+		defer discard(resp.Body)
+		if foreignPage(r.op, resp) {
+			return unexpected(r.op, resp, errWebPage)
+		}
+		content = describe(resp)
+		content.Size = resp.ContentLength
+		// Many services that build no body for HEAD say 0, and none archives nothing.
+		if content.Size <= 0 || isEncoded(resp) {
+			content.Size = archive.SizeUnknown
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// dataContent returns document data as a content.
+func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Content, error) {
+	data, err := c.Data(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	return &archive.Content{
+		Body:        io.NopCloser(bytes.NewReader(data.Raw)),
+		Size:        int64(len(data.Raw)),
+		ContentType: mediaJSON,
+	}, nil
+}
+
+// contentOperation names the request for a representation other than archive.Data.
+func contentOperation(method string, as archive.Representation) Operation {
+	switch {
+	case as == archive.Original && method == http.MethodGet:
+		return OpOriginal
+	case as == archive.Original:
+		return OpOriginalInfo
+	case method == http.MethodGet:
+		return OpPDF
+	}
+	return OpPDFInfo
+}
+
+// contentRequest returns the request for a representation; its length is that of the
+// content only without a content coding.
+func contentRequest(method string, doc archive.ID, as archive.Representation) (*request, error) {
+	r := &request{
+		op: contentOperation(method, as), method: method, path: documentPath(doc, "pdf"), repeat: harmless, document: doc,
+		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
+	}
+	switch as {
+	case archive.Original:
+		r.query = url.Values{"original": {"true"}}
+	case archive.PDF:
+	default:
+		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindInvalid, Err: errRepresentation}
+	}
+	return r, requireID(r.op, doc)
+}
+
+// newContent returns the content that resp carries. changed means that the answer is a
+// part of another content than the caller's.
+func newContent(r *request, want archive.ContentRequest, resp *http.Response) (content *archive.Content, changed bool, err error) {
+	content = describe(resp)
+	switch {
+	case resp.StatusCode == http.StatusNotModified:
+		content.NotModified = true
+		return content, false, nil
+	case foreignPage(r.op, resp):
+		return nil, false, errWebPage
+	case isEncoded(resp):
+		return nil, false, errEncoded
+	case resp.StatusCode == http.StatusOK:
+		content.Body, content.Size = resp.Body, resp.ContentLength
+		return content, false, nil
+	case resp.StatusCode != http.StatusPartialContent:
+		return nil, false, errNoContent
+	case r.header.Get("Range") == "":
+		return nil, false, errNoRange
+	case want.Match != "" && content.ETag != want.Match:
+		return content, true, nil
+	}
+	part, err := parseContentRange(resp.Header.Get("Content-Range"))
+	if err != nil {
+		return nil, false, err
+	}
+	if part.first != want.Offset {
+		return nil, false, fmt.Errorf("%w: from byte %d instead of %d", errNoRange, part.first, want.Offset)
+	}
+	content.Offset, content.Size = part.first, part.total
+	content.Body = resp.Body
+	if part.total != archive.SizeUnknown {
+		content.Body = &complete{ReadCloser: resp.Body, op: r.op, left: part.total - part.first}
+	}
+	return content, false, nil
+}
+
+// describe returns what the head of resp tells beside the length.
+func describe(resp *http.Response) *archive.Content {
+	return &archive.Content{
+		Size: archive.SizeUnknown, ETag: resp.Header.Get("ETag"), ContentType: resp.Header.Get("Content-Type"),
+	}
+}
+
+func isEncoded(resp *http.Response) bool {
+	coding := resp.Header.Get("Content-Encoding")
+	return resp.Uncompressed || coding != "" && !strings.EqualFold(coding, "identity")
+}
+
+// foreignPage reports whether resp is a web page in the place of a content: HTML that
+// was redirected to, or that stands for a PDF. An original may be HTML.
+func foreignPage(op Operation, resp *http.Response) bool {
+	original := op == OpOriginal || op == OpOriginalInfo
+	redirected := resp.Request != nil && resp.Request.Response != nil
+	return isWebPage(resp) && (redirected || !original)
+}

@@ -1,0 +1,97 @@
+package apiclient
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Credentials are what requests are authorised with (specification, Authentication):
+// set A (API key, user and password), set B (Cloud-ID and API key), or the API key
+// alone. Printing them in any way shows the Identity.
+type Credentials struct {
+	APIKey   string
+	CloudID  string
+	User     string
+	Password string
+}
+
+// Validate reports what keeps c from being one of the credential sets.
+func (c Credentials) Validate() error {
+	switch {
+	case c.APIKey == "":
+		return errors.New("an API key is required")
+	case c.CloudID != "" && (c.User != "" || c.Password != ""):
+		return errors.New("a Cloud-ID and a user with password exclude each other")
+	case c.User != "" && c.Password == "":
+		return errors.New("the user needs a password")
+	case c.User == "" && c.Password != "":
+		return errors.New("the password needs a user")
+	case strings.Contains(c.User, ":"):
+		return errors.New("a user name cannot hold a colon (RFC 7617, section 2)")
+	}
+	for _, field := range []struct{ name, value string }{
+		{"API key", c.APIKey}, {"Cloud-ID", c.CloudID}, {"user", c.User}, {"password", c.Password},
+	} {
+		if strings.ContainsFunc(field.value, isControl) {
+			return fmt.Errorf("the %s holds a line break or another control character", field.name)
+		}
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
+
+// Identity names the credentials without telling a secret, to bind state on disk to
+// them: "basic:USER", "cloud:ID", or "key:" and 16 hexadecimal digits of a hash of the
+// API key.
+func (c Credentials) Identity() string {
+	switch {
+	case c.User != "":
+		return "basic:" + c.User
+	case c.CloudID != "":
+		return "cloud:" + c.CloudID
+	}
+	sum := sha256.Sum256([]byte("archivefs-key-fingerprint\x00" + c.APIKey))
+	return "key:" + hex.EncodeToString(sum[:8])
+}
+
+// String returns the identity.
+func (c Credentials) String() string { return c.Identity() }
+
+// GoString returns the identity.
+func (c Credentials) GoString() string { return c.Identity() }
+
+// Format writes the identity, whatever the verb.
+func (c Credentials) Format(f fmt.State, _ rune) {
+	// A fmt.State does not fail; what is behind it reports its own errors.
+	_, _ = io.WriteString(f, c.Identity())
+}
+
+// MarshalText returns the identity, so that encoders (JSON logs among them) show no
+// secret either.
+func (c Credentials) MarshalText() ([]byte, error) { return []byte(c.Identity()), nil }
+
+// basic returns the user and password as RFC 7617 encodes them.
+func (c Credentials) basic() string {
+	return base64.StdEncoding.EncodeToString([]byte(c.User + ":" + c.Password))
+}
+
+// authorizer returns what puts the credentials on a request. The secrets live in its
+// closure, where no formatting of the Client reaches them.
+func (c Credentials) authorizer() func(http.Header) {
+	return func(h http.Header) {
+		h.Set("API-Key", c.APIKey)
+		if c.CloudID != "" {
+			h.Set("Cloud-ID", c.CloudID)
+		}
+		if c.User != "" {
+			h.Set("Authorization", "Basic "+c.basic())
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package apiclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// What is read of an error's body, and what is kept of it, in bytes.
+const (
+	errorBodyLimit = 16 << 10
+	detailLimit    = 4 << 10
+)
+
+// detail returns what the service said in the body of an error: without secrets that
+// it repeats, Printable, at most 4 KiB.
+func (c *Client) detail(resp *http.Response) string {
+	// An error's body that breaks off still says something.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
+	return shorten(archive.Printable(c.redact(explain(body))))
+}
+
+// explain returns the message in the body of an error: of a problem (RFC 9457) or any
+// JSON object with a usual member, of a text, or of a web page without its markup.
+func explain(body []byte) string {
+	body = bytes.TrimSpace(trimBOM(body))
+	var value any
+	switch {
+	case startsMarkup(body):
+		return pageText(body)
+	case json.Unmarshal(body, &value) == nil:
+		if said := strings.Join(messages(value, 0), ": "); said != "" {
+			return said
+		}
+	}
+	return strings.Join(strings.Fields(string(body)), " ")
+}
+
+// messageKeys are the members of an error's JSON that speak to a person, in the order
+// of reading: RFC 9457, then what services commonly write.
+var messageKeys = [...]string{
+	"title", "error", "message", "detail", "error_description", "errormessage", "description", "name", "field", "errors", "reason",
+}
+
+// messages collects the texts of an error's JSON value.
+func messages(value any, depth int) []string {
+	const deepest, most = 4, 20
+	if depth > deepest {
+		return nil
+	}
+	var found []string
+	add := func(texts ...string) {
+		for _, t := range texts {
+			if t = strings.TrimSpace(t); t != "" && len(found) < most && !slices.Contains(found, t) {
+				found = append(found, t)
+			}
+		}
+	}
+	switch v := value.(type) {
+	case string:
+		add(strings.Join(strings.Fields(v), " "))
+	case []any:
+		for _, element := range v {
+			add(messages(element, depth+1)...)
+		}
+	case map[string]any:
+		folded := make(map[string]any, len(v))
+		for key, element := range v {
+			folded[strings.ToLower(key)] = element
+		}
+		for _, key := range messageKeys {
+			if element, ok := folded[key]; ok {
+				add(messages(element, depth+1)...)
+			}
+		}
+		if len(found) == 0 && depth > 0 {
+			add(members(v, depth+1)...)
+		}
+	}
+	return found
+}
+
+// members returns the texts of an object from field names to messages, by name.
+func members(object map[string]any, depth int) []string {
+	var texts []string
+	for field, element := range object {
+		if s := strings.Join(messages(element, depth), ", "); s != "" {
+			texts = append(texts, field+" "+s)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// pageText returns the text of a web page, without scripts and styles.
+func pageText(page []byte) string {
+	var words []string
+	hidden := ""
+	for tokens := html.NewTokenizer(bytes.NewReader(page)); ; {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return strings.Join(words, " ")
+		case html.StartTagToken:
+			if name, _ := tokens.TagName(); hidden == "" && (string(name) == "script" || string(name) == "style") {
+				hidden = string(name)
+			}
+		case html.EndTagToken:
+			if name, _ := tokens.TagName(); string(name) == hidden {
+				hidden = ""
+			}
+		case html.TextToken:
+			if hidden == "" {
+				words = append(words, strings.Fields(string(tokens.Text()))...)
+			}
+		}
+	}
+}
+
+// shorten cuts s to detailLimit bytes at a character.
+func shorten(s string) string {
+	if len(s) <= detailLimit {
+		return s
+	}
+	end := detailLimit - len("…")
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}

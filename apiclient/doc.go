@@ -1,0 +1,28 @@
+// Package apiclient speaks the archive service's REST interface: the eight operations
+// of the specification, and of the further ones those that a deployment may offer for
+// content, metadata, keywords, renaming, replacing and deleting. It answers in the
+// words of package archive; the shapes on the wire stay inside.
+//
+// # Guarantees
+//
+//   - Every error of an operation is an *archive.Error whose Op names the operation. An
+//     ended context is in its chain, so errors.Is(err, context.Canceled) holds.
+//   - A change is never blindly repeated. It is sent again only when the service
+//     provably did not act on the first one (no connection was made, or it answered
+//     429), or when it sets a state (auto-export, keywords, metadata), which makes a
+//     second one harmless. Everything that reads is repeated with capped exponential
+//     backoff, and Retry-After is honoured.
+//   - A request ends when no byte is sent or received for Config.Stall; a transfer that
+//     makes progress may take as long as it needs.
+//   - Memory does not grow with the document: uploads stream from an archive.Blob with
+//     an exact Content-Length, content streams to the caller. Document lists and
+//     structures are decoded element by element.
+//   - Content is exactly the service's bytes. A body that ends early is an error, never
+//     a silent end of file.
+//   - Keys and passwords go to the configured origin only, and appear in no error, log
+//     line or printed value.
+//   - After five refusals of the credentials in a row requests pause, so that no
+//     account is locked.
+//   - An operation that the deployment lacks is remembered for ten minutes and answered
+//     as archive.KindUnsupported without a request.
+package apiclient

@@ -1,0 +1,52 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// errRemembered explains an answer that no request was made for.
+var errRemembered = errors.New("as an earlier answer showed")
+
+// exchange sends r, repeated as it may be, hands the answer to read, and learns from it
+// whether the deployment has the operation.
+func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Response) error) error {
+	if !r.op.optional() {
+		return c.repeat(ctx, r, read)
+	}
+	if c.support.of(r.op) == SupportNo {
+		return &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
+	}
+	err := c.repeat(ctx, r, read)
+	var e *archive.Error
+	switch {
+	case err == nil:
+		c.support.learn(r.op, SupportYes)
+	case errors.As(err, &e) && e.Status != 0:
+		c.judge(ctx, r, e)
+	}
+	return err
+}
+
+// judge tells a missing operation from a missing document. 405 and 501 are about the
+// route. 404 is about the document, unless its data can be read (specification,
+// endpoint 8): then the deployment lacks the operation, or, where it has answered
+// before, has nothing to answer for this document.
+func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
+	switch e.Kind {
+	case archive.KindUnsupported:
+		c.support.learn(r.op, SupportNo)
+	case archive.KindNotFound:
+		if _, err := c.Data(ctx, r.document); err != nil {
+			return
+		}
+		e.Kind = archive.KindUnsupported
+		if c.support.of(r.op) != SupportYes {
+			c.support.learn(r.op, SupportNo)
+			c.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
+		}
+	}
+}

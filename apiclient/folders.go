@@ -1,0 +1,162 @@
+package apiclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// deepestFolder bounds how deep folders nest in an answer.
+const deepestFolder = 200
+
+var (
+	errTooDeep   = fmt.Errorf("folders nest deeper than %d", deepestFolder)
+	errNoFolders = errors.New("the answer is no structure of folders")
+)
+
+// folderReader reads folder trees.
+type folderReader struct {
+	*jsonReader
+	// lazy: the answer may leave out children, so that a folder without any says nothing.
+	lazy    bool
+	skipped int // folders without an id
+}
+
+// folders reads a value described as an array of folders: an array, one folder, or
+// null. depth is that of the folders themselves.
+func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
+	token, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('['):
+	case json.Delim('{'):
+		return r.append(nil, depth)
+	default:
+		return nil, nil
+	}
+	var folders []archive.Folder
+	for r.more() {
+		if token, err = r.token(); err != nil {
+			return nil, err
+		}
+		if token != json.Delim('{') {
+			err = r.skipRest(token)
+		} else {
+			folders, err = r.append(folders, depth)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	_, err = r.token() // the closing bracket
+	return folders, err
+}
+
+// append reads a folder whose brace has been read and appends it, if it has an id.
+func (r *folderReader) append(folders []archive.Folder, depth int) ([]archive.Folder, error) {
+	var wire folderWire
+	err := r.members(func(key string) error { return r.member(&wire, key, depth) })
+	if err != nil {
+		return nil, err
+	}
+	if folder, ok := r.folder(&wire); ok {
+		return append(folders, folder), nil
+	}
+	return folders, nil
+}
+
+// folderWire is a folder being read.
+type folderWire struct {
+	id, name scalar
+	children []archive.Folder
+}
+
+// member reads one member of a folder at depth.
+func (r *folderReader) member(wire *folderWire, key string, depth int) error {
+	switch key {
+	case "id":
+		return r.value(&wire.id)
+	case "name":
+		return r.value(&wire.name)
+	case "folders":
+		if depth >= deepestFolder {
+			return errTooDeep
+		}
+		children, err := r.folders(depth + 1)
+		wire.children = children
+		return err
+	}
+	return r.skip()
+}
+
+// folder returns what was read; false, and counted, when it has no id.
+func (r *folderReader) folder(wire *folderWire) (archive.Folder, bool) {
+	f := archive.Folder{
+		ID:            wire.id.id(),
+		Name:          wire.name.text,
+		Children:      wire.children,
+		ChildrenKnown: !r.lazy || len(wire.children) > 0,
+	}
+	if f.ID == 0 {
+		r.skipped++
+	}
+	return f, f.ID != 0
+}
+
+// structure reads an archive structure: an object with folders, an array of folders,
+// one folder, or null. An object of something else is an error: it must not look like
+// an empty archive.
+func (r *folderReader) structure() (archive.Structure, error) {
+	s := archive.Structure{Free: true}
+	if r.first != '{' {
+		if r.first != '[' && r.first != 'n' {
+			return s, errNoFolders
+		}
+		var err error
+		s.Folders, err = r.folders(1)
+		return s, err
+	}
+	if _, err := r.token(); err != nil {
+		return s, err
+	}
+	var root folderWire
+	members, known, isFolder := 0, 0, true
+	err := r.members(func(key string) error {
+		members++
+		switch key {
+		case "free-archive-structure":
+			known++
+			isFolder = false
+			return r.free(&s.Free)
+		case "folders", "id":
+			known++
+		}
+		return r.member(&root, key, 0)
+	})
+	if err != nil {
+		return s, err
+	}
+	if members > 0 && known == 0 {
+		return s, errNoFolders
+	}
+	if !isFolder || !root.id.set {
+		s.Folders = root.children
+	} else if folder, ok := r.folder(&root); ok {
+		s.Folders = []archive.Folder{folder}
+	}
+	return s, nil
+}
+
+// free reads whether a structure is free; what is no boolean leaves it as it is.
+func (r *folderReader) free(free *bool) error {
+	var s scalar
+	if err := r.value(&s); err != nil {
+		return err
+	}
+	*free = s.flag() != archive.FlagFalse
+	return nil
+}

@@ -1,0 +1,42 @@
+package apiclient
+
+// Operation names an operation of the service as errors, logs and statistics do.
+type Operation string
+
+// The operations of the specification.
+const (
+	OpStructure     Operation = "archivestructure"
+	OpDocumentList  Operation = "document/list"
+	OpFileUpload    Operation = "file-upload"
+	OpFolderCreate  Operation = "folder/create"
+	OpInboxes       Operation = "inboxes"
+	OpArchive       Operation = "document/archive"
+	OpAutoExportSet Operation = "document/auto_export_status/set"
+	OpDocumentData  Operation = "document/data"
+)
+
+// The operations that a deployment may lack. Original and PDF are one route with two
+// meanings, and a deployment may have either, so each is told apart; so are the
+// requests for their headers alone.
+const (
+	OpOriginal     Operation = "document/original"
+	OpPDF          Operation = "document/pdf"
+	OpOriginalInfo Operation = "document/original/info"
+	OpPDFInfo      Operation = "document/pdf/info"
+	OpMetadata     Operation = "document/metadata"
+	OpMetadataSet  Operation = "document/metadata/set"
+	OpKeywordsSet  Operation = "document/keywords/set"
+	OpRename       Operation = "document/rename"
+	OpReplace      Operation = "document/replace"
+	OpDelete       Operation = "document/delete"
+)
+
+// optional reports whether a deployment may lack op.
+func (op Operation) optional() bool {
+	switch op {
+	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpMetadata, OpMetadataSet, OpKeywordsSet,
+		OpRename, OpReplace, OpDelete:
+		return true
+	}
+	return false
+}

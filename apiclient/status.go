@@ -1,0 +1,78 @@
+package apiclient
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// statusKinds is the one place that turns a status into a kind; what is not in it is
+// KindServer from 500 on, else KindProtocol.
+var statusKinds = map[int]archive.Kind{
+	http.StatusBadRequest:                   archive.KindInvalid,
+	http.StatusUnauthorized:                 archive.KindUnauthorized,
+	http.StatusForbidden:                    archive.KindForbidden,
+	http.StatusNotFound:                     archive.KindNotFound,
+	http.StatusMethodNotAllowed:             archive.KindUnsupported,
+	http.StatusConflict:                     archive.KindConflict,
+	http.StatusGone:                         archive.KindNotFound,
+	http.StatusPreconditionFailed:           archive.KindConflict,
+	http.StatusRequestEntityTooLarge:        archive.KindTooLarge,
+	http.StatusUnsupportedMediaType:         archive.KindInvalid,
+	http.StatusRequestedRangeNotSatisfiable: archive.KindInvalid,
+	http.StatusUnprocessableEntity:          archive.KindInvalid,
+	http.StatusTooManyRequests:              archive.KindBusy,
+	http.StatusNotImplemented:               archive.KindUnsupported,
+	http.StatusServiceUnavailable:           archive.KindBusy,
+}
+
+func kindOf(status int) archive.Kind {
+	if kind, ok := statusKinds[status]; ok {
+		return kind
+	}
+	if status >= 500 && status <= 599 {
+		return archive.KindServer
+	}
+	return archive.KindProtocol
+}
+
+// accepted reports whether resp is an answer that r can use.
+func accepted(r *request, resp *http.Response) bool {
+	if resp.StatusCode == http.StatusNotModified {
+		return r.header.Get("If-None-Match") != ""
+	}
+	return resp.StatusCode >= 200 && resp.StatusCode <= 299
+}
+
+// refusal turns an answer of any other status into an error, with what the service
+// said in its body.
+func (c *Client) refusal(op Operation, resp *http.Response) *archive.Error {
+	e := &archive.Error{
+		Op:         string(op),
+		Kind:       kindOf(resp.StatusCode),
+		Status:     resp.StatusCode,
+		Detail:     c.detail(resp),
+		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if target, err := resp.Location(); err == nil && resp.StatusCode <= 399 {
+		e.Err = &redirectError{"the service redirects a change, which is not followed, to " + origin(target)}
+	}
+	return e
+}
+
+// longestRetryAfter bounds what a service can ask for.
+const longestRetryAfter = 24 * time.Hour
+
+// retryAfter reads a Retry-After field: seconds or a date (RFC 9110, section 10.2.3).
+// It is 0 when there is none, or none that can be read.
+func retryAfter(value string, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if date, err := http.ParseTime(value); err == nil {
+		wait = date.Sub(now)
+	}
+	return min(max(wait, 0), longestRetryAfter)
+}

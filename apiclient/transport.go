@@ -1,0 +1,79 @@
+package apiclient
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+// errProxy hides the cause, which quotes the proxy's address with its password.
+var errProxy = errors.New("the proxy address in the environment is not valid")
+
+// newTransport returns the connection pool of cfg: HTTP/2 where the service has it,
+// proxies from the environment, as many idle connections as requests in flight.
+func newTransport(cfg Config) (*http.Transport, error) {
+	tlsConfig, err := newTLS(cfg)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 environmentProxy,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       tlsConfig,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   cfg.Connections,
+		IdleConnTimeout:       time.Minute,
+		ExpectContinueTimeout: time.Second,
+		WriteBufferSize:       64 << 10,
+		ReadBufferSize:        64 << 10,
+		// Pings find a dead HTTP/2 connection, which no stalled request would close.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+	}, nil
+}
+
+func environmentProxy(r *http.Request) (*url.URL, error) {
+	proxy, err := http.ProxyFromEnvironment(r)
+	if err != nil {
+		return nil, errProxy
+	}
+	return proxy, nil
+}
+
+// newTLS returns the TLS settings of cfg: at least TLS 1.2, the system's certificates
+// and those of CAFile, the client certificate.
+func newTLS(cfg Config) (*tls.Config, error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12}
+	if cfg.CAFile != "" {
+		pem, err := os.ReadFile(cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("CA file: %w", err)
+		}
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			return nil, fmt.Errorf("system certificates: %w", err)
+		}
+		if !pool.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("CA file: %s holds no PEM certificate", cfg.CAFile)
+		}
+		settings.RootCAs = pool
+	}
+	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
+		return nil, errors.New("client certificate: the certificate file and the key file belong together")
+	}
+	if cfg.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("client certificate: %w", err)
+		}
+		settings.Certificates = []tls.Certificate{pair}
+	}
+	return settings, nil
+}
