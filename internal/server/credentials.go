@@ -52,6 +52,14 @@ func (a accepted) admits(r *http.Request) bool {
 	}
 }
 
+// name returns the user that an admitted request was made by, empty without one.
+func (a accepted) name(r *http.Request) string {
+	if user, _, basic := r.BasicAuth(); basic && a.setA {
+		return user
+	}
+	return ""
+}
+
 func hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
 
 func equal(want [sha256.Size]byte, got string) int {

@@ -21,7 +21,7 @@ type dataLock struct {
 }
 
 func lockData(dir string) (*dataLock, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the data directory: %w", err)
 	}

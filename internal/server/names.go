@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,33 +13,34 @@ const (
 	maxDocumentName = 1024
 )
 
-// checkFolderName refuses names that cannot be a component of a folder path.
-func checkFolderName(name string) error {
-	const field = "folder-name"
+// folderNameFault says why a name cannot be a component of a folder path, nothing when
+// it can.
+func folderNameFault(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
-		return invalid(field, "a folder needs a name")
+		return "required: a folder needs a name"
 	case len(name) > maxFolderName:
-		return invalid(field, "longer than %d bytes", maxFolderName)
+		return fmt.Sprintf("longer than %d bytes", maxFolderName)
 	case !utf8.ValidString(name):
-		return invalid(field, "not UTF-8")
+		return "not UTF-8"
 	case strings.ContainsRune(name, '/'):
-		return invalid(field, "a slash separates folders and cannot be part of a name")
+		return "a slash separates folders and cannot be part of a name"
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return invalid(field, "contains a control character")
+		return "contains a control character"
 	}
-	return nil
+	return ""
 }
 
-// checkDocumentName refuses names that a document cannot have; nearly any will do.
-func checkDocumentName(field, name string) error {
+// documentNameFault says why a document cannot have a name, nothing when it can; nearly
+// any will do.
+func documentNameFault(name string) string {
 	switch {
 	case name == "":
-		return invalid(field, "a document needs a name")
+		return "required: a document needs a name"
 	case len(name) > maxDocumentName:
-		return invalid(field, "longer than %d bytes", maxDocumentName)
+		return fmt.Sprintf("longer than %d bytes", maxDocumentName)
 	case !utf8.ValidString(name):
-		return invalid(field, "not UTF-8")
+		return "not UTF-8"
 	}
-	return nil
+	return ""
 }

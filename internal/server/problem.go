@@ -1,42 +1,106 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
+	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// fieldError blames a parameter or form field for an error.
-type fieldError struct {
-	name string
-	err  error
+// problem is an error answer (RFC 9457). Field names the parameter or form field that is
+// wrong, Errors all of them.
+type problem struct {
+	Type   string         `json:"type"`
+	Title  string         `json:"title"`
+	Status int            `json:"status"`
+	Detail string         `json:"detail,omitempty"`
+	Field  string         `json:"field,omitempty"`
+	Errors []problemField `json:"errors,omitempty"`
 }
 
-// Error implements error.
-func (e *fieldError) Error() string { return e.name + ": " + e.err.Error() }
-
-// Unwrap returns the error that the field is blamed for.
-func (e *fieldError) Unwrap() error { return e.err }
-
-// invalid refuses a field's value.
-func invalid(field, format string, args ...any) error {
-	return &fieldError{name: field, err: refuse(archive.KindInvalid, format, args...)}
+type problemField struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
-// refuse makes an error that tells the client what is wrong.
-func refuse(kind archive.Kind, format string, args ...any) error {
-	return &archive.Error{Op: "server", Kind: kind, Detail: fmt.Sprintf(format, args...)}
+// outcome is how a kind of error is answered.
+type outcome struct {
+	status int
+	name   string // ends the problem's type
 }
 
-// blame names the field in an error that is the client's doing; others pass.
-func blame(field string, err error) error {
-	if err == nil || archive.KindOf(err) == archive.KindOther {
-		return err
+// outcomes is the one table from kinds to statuses. A kind that says what happened to a
+// client's own requests cannot come up here and is answered as a failure of the server.
+func outcomes() map[archive.Kind]outcome {
+	failed := outcome{http.StatusInternalServerError, "server"}
+	return map[archive.Kind]outcome{
+		archive.KindOther:        failed,
+		archive.KindInvalid:      {http.StatusBadRequest, "invalid"},
+		archive.KindUnauthorized: {http.StatusUnauthorized, "credentials"},
+		archive.KindForbidden:    {http.StatusForbidden, "forbidden"},
+		archive.KindNotFound:     {http.StatusNotFound, "not-found"},
+		archive.KindConflict:     {http.StatusConflict, "conflict"},
+		archive.KindTooLarge:     {http.StatusRequestEntityTooLarge, "too-large"},
+		archive.KindUnsupported:  {http.StatusNotFound, "operation"},
+		archive.KindBusy:         failed,
+		archive.KindServer:       failed,
+		archive.KindUnreachable:  failed,
+		archive.KindInterrupted:  failed,
+		archive.KindTimeout:      failed,
+		archive.KindProtocol:     failed,
 	}
-	var already *fieldError
-	if errors.As(err, &already) {
-		return err
+}
+
+func problemType(name string) string { return "urn:archivefs:problem:" + name }
+
+// answer writes an error. What is not the client's doing is logged and not told. Once
+// the answer has begun the connection is cut, so that nobody takes half of it for whole.
+func (s *Server) answer(w *response, err error) {
+	kind := archive.KindOf(err)
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		kind = archive.KindTooLarge
 	}
-	return &fieldError{name: field, err: err}
+	o := outcomes()[kind]
+	if o.status >= http.StatusInternalServerError {
+		s.log.WithError(err).Error("a request failed")
+	}
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	w.problem(o.status, describe(problemType(o.name), o.status, err))
+}
+
+// describe fills a problem with what the client may know of err.
+func describe(typ string, status int, err error) problem {
+	p := problem{Type: typ}
+	if status >= http.StatusInternalServerError {
+		return p
+	}
+	var told *archive.Error
+	if errors.As(err, &told) {
+		p.Detail = told.Detail
+	}
+	var blamed fieldErrors
+	if errors.As(err, &blamed) {
+		p.Field = blamed[0].name
+		p.Detail = blamed.Error()
+		for _, f := range blamed {
+			p.Errors = append(p.Errors, problemField{Name: f.name, Reason: f.reason()})
+		}
+	}
+	return p
+}
+
+// problem writes a problem with its title.
+func (w *response) problem(status int, p problem) {
+	p.Title, p.Status = http.StatusText(status), status
+	body, err := json.Marshal(p)
+	if err != nil { // strings and numbers always encode
+		body = nil
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
@@ -30,16 +28,20 @@ func (s *Server) receive(ctx context.Context, content io.Reader, name, contentTy
 	return receipt{Staged: staged, name: name, Result: result}, nil
 }
 
-// discard drops the content unless it was kept.
-func (r receipt) discard(log logrus.FieldLogger) {
-	if err := r.Discard(); err != nil {
-		log.WithError(err).Warn("a staged content stays until the next start")
-	}
+// staged is the content alone, as the vault takes it.
+func (r receipt) staged() []blob.Staged { return []blob.Staged{r.Staged} }
+
+// describe fills in what the content tells of its document.
+func (r receipt) describe(d store.Document) store.Document {
+	d.Digest, d.Size, d.ContentType, d.Pages = r.Digest(), r.Size(), r.ContentType, r.Pages
+	return d
 }
 
-// document fills in what the content tells.
-func (r receipt) document() store.Document {
-	return store.Document{Digest: r.Digest(), Size: r.Size(), ContentType: r.ContentType, Pages: r.Pages}
+// discard drops contents unless they were kept.
+func (s *Server) discard(received ...receipt) {
+	for _, r := range received {
+		s.leftover(r.Discard())
+	}
 }
 
 // keep makes contents durable and then adds their documents in one transaction.

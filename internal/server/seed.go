@@ -29,8 +29,8 @@ func (s *Server) AddFolder(ctx context.Context, parent archive.ID, name string) 
 }
 
 func (s *Server) addFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
-	if err := checkFolderName(f.Name); err != nil {
-		return 0, err
+	if wrong := folderNameFault(f.Name); wrong != "" {
+		return 0, invalid("name", "%s", wrong)
 	}
 	return s.catalog.AddFolder(ctx, f)
 }
@@ -53,20 +53,19 @@ type NewDocument struct {
 // AddDocument adds a document with the dates and annotations of another archive. Its
 // content is read to the end; page count and content type are taken from it.
 func (s *Server) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
-	if err := checkDocumentName("name", d.Name); err != nil {
-		return 0, err
+	if wrong := documentNameFault(d.Name); wrong != "" {
+		return 0, invalid("name", "%s", wrong)
 	}
 	received, err := s.receive(ctx, content, d.Name, "")
 	if err != nil {
 		return 0, err
 	}
-	defer received.discard(s.log)
-	document := received.document()
-	document.Folder, document.Name = d.Folder, d.Name
-	document.Created, document.Archived = d.Created, d.Archived
-	document.Keywords, document.Types, document.Metadata = d.Keywords, d.Types, d.Metadata
-	document.ExternalID, document.AutoExport = d.ExternalID, d.AutoExport
-	document.Notes, document.Stamps = d.Notes, d.Stamps
+	defer s.discard(received)
+	document := received.describe(store.Document{
+		Folder: d.Folder, Name: d.Name, Created: d.Created, Archived: d.Archived,
+		Keywords: d.Keywords, Types: d.Types, Metadata: d.Metadata,
+		ExternalID: d.ExternalID, AutoExport: d.AutoExport, Notes: d.Notes, Stamps: d.Stamps,
+	})
 	ids, err := s.keep(ctx, []receipt{received}, []store.Document{document}, false)
 	if err != nil {
 		return 0, err

@@ -1,55 +1,49 @@
-package server
+package server_test
 
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server"
 )
 
-func TestSeed(t *testing.T) {
+func TestSeedingRefuses(t *testing.T) {
+	h := start(t)
 	ctx := t.Context()
-	s, err := Open(ctx, Options{Data: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	if empty, err := s.Empty(ctx); err != nil || !empty {
+	if empty, err := h.Empty(ctx); err != nil || !empty {
 		t.Fatalf("a new archive: empty %v, %v", empty, err)
 	}
-	mandator, err := s.AddMandator(ctx, "Muster GmbH")
-	if err != nil {
-		t.Fatal(err)
+	o := furnish(t, h)
+	if empty, err := h.Empty(ctx); err != nil || empty {
+		t.Fatalf("a furnished archive: empty %v, %v", empty, err)
 	}
-	if _, err := s.AddMandator(ctx, "Muster GmbH"); archive.KindOf(err) != archive.KindConflict {
-		t.Errorf("the same mandator twice: %v, want a conflict", err)
+	add := func(folder archive.ID, name string, archived bool) error {
+		d := server.NewDocument{Folder: folder, Name: name, Created: day}
+		if archived {
+			d.Archived = day
+		}
+		_, err := h.AddDocument(ctx, d, strings.NewReader("x"))
+		return err
 	}
-	folder, err := s.AddFolder(ctx, mandator, "Rechnungen")
-	if err != nil {
-		t.Fatal(err)
-	}
-	inbox, err := s.AddInbox(ctx, 7, "Administrator")
-	if err != nil {
-		t.Fatal(err)
-	}
-	day := time.Date(2023, 11, 22, 14, 14, 29, 0, time.Local)
-	id, err := s.AddDocument(ctx, NewDocument{
-		Folder: folder, Name: "Rechnung 1", Created: day, Archived: day, Keywords: []string{"a"},
-		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, Notes: []archive.Note{{Text: "paid"}},
-	}, strings.NewReader("text"))
-	if err != nil || id == 0 {
-		t.Fatalf("add document: %d, %v", id, err)
-	}
-	if _, err := s.AddDocument(ctx, NewDocument{Folder: inbox, Name: "scan", Created: day, Archived: day},
-		strings.NewReader("x")); archive.KindOf(err) != archive.KindConflict {
-		t.Errorf("an archived document in an inbox: %v, want a conflict", err)
-	}
-	if empty, err := s.Empty(ctx); err != nil || empty {
-		t.Errorf("after seeding: empty %v, %v", empty, err)
-	}
-	notes, _, err := s.catalog.Annotations(ctx, id)
-	if err != nil || len(notes) != 1 || notes[0].Text != "paid" {
-		t.Errorf("notes %v, %v", notes, err)
+	discard := func(_ archive.ID, err error) error { return err }
+	for name, test := range map[string]struct {
+		err  error
+		kind archive.Kind
+	}{
+		"a mandator twice":                {discard(h.AddMandator(ctx, "Other AG")), archive.KindConflict},
+		"an inbox twice":                  {discard(h.AddInbox(ctx, 9, "Empty")), archive.KindConflict},
+		"a folder twice":                  {discard(h.AddFolder(ctx, o.invoices, "2018")), archive.KindConflict},
+		"a folder without a parent":       {discard(h.AddFolder(ctx, 0, "x")), archive.KindInvalid},
+		"an unknown parent":               {discard(h.AddFolder(ctx, 999, "x")), archive.KindNotFound},
+		"a mandator without a name":       {discard(h.AddMandator(ctx, "")), archive.KindInvalid},
+		"a document in an unknown folder": {add(999, "x", true), archive.KindNotFound},
+		"an archived one in an inbox":     {add(o.inbox, "x", true), archive.KindConflict},
+		"a waiting one in a folder":       {add(o.year, "x", false), archive.KindConflict},
+		"a document without a name":       {add(o.year, "", true), archive.KindInvalid},
+	} {
+		if got := archive.KindOf(test.err); test.err == nil || got != test.kind {
+			t.Errorf("%s: %v, want %v", name, test.err, test.kind)
+		}
 	}
 }

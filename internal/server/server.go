@@ -32,6 +32,7 @@ type Server struct {
 	vault     *vault
 	lock      *dataLock
 	rendering singleflight.Group
+	renderers chan struct{} // a place for each rendering at work
 }
 
 // Open opens the data directory, makes it when it is not there, brings it to the current
@@ -70,6 +71,8 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 		catalog:  db,
 		vault:    &vault{contents: files, uses: db, pins: map[string]int{}},
 		lock:     lock,
+		// Each may hold a decoded image.
+		renderers: make(chan struct{}, 2),
 	}
 	s.log = s.options.Log
 	if err := s.prepare(ctx); err != nil {

@@ -38,6 +38,12 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func() er
 	return record()
 }
 
+// hold keeps a content from being removed until release was called.
+func (v *vault) hold(ctx context.Context, digest string) (release func() error) {
+	v.pin([]string{digest})
+	return func() error { return v.unpin(ctx, []string{digest}) }
+}
+
 // drop removes a content and its renditions unless something refers to it.
 func (v *vault) drop(ctx context.Context, digest string) error {
 	v.mu.Lock()

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 const (
@@ -32,8 +34,8 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := os.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
-	if err := syncDir(dir); err != nil {
-		return nil, err
+	if err := durable.SyncDir(dir); err != nil {
+		return nil, fmt.Errorf("make content directory: %w", err)
 	}
 	return &Files{dir: dir}, nil
 }
@@ -123,15 +125,4 @@ func valid(digest string) bool {
 	}
 	_, err := hex.DecodeString(digest)
 	return err == nil
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("open directory: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("sync directory: %w", err)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,7 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
+
+// chunk is how many bytes are hashed and written at a time: part readers hand out a few
+// KiB, and a system call for each would cost more than the hash.
+const chunk = 256 << 10
 
 // stagedFile is a content in a temporary file below incoming.
 type stagedFile struct {
@@ -18,24 +25,35 @@ type stagedFile struct {
 	files  *Files
 	digest string
 	size   int64
-	done   bool
+	done   bool // published or discarded
 }
 
 // Stage reads r to its end into a temporary file. An error of r is returned wrapped,
 // and nothing stays behind. The memory used does not grow with the content.
 func (f *Files) Stage(_ context.Context, r io.Reader) (Staged, error) {
-	file, err := os.CreateTemp(filepath.Join(f.dir, incoming), "content-*")
+	file, err := durable.CreateTemp(filepath.Join(f.dir, incoming))
 	if err != nil {
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
 	staged := &stagedFile{File: file, files: f}
-	sum := sha256.New()
-	staged.size, err = io.Copy(io.MultiWriter(file, sum), r)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("stage content: %w", err), staged.Discard())
+	if err := staged.fill(r); err != nil {
+		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))
 	}
-	staged.digest = hex.EncodeToString(sum.Sum(nil))
 	return staged, nil
+}
+
+func (s *stagedFile) fill(r io.Reader) error {
+	sum := sha256.New()
+	w := bufio.NewWriterSize(io.MultiWriter(s.File, sum), chunk)
+	n, err := io.Copy(w, r)
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	s.size, s.digest = n, hex.EncodeToString(sum.Sum(nil))
+	return nil
 }
 
 // Digest implements Staged.
@@ -44,24 +62,24 @@ func (s *stagedFile) Digest() string { return s.digest }
 // Size implements Staged.
 func (s *stagedFile) Size() int64 { return s.size }
 
-// Publish implements Staged: sync, rename, sync of the directory. A content that is
-// kept already is replaced by its equal, so that it is durable in any case.
+// Publish implements Staged. A content that is kept already is replaced by its equal, so
+// that it is durable in any case.
 func (s *stagedFile) Publish(context.Context) error {
 	if s.done {
 		return nil
-	}
-	if err := s.Sync(); err != nil {
-		return fmt.Errorf("sync content: %w", err)
 	}
 	target := s.files.path(s.digest)
 	if err := s.files.makeShard(filepath.Dir(target)); err != nil {
 		return err
 	}
-	if err := os.Rename(s.Name(), target); err != nil {
+	if err := durable.Publish(s.File, target); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	s.done = true
-	return errors.Join(syncDir(filepath.Dir(target)), s.Close())
+	if err := s.Close(); err != nil {
+		return fmt.Errorf("publish content: %w", err)
+	}
+	return nil
 }
 
 // Discard implements Staged.
@@ -70,10 +88,7 @@ func (s *stagedFile) Discard() error {
 		return nil
 	}
 	s.done = true
-	if err := errors.Join(s.Close(), os.Remove(s.Name())); err != nil {
-		return fmt.Errorf("discard content: %w", err)
-	}
-	return nil
+	return durable.Discard(s.File, nil)
 }
 
 // makeShard makes the sub-directory of a digest durable the first time it is needed.
@@ -85,5 +100,8 @@ func (f *Files) makeShard(dir string) error {
 	if err != nil {
 		return fmt.Errorf("make content directory: %w", err)
 	}
-	return syncDir(f.dir)
+	if err := durable.SyncDir(f.dir); err != nil {
+		return fmt.Errorf("make content directory: %w", err)
+	}
+	return nil
 }

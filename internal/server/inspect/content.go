@@ -2,6 +2,13 @@ package inspect
 
 import "io"
 
+// Media types that are treated apart.
+const (
+	PDF  = "application/pdf"
+	Mail = "message/rfc822"
+	TIFF = "image/tiff"
+)
+
 // maxParsed is the largest content that is parsed for its pages, in bytes.
 const maxParsed = 64 << 20
 
@@ -24,9 +31,9 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 		return result
 	}
 	switch result.ContentType {
-	case "application/pdf":
+	case PDF:
 		result.Pages = pdfPages(io.NewSectionReader(r, 0, size))
-	case "image/tiff":
+	case TIFF:
 		result.Pages = max(1, len(TIFFFrames(r)))
 	}
 	return result

@@ -27,7 +27,7 @@ func contentType(r io.ReaderAt, size int64, hint Hint) string {
 		return found.String()
 	}
 	if looksLikeMail(hint) && parsesAsMail(io.NewSectionReader(r, 0, min(size, head))) {
-		return "message/rfc822"
+		return Mail
 	}
 	if media := textByExtension(hint.Name); media != "" {
 		return withCharset(media, found)
@@ -85,7 +85,7 @@ func withCharset(media string, found *mimetype.MIME) string {
 
 func looksLikeMail(hint Hint) bool {
 	media, _, err := mime.ParseMediaType(hint.ContentType)
-	return strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == "message/rfc822")
+	return strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == Mail)
 }
 
 // parsesAsMail reports whether a text begins with the header of a message (RFC 5322).

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/inspect"
+)
+
+// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
+// its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
+// 14); the entity tag is the SHA-256 of what is sent.
+func (s *Server) documentPDF(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p := query(r)
+	original := p.flag("original")
+	p.annotations()
+	if err := p.err(); err != nil {
+		return err
+	}
+	content, contentType, digest, err := s.content(r, id, original)
+	if errors.Is(err, blob.ErrMissing) { // replaced in between: its new content
+		content, contentType, digest, err = s.content(r, id, original)
+	}
+	if err != nil {
+		return blame("id", err)
+	}
+	defer func() { _ = content.Close() }()
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if s.options.NoRange {
+		return sendWhole(w, content)
+	}
+	w.Header().Set("ETag", `"`+digest+`"`)
+	http.ServeContent(w, r, "", time.Time{}, content)
+	return nil
+}
+
+// documentHead answers HEAD of the same; net/http leaves the body out.
+func (s *Server) documentHead(w *response, r *http.Request) error {
+	return s.documentPDF(w, r)
+}
+
+// annotations checks the list of annotations to be drawn. The renditions of this service
+// show documents without any, so that their bytes never change.
+func (p *params) annotations() {
+	for _, kind := range p.list("annotations") {
+		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
+			p.refuse("annotations", "none of stamp, text, symbol, note")
+		}
+	}
+}
+
+// content opens what is sent for a document.
+func (s *Server) content(r *http.Request, id archive.ID, original bool) (content io.ReadSeekCloser, contentType, digest string, err error) {
+	d, err := s.catalog.Document(r.Context(), id)
+	if err != nil {
+		return nil, "", "", err
+	}
+	contentType, digest = d.ContentType, d.Digest
+	if !original {
+		contentType = inspect.PDF
+		if digest, err = s.rendition(r, d); err != nil {
+			return nil, "", "", err
+		}
+	}
+	content, err = s.vault.Open(r.Context(), digest)
+	return content, contentType, digest, err
+}
+
+// sendWhole answers as a service without ranges does.
+func sendWhole(w *response, content io.ReadSeeker) error {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	_, _ = io.Copy(w, content) // a client that went away is no failure
+	return nil
+}

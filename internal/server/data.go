@@ -1,0 +1,108 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// pagesPerDocument spaces the ids of pages: page n of a document has the id
+// document * pagesPerDocument + n.
+const pagesPerDocument = 1 << 16
+
+// documentData answers GET /document/{id}/data (specification, endpoint 8).
+func (s *Server) documentData(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := s.catalog.Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	lineage, err := s.catalog.Lineage(r.Context(), d.Folder)
+	if err != nil {
+		return err
+	}
+	notes, stamps, err := s.catalog.Annotations(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	data := s.extended(d)
+	data.Mandator, data.FolderPath = location(lineage)
+	data.Pages = pages(d, notes, stamps)
+	return w.json(data)
+}
+
+func (s *Server) extended(d store.Document) wireData {
+	data := wireData{
+		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorName: d.Creator,
+		Created:   d.Created.In(s.options.Location).Format(dataTime),
+		Keywords:  append([]string{}, d.Keywords...),
+		Types:     append([]string{}, d.Types...),
+		External:  wireExternal{ID: d.ExternalID, Metadata: metadataObject(d.Metadata)},
+		Workflows: []struct{}{},
+	}
+	return data
+}
+
+func metadataObject(metadata []archive.KeyValue) map[string]string {
+	object := make(map[string]string, len(metadata))
+	for _, pair := range metadata {
+		object[pair.Key] = pair.Value
+	}
+	return object
+}
+
+// location returns the mandator and the path below it with slashes at both ends. In an
+// inbox there is no mandator and the path begins with INBOX, as in the public search.
+func location(lineage []store.Folder) (mandator, path string) {
+	var b strings.Builder
+	for i, f := range lineage {
+		switch {
+		case i == 0 && f.Inbox:
+			b.WriteString("INBOX/" + f.Name + "/")
+		case i == 0:
+			mandator = f.Name
+			b.WriteString("/")
+		default:
+			b.WriteString(f.Name + "/")
+		}
+	}
+	return mandator, b.String()
+}
+
+func pages(d store.Document, notes []archive.Note, stamps []archive.Stamp) []wirePage {
+	pages := make([]wirePage, 0, d.Pages)
+	for n := range d.Pages {
+		pages = append(pages, wirePage{
+			ID:    int64(d.ID)*pagesPerDocument + int64(n) + 1,
+			Notes: []wireNote{}, Stamps: []wireStamp{},
+		})
+	}
+	for _, n := range notes {
+		pages[0].Notes = append(pages[0].Notes, wireNote{Text: n.Text, Date: n.Date, CreatorName: n.Creator})
+	}
+	for _, n := range stamps {
+		pages[0].Stamps = append(pages[0].Stamps, wireStamp{
+			Title: n.Title, wireNote: wireNote{Text: n.Text, Date: n.Date, CreatorName: n.Creator},
+		})
+	}
+	return pages
+}
+
+// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
+// that the same upload made.
+func (s *Server) uploadedWith(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	ids, err := s.catalog.UploadedWith(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	return w.json(ids)
+}

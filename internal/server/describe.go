@@ -1,0 +1,86 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// metadata answers GET /document/{id}/metadata.
+func (s *Server) metadata(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := s.catalog.Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	return w.json(metadataObject(d.Metadata))
+}
+
+// metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
+// are, null removes a key.
+func (s *Server) metadataSet(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	var change map[string]*string
+	if err := jsonBody(w, r, &change); err != nil {
+		return err
+	}
+	if _, bad := change[""]; bad {
+		return invalid("metadata", "a key is empty")
+	}
+	if err := s.catalog.SetMetadata(detached(r), id, change); err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}
+
+// keywordsSet answers POST /document/{id}/keywords: the array replaces the keywords.
+func (s *Server) keywordsSet(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	var given []string
+	if err := jsonBody(w, r, &given); err != nil {
+		return err
+	}
+	var keywords []string
+	for _, keyword := range given {
+		keyword = strings.TrimSpace(keyword)
+		if keyword != "" && !slices.Contains(keywords, keyword) {
+			keywords = append(keywords, keyword)
+		}
+	}
+	if err := s.catalog.SetKeywords(detached(r), id, keywords); err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}
+
+// documentRename answers POST /document/{id}/rename.
+func (s *Server) documentRename(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	name := p.documentName("new-name", "")
+	if err := p.err(); err != nil {
+		return err
+	}
+	if err := s.catalog.SetName(detached(r), id, name); err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}

@@ -1,0 +1,76 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// maxForm bounds a JSON or urlencoded body, and the fields of a multipart one together,
+// in bytes.
+const maxForm = 1 << 20
+
+// query returns a request's query parameters.
+func query(r *http.Request) *params {
+	return &params{values: r.URL.Query()}
+}
+
+// form reads an application/x-www-form-urlencoded body. Query parameters do not count.
+func form(w *response, r *http.Request) (*params, error) {
+	if err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
+		return nil, err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return nil, badBody(err, "the form cannot be read")
+	}
+	w.form = r.PostForm
+	return &params{values: r.PostForm}, nil
+}
+
+// jsonBody decodes an application/json body.
+func jsonBody(w *response, r *http.Request, into any) error {
+	if err := wantBody(r, "application/json"); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if err != nil {
+		return badBody(err, "the body cannot be read")
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badBody(err, "the body is not the JSON that this operation takes")
+	}
+	return nil
+}
+
+// wantBody refuses a body of another type.
+func wantBody(r *http.Request, want string) error {
+	got := r.Header.Get("Content-Type")
+	media, _, err := mime.ParseMediaType(got)
+	if err != nil || media != want {
+		return refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
+	}
+	return nil
+}
+
+// badBody says what is wrong with a body; one that is too large is told apart.
+func badBody(err error, what string) error {
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return refuse(archive.KindTooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+	}
+	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
+}
+
+// pathID returns the id in a request's path.
+func pathID(r *http.Request) (archive.ID, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return 0, invalid("id", "not an integer of 64 bits")
+	}
+	return archive.ID(id), nil
+}

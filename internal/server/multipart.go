@@ -1,0 +1,127 @@
+package server
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// The form fields that carry a file.
+const (
+	fieldData   = "upload-data"
+	fieldBase64 = "upload-data-base64"
+)
+
+// submission is a multipart form: a file, staged while it arrived, and other fields.
+type submission struct {
+	params
+	file     receipt
+	received bool
+}
+
+// submission reads a multipart form, in whatever order its fields come, to its end: a
+// body that was cut off is an error and leaves nothing. The caller discards it.
+func (s *Server) submission(w *response, r *http.Request) (_ *submission, err error) {
+	if err := wantBody(r, "multipart/form-data"); err != nil {
+		return nil, err
+	}
+	limit := s.options.MaxUpload + s.options.MaxUpload/3 // base64
+	r.Body = http.MaxBytesReader(w, r.Body, limit+4*maxForm)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, badBody(err, "the form cannot be read")
+	}
+	u := &submission{params: params{values: url.Values{}}}
+	w.form = u.values
+	defer func() {
+		if err != nil && u.received {
+			s.discard(u.file)
+		}
+	}()
+	left := int64(maxForm)
+	for {
+		part, err := parts.NextPart()
+		if err == io.EOF { // not errors.Is: wrapped, it says that the end of the form is missing
+			break
+		}
+		if err != nil {
+			return nil, badBody(err, "the form cannot be read")
+		}
+		if err := s.part(r, u, part, &left); err != nil {
+			return nil, err
+		}
+	}
+	if !u.received {
+		return nil, invalid(fieldData, "required")
+	}
+	return u, nil
+}
+
+// part takes one field of the form; left is how many bytes of text it may still have.
+func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left *int64) error {
+	name := part.FormName()
+	if name == fieldData || name == fieldBase64 {
+		if u.received {
+			return invalid(name, "there is more than one file")
+		}
+		return s.filePart(r, u, part, name == fieldBase64)
+	}
+	value, err := io.ReadAll(io.LimitReader(part, *left+1))
+	if err != nil {
+		return badBody(err, "the form cannot be read")
+	}
+	if *left -= int64(len(value)); *left < 0 {
+		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %d bytes", maxForm)}}
+	}
+	if name != "" {
+		u.values.Add(name, string(value))
+	}
+	return nil
+}
+
+// filePart stages the file.
+func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, encoded bool) error {
+	content := &bounded{Reader: part, left: s.options.MaxUpload, limit: s.options.MaxUpload}
+	name := part.FileName()
+	if encoded {
+		content.Reader, name = base64.NewDecoder(base64.StdEncoding, part), ""
+	}
+	file, err := s.receive(r.Context(), content, name, part.Header.Get("Content-Type"))
+	switch {
+	case err == nil:
+		u.file, u.received = file, true
+		return nil
+	case archive.KindOf(err) == archive.KindTooLarge:
+		return blame(part.FormName(), err)
+	case content.failed:
+		return blame(part.FormName(), badBody(err, "the file cannot be read"))
+	}
+	return err
+}
+
+// bounded reads at most limit bytes; more is KindTooLarge.
+type bounded struct {
+	io.Reader
+	left, limit int64
+	failed      bool // the sender is to blame, not our disk
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, refuse(archive.KindTooLarge, "the file is larger than %d bytes", b.limit)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.failed = true
+	}
+	return n, err
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// params reads parameters or form fields and collects what is wrong with them, so that
+// one answer names every bad field. An empty value counts as absent.
+type params struct {
+	values url.Values
+	wrong  fieldErrors
+}
+
+// err returns what was wrong with the values read so far.
+func (p *params) err() error {
+	if len(p.wrong) == 0 {
+		return nil
+	}
+	return p.wrong
+}
+
+func (p *params) refuse(name, reason string) {
+	p.wrong = append(p.wrong, fieldError{name: name, err: refuse(archive.KindInvalid, "%s", reason)})
+}
+
+// folderName returns the name of a folder, which must be there.
+func (p *params) folderName(field string) string {
+	name := p.values.Get(field)
+	if wrong := folderNameFault(name); wrong != "" {
+		p.refuse(field, wrong)
+	}
+	return name
+}
+
+// documentName returns the name of a document, fallback when absent.
+func (p *params) documentName(field, fallback string) string {
+	name := p.values.Get(field)
+	if name == "" {
+		name = fallback
+	}
+	if wrong := documentNameFault(name); wrong != "" {
+		p.refuse(field, wrong)
+	}
+	return name
+}
+
+// has reports whether a value is given.
+func (p *params) has(name string) bool { return p.values.Get(name) != "" }
+
+// text returns a string, empty when absent.
+func (p *params) text(name string) string {
+	value := p.values.Get(name)
+	if !utf8.ValidString(value) {
+		p.refuse(name, "not UTF-8")
+		return ""
+	}
+	return value
+}
+
+// id returns an optional id, 0 when absent.
+func (p *params) id(name string) archive.ID {
+	if !p.has(name) {
+		return 0
+	}
+	id, err := strconv.ParseInt(p.values.Get(name), 10, 64)
+	if err != nil {
+		p.refuse(name, "not an integer of 64 bits")
+	}
+	return archive.ID(id)
+}
+
+// requiredID returns an id that must be there.
+func (p *params) requiredID(name string) archive.ID {
+	if !p.has(name) {
+		p.refuse(name, "required")
+		return 0
+	}
+	return p.id(name)
+}
+
+// flag returns an optional boolean, false when absent.
+func (p *params) flag(name string) bool {
+	if !p.has(name) {
+		return false
+	}
+	switch strings.ToLower(p.values.Get(name)) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	p.refuse(name, "neither true nor false")
+	return false
+}
+
+// requiredFlag returns a boolean that must be there.
+func (p *params) requiredFlag(name string) bool {
+	if !p.has(name) {
+		p.refuse(name, "required")
+	}
+	return p.flag(name)
+}
+
+// list returns the items of a comma-separated list; one that is repeated is one list.
+func (p *params) list(name string) []string {
+	items, err := splitList(p.joined(name))
+	if err != nil {
+		p.refuse(name, err.Error())
+	}
+	return items
+}
+
+// pairs returns the entries of a list of assignments.
+func (p *params) pairs(name string) []archive.KeyValue {
+	pairs, err := splitPairs(p.joined(name))
+	if err != nil {
+		p.refuse(name, err.Error())
+	}
+	return pairs
+}
+
+func (p *params) joined(name string) string {
+	value := strings.Join(p.values[name], string(separator))
+	if !utf8.ValidString(value) {
+		p.refuse(name, "not UTF-8")
+		return ""
+	}
+	return value
+}
+
+// after returns the first second that is after a date, or after a date with time; zero
+// when absent. The whole day of a date is not after it.
+func (p *params) after(name string, location *time.Location) time.Time {
+	if !p.has(name) {
+		return time.Time{}
+	}
+	value := p.values.Get(name)
+	if day, err := time.ParseInLocation(time.DateOnly, value, location); err == nil {
+		return day.AddDate(0, 0, 1)
+	}
+	if t, err := time.ParseInLocation(wireTime, value, location); err == nil {
+		return t.Truncate(time.Second).Add(time.Second)
+	}
+	p.refuse(name, "neither a date (2023-11-22) nor a date with time (2023-11-22T14:14:29)")
+	return time.Time{}
+}

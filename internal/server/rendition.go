@@ -1,0 +1,67 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/render"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// rendition returns the digest of a document's PDF. What is no PDF is rendered once and
+// kept, so that length and entity tag do not change. A client that gives up does not
+// stop a rendering that others may wait for.
+func (s *Server) rendition(r *http.Request, d store.Document) (string, error) {
+	if d.ContentType == inspect.PDF {
+		return d.Digest, nil
+	}
+	source := render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
+	for _, variant := range render.Variants(source) {
+		digest, err := s.catalog.Rendition(r.Context(), d.Digest, variant)
+		if err != nil || digest != "" {
+			return digest, err
+		}
+	}
+	ctx := detached(r)
+	made, err, _ := s.rendering.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
+		return s.render(ctx, d.Digest, source)
+	})
+	if err != nil {
+		return "", fmt.Errorf("render document %d: %w", d.ID, err)
+	}
+	digest, _ := made.(string)
+	return digest, nil
+}
+
+// render makes a PDF, a few at a time: each holds its images in memory.
+func (s *Server) render(ctx context.Context, digest string, source render.Source) (made string, err error) {
+	s.renderers <- struct{}{}
+	defer func() { <-s.renderers }()
+	release := s.vault.hold(ctx, digest)
+	defer func() { s.leftover(release()) }()
+
+	content, err := s.vault.Open(ctx, digest)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = content.Close() }()
+	source.Content = content
+	var pdf bytes.Buffer
+	variant, err := render.PDF(&pdf, source)
+	if err != nil {
+		return "", err
+	}
+	staged, err := s.vault.Stage(ctx, &pdf)
+	if err != nil {
+		return "", err
+	}
+	defer func() { s.leftover(staged.Discard()) }()
+	err = s.vault.keep(ctx, []blob.Staged{staged}, func() error {
+		return s.catalog.AddRendition(ctx, digest, variant, staged.Digest())
+	})
+	return staged.Digest(), err
+}

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// documentReplace answers POST /document/{id}/replace: an inbox document gets new
+// content, and the keywords of the query when there are some.
+func (s *Server) documentReplace(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p := query(r)
+	keywords := p.list("keywords")
+	if err := p.err(); err != nil {
+		return err
+	}
+	u, err := s.submission(w, r)
+	if err != nil {
+		return err
+	}
+	defer s.discard(u.file)
+	ctx := detached(r)
+	content := store.Content{
+		Digest: u.file.Digest(), Size: u.file.Size(), ContentType: u.file.ContentType, Pages: u.file.Pages,
+		Keywords: keywords,
+	}
+	var old string
+	err = s.vault.keep(ctx, u.file.staged(), func() error {
+		old, err = s.catalog.ReplaceContent(ctx, id, content)
+		return err
+	})
+	if err != nil {
+		return blame("id", err)
+	}
+	s.forget(ctx, old)
+	w.empty()
+	return nil
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// base is where every operation lives (specification, Versioning).
+const base = "/api/v2"
+
+// handler answers a request, or returns the error to be answered as a problem.
+type handler func(w *response, r *http.Request) error
+
+// route is one operation.
+type route struct {
+	method, path string
+	handle       handler
+	further      bool // not one of the specification's eight
+}
+
+// routes is the table of operations.
+func (s *Server) routes() []route {
+	return []route{
+		{http.MethodGet, "/archivestructure", s.archiveStructure, false},
+		{http.MethodGet, "/document/list", s.documentList, false},
+		{http.MethodPost, "/file-upload", s.fileUpload, false},
+		{http.MethodPost, "/folder/create", s.folderCreate, false},
+		{http.MethodGet, "/inboxes", s.inboxes, false},
+		{http.MethodPost, "/document/{id}/archive", s.documentArchive, false},
+		{http.MethodPost, "/document/auto_export_status/set", s.autoExportStatusSet, false},
+		{http.MethodGet, "/document/{id}/data", s.documentData, false},
+
+		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, true},
+		{http.MethodHead, "/document/{id}/pdf", s.documentHead, true},
+		{http.MethodGet, "/document/{id}/metadata", s.metadata, true},
+		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, true},
+		{http.MethodPost, "/document/{id}/keywords", s.keywordsSet, true},
+		{http.MethodPost, "/document/{id}/rename", s.documentRename, true},
+		{http.MethodPost, "/document/{id}/replace", s.documentReplace, true},
+		{http.MethodPost, "/document/{id}/delete", s.documentDelete, true},
+		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, true},
+	}
+}
+
+// Handler serves the operations below /api/v2. Requests without credentials, for
+// whatever path, are answered 401.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	methods := map[string][]string{}
+	for _, route := range s.routes() {
+		if route.further && s.options.OnlyEight || route.method == http.MethodHead && s.options.NoHead {
+			continue
+		}
+		mux.Handle(route.method+" "+base+route.path, s.problems(route.handle))
+		methods[route.path] = append(methods[route.path], route.method)
+	}
+	for path, allowed := range methods {
+		mux.Handle(base+path, s.problems(notAllowed(allowed)))
+	}
+	mux.Handle("/", s.problems(noSuchOperation))
+	return s.logged(s.recovered(s.authenticated(mux)))
+}
+
+// notAllowed answers a method that a path does not have (RFC 9110, 15.5.6).
+func notAllowed(allowed []string) handler {
+	slices.Sort(allowed)
+	return func(w *response, r *http.Request) error {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		w.problem(http.StatusMethodNotAllowed, problem{
+			Type:   problemType("method"),
+			Detail: r.Method + " is not a method of " + archive.Printable(r.URL.Path),
+		})
+		return nil
+	}
+}
+
+func noSuchOperation(_ *response, r *http.Request) error {
+	return refuse(archive.KindUnsupported, "there is no operation %s %s", r.Method, archive.Printable(r.URL.Path))
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// The form fields that say where a document goes and what it is called there (specification, endpoints 3 and 6).
+const (
+	fieldFolderID   = "target-folder-id"
+	fieldFolderPath = "target-folder-path"
+	fieldMandator   = "target-mandator-name"
+	fieldName       = "target-document-name"
+)
+
+// target is where a document shall go, as a client says it.
+type target struct {
+	id       archive.ID
+	byID     bool
+	path     string
+	mandator string
+}
+
+// target reads the fields that name a target folder; one of id and path must be there.
+func (p *params) target() target {
+	t := target{id: p.id(fieldFolderID), byID: p.has(fieldFolderID), path: p.text(fieldFolderPath), mandator: p.text(fieldMandator)}
+	if !t.byID && t.path == "" {
+		p.refuse(fieldFolderID, "either "+fieldFolderID+" or "+fieldFolderPath+" is required")
+	}
+	return t
+}
+
+// resolve returns the target folder. An id and a path that are both given must name the
+// same folder, and a mandator must be the one that the folder belongs to.
+func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
+	if !t.byID {
+		return s.resolvePath(ctx, t)
+	}
+	folder, err := s.catalog.Folder(ctx, t.id)
+	if err != nil {
+		return store.Folder{}, blame(fieldFolderID, err)
+	}
+	if t.path != "" {
+		same, err := s.resolvePath(ctx, t)
+		if err != nil {
+			return store.Folder{}, err
+		}
+		if same.ID != folder.ID {
+			return store.Folder{}, invalid(fieldFolderPath, "names folder %d, not folder %d as %s does", same.ID, folder.ID, fieldFolderID)
+		}
+	}
+	if t.mandator == "" {
+		return folder, nil
+	}
+	lineage, err := s.catalog.Lineage(ctx, folder.ID)
+	if err != nil {
+		return store.Folder{}, err
+	}
+	if folder.Inbox || lineage[0].Name != t.mandator {
+		return store.Folder{}, invalid(fieldMandator, "folder %d does not belong to this mandator", folder.ID)
+	}
+	return folder, nil
+}
+
+// resolvePath walks a path from its mandator. With a mandator given the path is below
+// it; a first component that repeats the mandator's name is taken as such where there is
+// no folder of that name.
+func (s *Server) resolvePath(ctx context.Context, t target) (store.Folder, error) {
+	names := components(t.path)
+	if t.mandator == "" {
+		if len(names) == 0 {
+			return store.Folder{}, invalid(fieldFolderPath, "a path starts with the name of a mandator")
+		}
+		folder, err := s.walk(ctx, store.Folder{}, names)
+		return folder, blame(fieldFolderPath, err)
+	}
+	mandator, err := s.catalog.Child(ctx, 0, t.mandator)
+	if err != nil {
+		return store.Folder{}, blame(fieldMandator, err)
+	}
+	folder, err := s.walk(ctx, mandator, names)
+	if archive.KindOf(err) == archive.KindNotFound && len(names) > 0 && names[0] == t.mandator {
+		folder, err = s.walk(ctx, mandator, names[1:])
+	}
+	return folder, blame(fieldFolderPath, err)
+}
+
+// walk follows names downwards; the zero folder stands above the mandators.
+func (s *Server) walk(ctx context.Context, from store.Folder, names []string) (store.Folder, error) {
+	for _, name := range names {
+		below, err := s.catalog.Child(ctx, from.ID, name)
+		if err != nil {
+			return store.Folder{}, err
+		}
+		from = below
+	}
+	return from, nil
+}
+
+// components splits a path; slashes at its ends and repeated ones do not count.
+func components(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+}

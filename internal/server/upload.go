@@ -1,0 +1,102 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
+// document in a folder, or waits in an inbox when the target lies in one. The answer is
+// the document's id as text.
+func (s *Server) fileUpload(w *response, r *http.Request) error {
+	u, err := s.submission(w, r)
+	if err != nil {
+		return err
+	}
+	defer s.discard(u.file)
+	to, order := u.target(), u.emailOrder()
+	common := u.document()
+	reuse := common.ExternalID != "" && !u.flag("force-new-document")
+	if err := u.err(); err != nil {
+		return err
+	}
+	ctx := detached(r)
+	folder, err := s.resolve(ctx, to)
+	if err != nil {
+		return err
+	}
+	common.Folder, common.Creator, common.Created = folder.ID, s.accepted.name(r), time.Now()
+	if !folder.Inbox {
+		common.Archived = common.Created
+	}
+	id, err := s.importFile(ctx, u.file, common, order, reuse)
+	if err != nil {
+		return err
+	}
+	w.text(strconv.FormatInt(int64(id), 10))
+	return nil
+}
+
+// importFile adds the documents that a file becomes and returns the first one's id.
+func (s *Server) importFile(ctx context.Context, file receipt, common store.Document, order archive.EmailImportOrder, reuse bool) (archive.ID, error) {
+	received := []receipt{file}
+	if file.ContentType == inspect.Mail && order != "" && order != archive.EmailOnly {
+		attachments, err := s.attachments(ctx, file)
+		if err != nil {
+			return 0, err
+		}
+		defer s.discard(attachments...)
+		received = arrange(file, attachments, order)
+	}
+	if len(received) == 0 {
+		return 0, invalid(fieldEmailOrder, "the e-mail has no attachments")
+	}
+	documents := make([]store.Document, 0, len(received))
+	for _, r := range received {
+		documents = append(documents, r.as(common, file))
+	}
+	ids, err := s.keep(ctx, received, documents, reuse)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// as makes the document of a content that came with file; an attachment has a name of
+// its own.
+func (r receipt) as(common store.Document, file receipt) store.Document {
+	d := r.describe(common)
+	if r.Staged != file.Staged {
+		d.Name, d.Source = r.name, file.Digest()
+	}
+	return d
+}
+
+// document reads the fields that describe the new document. Its name defaults to the
+// file's, which base64 data lacks.
+func (u *submission) document() store.Document {
+	return store.Document{
+		Name:       u.documentName(fieldName, u.file.name),
+		Keywords:   u.list("keywords"),
+		Types:      u.list("document-types"),
+		ExternalID: u.text("external-id"),
+		Metadata:   u.pairs("external-metadatas"),
+	}
+}
+
+// fieldEmailOrder says how an e-mail becomes documents.
+const fieldEmailOrder = "email-import-order"
+
+func (u *submission) emailOrder() archive.EmailImportOrder {
+	order := archive.EmailImportOrder(u.text(fieldEmailOrder))
+	if !order.Valid() {
+		u.refuse(fieldEmailOrder, "none of EMAIL_THEN_ATTACHMENTS, ATTACHMENTS_THEN_EMAIL, EMAIL_ONLY, ATTACHMENTS_ONLY")
+	}
+	return order
+}

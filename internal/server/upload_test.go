@@ -1,0 +1,271 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+func TestUploadKeepsEveryField(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	id := h.uploaded("letter.txt", "Dear Sir", "target-folder-id", text(o.other), "target-document-name", "Brief",
+		"keywords", ` a , b\,c ,a,`, "document-types", "letter,unknown", "external-id", "E-1",
+		"external-metadatas", `number=4\,2,formula=a\=b\\c,empty=`)
+	d := h.list(o.other)[0]
+	if d.ID != id || d.Name != "Brief" || !slices.Equal(d.Keywords, []string{"a", "b,c"}) || d.Archived == nil || *d.Length != 8 {
+		t.Errorf("listed %+v", d)
+	}
+	got := h.get("/document/" + text(id) + "/data").body
+	for _, want := range []string{
+		`"classification":["letter","unknown"]`, `"externalId":"E-1"`,
+		`"metadata":{"empty":"","formula":"a=b\\c","number":"4,2"}`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	if a := h.get("/document/" + text(id) + "/pdf?original=true"); a.body != "Dear Sir" {
+		t.Errorf("content %q", a.body)
+	}
+}
+
+func TestUploadFindsItsTarget(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	if _, err := h.AddFolder(t.Context(), o.other, "Other AG"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		fields []string
+		folder archive.ID
+	}{
+		{"id", []string{"target-folder-id", text(o.year)}, o.year},
+		{"path", []string{"target-folder-path", "/Muster GmbH/Rechnungen/2018/"}, o.year},
+		{"bare path", []string{"target-folder-path", "Muster GmbH/Rechnungen"}, o.invoices},
+		{"mandator as path", []string{"target-folder-path", "/Other AG"}, o.other},
+		{"path below mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-path", "/Rechnungen/2018"}, o.year},
+		{"path repeats mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-path", "/Muster GmbH/Rechnungen"}, o.invoices},
+		{"root of mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-path", "/"}, o.mandator},
+		{"id and mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-id", text(o.year)}, o.year},
+		{"id and path", []string{"target-folder-path", "/Muster GmbH/Rechnungen", "target-folder-id", text(o.invoices)}, o.invoices},
+		{"inbox", []string{"target-folder-id", text(o.spare)}, o.spare},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			id := h.uploaded("new "+test.name, "x", test.fields...)
+			at := slices.IndexFunc(h.list(test.folder), func(d element) bool { return d.ID == id })
+			if at < 0 {
+				t.Fatal("not in its folder")
+			}
+			if d := h.list(test.folder)[at]; d.Name != "new "+test.name || (d.Archived == nil) != (test.folder == o.spare) {
+				t.Errorf("listed %+v", d)
+			}
+		})
+	}
+}
+
+func TestUploadRefuses(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	in := []string{"target-folder-id", text(o.year)}
+	for _, test := range []struct {
+		name   string
+		fields []string
+		status int
+		field  string
+	}{
+		{"no target", nil, 400, "target-folder-id"},
+		{"mandator alone", []string{"target-mandator-name", "Other AG"}, 400, "target-folder-id"},
+		{"folder no integer", []string{"target-folder-id", "12x"}, 400, "target-folder-id"},
+		{"unknown folder", []string{"target-folder-id", "999"}, 404, "target-folder-id"},
+		{"unknown path", []string{"target-folder-path", "/Muster GmbH/Neu"}, 404, "target-folder-path"},
+		{"path without mandator", []string{"target-folder-path", "//"}, 400, "target-folder-path"},
+		{"path into an inbox", []string{"target-folder-path", "/Administrator"}, 404, "target-folder-path"},
+		{"unknown mandator", []string{"target-mandator-name", "No", "target-folder-path", "/"}, 404, "target-mandator-name"},
+		{"other mandator", append([]string{"target-mandator-name", "Other AG"}, in...), 400, "target-mandator-name"},
+		{"inbox with mandator", []string{"target-mandator-name", "Other AG", "target-folder-id", text(o.inbox)}, 400, "target-mandator-name"},
+		{"id and path differ", append([]string{"target-folder-path", "/Other AG"}, in...), 400, "target-folder-path"},
+		{"keywords", append([]string{"keywords", `a\b`}, in...), 400, "keywords"},
+		{"document types", append([]string{"document-types", `a\`}, in...), 400, "document-types"},
+		{"metadata escape", append([]string{"external-metadatas", `a=\x`}, in...), 400, "external-metadatas"},
+		{"metadata without value", append([]string{"external-metadatas", "a"}, in...), 400, "external-metadatas"},
+		{"metadata without key", append([]string{"external-metadatas", "=1"}, in...), 400, "external-metadatas"},
+		{"order", append([]string{"email-import-order", "BOTH"}, in...), 400, "email-import-order"},
+		{"force", append([]string{"external-id", "1", "force-new-document", "ja"}, in...), 400, "force-new-document"},
+		{"name not UTF-8", append([]string{"target-document-name", "\xff"}, in...), 400, "target-document-name"},
+		{"name too long", append([]string{"target-document-name", strings.Repeat("x", 1025)}, in...), 400, "target-document-name"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			wantProblem(t, h.upload("f.txt", "refused", test.fields...), test.status, test.field)
+		})
+	}
+	if got := names(h.list(o.mandator, "&subfolders-recursive=true")); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("something was archived: %v", got)
+	}
+	wantStaged(t, h, 0)
+}
+
+func TestUploadRefusesBadBodies(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	whole, contentType := multipartBody(t, "f.txt", strings.Repeat("x", 1000), "target-folder-id", text(o.year))
+	post := func(body, contentType string) answer {
+		return h.send(http.MethodPost, "/file-upload", contentType, strings.NewReader(body))
+	}
+	part := func(disposition, content string) string {
+		return "--B\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + content + "\r\n"
+	}
+	const typ = "multipart/form-data; boundary=B"
+	target := part(`name="target-folder-id"`, text(o.year))
+	for name, test := range map[string]struct {
+		answer answer
+		field  string
+	}{
+		"no multipart":        {h.post("/file-upload", "target-folder-id", "1"), ""},
+		"no boundary":         {post(whole.String(), "multipart/form-data"), ""},
+		"cut in the file":     {post(whole.String()[:500], contentType), "upload-data"},
+		"cut before the end":  {post(part(`name="upload-data"; filename="f"`, "x")+target, typ), ""},
+		"no file":             {post(target+"--B--\r\n", typ), "upload-data"},
+		"two files":           {post(part(`name="upload-data"; filename="f"`, "x")+part(`name="upload-data"; filename="g"`, "x")+target+"--B--\r\n", typ), "upload-data"},
+		"base64 without name": {post(target+part(`name="upload-data-base64"`, "eHl6")+"--B--\r\n", typ), "target-document-name"},
+		"broken base64":       {post(target+part(`name="upload-data-base64"`, "e!l6")+"--B--\r\n", typ), "upload-data-base64"},
+		"cut base64":          {post(target+part(`name="upload-data-base64"`, "eHl6e")+"--B--\r\n", typ), "upload-data-base64"},
+		"file without a name": {post(target+part(`name="upload-data"`, "x")+"--B--\r\n", typ), "target-document-name"},
+	} {
+		t.Run(name, func(t *testing.T) { wantProblem(t, test.answer, http.StatusBadRequest, test.field) })
+	}
+	huge := part(`name="keywords"`, strings.Repeat("x", 1<<20+1))
+	wantProblem(t, post(huge+target+"--B--\r\n", typ), http.StatusRequestEntityTooLarge, "keywords")
+	if got := names(h.list(o.year)); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("something was archived: %v", got)
+	}
+	wantStaged(t, h, 0)
+}
+
+func TestUploadTakesFieldsInAnyOrder(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for _, field := range [][2]string{
+		{"keywords", "k"}, {"target-folder-id", text(o.other)}, {"target-document-name", "d"},
+		{"upload-data-base64", base64.StdEncoding.EncodeToString([]byte("hello"))}, {"external-id", "e"},
+	} {
+		if err := w.WriteField(field[0], field[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.send(http.MethodPost, "/file-upload", w.FormDataContentType(), &body); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if d := h.list(o.other)[0]; d.Name != "d" || *d.Length != 5 || !slices.Equal(d.Keywords, []string{"k"}) {
+		t.Errorf("listed %+v", d)
+	}
+}
+
+func TestUploadIsBounded(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.MaxUpload = 1000 })
+	o := furnish(t, h)
+	h.uploaded("fits", strings.Repeat("x", 1000), "target-folder-id", text(o.year))
+	wantProblem(t, h.upload("large", strings.Repeat("x", 1001), "target-folder-id", text(o.year)),
+		http.StatusRequestEntityTooLarge, "upload-data")
+	wantStaged(t, h, 0)
+}
+
+func TestUploadWithAnExternalID(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	send := func(content string, folder archive.ID, more ...string) archive.ID {
+		return h.uploaded("f", content, append([]string{"target-folder-id", text(folder)}, more...)...)
+	}
+	first := send("one", o.year, "external-id", "E")
+	for name, test := range map[string]struct {
+		id   archive.ID
+		same bool
+	}{
+		"repeated":       {send("one", o.year, "external-id", "E"), true},
+		"not forced":     {send("one", o.year, "external-id", "E", "force-new-document", "false"), true},
+		"forced":         {send("one", o.year, "external-id", "E", "force-new-document", "true"), false},
+		"other content":  {send("two", o.year, "external-id", "E"), false},
+		"other folder":   {send("one", o.other, "external-id", "E"), false},
+		"other id":       {send("one", o.year, "external-id", "F"), false},
+		"no external id": {send("one", o.year), false},
+	} {
+		if (test.id == first) != test.same {
+			t.Errorf("%s: id %d, the first was %d", name, test.id, first)
+		}
+	}
+}
+
+func TestUploadsInParallel(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	const uploads = 24
+	var wg sync.WaitGroup
+	ids := make([]archive.ID, uploads)
+	for n := range uploads {
+		wg.Go(func() {
+			// A third share one content; another third is inbox documents, deleted at once.
+			content, folder := fmt.Sprint("content ", n%3*n), o.year
+			if n%3 == 1 {
+				folder = o.spare
+			}
+			ids[n] = h.uploaded(fmt.Sprint("file ", n), content, "target-folder-id", text(folder))
+			if n%3 == 1 {
+				if a := h.post("/document/" + text(ids[n]) + "/delete"); a.status != http.StatusOK {
+					t.Errorf("delete: %d %s", a.status, a.body)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := len(h.list(o.spare)); got != 0 {
+		t.Errorf("%d documents are left in the inbox", got)
+	}
+	for n, id := range ids {
+		if n%3 == 1 {
+			continue
+		}
+		if a := h.get("/document/" + text(id) + "/pdf?original=true"); a.body != fmt.Sprint("content ", n%3*n) {
+			t.Errorf("document %d: %d %q", id, a.status, a.body)
+		}
+	}
+	wantStaged(t, h, 0)
+}
+
+func TestUploadIsCutOffByItsClient(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	r, w := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(w, "--B\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"f\"\r\n\r\nhalf")
+		_ = w.CloseWithError(io.ErrClosedPipe)
+	}()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/file-upload", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("API-Key", testKey)
+	request.Header.Set("Content-Type", "multipart/form-data; boundary=B")
+	if response, err := http.DefaultClient.Do(request); err == nil {
+		_ = response.Body.Close()
+		t.Errorf("status %d for half a request", response.StatusCode)
+	}
+	if got := names(h.list(o.year)); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("something was archived: %v", got)
+	}
+}

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"encoding/json"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// The dates of the wire carry no zone: they are in Options.Location.
+const (
+	wireTime = "2006-01-02T15:04:05" // in lists and parameters
+	dataTime = "2006-01-02 15:04:05" // in document data
+)
+
+// wireFolder is a folder of a structure. Folders is null when a lazy answer leaves the
+// children out.
+type wireFolder struct {
+	ID      archive.ID    `json:"id"`
+	Name    string        `json:"name"`
+	Folders []*wireFolder `json:"folders,omitzero"`
+}
+
+// wireStructure is the answer of GET /archivestructure.
+type wireStructure struct {
+	Free    bool          `json:"free-archive-structure"`
+	Folders []*wireFolder `json:"folders"`
+}
+
+// wireInboxes is the answer of GET /inboxes.
+type wireInboxes struct {
+	Free    bool        `json:"free-inbox-structure"`
+	Inboxes []wireInbox `json:"inboxes"`
+}
+
+type wireInbox struct {
+	UserID int64       `json:"user-id"`
+	Folder *wireFolder `json:"folder"`
+}
+
+// wireCreated is the answer of POST /folder/create.
+type wireCreated struct {
+	ID   archive.ID `json:"id"`
+	Name string     `json:"name"`
+}
+
+// wireKeyValue is an entry of external-metadata.
+type wireKeyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// wireDocument is an element of GET /document/list. Fields that are nil are left out,
+// except the two of archiving, which are null.
+type wireDocument struct {
+	ID            archive.ID      `json:"id"`
+	Name          string          `json:"name"`
+	Pages         int             `json:"num-pages"`
+	Created       string          `json:"creation-date"`
+	Archived      *string         `json:"archiving-date"`
+	ArchivedBy    *int64          `json:"archiving-user-id"`
+	Folder        archive.ID      `json:"folder-id"`
+	Keywords      json.RawMessage `json:"keywords"`
+	Metadata      json.RawMessage `json:"external-metadata"`
+	AutoExport    *bool           `json:"autoexport-status,omitempty"`
+	ContentLength *int64          `json:"content-length,omitempty"`
+	ContentType   *string         `json:"content-type,omitempty"`
+}
+
+// wireData is the extended document, the answer of GET /document/{id}/data.
+type wireData struct {
+	ID          archive.ID   `json:"id"`
+	Name        string       `json:"name"`
+	NumPages    int          `json:"numPages"`
+	Mandator    string       `json:"mandator"`
+	FolderID    archive.ID   `json:"folderId"`
+	FolderPath  string       `json:"folderPath"`
+	Created     string       `json:"creationDate"`
+	CreatorID   *int64       `json:"creatorId"`
+	CreatorName string       `json:"creatorName"`
+	Keywords    []string     `json:"keywords"`
+	Types       []string     `json:"classification"`
+	External    wireExternal `json:"external"`
+	Workflows   []struct{}   `json:"workflows"`
+	Pages       []wirePage   `json:"pages"`
+}
+
+type wireExternal struct {
+	ID       string            `json:"externalId"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+type wirePage struct {
+	ID     int64       `json:"id"`
+	Hit    bool        `json:"hit"`
+	Notes  []wireNote  `json:"notes"`
+	Stamps []wireStamp `json:"stamps"`
+}
+
+type wireNote struct {
+	Text        string `json:"text"`
+	Date        string `json:"date"`
+	CreatorID   *int64 `json:"creatorId"`
+	CreatorName string `json:"creatorName"`
+}
+
+type wireStamp struct {
+	Title string `json:"title"`
+	wireNote
+}
