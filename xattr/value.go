@@ -1,0 +1,79 @@
+package xattr
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// MaxValue is the longest value in bytes (XATTR_SIZE_MAX, linux/limits.h).
+const MaxValue = 64 << 10
+
+// Sized returns v, or ErrTooBig when it is longer than MaxValue.
+func Sized(v []byte) ([]byte, error) {
+	if len(v) > MaxValue {
+		return nil, fmt.Errorf("%d bytes: %w", len(v), ErrTooBig)
+	}
+	return v, nil
+}
+
+// ParseText returns the text of v: UTF-8 without NUL, of at most MaxValue bytes. One
+// newline at the end does not count, nor does the NUL with which a C program ends it.
+func ParseText(v []byte) (string, error) {
+	if _, err := Sized(v); err != nil {
+		return "", err
+	}
+	v = bytes.TrimSuffix(bytes.TrimSuffix(v, []byte{0}), []byte("\n"))
+	switch {
+	case bytes.IndexByte(v, 0) >= 0:
+		return "", fmt.Errorf("NUL in a text: %w", ErrValue)
+	case !utf8.Valid(v):
+		return "", fmt.Errorf("not UTF-8: %w", ErrValue)
+	}
+	return string(v), nil
+}
+
+// ParseBool returns the value of v, which is true or false, read as ParseText does.
+func ParseBool(v []byte) (bool, error) {
+	text, err := ParseText(v)
+	if err != nil {
+		return false, err
+	}
+	switch text {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("neither true nor false: %w", ErrValue)
+}
+
+// FormatBool is the inverse of ParseBool.
+func FormatBool(b bool) []byte {
+	if b {
+		return []byte("true")
+	}
+	return []byte("false")
+}
+
+// ParseEmailImportOrder returns the order that v names (specification, endpoint 3). An
+// empty value leaves the choice to the service.
+func ParseEmailImportOrder(v []byte) (archive.EmailImportOrder, error) {
+	text, err := ParseText(v)
+	if err != nil {
+		return "", err
+	}
+	order := archive.EmailImportOrder(text)
+	if !order.Valid() {
+		return "", fmt.Errorf("no e-mail import order: %w", ErrValue)
+	}
+	return order, nil
+}
+
+// FormatTime writes t as RFC 3339 does, to the second, in t's zone.
+func FormatTime(t time.Time) []byte {
+	return t.AppendFormat(nil, time.RFC3339)
+}
