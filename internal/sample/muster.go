@@ -1,0 +1,152 @@
+package sample
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// musterFolders returns the mandator Muster GmbH, a trading company.
+func musterFolders(c *clerk) folder {
+	return folder{name: c.company.name, folders: []folder{
+		invoiceFolders(c),
+		quotationFolder(c),
+		contractFolders(c),
+		personnelFolders(c),
+		correspondenceFolders(c),
+		bankFolders(c),
+		projectFolders(c),
+		{name: "Zu prüfen"},
+	}}
+}
+
+// invoiceFolders holds the invoices by year, the later ones by month too.
+func invoiceFolders(c *clerk) folder {
+	from := officeSuppliers()
+	return folder{name: "Rechnungen", folders: []folder{
+		{name: "2023", entries: c.invoicesOfYear(22, from, 2023)},
+		{name: "2024", entries: c.invoicesOfYear(30, from, 2024)},
+		invoiceYear(c, 2025, time.December, 6),
+		invoiceYear(c, 2026, time.March, 6),
+	}}
+}
+
+// invoiceYear holds n invoices in a folder for each month of a year, up to last.
+func invoiceYear(c *clerk, year int, last time.Month, n int) folder {
+	f := folder{name: strconv.Itoa(year)}
+	for month := time.January; month <= last; month++ {
+		f.folders = append(f.folders, folder{
+			name:    monthFolder(month),
+			entries: c.invoices(n, officeSuppliers(), year, month),
+		})
+	}
+	return f
+}
+
+// quotationFolder holds quotations, one of them with a slash in its name, and the
+// price list as a workbook.
+func quotationFolder(c *clerk) folder {
+	f := folder{name: "Angebote"}
+	for i, s := range officeSuppliers() {
+		date := dayIn(c.rnd, 2024, time.Month(4+i))
+		t, _ := c.trade(tradeQuotation, s, date)
+		name := fmt.Sprintf("Angebot %d/%d.pdf", int(date.Month()), date.Year())
+		if i%2 == 1 {
+			name = "Angebot " + s.category + ".pdf"
+		}
+		f.entries = append(f.entries, c.entry(name, date, pdfSource(t.paper()), "Angebot", "Angebot", s.category))
+	}
+	date := day(2025, time.January, 7)
+	f.entries = append(f.entries, c.entry("Preisvergleich Büromöbel 2025.xlsx", date,
+		sheetSource(priceSheet(date, officeSuppliers()[0])), "Tabelle", "Einkauf", "Preise"))
+	return f
+}
+
+// priceSheet returns a workbook with the products of s.
+func priceSheet(date time.Time, s supplier) sheet {
+	sh := sheet{
+		name: "Preise " + strconv.Itoa(date.Year()), author: "Erika Mustermann", date: date,
+		head: []string{"Artikel", "Einheit", "Menge", "Einzelpreis", "Betrag"}, sums: []int{4},
+	}
+	for _, p := range s.products {
+		i := item{product: p, quantity: p.most}
+		sh.rows = append(sh.rows, []any{p.name, p.unit, p.most, float64(p.cents) / 100, float64(i.total()) / 100})
+	}
+	return sh
+}
+
+// contractFolders holds the contracts, of several pages each.
+func contractFolders(c *clerk) folder {
+	lease := [2]string{"Vermieter", "Mieter"}
+	service := [2]string{"Auftragnehmer", "Auftraggeber"}
+	supply := [2]string{"Lieferant", "Besteller"}
+	s := officeSuppliers()
+	maintenance := folder{name: "Wartung & Service"}
+	for i, partner := range []supplier{s[3], s[5], s[2]} {
+		date := dayIn(c.rnd, 2020+i, time.May)
+		maintenance.entries = append(maintenance.entries, c.agreement(
+			"Wartungsvertrag "+partner.category+".pdf", "Wartungsvertrag "+partner.category, partner.company, service, date, serviceTerms()))
+	}
+	supplies := folder{name: "Lieferanten"}
+	for i, partner := range []supplier{s[0], s[1], s[4], s[6]} {
+		date := dayIn(c.rnd, 2019+i, time.October)
+		supplies.entries = append(supplies.entries, c.agreement(
+			"Rahmenvertrag "+partner.name, "Rahmenvertrag über Lieferungen und Leistungen", partner.company, supply, date, supplyTerms()))
+	}
+	return folder{name: "Verträge", folders: []folder{
+		{name: "Miete und Leasing", entries: []entry{
+			c.agreement("Mietvertrag Lagerhalle Süd.pdf", "Gewerbemietvertrag", landlord(), lease, day(2018, time.June, 14), leaseTerms()),
+			c.agreement("Mietvertrag Büroetage.pdf", "Gewerbemietvertrag", landlord(), lease, day(2021, time.March, 2), leaseTerms()),
+			c.agreement("1. Nachtrag zum Mietvertrag.pdf", "1. Nachtrag zum Gewerbemietvertrag", landlord(), lease, day(2024, time.November, 20), leaseTerms()[2:]),
+		}},
+		maintenance,
+		supplies,
+		{name: "Versicherungen", entries: []entry{
+			c.agreement("Feuerversicherung Vertragsbedingungen.pdf", "Versicherungsvertrag Feuer und Leitungswasser", insurer(), [2]string{"Versicherer", "Versicherungsnehmer"}, day(2019, time.January, 3), serviceTerms()[1:]),
+			c.letter(insurer(), topic{"Beitragsrechnung Gebäudeversicherung", []string{
+				"der Jahresbeitrag ist zum 1. Januar fällig. Die Versicherungssumme wurde dem gleitenden Neuwert angepasst.",
+			}}, day(2025, time.November, 27), "i. A. Mühlhäuser"),
+		}},
+	}}
+}
+
+// personnelFolders holds a folder for each of two people, and applications.
+func personnelFolders(c *clerk) folder {
+	f := folder{name: "Personal"}
+	for i, person := range staff()[1:3] {
+		first, last, _ := strings.Cut(person, " ")
+		f.folders = append(f.folders, folder{
+			name:    last + ", " + first,
+			entries: personnelFile(c, person, 2022+i, 320_000+40_000*i),
+		})
+	}
+	applications := folder{name: "Bewerbungen 2026"}
+	for i, name := range []string{"Käßmann, Ömer", "D’Aubigny, Chloé", "Łukaszewicz, Zoë", "Grün, Jörg"} {
+		applicant := company{name: name, street: "Gartenweg 8", city: "00123 Musterstadt", domain: "post.example"}
+		about := jobTopics()[0]
+		applications.entries = append(applications.entries, c.email("Bewerbung "+name+".eml", applicant, about,
+			day(2026, time.February, 3+4*i), c.letterAttachment(applicant, about, day(2026, time.February, 3+4*i))))
+	}
+	f.folders = append(f.folders, applications)
+	return f
+}
+
+// personnelFile holds what is kept about a person who started in a year.
+func personnelFile(c *clerk, person string, start, grossCents int) []entry {
+	employer := c.company
+	entries := []entry{c.contract("Arbeitsvertrag.pdf", contract{
+		title: "Arbeitsvertrag", parties: [2]string{employer.address(), person}, author: employer.name,
+		roles: [2]string{"Arbeitgeber", "Arbeitnehmer"}, date: day(start, time.February, 15), terms: employmentTerms(),
+	}, "Personal", person)}
+	home := company{name: person, street: "Birkenweg 31", city: "00123 Musterstadt", domain: "post.example"}
+	for i, about := range jobTopics()[1:] {
+		entries = append(entries, c.letter(home, about, dayIn(c.rnd, start+1+i, time.April), person))
+	}
+	for month := time.October; month <= time.December; month++ {
+		p := payslipPaper(employer, person, grossCents, 2025, month)
+		entries = append(entries, c.entry("Entgeltabrechnung "+monthName(month)+" 2025.pdf", p.date,
+			pdfSource(p), "Personalakte", "Personal", "Entgelt"))
+	}
+	return entries
+}
