@@ -28,32 +28,39 @@ func (c *Content) adopt(key Key, path, etag string) error {
 		return err
 	}
 	name.etag = etag
-	target := name.path(c.dir)
-	err = os.Rename(path, target)
-	switch {
-	case errors.Is(err, syscall.EXDEV):
-		if err := copyFile(path, target); err != nil {
-			return err
-		}
-		if err := os.Remove(path); err != nil {
-			c.log.WithError(err).Warn("cannot remove a file that the content cache has copied")
-		}
-	case err != nil:
+	dir, err := c.makeShard(key)
+	if err != nil {
 		return err
-	default:
-		if err := durable.SyncDir(filepath.Dir(target)); err != nil {
-			c.log.WithError(err).Warn("a crash may lose a cached content")
-		}
+	}
+	if err := c.move(path, name.path(c.dir)); err != nil {
+		return err
+	}
+	if err := durable.SyncDir(dir); err != nil {
+		c.log.WithError(err).Warn("a crash may lose a cached content")
 	}
 	c.mu.Lock()
 	defer c.unlock()
 	delete(c.downloads, key)
-	v := &version{fileName: name, progress: progress{have: name.size, done: true}}
 	c.serial++
-	v.serial = c.serial
+	v := &version{fileName: name, serial: c.serial, progress: progress{have: name.size, done: true}}
 	c.indexLocked(v)
 	c.touchLocked(v)
 	c.countLocked(v, name.size)
+	return nil
+}
+
+// move gives the file of path the name target, from another file system by a copy.
+func (c *Content) move(path, target string) error {
+	err := os.Rename(path, target)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	if err := copyFile(path, target); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil {
+		c.log.WithError(err).Warn("cannot remove a file that the content cache has copied")
+	}
 	return nil
 }
 

@@ -49,7 +49,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// scan makes the directories and returns what lies in them.
+// scan makes the cache's directory and returns what lies in its sub-directories.
 func (c *Content) scan() ([]*version, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
@@ -57,26 +57,36 @@ func (c *Content) scan() ([]*version, error) {
 	if err := os.Chmod(c.dir, 0o700); err != nil { //nolint:gosec // a directory needs its x bits
 		return nil, err
 	}
+	shards, err := os.ReadDir(c.dir)
+	if err != nil {
+		return nil, err
+	}
 	var found []*version
-	for i := range 256 {
-		dir := filepath.Join(c.dir, fmt.Sprintf("%02x", i))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
+	for _, shard := range shards {
+		if !shard.IsDir() {
+			continue
 		}
+		dir := filepath.Join(c.dir, shard.Name())
 		if err := durable.Sweep(dir); err != nil {
 			return nil, err
 		}
-		entries, err := os.ReadDir(dir)
+		files, err := os.ReadDir(dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range entries {
-			if v := c.inspect(dir, e); v != nil {
+		for _, f := range files {
+			if v := c.inspect(dir, f); v != nil {
 				found = append(found, v)
 			}
 		}
 	}
 	return found, nil
+}
+
+// makeShard makes the sub-directory for the files of key and returns its path.
+func (c *Content) makeShard(key Key) (string, error) {
+	dir := filepath.Join(c.dir, key.shard())
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // inspect returns the version that the file e in dir holds. A file that is broken by its

@@ -41,9 +41,10 @@ func (c *Content) startLocked(ctx context.Context, key Key, fetch Fetch) *downlo
 	}
 	c.downloads[key] = d
 	c.stats.Downloads++
+	stop := context.AfterFunc(c.closing, cancel) //nolint:contextcheck // of the cache's life, not the caller's
 	c.running.Go(func() {
 		defer cancel()
-		defer context.AfterFunc(c.closing, cancel)()
+		defer stop()
 		d.run(ctx)
 	})
 	return d
@@ -185,7 +186,7 @@ func (d *download) renew() {
 func (d *download) publish(t *transfer) {
 	c, v := d.c, t.v
 	v.sum = [sha256.Size]byte(t.hash.Sum(nil))
-	target := v.fileName.path(c.dir)
+	target := v.path(c.dir)
 	keep := v.size <= c.limit
 	var err error
 	if keep {

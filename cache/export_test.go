@@ -20,3 +20,6 @@ func ParseFileName(s string) (string, error) {
 	n, err := parseFileName(s)
 	return n.String(), err
 }
+
+// CopyFile is how Adopt takes a file over from another file system.
+func CopyFile(path, target string) error { return copyFile(path, target) }

@@ -21,9 +21,6 @@ import (
 // forever is the maxAge of a content that never changes.
 const forever = time.Duration(-1)
 
-// errBroken is how a connection breaks.
-var errBroken = &archive.Error{Op: "document/pdf", Kind: archive.KindInterrupted, Err: io.EOF}
-
 func key(id archive.ID) cache.Key {
 	return cache.Key{Document: id, Representation: archive.Original}
 }
@@ -85,7 +82,13 @@ func (s *shelf) open(k cache.Key, maxAge time.Duration, fetch cache.Fetch) *cach
 // put makes the cache hold data for key, and nobody use it.
 func (s *shelf) put(k cache.Key, data string) {
 	s.t.Helper()
-	r := s.open(k, forever, whole(data, ""))
+	s.putTagged(k, data, "")
+}
+
+// putTagged is put with an ETag. What the cache has is validated.
+func (s *shelf) putTagged(k cache.Key, data, etag string) {
+	s.t.Helper()
+	r := s.open(k, 0, whole(data, etag))
 	wantBytes(s.t, r, data)
 	_ = r.Close()
 	s.WaitIdle()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +55,11 @@ type transfer struct {
 // newTransfer makes the file that the answer content goes into.
 func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c := d.c
-	f, err := durable.CreateTemp(filepath.Join(c.dir, d.key.shard()))
+	dir, err := c.makeShard(d.key)
+	if err != nil {
+		return nil, err
+	}
+	f, err := durable.CreateTemp(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +154,9 @@ func (t *transfer) take(content *archive.Content) error {
 			}
 			at += int64(n)
 		}
-		switch {
-		case err == nil:
-		case err == io.EOF: // bare: a broken connection may have an EOF as its cause
+		switch err { // bare: a broken connection may have an EOF as its cause
+		case nil:
+		case io.EOF:
 			return t.ended(at)
 		default:
 			return &brokenError{err}

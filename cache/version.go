@@ -66,7 +66,7 @@ func (c *Content) path(v *version) string {
 	if v.temp != "" {
 		return v.temp
 	}
-	return v.fileName.path(c.dir)
+	return v.path(c.dir)
 }
 
 // holdLocked takes a reference to v, which is in the index, and notes that it was opened. When the file is gone or

@@ -1,0 +1,120 @@
+package cache_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/cache"
+)
+
+// spooled returns a file with data, as an upload leaves it.
+func spooled(t *testing.T, data string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "upload")
+	if err := os.WriteFile(path, []byte(data), 0o644); err != nil { // Adopt makes it private
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAdoptTakesTheFileOver(t *testing.T) {
+	s := newShelf(t, 100)
+	s.put(key(1), "before")
+	old := s.open(key(1), forever, unasked(t))
+	path := spooled(t, "as uploaded")
+	if err := s.Adopt(key(1), path, `"e1"`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the file is still there: %v", err)
+	}
+	r := s.open(key(1), forever, unasked(t))
+	wantBytes(t, r, "as uploaded")
+	wantBytes(t, old, "before")
+	if r.Serial() == old.Serial() {
+		t.Fatal("the serial did not change")
+	}
+	_ = old.Close()
+	s.wantUsage(1, 11)
+	if info, err := os.Stat(s.files()[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("mode %v, %v; want 0600", info.Mode(), err)
+	}
+
+	s.restart()
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "as uploaded")
+	s.advance(time.Hour)
+	sv := script(notModified)
+	wantBytes(t, s.open(key(1), time.Minute, sv.fetch), "as uploaded")
+	if got := sv.asked(); got[0] != (cache.Want{NoneMatch: `"e1"`}) {
+		t.Fatalf("asked for %+v", got[0])
+	}
+}
+
+func TestAdoptWinsOverADownloadUnderWay(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(10)
+	r := s.open(key(1), forever, st.fetch)
+	st.send("01234")
+	if err := s.Adopt(key(1), spooled(t, "ours"), ""); err != nil {
+		t.Fatal(err)
+	}
+	st.send("56789")
+	st.end()
+	wantBytes(t, r, "0123456789")
+	s.WaitIdle()
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "ours")
+}
+
+func TestAdoptMakesRoom(t *testing.T) {
+	s := newShelf(t, 20)
+	s.put(key(1), "0123456789")
+	s.put(key(2), "0123456789")
+	if err := s.Adopt(key(3), spooled(t, "01234"), ""); err != nil {
+		t.Fatal(err)
+	}
+	s.wantCached(2, 3)
+	s.wantUsage(2, 15)
+}
+
+func TestAdoptRefusals(t *testing.T) {
+	s := newShelf(t, 10)
+	s.put(key(1), "before")
+	large, directory := spooled(t, "0123456789a"), t.TempDir()
+	if err := s.Adopt(key(1), large, ""); !errors.Is(err, cache.ErrTooLarge) {
+		t.Fatalf("got %v, want ErrTooLarge", err)
+	}
+	if err := s.Adopt(key(1), directory, ""); err == nil {
+		t.Fatal("a directory was adopted")
+	}
+	if err := s.Adopt(key(1), filepath.Join(directory, "absent"), ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("got %v, want one that wraps fs.ErrNotExist", err)
+	}
+	for _, path := range []string{large, directory} {
+		if _, err := os.Stat(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantBytes(t, s.open(key(1), forever, unasked(t)), "before")
+}
+
+func TestCopyFileFromAnotherFileSystem(t *testing.T) {
+	path, dir := spooled(t, "bytes"), t.TempDir()
+	target := filepath.Join(dir, "target")
+	if err := cache.CopyFile(path, target); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(target)
+	if err != nil || string(got) != "bytes" {
+		t.Fatalf("read %q, %v", got, err)
+	}
+	if err := cache.CopyFile(path, filepath.Join(dir, "absent", "target")); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("got %v, want one that wraps fs.ErrNotExist", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Fatalf("left are %v, %v; want the target alone", entries, err)
+	}
+}
