@@ -2,7 +2,6 @@ package apiclient
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -79,9 +78,6 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	}
 	resp, err := a.client.http.Do(req)
 	a.guard.rest()
-	if a.body != nil {
-		a.body.end()
-	}
 	if err != nil {
 		failure := a.failure(err)
 		a.release()
@@ -116,9 +112,13 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	return req, nil
 }
 
-// release ends the attempt and lets the next request have its slot.
+// release ends the attempt and lets the next request have its slot. An answer may come
+// while the body is still being sent, so the body ends only here.
 func (a *attempt) release() {
 	a.guard.rest()
+	if a.body != nil {
+		a.body.end()
+	}
 	a.cancel(nil)
 	<-a.client.slots
 }
@@ -147,5 +147,3 @@ func bare(err error) error {
 		err = quoting.Err
 	}
 }
-
-var _ io.ReadCloser = (*sending)(nil)

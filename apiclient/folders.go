@@ -58,6 +58,9 @@ func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 
 // append reads a folder whose brace has been read and appends it, if it has an id.
 func (r *folderReader) append(folders []archive.Folder, depth int) ([]archive.Folder, error) {
+	if depth > deepestFolder {
+		return nil, errTooDeep
+	}
 	var wire folderWire
 	err := r.members(func(key string) error { return r.member(&wire, key, depth) })
 	if err != nil {
@@ -83,9 +86,6 @@ func (r *folderReader) member(wire *folderWire, key string, depth int) error {
 	case "name":
 		return r.value(&wire.name)
 	case "folders":
-		if depth >= deepestFolder {
-			return errTooDeep
-		}
 		children, err := r.folders(depth + 1)
 		wire.children = children
 		return err

@@ -155,26 +155,29 @@ func (r *jsonReader) fail(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &offsetError{r.start + r.offset(), err}
+	return &offsetError{r.offset(err), err}
 }
 
-// offset returns the offset of the byte that broke the syntax. The decoder counts only
-// to the beginning of a value, so that value is scanned once more.
-func (r *jsonReader) offset() int64 {
-	rest, err := io.ReadAll(r.dec.Buffered())
-	if err != nil {
-		return r.dec.InputOffset()
+// offset returns where the answer breaks with err. The decoder counts only to the
+// beginning of a value, so that value is scanned once more.
+func (r *jsonReader) offset(err error) int64 {
+	sound := r.start + r.dec.InputOffset()
+	rest, readErr := io.ReadAll(r.dec.Buffered())
+	if readErr != nil {
+		return sound
 	}
 	var syntax *json.SyntaxError
 	var value json.RawMessage
-	err = json.NewDecoder(bytes.NewReader(rest)).Decode(&value)
+	again := json.NewDecoder(bytes.NewReader(rest)).Decode(&value)
 	switch {
+	case errors.As(again, &syntax):
+		return sound + syntax.Offset
+	case errors.Is(again, io.ErrUnexpectedEOF):
+		return sound + int64(len(rest))
 	case errors.As(err, &syntax):
-		return r.dec.InputOffset() + syntax.Offset
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return r.dec.InputOffset() + int64(len(rest))
+		return sound + 1 // a token out of place: its first byte
 	}
-	return r.dec.InputOffset()
+	return sound
 }
 
 func trimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte(byteOrderMark)) }

@@ -122,14 +122,21 @@ func reply(w http.ResponseWriter, status int, contentType, body string) {
 	_, _ = io.WriteString(w, body) // a client that has gone is the test's business
 }
 
+// chunk sends a part of a body.
+func chunk(w http.ResponseWriter, text string) {
+	_, _ = io.WriteString(w, text) // as above
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
 // wantKind fails the test unless err is an *archive.Error of op and kind.
-func wantKind(t *testing.T, err error, op Operation, kind archive.Kind) *archive.Error {
+func wantKind(t *testing.T, err error, op Operation, kind archive.Kind) {
 	t.Helper()
 	var e *archive.Error
 	if !errors.As(err, &e) || e.Op != string(op) || e.Kind != kind {
 		t.Fatalf("error is %v, want %s: %s", err, op, kind)
 	}
-	return e
 }
 
 // blob is an archive.Blob in memory.

@@ -1,0 +1,101 @@
+package apiclient
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func TestStatusKinds(t *testing.T) {
+	for status, kind := range map[int]archive.Kind{
+		302: archive.KindProtocol, 304: archive.KindProtocol,
+		400: archive.KindInvalid, 401: archive.KindUnauthorized, 402: archive.KindProtocol, 403: archive.KindForbidden,
+		404: archive.KindNotFound, 405: archive.KindUnsupported, 409: archive.KindConflict, 410: archive.KindNotFound,
+		412: archive.KindConflict, 413: archive.KindTooLarge, 415: archive.KindInvalid, 416: archive.KindInvalid,
+		418: archive.KindProtocol, 422: archive.KindInvalid, 429: archive.KindBusy, 500: archive.KindServer,
+		501: archive.KindUnsupported, 502: archive.KindServer, 503: archive.KindBusy, 504: archive.KindServer, 507: archive.KindServer,
+	} {
+		c := newService(t, answer(status, "", ""))
+		_, err := c.Inboxes(t.Context())
+		wantKind(t, err, OpInboxes, kind)
+		if want := "inboxes: " + kind.String() + " (HTTP "; !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("status %d: error is %q, want %q", status, err, want)
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	for field, want := range map[string]time.Duration{
+		"":                              0,
+		"7":                             7 * time.Second,
+		"-7":                            0,
+		"1.5":                           0,
+		"soon":                          0,
+		"Wed, 01 May 2024 12:00:09 GMT": 9 * time.Second,
+		"Wed, 01 May 2024 11:00:00 GMT": 0,
+		"2147483647":                    longestRetryAfter,
+		"99999999999":                   0,
+	} {
+		if got := retryAfter(field, now); got != want {
+			t.Errorf("%q is %s, want %s", field, got, want)
+		}
+	}
+}
+
+func TestDetailOfErrorBodies(t *testing.T) {
+	for _, tc := range []struct{ name, body, want string }{
+		{"empty", "", ""},
+		{"text", " no such\r\n folder ", "no such folder"},
+		{
+			"problem", `{"type":"about:blank","title":"Bad Request","status":400,"detail":"folder-id: not a number"}`,
+			"Bad Request: folder-id: not a number",
+		},
+		{
+			"problem with errors", `{"title":"Bad Request","errors":[{"name":"folder-id","reason":"missing"},"more"]}`,
+			"Bad Request: folder-id: missing: more",
+		},
+		{"errors by field", `{"message":"invalid","errors":{"name":["too long"],"id":"missing"}}`, "invalid: too long"},
+		{"errors by unknown fields", `{"errors":{"folder":["too long","odd"],"doc":"missing"}}`, "doc missing: folder too long, odd"},
+		{"message", `{"Message":"no access"}`, "no access"},
+		{"error and message", `{"error":"Forbidden","message":"no access"}`, "Forbidden: no access"},
+		{"nested error", `{"error":{"code":7,"message":"no access"}}`, "no access"},
+		{"string", `"no access"`, "no access"},
+		{"unknown object", `{"code":7}`, `{"code":7}`},
+		{"broken JSON", `{"message":"no`, `{"message":"no`},
+		{"page", `<html><head><title>404</title><style>p{}</style><script>x()</script></head><body><p>not &amp; found</body>`, "404 not & found"},
+		{"controls", "a\x1b[31mb\u202ec\xff", `a\x1b[31mb\u202ec\xff`},
+		{"secrets", `{"message":"bad key ` + testKey + ` of anna:geheim, Basic YW5uYTpnZWhlaW0="}`, "bad key *** of anna:***, Basic ***"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newService(t, answer(http.StatusBadRequest, "", tc.body), func(cfg *Config) {
+				cfg.Credentials.User, cfg.Credentials.Password = "anna", "geheim"
+			})
+			_, err := c.Inboxes(t.Context())
+			wantKind(t, err, OpInboxes, archive.KindInvalid)
+			want := "inboxes: refused as invalid (HTTP 400)"
+			if tc.want != "" {
+				want += ": " + tc.want
+			}
+			if err.Error() != want {
+				t.Errorf("error is %q, want %q", err, want)
+			}
+		})
+	}
+}
+
+func TestDetailIsShort(t *testing.T) {
+	long := shorten(strings.Repeat("ü", detailLimit))
+	if len(long) > detailLimit || len(long) < detailLimit-4 || !utf8.ValidString(long) {
+		t.Errorf("%d bytes, valid %t", len(long), utf8.ValidString(long))
+	}
+	c := newService(t, answer(http.StatusBadRequest, "", strings.Repeat("\x1b", 1<<20)))
+	_, err := c.Inboxes(t.Context())
+	if len(err.Error()) > detailLimit+100 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}

@@ -1,0 +1,118 @@
+package apiclient
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// optionalCalls are the operations that a deployment may lack.
+var optionalCalls = map[Operation]func(context.Context, *Client) error{
+	OpOriginal: readAll(archive.Original),
+	OpPDF:      readAll(archive.PDF),
+	OpOriginalInfo: func(ctx context.Context, c *Client) error {
+		_, err := c.ContentInfo(ctx, 4, archive.Original)
+		return err
+	},
+	OpPDFInfo:     func(ctx context.Context, c *Client) error { _, err := c.ContentInfo(ctx, 4, archive.PDF); return err },
+	OpMetadata:    func(ctx context.Context, c *Client) error { _, err := c.Metadata(ctx, 4); return err },
+	OpMetadataSet: func(ctx context.Context, c *Client) error { return c.SetMetadata(ctx, 4, nil) },
+	OpKeywordsSet: func(ctx context.Context, c *Client) error { return c.SetKeywords(ctx, 4, nil) },
+	OpRename:      func(ctx context.Context, c *Client) error { return c.Rename(ctx, 4, "a") },
+	OpReplace:     func(ctx context.Context, c *Client) error { return c.Replace(ctx, 4, "a", nil, newBlob("x")) },
+	OpDelete:      func(ctx context.Context, c *Client) error { return c.Delete(ctx, 4) },
+}
+
+func TestMissingOperations(t *testing.T) {
+	for op, call := range optionalCalls {
+		for _, tc := range []struct {
+			name         string
+			status, data int // answers to the operation, and to document data
+			kind         archive.Kind
+			support      Support
+			requests     int // of two calls
+		}{
+			{"405", 405, 500, archive.KindUnsupported, SupportNo, 1},
+			{"501", 501, 500, archive.KindUnsupported, SupportNo, 1},
+			{"404, the document is there", 404, 200, archive.KindUnsupported, SupportNo, 2},
+			{"404, the document is gone", 404, 404, archive.KindNotFound, SupportUnknown, 4},
+			{"403", 403, 200, archive.KindForbidden, SupportUnknown, 2},
+		} {
+			t.Run(string(op)+" "+tc.name, func(t *testing.T) {
+				requests := 0
+				c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+					requests++
+					if strings.HasSuffix(r.URL.Path, "/data") {
+						reply(w, tc.data, mediaJSON, `{"id":4}`)
+						return
+					}
+					reply(w, tc.status, "", "")
+				})
+				for range 2 {
+					wantKind(t, call(t.Context(), c), op, tc.kind)
+				}
+				if got := c.Supports(op); got != tc.support || requests != tc.requests {
+					t.Errorf("support %s, want %s; %d requests, want %d", got, tc.support, requests, tc.requests)
+				}
+			})
+		}
+	}
+}
+
+func TestSupportIsForgottenAndLearnedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		status := http.StatusNotImplemented
+		c := newBubbleService(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/data") {
+				reply(w, http.StatusOK, mediaJSON, `{"id":4}`)
+				return
+			}
+			reply(w, status, "", "x")
+		})
+		ask := readAll(archive.Original)
+		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindUnsupported)
+		status = http.StatusOK
+		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindUnsupported)
+		// Without the content there is no use in asking for its head.
+		_, err := c.ContentInfo(t.Context(), 4, archive.Original)
+		wantKind(t, err, OpOriginalInfo, archive.KindUnsupported)
+		// The PDF is another operation.
+		if err := readAll(archive.PDF)(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(missingFor)
+		if got := c.Supports(OpOriginal); got != SupportUnknown {
+			t.Errorf("support %s after ten minutes", got)
+		}
+		if err := ask(t.Context(), c); err != nil || c.Supports(OpOriginal) != SupportYes {
+			t.Errorf("support %s, %v", c.Supports(OpOriginal), err)
+		}
+		// An operation that has answered is not missing because of one document.
+		status = http.StatusNotFound
+		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindUnsupported)
+		if got := c.Supports(OpOriginal); got != SupportYes {
+			t.Errorf("support %s after one document without an original", got)
+		}
+	})
+}
+
+func TestOperationsOfTheSpecificationAreAlwaysThere(t *testing.T) {
+	requests := 0
+	c := newService(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		reply(w, http.StatusNotFound, "", "")
+	})
+	for range 2 {
+		wantKind(t, c.SetAutoExport(t.Context(), 4, true), OpAutoExportSet, archive.KindNotFound)
+		_, err := c.Data(t.Context(), 4)
+		wantKind(t, err, OpDocumentData, archive.KindNotFound)
+	}
+	if requests != 4 || c.Supports(OpDocumentData) != SupportUnknown {
+		t.Errorf("%d requests, support %s", requests, c.Supports(OpDocumentData))
+	}
+}

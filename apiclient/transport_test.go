@@ -1,0 +1,189 @@
+package apiclient
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// newTLSServer starts a service with HTTP/2 and TLS and returns it with a file that
+// holds its certificate.
+func newTLSServer(t *testing.T, clientCerts tls.ClientAuthType) (*httptest.Server, string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"`+r.Proto+`"`)
+		reply(w, http.StatusOK, "", "body")
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{ClientAuth: clientCerts, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, writePEM(t, "CERTIFICATE", server.Certificate().Raw)
+}
+
+func writePEM(t *testing.T, kind string, der []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file.pem")
+	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestTLS(t *testing.T) {
+	server, ca := newTLSServer(t, tls.NoClientCert)
+	cfg := Config{BaseURL: server.URL, Credentials: Credentials{APIKey: testKey}}
+
+	c := newClient(t, cfg)
+	started := time.Now()
+	_, err := c.Data(t.Context(), 4)
+	wantKind(t, err, OpDocumentData, archive.KindUnreachable)
+	if !strings.Contains(err.Error(), "certificate is not trusted") || strings.Count(err.Error(), "x509") != 1 {
+		t.Errorf("error is %q", err)
+	}
+	if stats := c.Stats(); stats[0].Retries != 0 {
+		t.Errorf("%d repetitions within %s", stats[0].Retries, time.Since(started))
+	}
+
+	cfg.CAFile = ca
+	content, err := newClient(t, cfg).Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.PDF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content.ETag != `"HTTP/2.0"` {
+		t.Errorf("spoke %s", content.ETag)
+	}
+	if err := content.Body.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClientCertificate(t *testing.T) {
+	server, ca := newTLSServer(t, tls.RequireAnyClientCert)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{BaseURL: server.URL, Credentials: Credentials{APIKey: testKey}, CAFile: ca, RetryFor: -1}
+	if err := newClient(t, cfg).Delete(t.Context(), 4); err == nil {
+		t.Error("works without a client certificate")
+	}
+	cfg.CertFile, cfg.KeyFile = writePEM(t, "CERTIFICATE", cert), writePEM(t, "PRIVATE KEY", der)
+	if err := newClient(t, cfg).Delete(t.Context(), 4); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	good := Config{BaseURL: "https://localhost", Credentials: Credentials{APIKey: testKey}}
+	noPEM := filepath.Join(t.TempDir(), "no.pem")
+	if err := os.WriteFile(noPEM, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Config){
+		"credentials: an API key":      func(cfg *Config) { cfg.Credentials.APIKey = "" },
+		"connections: -1":              func(cfg *Config) { cfg.Connections = -1 },
+		"stall: -1s":                   func(cfg *Config) { cfg.Stall = -time.Second },
+		"CA file: open":                func(cfg *Config) { cfg.CAFile = noPEM + ".missing" },
+		"holds no PEM certificate":     func(cfg *Config) { cfg.CAFile = noPEM },
+		"belong together":              func(cfg *Config) { cfg.CertFile = noPEM },
+		"client certificate: tls: fai": func(cfg *Config) { cfg.CertFile, cfg.KeyFile = noPEM, noPEM },
+	} {
+		cfg := good
+		change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
+		}
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the credentials went to another origin")
+	}))
+	t.Cleanup(other.Close)
+	redirect := func(target string, status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/inboxes" || r.Method == http.MethodPost {
+				w.Header().Set("Location", target)
+				reply(w, status, "", "")
+				return
+			}
+			if r.Header.Get("API-Key") != testKey {
+				t.Error("the key is missing after a redirect")
+			}
+			reply(w, http.StatusOK, mediaJSON, `{}`)
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		handler http.HandlerFunc
+		post    bool
+		want    string // part of the error, empty: followed
+	}{
+		{name: "within the origin", handler: redirect(basePath+apiPath+"/moved", 302)},
+		{name: "for good, within the origin", handler: redirect(basePath+apiPath+"/moved", 308)},
+		{name: "to another origin", handler: redirect(other.URL+"/x?y", 302), want: other.URL + ", which is not followed"},
+		{name: "to https", handler: redirect("https://localhost/", 307), want: "https://localhost,"},
+		{name: "in a circle", handler: redirect(basePath+apiPath+"/inboxes", 302), want: "more than 5 redirects"},
+		{name: "of a change", handler: redirect(basePath+apiPath+"/moved", 307), post: true, want: "redirects a change"},
+		{name: "of a change to GET", handler: redirect(basePath+apiPath+"/moved", 303), post: true, want: "redirects a change"},
+		{name: "of a change elsewhere", handler: redirect(other.URL, 302), post: true, want: other.URL},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := newService(t, tc.handler)
+			op := OpInboxes
+			_, err := c.Inboxes(t.Context())
+			if tc.post {
+				op, err = OpDelete, c.Delete(t.Context(), 4)
+			}
+			if tc.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			wantKind(t, err, op, archive.KindProtocol)
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error is %q, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestALoginPageIsNoContent(t *testing.T) {
+	c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/login" {
+			http.Redirect(w, r, basePath+apiPath+"/login", http.StatusFound)
+			return
+		}
+		reply(w, http.StatusOK, "text/html", "<html>")
+	})
+	_, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.Original})
+	wantKind(t, err, OpOriginal, archive.KindProtocol)
+}
