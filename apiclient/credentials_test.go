@@ -64,6 +64,9 @@ func TestPrintingShowsNoSecret(t *testing.T) {
 			}
 		}
 	}
+	if c.String() != "basic:anna" || c.GoString() != "basic:anna" {
+		t.Errorf("String is %q, GoString %q", c.String(), c.GoString())
+	}
 	text, err := json.Marshal(map[string]any{"credentials": c})
 	if want := `{"credentials":"basic:anna"}`; err != nil || string(text) != want {
 		t.Errorf("JSON is %s (%v), want %s", text, err, want)

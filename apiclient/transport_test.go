@@ -26,6 +26,9 @@ import (
 func newTLSServer(t *testing.T, clientCerts tls.ClientAuthType) (*httptest.Server, string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/delete") && r.Proto == "HTTP/2.0" {
+			panic(http.ErrAbortHandler)
+		}
 		w.Header().Set("ETag", `"`+r.Proto+`"`)
 		reply(w, http.StatusOK, "", "body")
 	}))
@@ -62,7 +65,8 @@ func TestTLS(t *testing.T) {
 	}
 
 	cfg.CAFile = ca
-	content, err := newClient(t, cfg).Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.PDF})
+	c = newClient(t, cfg)
+	content, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.PDF})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +75,16 @@ func TestTLS(t *testing.T) {
 	}
 	if err := content.Body.Close(); err != nil {
 		t.Error(err)
+	}
+
+	// A stream that is reset after the request may have had its effect, on a new
+	// connection as on one that is used again.
+	for _, client := range []*Client{c, newClient(t, cfg)} {
+		err := client.Delete(t.Context(), 4)
+		wantKind(t, err, OpDelete, archive.KindInterrupted)
+		if stats := client.Stats(); stats[0].Operation != string(OpDelete) || stats[0].Requests != 1 {
+			t.Errorf("statistics are %+v", stats)
+		}
 	}
 }
 
@@ -90,11 +104,11 @@ func TestClientCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := Config{BaseURL: server.URL, Credentials: Credentials{APIKey: testKey}, CAFile: ca, RetryFor: -1}
-	if err := newClient(t, cfg).Delete(t.Context(), 4); err == nil {
+	if err := newClient(t, cfg).SetAutoExport(t.Context(), 4, true); err == nil {
 		t.Error("works without a client certificate")
 	}
 	cfg.CertFile, cfg.KeyFile = writePEM(t, "CERTIFICATE", cert), writePEM(t, "PRIVATE KEY", der)
-	if err := newClient(t, cfg).Delete(t.Context(), 4); err != nil {
+	if err := newClient(t, cfg).SetAutoExport(t.Context(), 4, true); err != nil {
 		t.Error(err)
 	}
 }
