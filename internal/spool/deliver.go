@@ -1,0 +1,195 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Baseline returns the documents of the upload's folder as known before it is sent: all of
+// them, without a filter. It may answer from memory; what it lacks costs looks, never a
+// second document.
+type Baseline func(context.Context) ([]archive.Document, error)
+
+// errCutOff stands for the end of an attempt that an earlier run had begun.
+var errCutOff = errors.New("the program or the machine stopped while it was sent")
+
+// Deliver sends a committed upload, or finishes one that was being sent, and returns when
+// it is confirmed, with the document's id (0 when the service does not tell), or failed,
+// with the error that tells why: it wraps the service's *archive.Error. baseline may be
+// nil, then the folder is listed.
+//
+// What has begun is not given up when ctx ends; then it is only not repeated. A second
+// Deliver of the same upload waits for the first and answers the same.
+func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline func(context.Context) ([]archive.Document, error)) (archive.ID, error) {
+	return s.DeliverWith(ctx, u, a, baseline, Policy{RetryFor: s.opts.RetryFor, Attempts: foregroundAttempts})
+}
+
+// DeliverWith is Deliver under a policy of the caller's.
+func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
+	return s.deliver(ctx, u, a, p, func(d *delivery) (archive.ID, error) {
+		d.baseline = baseline
+		return d.run(ctx)
+	})
+}
+
+// Resolve finds out, without sending anything, what became of an upload that an earlier
+// run had begun to send: it is confirmed when the archive has it, else failed.
+func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
+	p := Policy{RetryFor: s.opts.RetryFor}
+	return s.deliver(ctx, u, a, p, func(d *delivery) (archive.ID, error) { return d.resolve(ctx) })
+}
+
+// delivery is one call of Deliver: the only one at work on its upload.
+type delivery struct {
+	u        *Upload
+	a        Archive
+	baseline Baseline
+	patience patience
+	log      logrus.FieldLogger
+	sent     int // times the bytes were sent
+}
+
+// deliver runs work as the only delivery of u.
+func (s *Spool) deliver(ctx context.Context, u *Upload, a Archive, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
+	select {
+	case u.turn <- struct{}{}:
+		defer func() { <-u.turn }()
+	case <-ctx.Done():
+		return 0, fmt.Errorf("spool: wait for upload %s: %w", u.id, ctx.Err())
+	}
+	done, err := u.beginDelivery()
+	if done || err != nil {
+		return u.rec.Load().Document, err
+	}
+	defer u.endDelivery()
+	d := &delivery{
+		u: u, a: a, log: s.log.WithField("upload", u.id),
+		patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep},
+	}
+	if err := u.Open(); err != nil {
+		return 0, d.fail(ctx, err, u.rec.Load().inDoubt())
+	}
+	defer u.release()
+	return work(d)
+}
+
+// beginDelivery keeps others from changing the upload; done says that it is confirmed
+// already.
+func (u *Upload) beginDelivery() (done bool, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.rec.Load().State == Confirmed {
+		return true, nil
+	}
+	if err := u.may("deliver", Committed, Sending); err != nil {
+		if u.outcome != nil {
+			err = u.outcome // of the delivery that this one waited for
+		}
+		return false, err
+	}
+	u.busy, u.outcome = true, nil
+	return false, nil
+}
+
+func (u *Upload) endDelivery() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.busy = false
+}
+
+// run sends, looks after every end in doubt, and repeats only what is not there.
+func (d *delivery) run(ctx context.Context) (archive.ID, error) {
+	if err := d.u.verify(); err != nil {
+		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
+	}
+	var cause error
+	if d.u.rec.Load().inDoubt() {
+		cause = errCutOff
+	}
+	for {
+		if cause != nil {
+			v := d.settle(ctx, cause)
+			if v.found {
+				return d.confirm(v.id)
+			}
+			if err := v.failure(cause); err != nil {
+				return 0, d.fail(ctx, err, true)
+			}
+			if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
+				return 0, d.fail(ctx, fmt.Errorf("it did not arrive: %w", cause), true)
+			}
+		}
+		if err := d.prepare(ctx); err != nil {
+			return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
+		}
+		id, err := d.send(ctx)
+		switch {
+		case err == nil:
+			return d.confirm(id)
+		case !archive.Doubtful(err):
+			return 0, d.fail(ctx, err, cause != nil)
+		}
+		cause = err
+	}
+}
+
+// resolve is run without sending.
+func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
+	if !d.u.rec.Load().inDoubt() {
+		return 0, d.fail(ctx, fmt.Errorf("it was not sent: %w", errCutOff), false)
+	}
+	v := d.settle(ctx, errCutOff)
+	if v.found {
+		return d.confirm(v.id)
+	}
+	err := v.failure(errCutOff)
+	if err == nil {
+		err = fmt.Errorf("it did not arrive: %w", errCutOff)
+	}
+	return 0, d.fail(ctx, err, true)
+}
+
+// confirm makes the upload confirmed. The archive has it, so an error of this disk is no
+// error of the delivery: the next run looks, and finds it.
+func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	confirmed := func(r *Record) {
+		r.State, r.Document, r.Doubtful, r.Visible, r.Reason = Confirmed, id, false, false, ""
+	}
+	if err := u.step(PointAnswered, PointConfirmed, confirmed); err != nil {
+		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
+		r := u.rec.Load().clone()
+		confirmed(&r)
+		u.rec.Store(&r)
+	}
+	return id, nil
+}
+
+// fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful
+// says that something was sent that may have arrived, or still may.
+func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
+	d.log.Infof("not archived: %v", err)
+	state := Failed
+	if d.patience.policy.Queue && (archive.Away(err) || ctx.Err() != nil) {
+		state = Committed
+		if doubtful {
+			state = Sending
+		}
+	}
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
+	failed := func(r *Record) { r.State, r.Doubtful, r.Reason = state, doubtful, archive.Printable(err.Error()) }
+	if werr := u.step(PointFail, PointFailed, failed); werr != nil {
+		return errors.Join(u.outcome, werr)
+	}
+	return u.outcome
+}

@@ -1,0 +1,51 @@
+// Package spool is the crash-safe queue between a file written here and a document of the
+// archive: what was written is neither lost nor archived twice, whatever ends in between.
+//
+// # On disk
+//
+// Every upload is a directory of its own, <dir>/<id>/, private to its owner (0700, 0600):
+//
+//	record.json   what it is and how far it got: a Record, version 1
+//	data          the bytes
+//
+// Nothing that a user types becomes a name there. A directory appears complete (built as
+// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, then removed).
+// record.json is replaced whole (temporary file, fsync, rename, fsync of the directory).
+// One process has a spool at a time; the lock is on <dir> itself (flock(2)).
+//
+// # States
+//
+//	         Create
+//	            |
+//	            v   Commit            Deliver
+//	+------> created -----> committed -----> sending -----> confirmed
+//	| Reopen    |               |               |
+//	+-----------|---------------+               |
+//	|           v  Fail         v  Fail         v  Deliver, Fail
+//	+-------- failed <--------------------------+
+//	            |  Retry
+//	            +---------> committed
+//
+// Data is synced before the record that speaks of it: a record committed, sending or failed
+// never has less than it says. An upload that was created and not closed when the program
+// or the machine stopped is not complete: it comes back as failed and is never sent by
+// itself. One that was sending comes back as sending, and Deliver looks at the archive
+// before it sends anything. Records that cannot be read, or are of a later version, come
+// back as failed and stay on disk as they are.
+//
+// # Exactly once
+//
+// Before the first byte is sent, the record says durably which external id goes along and
+// which documents of that name were in the folder before. After an end that leaves it open
+// whether the document arrived, Deliver lists the folder: a document that was not there
+// before, has the name, and whose document data (specification, endpoint 8) shows the
+// external id is the one. An external id of the user's own need not be unique, so there the
+// content must be equal too. Only when nothing new has the name is the upload repeated.
+// What cannot be decided is failed, with the reason, and never sent again without a look.
+//
+// # Locks
+//
+// The order is: Upload.mu (one transition at a time, held while its record is written),
+// content.mu (the bytes), content.files (the descriptor), budget.mu; Spool.mu is never held
+// together with another. The archive is called without any of them.
+package spool

@@ -1,0 +1,167 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// verdict is what a look at the archive shows. The zero value says that what was sent is
+// not there.
+type verdict struct {
+	found bool
+	id    archive.ID
+	// open are documents that may be it; nothing tells.
+	open []archive.ID
+	// err: it could not be looked.
+	err error
+}
+
+// failure is why, by this look, the upload neither is there nor may be sent again; nil
+// when it is absent. cause is the end of the attempt that led to the look.
+func (v verdict) failure(cause error) error {
+	switch {
+	case v.err != nil:
+		return fmt.Errorf("it is not known whether it was archived: %w; the look at the archive failed too: %w", cause, v.err)
+	case len(v.open) > 0:
+		return fmt.Errorf("it may be archived already, as document %s: %w", joinIDs(v.open), cause)
+	}
+	return nil
+}
+
+func joinIDs(ids []archive.ID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = fmt.Sprint(int64(id))
+	}
+	return strings.Join(texts, " or ")
+}
+
+// settle looks until it is clear whether what was sent arrived, or patience ends. A
+// document can come later than the first look, so it is absent only when looks over some
+// time do not show it, or when the service had said that it was too busy to take it.
+func (d *delivery) settle(ctx context.Context, cause error) verdict {
+	p := &d.patience
+	p.start()
+	busy := archive.KindOf(cause) == archive.KindBusy
+	if busy {
+		p.obey(ctx, cause)
+	}
+	since := p.now()
+	for absent := 0; ; {
+		v := d.look(context.WithoutCancel(ctx))
+		switch {
+		case v.found:
+			d.log.Infof("found as document %d after: %v", v.id, cause)
+			return v
+		case v.err != nil:
+			if !archive.Away(v.err) || !p.obey(ctx, v.err) {
+				return v
+			}
+		case len(v.open) > 0, busy:
+			return v
+		default:
+			absent++
+			if absent > 1 && p.now().Sub(since) >= p.settling() || !p.pause(ctx) {
+				return v
+			}
+		}
+	}
+}
+
+// look looks once for what the record says was sent.
+func (d *delivery) look(ctx context.Context) verdict {
+	r := d.u.rec.Load()
+	if r.SentReplace != 0 {
+		return d.lookReplaced(ctx, r)
+	}
+	docs, err := d.arrivals(ctx, r)
+	if err != nil {
+		return verdict{err: err}
+	}
+	var v verdict
+	for _, doc := range docs {
+		switch is, err := d.examine(ctx, r, doc.ID); {
+		case err != nil:
+			v.err = err
+		case is == ours:
+			return verdict{found: true, id: doc.ID}
+		case is == unclear:
+			v.open = append(v.open, doc.ID)
+		}
+	}
+	return v
+}
+
+// arrivals lists the folder afresh, without a filter, and returns what may be the upload:
+// documents that are not in the baseline and have its name, those of exactly the name
+// first. All documents not in the baseline where several can be made of it.
+func (d *delivery) arrivals(ctx context.Context, r *Record) ([]archive.Document, error) {
+	docs, err := d.a.Documents(ctx, r.SentFolder, archive.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the folder: %w", err)
+	}
+	known := make(map[archive.ID]bool, len(r.Baseline))
+	for _, id := range r.Baseline {
+		known[id] = true
+	}
+	docs = slices.DeleteFunc(slices.Clone(docs), func(doc archive.Document) bool {
+		return known[doc.ID] || !r.Split && !sameName(doc.Name, r.SentName)
+	})
+	slices.SortStableFunc(docs, func(a, b archive.Document) int {
+		return rank(b.Name == r.SentName) - rank(a.Name == r.SentName)
+	})
+	return docs, nil
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// identify finds the id of a document whose upload succeeded without telling it, 0 when it
+// cannot be told.
+func (d *delivery) identify(ctx context.Context, r *Record) archive.ID {
+	docs, err := d.arrivals(ctx, r)
+	if err != nil {
+		d.log.Infof("archived, its id is not known: %v", err)
+		return 0
+	}
+	var shown, silent []archive.ID
+	for _, doc := range docs {
+		switch id, err := d.externalID(ctx, doc.ID); {
+		case err != nil:
+			return 0
+		case id == r.SentID:
+			shown = append(shown, doc.ID)
+		case id == "" && doc.Name == r.SentName:
+			silent = append(silent, doc.ID)
+		}
+	}
+	switch {
+	case len(shown) == 1, len(shown) > 1 && r.ExternalID == "":
+		return shown[0]
+	case len(shown) == 0 && len(silent) == 1 && !r.Split:
+		return silent[0]
+	}
+	return 0
+}
+
+// lookReplaced compares an inbox document's content with what was sent for it.
+func (d *delivery) lookReplaced(ctx context.Context, r *Record) verdict {
+	switch same, err := d.sameContent(ctx, r, r.SentReplace); {
+	case err != nil && archive.Away(err):
+		return verdict{err: err}
+	case err != nil:
+		return verdict{err: errors.Join(errors.New("its content cannot be compared"), err)}
+	case same:
+		return verdict{found: true, id: r.SentReplace}
+	}
+	return verdict{}
+}

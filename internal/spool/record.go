@@ -1,0 +1,133 @@
+package spool
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Record is what the spool keeps about an upload beside its bytes. The fields under
+// "owned by the spool" cannot be changed by Update.
+type Record struct {
+	Version int    `json:"version"`
+	ID      string `json:"id"` // 12 digits of [0-9a-z], ascending by creation
+	State   State  `json:"state"`
+	// Closed (state created): every writer has closed it and it is a local file, empty or
+	// under a temporary name. False after a restart says that it is unfinished.
+	Closed bool `json:"closed,omitempty"`
+	// Visible (state failed): it stays in its folder, because its close had been answered
+	// with success; else it left the folder.
+	Visible bool      `json:"visible,omitempty"`
+	Created time.Time `json:"created"`
+	Changed time.Time `json:"changed"` // the last transition or change of a field
+
+	Folder archive.ID `json:"folder"`
+	Inbox  bool       `json:"inbox,omitempty"`
+	// Path is the folder as shown in the mount ("Muster GmbH/Rechnungen"), for people.
+	Path string `json:"path"`
+	// Local are the names of the local-only directories it lies in, outermost first.
+	Local []string `json:"local,omitempty"`
+	// Name is the file name as shown in its directory.
+	Name string `json:"name"`
+	// DocumentName is the name to send where it differs from Name.
+	DocumentName string `json:"documentName,omitempty"`
+	// Replace is the inbox document whose content this replaces; 0 for a new document.
+	Replace archive.ID `json:"replace,omitempty"`
+
+	Keywords []string           `json:"keywords,omitempty"`
+	Types    []string           `json:"types,omitempty"`
+	Metadata []archive.KeyValue `json:"metadata,omitempty"`
+	// ExternalID is the user's own, empty for none.
+	ExternalID       string                   `json:"externalId,omitempty"`
+	EmailImportOrder archive.EmailImportOrder `json:"emailImportOrder,omitempty"`
+	ForceNew         archive.Flag             `json:"forceNew,omitempty"`
+	// Xattrs are other user.* attributes by their full name.
+	Xattrs map[string][]byte `json:"xattrs,omitempty"`
+	// Mtime is a modification time that was set, zero for none.
+	Mtime time.Time `json:"mtime,omitzero"`
+
+	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
+
+	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
+	// is none. For a local or failed file Size is its length all the same.
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256,omitempty"`
+	// SentID is the external id that goes along: the user's own or "archivefs-" and a UUID.
+	SentID string `json:"sentId,omitempty"`
+	// SentName, SentFolder, SentReplace and SentSHA256 are what was sent last, and where.
+	SentName    string     `json:"sentName,omitempty"`
+	SentFolder  archive.ID `json:"sentFolder,omitempty"`
+	SentReplace archive.ID `json:"sentReplace,omitempty"`
+	SentSHA256  string     `json:"sentSha256,omitempty"`
+	// Split says that the service may make several documents of it, under other names.
+	Split bool `json:"split,omitempty"`
+	// Baseline are the documents of that name in the folder before it was sent; all
+	// documents of the folder when Split is set.
+	Baseline []archive.ID `json:"baseline,omitempty"`
+	// Doubtful says that something was sent and may have arrived, so that the archive is
+	// looked at before anything is sent again.
+	Doubtful bool `json:"doubtful,omitempty"`
+	Attempts int  `json:"attempts,omitempty"`
+	// Reason is why it failed, or why it still waits; printable.
+	Reason string `json:"reason,omitempty"`
+	// Document is the document after confirmation, 0 when the service did not tell.
+	Document archive.ID `json:"document,omitempty"`
+}
+
+// documentName is the name to send.
+func (r *Record) documentName() string {
+	if r.DocumentName != "" {
+		return r.DocumentName
+	}
+	return r.Name
+}
+
+// clone returns a copy that shares nothing with r.
+func (r *Record) clone() Record {
+	c := *r
+	c.Local = slices.Clone(r.Local)
+	c.Keywords = slices.Clone(r.Keywords)
+	c.Types = slices.Clone(r.Types)
+	c.Metadata = slices.Clone(r.Metadata)
+	c.Baseline = slices.Clone(r.Baseline)
+	c.Xattrs = maps.Clone(r.Xattrs)
+	for name, value := range c.Xattrs {
+		c.Xattrs[name] = slices.Clone(value)
+	}
+	return c
+}
+
+// keepOwned gives next the fields of r that only the spool changes.
+func (r *Record) keepOwned(next *Record) {
+	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
+	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
+	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
+	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
+	next.Split, next.Baseline, next.Doubtful = r.Split, slices.Clone(r.Baseline), r.Doubtful
+	next.Attempts, next.Reason, next.Document = r.Attempts, r.Reason, r.Document
+}
+
+// forgetSent drops what was known about earlier attempts.
+func (r *Record) forgetSent() {
+	r.SentID, r.SentName, r.SentFolder, r.SentReplace, r.SentSHA256 = "", "", 0, 0, ""
+	r.Split, r.Baseline, r.Doubtful, r.Attempts = false, nil, false, 0
+}
+
+// inDoubt reports whether the archive may have it from an earlier attempt.
+func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
+
+// repeats reports whether to send it now is to repeat what was sent in doubt, with the same
+// external id and the same baseline.
+func (r *Record) repeats() bool {
+	return r.inDoubt() && r.SentFolder == r.Folder && r.SentName == r.documentName() && r.SentReplace == r.Replace &&
+		(r.ExternalID == "" || r.ExternalID == r.SentID)
+}
+
+// sameRequest reports whether a and b ask the same of the archive.
+func sameRequest(a, b *Record) bool {
+	return a.Folder == b.Folder && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&
+		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Types, b.Types) && slices.Equal(a.Metadata, b.Metadata) &&
+		a.ExternalID == b.ExternalID && a.EmailImportOrder == b.EmailImportOrder && a.ForceNew == b.ForceNew
+}

@@ -1,0 +1,135 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// idPrefix begins the external ids that are made up here.
+const idPrefix = "archivefs-"
+
+// verify reads the data once in every run and compares it with the record, so that bytes
+// that a crash or the disk changed are not archived as what was written.
+func (u *Upload) verify() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.checked {
+		return nil
+	}
+	f, err := u.content.acquire()
+	if err != nil {
+		return err
+	}
+	defer u.release()
+	r := u.rec.Load()
+	sum, n, err := sumOf(io.NewSectionReader(f, 0, r.Size+1), r.Size+1)
+	if err != nil {
+		return fmt.Errorf("its data cannot be read: %w", err)
+	}
+	if n != r.Size || sum != r.SHA256 {
+		return errors.New("its data is damaged: it is not what was written")
+	}
+	u.checked = true
+	return nil
+}
+
+// prepare writes down, durably, what is about to be sent. Nothing was sent before, or the
+// archive was seen not to have it.
+func (d *delivery) prepare(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("given up before it was sent: %w", err)
+	}
+	r := d.u.rec.Load()
+	next := r.clone()
+	if !r.repeats() {
+		if err := d.aim(ctx, r, &next); err != nil {
+			return err
+		}
+	}
+	d.u.mu.Lock()
+	defer d.u.mu.Unlock()
+	return d.u.step(PointSend, PointSending, func(r *Record) {
+		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
+		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
+		r.Split, r.Baseline = next.Split, next.Baseline
+		r.State, r.Reason = Sending, ""
+		r.Attempts++
+	})
+}
+
+// aim takes the baseline of the folder and chooses the external id. One that may be on its
+// way already is kept: a document with it is ours whenever it comes.
+func (d *delivery) aim(ctx context.Context, r, next *Record) error {
+	if r.Replace != 0 {
+		return nil
+	}
+	list := d.baseline
+	if list == nil || r.inDoubt() {
+		list = func(ctx context.Context) ([]archive.Document, error) {
+			return d.a.Documents(ctx, r.Folder, archive.ListOptions{})
+		}
+	}
+	docs, err := list(context.WithoutCancel(ctx))
+	if err != nil {
+		return fmt.Errorf("list the folder before sending: %w", err)
+	}
+	name := r.documentName()
+	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
+	next.Baseline = nil
+	for _, doc := range docs {
+		if next.Split || sameName(doc.Name, name) {
+			next.Baseline = append(next.Baseline, doc.ID)
+		}
+	}
+	switch {
+	case r.ExternalID != "":
+		next.SentID = r.ExternalID
+	case !r.inDoubt() || !strings.HasPrefix(r.SentID, idPrefix):
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return fmt.Errorf("make up an external id: %w", err)
+		}
+		next.SentID = idPrefix + id.String()
+	}
+	return nil
+}
+
+// send sends the bytes as the record says. A new document without an id in the answer is
+// looked for.
+func (d *delivery) send(ctx context.Context) (archive.ID, error) {
+	ctx = context.WithoutCancel(ctx)
+	d.sent++
+	r := d.u.Record()
+	body := blob{upload: d.u, size: r.Size}
+	if r.Replace != 0 {
+		return r.Replace, d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
+	}
+	id, err := d.a.Upload(ctx, archive.Upload{
+		Folder: r.SentFolder, Name: r.SentName, Keywords: r.Keywords, Types: r.Types, ExternalID: r.SentID,
+		Metadata: r.Metadata, EmailImportOrder: r.EmailImportOrder, ForceNew: r.ForceNew,
+	}, body)
+	if err == nil && id == 0 {
+		id = d.identify(ctx, &r)
+	}
+	return id, err
+}
+
+// blob is the data of a sealed upload.
+type blob struct {
+	upload *Upload
+	size   int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (b blob) ReadAt(p []byte, off int64) (int, error) { return b.upload.ReadAt(p, off) }
+
+// Size implements archive.Blob.
+func (b blob) Size() int64 { return b.size }

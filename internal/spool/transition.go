@@ -1,0 +1,188 @@
+package spool
+
+import (
+	"os"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Commit declares the data complete: created becomes committed. When it returns, data and
+// record survive a crash of the machine. After an error the upload is created as before.
+func (u *Upload) Commit() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("commit", Created); err != nil {
+		return err
+	}
+	u.content.seal(true)
+	err := u.commitLocked(PointCommit, PointCommitted, false)
+	if err != nil && u.rec.Load().State == Created {
+		u.content.seal(false)
+	}
+	return err
+}
+
+// commitLocked takes the checksum of the sealed data and makes all durable. Bytes other
+// than those sent before start anew. The caller holds mu.
+func (u *Upload) commitLocked(before, after Point, visible bool) error {
+	f, err := u.content.acquire()
+	if err != nil {
+		return err
+	}
+	defer u.release()
+	size := u.Size()
+	u.content.mu.Lock()
+	sum, err := u.content.digest.sum(f, size)
+	u.content.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := u.syncData(); err != nil {
+		return err
+	}
+	err = u.step(before, after, func(r *Record) {
+		r.State, r.Closed, r.Visible, r.Reason = Committed, false, visible, ""
+		r.Size, r.SHA256 = size, sum
+		if r.SentSHA256 != sum {
+			r.forgetSent()
+		}
+	})
+	u.checked = true
+	return err
+}
+
+// Reopen makes a committed or failed upload created again, for another write. On one that
+// is created it makes a local file unfinished.
+func (u *Upload) Reopen() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("reopen", Created, Committed, Failed); err != nil {
+		return err
+	}
+	return u.reopenLocked()
+}
+
+func (u *Upload) reopenLocked() error {
+	r := u.rec.Load()
+	if r.State == Created && !r.Closed {
+		return nil
+	}
+	err := u.step(PointReopen, PointReopened, func(r *Record) {
+		r.State, r.Closed, r.Size, r.SHA256, r.Reason = Created, false, 0, "", ""
+	})
+	if u.rec.Load().State == Created {
+		u.content.seal(false)
+	}
+	return err
+}
+
+// unfinish makes a local file unfinished before a byte of it changes.
+func (u *Upload) unfinish() error {
+	if r := u.rec.Load(); r.State != Created || !r.Closed {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.removed {
+		return nil // still open somewhere; nothing is kept of it
+	}
+	if r := u.rec.Load(); r.State != Created {
+		return u.stateError("write to")
+	}
+	return u.reopenLocked()
+}
+
+// Keep declares an upload that is created a local file, which every writer has closed. It
+// is durable when Keep returns.
+func (u *Upload) Keep() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("keep", Created); err != nil {
+		return err
+	}
+	size := u.Size()
+	if err := u.syncData(); err != nil {
+		return err
+	}
+	return u.step(PointKeep, PointKept, func(r *Record) { r.Closed, r.Size = true, size })
+}
+
+// Fail makes an upload failed, whatever it was, except confirmed. visible says that it
+// stays in its folder. The reason is for people and is made printable. An upload that was
+// being sent may have arrived, which stays noted.
+func (u *Upload) Fail(reason string, visible bool) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("fail", Created, Committed, Sending, Failed); err != nil {
+		return err
+	}
+	return u.failLocked(reason, visible)
+}
+
+func (u *Upload) failLocked(reason string, visible bool) error {
+	size := u.Size()
+	if before := u.content.seal(true); !before {
+		if err := u.syncData(); err != nil { // the record matters more than the error
+			u.spool.log.WithField("upload", u.id).Warn(err)
+		}
+	}
+	err := u.step(PointFail, PointFailed, func(r *Record) {
+		r.Doubtful = r.Doubtful || r.State == Sending
+		if r.SHA256 == "" {
+			r.Size = size
+		}
+		r.State, r.Closed, r.Visible, r.Reason = Failed, false, visible, archive.Printable(reason)
+	})
+	if err != nil && u.rec.Load().State == Created {
+		u.content.seal(false)
+	}
+	return err
+}
+
+// Retry makes a failed upload committed again, so that Deliver sends it; when an earlier
+// attempt may have arrived Deliver first looks. A file that was never complete is then
+// taken as it is.
+func (u *Upload) Retry() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("retry", Failed); err != nil {
+		return err
+	}
+	r := u.rec.Load()
+	if r.SHA256 == "" {
+		return u.commitLocked(PointRetry, PointRetried, r.Visible)
+	}
+	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Reason = Committed, "" })
+}
+
+// Remove forgets an upload and its bytes. Who has it open can read and write on until
+// Close. While it is delivered it cannot be removed (*StateError).
+func (u *Upload) Remove() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.removed:
+		return nil
+	case u.busy:
+		return u.stateError("remove")
+	}
+	if err := u.spool.fault(PointRemove); err != nil {
+		return err
+	}
+	trash, err := u.spool.hide(u.id, u.linked)
+	if err != nil {
+		return err
+	}
+	u.removed = true
+	u.spool.forget(u.id)
+	if u.content.remove() {
+		u.spool.budget.add(-u.Size())
+	}
+	if err := u.spool.fault(PointRemoveRenamed); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(trash); err != nil {
+		u.spool.log.WithField("upload", u.id).Warnf("the next start removes what is left: %v", err)
+	}
+	return u.spool.fault(PointRemoved)
+}
