@@ -17,8 +17,11 @@ func TestArchive(t *testing.T) {
 		wantName string
 		keywords []string
 	}{
-		{"by id, keeps its name", func(o office) []string { return []string{"target-folder-id", text(o.other)} },
-			func(o office) archive.ID { return o.other }, "scan", []string{"paid", "x,y"}},
+		{
+			"by id, keeps its name", func(o office) []string { return []string{"target-folder-id", text(o.other)} },
+			func(o office) archive.ID { return o.other }, "scan",
+			[]string{"paid", "x,y"},
+		},
 		{"by path, new name", func(office) []string {
 			return []string{"target-folder-path", "/Other AG/", "target-document-name", "Invoice"}
 		}, func(o office) archive.ID { return o.other }, "Invoice", []string{"paid", "x,y"}},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -27,9 +28,9 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	content, contentType, digest, err := s.content(r, id, original)
+	content, contentType, digest, err := s.content(r.Context(), id, original)
 	if errors.Is(err, blob.ErrMissing) { // replaced in between: its new content
-		content, contentType, digest, err = s.content(r, id, original)
+		content, contentType, digest, err = s.content(r.Context(), id, original)
 	}
 	if err != nil {
 		return blame("id", err)
@@ -61,19 +62,19 @@ func (p *params) annotations() {
 }
 
 // content opens what is sent for a document.
-func (s *Server) content(r *http.Request, id archive.ID, original bool) (content io.ReadSeekCloser, contentType, digest string, err error) {
-	d, err := s.catalog.Document(r.Context(), id)
+func (s *Server) content(ctx context.Context, id archive.ID, original bool) (content io.ReadSeekCloser, contentType, digest string, err error) {
+	d, err := s.catalog.Document(ctx, id)
 	if err != nil {
 		return nil, "", "", err
 	}
 	contentType, digest = d.ContentType, d.Digest
 	if !original {
 		contentType = inspect.PDF
-		if digest, err = s.rendition(r, d); err != nil {
+		if digest, err = s.rendition(ctx, d); err != nil {
 			return nil, "", "", err
 		}
 	}
-	content, err = s.vault.Open(r.Context(), digest)
+	content, err = s.vault.Open(ctx, digest)
 	return content, contentType, digest, err
 }
 

@@ -22,7 +22,7 @@ func query(r *http.Request) *params {
 
 // form reads an application/x-www-form-urlencoded body. Query parameters do not count.
 func form(w *response, r *http.Request) (*params, error) {
-	if err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
+	if _, err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
 		return nil, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -35,7 +35,7 @@ func form(w *response, r *http.Request) (*params, error) {
 
 // jsonBody decodes an application/json body.
 func jsonBody(w *response, r *http.Request, into any) error {
-	if err := wantBody(r, "application/json"); err != nil {
+	if _, err := wantBody(r, "application/json"); err != nil {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
@@ -48,14 +48,14 @@ func jsonBody(w *response, r *http.Request, into any) error {
 	return nil
 }
 
-// wantBody refuses a body of another type.
-func wantBody(r *http.Request, want string) error {
+// wantBody refuses a body of another type and returns the parameters of the wanted one.
+func wantBody(r *http.Request, want string) (map[string]string, error) {
 	got := r.Header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(got)
+	media, params, err := mime.ParseMediaType(got)
 	if err != nil || media != want {
-		return refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
+		return nil, refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
 	}
-	return nil
+	return params, nil
 }
 
 // badBody says what is wrong with a body; one that is too large is told apart.

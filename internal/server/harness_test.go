@@ -29,6 +29,7 @@ type service struct {
 	*server.Server
 	t       *testing.T
 	url     string
+	client  *http.Client
 	options server.Options
 
 	mu       sync.Mutex
@@ -38,7 +39,7 @@ type service struct {
 // start opens a server and serves it below a path of its own, as behind a proxy.
 func start(t *testing.T, change ...func(*server.Options)) *service {
 	t.Helper()
-	h := &service{t: t, options: server.Options{
+	h := &service{t: t, client: http.DefaultClient, options: server.Options{
 		Data: t.TempDir(), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC,
 	}}
 	h.options.OnRequest = func(r server.Request) {
@@ -85,7 +86,7 @@ func (h *service) send(method, path, contentType string, body io.Reader, header 
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := h.client.Do(request)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -27,11 +27,13 @@ type submission struct {
 // submission reads a multipart form, in whatever order its fields come, to its end: a
 // body that was cut off is an error and leaves nothing. The caller discards it.
 func (s *Server) submission(w *response, r *http.Request) (_ *submission, err error) {
-	if err := wantBody(r, "multipart/form-data"); err != nil {
+	boundary, err := wantBody(r, "multipart/form-data")
+	if err != nil {
 		return nil, err
 	}
 	limit := s.options.MaxUpload + s.options.MaxUpload/3 // base64
-	r.Body = http.MaxBytesReader(w, r.Body, limit+4*maxForm)
+	body := newEnding(http.MaxBytesReader(w, r.Body, limit+4*maxForm), boundary["boundary"])
+	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, badBody(err, "the form cannot be read")
@@ -56,7 +58,10 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 			return nil, err
 		}
 	}
-	if !u.received {
+	switch {
+	case !body.closed():
+		return nil, refuse(archive.KindInvalid, "the form is cut off: its closing delimiter is missing")
+	case !u.received:
 		return nil, invalid(fieldData, "required")
 	}
 	return u, nil

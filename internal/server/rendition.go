@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
@@ -15,20 +14,19 @@ import (
 // rendition returns the digest of a document's PDF. What is no PDF is rendered once and
 // kept, so that length and entity tag do not change. A client that gives up does not
 // stop a rendering that others may wait for.
-func (s *Server) rendition(r *http.Request, d store.Document) (string, error) {
+func (s *Server) rendition(ctx context.Context, d store.Document) (string, error) {
 	if d.ContentType == inspect.PDF {
 		return d.Digest, nil
 	}
 	source := render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
 	for _, variant := range render.Variants(source) {
-		digest, err := s.catalog.Rendition(r.Context(), d.Digest, variant)
+		digest, err := s.catalog.Rendition(ctx, d.Digest, variant)
 		if err != nil || digest != "" {
 			return digest, err
 		}
 	}
-	ctx := detached(r)
 	made, err, _ := s.rendering.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
-		return s.render(ctx, d.Digest, source)
+		return s.render(context.WithoutCancel(ctx), d.Digest, source)
 	})
 	if err != nil {
 		return "", fmt.Errorf("render document %d: %w", d.ID, err)

@@ -51,7 +51,11 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, route := range s.routes() {
-		if route.further && s.options.OnlyEight || route.method == http.MethodHead && s.options.NoHead {
+		if route.further && s.options.OnlyEight {
+			continue
+		}
+		if route.method == http.MethodHead && s.options.NoHead { // else GET's pattern takes it
+			mux.Handle("HEAD "+base+route.path, s.problems(notAllowed([]string{http.MethodGet})))
 			continue
 		}
 		mux.Handle(route.method+" "+base+route.path, s.problems(route.handle))

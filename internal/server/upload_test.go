@@ -132,16 +132,17 @@ func TestUploadRefusesBadBodies(t *testing.T) {
 		answer answer
 		field  string
 	}{
-		"no multipart":        {h.post("/file-upload", "target-folder-id", "1"), ""},
-		"no boundary":         {post(whole.String(), "multipart/form-data"), ""},
-		"cut in the file":     {post(whole.String()[:500], contentType), "upload-data"},
-		"cut before the end":  {post(part(`name="upload-data"; filename="f"`, "x")+target, typ), ""},
-		"no file":             {post(target+"--B--\r\n", typ), "upload-data"},
-		"two files":           {post(part(`name="upload-data"; filename="f"`, "x")+part(`name="upload-data"; filename="g"`, "x")+target+"--B--\r\n", typ), "upload-data"},
-		"base64 without name": {post(target+part(`name="upload-data-base64"`, "eHl6")+"--B--\r\n", typ), "target-document-name"},
-		"broken base64":       {post(target+part(`name="upload-data-base64"`, "e!l6")+"--B--\r\n", typ), "upload-data-base64"},
-		"cut base64":          {post(target+part(`name="upload-data-base64"`, "eHl6e")+"--B--\r\n", typ), "upload-data-base64"},
-		"file without a name": {post(target+part(`name="upload-data"`, "x")+"--B--\r\n", typ), "target-document-name"},
+		"no multipart":         {h.post("/file-upload", "target-folder-id", "1"), ""},
+		"no boundary":          {post(whole.String(), "multipart/form-data"), ""},
+		"cut in the file":      {post(whole.String()[:500], contentType), "upload-data"},
+		"cut before the end":   {post(part(`name="upload-data"; filename="f"`, "x")+target, typ), ""},
+		"cut after a boundary": {post(part(`name="upload-data"; filename="f"`, "x")+target+"--B\r\n", typ), ""},
+		"no file":              {post(target+"--B--\r\n", typ), "upload-data"},
+		"two files":            {post(part(`name="upload-data"; filename="f"`, "x")+part(`name="upload-data"; filename="g"`, "x")+target+"--B--\r\n", typ), "upload-data"},
+		"base64 without name":  {post(target+part(`name="upload-data-base64"`, "eHl6")+"--B--\r\n", typ), "target-document-name"},
+		"broken base64":        {post(target+part(`name="upload-data-base64"`, "e!l6")+"--B--\r\n", typ), "upload-data-base64"},
+		"cut base64":           {post(target+part(`name="upload-data-base64"`, "eHl6e")+"--B--\r\n", typ), "upload-data-base64"},
+		"file without a name":  {post(target+part(`name="upload-data"`, "x")+"--B--\r\n", typ), "target-document-name"},
 	} {
 		t.Run(name, func(t *testing.T) { wantProblem(t, test.answer, http.StatusBadRequest, test.field) })
 	}
@@ -159,8 +160,11 @@ func TestUploadTakesFieldsInAnyOrder(t *testing.T) {
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
 	for _, field := range [][2]string{
-		{"keywords", "k"}, {"target-folder-id", text(o.other)}, {"target-document-name", "d"},
-		{"upload-data-base64", base64.StdEncoding.EncodeToString([]byte("hello"))}, {"external-id", "e"},
+		{"keywords", "k"},
+		{"target-folder-id", text(o.other)},
+		{"target-document-name", "d"},
+		{"upload-data-base64", base64.StdEncoding.EncodeToString([]byte("hello"))},
+		{"external-id", "e"},
 	} {
 		if err := w.WriteField(field[0], field[1]); err != nil {
 			t.Fatal(err)

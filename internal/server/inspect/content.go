@@ -26,7 +26,7 @@ type Result struct {
 
 // Content looks at a content of size bytes.
 func Content(r io.ReaderAt, size int64, hint Hint) Result {
-	result := Result{ContentType: contentType(r, size, hint), Pages: 1}
+	result := Result{ContentType: contentType(r, hint), Pages: 1}
 	if size > maxParsed {
 		return result
 	}

@@ -2,37 +2,47 @@ package inspect
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"mime"
 	"net/mail"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// head is how much of a content is looked at for its media type, in bytes.
-const head = 64 << 10
+// headSize is how much of a content is looked at for its media type, in bytes.
+const headSize = 64 << 10
+
+// unknown is the media type of bytes that say nothing (RFC 2046, 4.5.1).
+const unknown = "application/octet-stream"
 
 // contentType returns the media type of a content.
-func contentType(r io.ReaderAt, size int64, hint Hint) string {
-	if size == 0 {
-		return "application/octet-stream"
+func contentType(r io.ReaderAt, hint Hint) string {
+	head := make([]byte, headSize)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) || n == 0 {
+		return unknown
 	}
-	found, err := mimetype.DetectReader(io.NewSectionReader(r, 0, min(size, head)))
-	if err != nil {
-		return "application/octet-stream"
-	}
+	head = head[:n]
+	found := mimetype.Detect(head)
 	if !isText(found) {
 		return found.String()
 	}
-	if looksLikeMail(hint) && parsesAsMail(io.NewSectionReader(r, 0, min(size, head))) {
-		return Mail
+	media, params, err := mime.ParseMediaType(found.String())
+	if err != nil {
+		return found.String()
 	}
-	if media := textByExtension(hint.Name); media != "" {
-		return withCharset(media, found)
+	if byName := textByExtension(hint.Name); byName != "" {
+		media = byName
 	}
-	return found.String()
+	if looksLikeMail(hint) && parsesAsMail(head) {
+		media = Mail
+	}
+	return withCharset(media, params["charset"], head)
 }
 
 func isText(m *mimetype.MIME) bool {
@@ -72,15 +82,32 @@ func textByExtension(name string) string {
 	return ""
 }
 
-// withCharset passes on the character set that was found.
-func withCharset(media string, found *mimetype.MIME) string {
-	for ; found != nil && strings.HasPrefix(media, "text/"); found = found.Parent() {
-		_, params, err := mime.ParseMediaType(found.String())
-		if err == nil && params["charset"] != "" {
-			return mime.FormatMediaType(media, map[string]string{"charset": params["charset"]})
+// withCharset adds the character set to a kind of text: the one that was found, else
+// UTF-8 where the text is.
+func withCharset(media, charset string, head []byte) string {
+	if !strings.HasPrefix(media, "text/") {
+		return media
+	}
+	if charset == "" && utf8.Valid(wholeRunes(head)) {
+		charset = "utf-8"
+	}
+	if charset == "" {
+		return media
+	}
+	return mime.FormatMediaType(media, map[string]string{"charset": charset})
+}
+
+// wholeRunes drops a rune that the end of a full head cuts in two.
+func wholeRunes(head []byte) []byte {
+	if len(head) < headSize {
+		return head
+	}
+	for i := 1; i < utf8.UTFMax; i++ {
+		if utf8.RuneStart(head[len(head)-i]) {
+			return head[:len(head)-i]
 		}
 	}
-	return media
+	return head
 }
 
 func looksLikeMail(hint Hint) bool {
@@ -89,7 +116,7 @@ func looksLikeMail(hint Hint) bool {
 }
 
 // parsesAsMail reports whether a text begins with the header of a message (RFC 5322).
-func parsesAsMail(r io.Reader) bool {
-	message, err := mail.ReadMessage(bufio.NewReader(r))
+func parsesAsMail(head []byte) bool {
+	message, err := mail.ReadMessage(bufio.NewReader(bytes.NewReader(head)))
 	return err == nil && len(message.Header) > 0
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"codeberg.org/go-pdf/fpdf"
 
@@ -103,13 +102,8 @@ func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
 	return pdf, nil
 }
 
-// newPDF begins a PDF whose bytes depend on what is put into it alone.
 func newPDF() *fpdf.Fpdf {
 	pdf := fpdf.New("P", "mm", "A4", "")
-	epoch := time.Unix(0, 0).UTC()
-	pdf.SetCreationDate(epoch)
-	pdf.SetModificationDate(epoch)
-	pdf.SetCatalogSort(true)
 	pdf.SetProducer("archivefs", true)
 	return pdf
 }

@@ -16,7 +16,7 @@ import (
 // external id that came from the same content, that one's id is returned instead and
 // nothing is added.
 func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
-	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+	err = s.write.change(ctx, func(tx session) error {
 		if reuse {
 			id, err := known(ctx, tx, documents[0])
 			if err != nil {
@@ -41,13 +41,13 @@ func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bo
 
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
-func known(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
+func known(ctx context.Context, tx session, d Document) (archive.ID, error) {
 	source := d.Source
 	if source == "" {
 		source = d.Digest
 	}
 	var id archive.ID
-	err := tx.QueryRowContext(ctx, `SELECT id FROM document
+	err := tx.row(ctx, `SELECT id FROM document
 		WHERE external_id = ? AND folder = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`,
 		d.ExternalID, d.Folder, source).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -59,7 +59,11 @@ func known(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
 	return id, nil
 }
 
-func insert(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
+const insertDocument = `INSERT INTO document (folder, name, created, archived, pages, size, content_type,
+	keywords, metadata, auto_export, digest, types, creator, external_id, source)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, '')) RETURNING id`
+
+func insert(ctx context.Context, tx session, d Document) (archive.ID, error) {
 	in, err := folder(ctx, tx, d.Folder)
 	if err != nil {
 		return 0, err
@@ -74,9 +78,7 @@ func insert(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
 		return 0, err
 	}
 	var id archive.ID
-	err = tx.QueryRowContext(ctx, `INSERT INTO document (folder, name, created, archived, pages, size, content_type,
-		keywords, metadata, auto_export, digest, types, creator, external_id, source)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, '')) RETURNING id`,
+	err = tx.row(ctx, insertDocument,
 		d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
 		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, d.ExternalID, d.Source).Scan(&id)
 	if err != nil {
@@ -85,15 +87,15 @@ func insert(ctx context.Context, tx *sql.Tx, d Document) (archive.ID, error) {
 	return id, annotate(ctx, tx, id, d)
 }
 
-func annotate(ctx context.Context, tx *sql.Tx, id archive.ID, d Document) error {
+func annotate(ctx context.Context, tx session, id archive.ID, d Document) error {
 	const query = `INSERT INTO annotation (document, page, kind, title, text, date, creator) VALUES (?, 1, ?, ?, ?, ?, ?)`
 	for _, n := range d.Notes {
-		if _, err := tx.ExecContext(ctx, query, id, "note", "", n.Text, n.Date, n.Creator); err != nil {
+		if _, err := tx.exec(ctx, query, id, "note", "", n.Text, n.Date, n.Creator); err != nil {
 			return fmt.Errorf("add note: %w", err)
 		}
 	}
 	for _, n := range d.Stamps {
-		if _, err := tx.ExecContext(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator); err != nil {
+		if _, err := tx.exec(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator); err != nil {
 			return fmt.Errorf("add stamp: %w", err)
 		}
 	}
@@ -101,12 +103,12 @@ func annotate(ctx context.Context, tx *sql.Tx, id archive.ID, d Document) error 
 }
 
 // group marks several documents as made by one upload; the first one's id names it.
-func group(ctx context.Context, tx *sql.Tx, ids []archive.ID) error {
+func group(ctx context.Context, tx session, ids []archive.ID) error {
 	if len(ids) < 2 {
 		return nil
 	}
 	for _, id := range ids {
-		if _, err := tx.ExecContext(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
 			return fmt.Errorf("group upload: %w", err)
 		}
 	}
@@ -125,8 +127,8 @@ func (s *Store) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, 
 	return ids, err
 }
 
-func queryIDs(ctx context.Context, q querier, query string, args ...any) ([]archive.ID, error) {
-	rows, err := q.QueryContext(ctx, query, args...)
+func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
+	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"sort"
@@ -23,7 +22,7 @@ type Target struct {
 // appears in the target folder, the one in the inbox is gone. A document that is not in
 // an inbox is KindConflict, a target that is in one KindInvalid.
 func (s *Store) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
-	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+	err = s.write.change(ctx, func(tx session) error {
 		d, err := inboxDocument(ctx, tx, id, archive.KindConflict)
 		if err != nil {
 			return err
@@ -39,7 +38,7 @@ func (s *Store) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (m
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO document (folder, name, archived, keywords,
+		err = tx.row(ctx, `INSERT INTO document (folder, name, archived, keywords,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload)
 			SELECT ?, coalesce(nullif(?, ''), name), ?, ?,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload
@@ -47,7 +46,7 @@ func (s *Store) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (m
 		if err != nil {
 			return fmt.Errorf("archive document: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
 			return fmt.Errorf("move annotations: %w", err)
 		}
 		return remove(ctx, tx, id)
@@ -85,7 +84,7 @@ func (s *Store) SetKeywords(ctx context.Context, id archive.ID, keywords []strin
 }
 
 func (s *Store) set(ctx context.Context, id archive.ID, query string, value any) error {
-	result, err := s.write.ExecContext(ctx, query, value, id)
+	result, err := s.write.exec(ctx, query, value, id)
 	if err != nil {
 		return fmt.Errorf("change document: %w", err)
 	}
@@ -100,7 +99,7 @@ func (s *Store) set(ctx context.Context, id archive.ID, query string, value any)
 // SetMetadata sets the given keys, removes those whose value is nil, and leaves the
 // others and their order alone. New keys are appended in alphabetical order.
 func (s *Store) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
-	return inTx(ctx, s.write, func(tx *sql.Tx) error {
+	return s.write.change(ctx, func(tx session) error {
 		d, err := document(ctx, tx, id)
 		if err != nil {
 			return err
@@ -109,7 +108,7 @@ func (s *Store) SetMetadata(ctx context.Context, id archive.ID, change map[strin
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE document SET metadata = ? WHERE id = ?", metadata, id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE document SET metadata = ? WHERE id = ?", metadata, id); err != nil {
 			return fmt.Errorf("change metadata: %w", err)
 		}
 		return nil

@@ -36,16 +36,17 @@ type Document struct {
 	Stamps []archive.Stamp
 }
 
-const documentColumns = `id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
-	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')`
+const selectDocument = `SELECT id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
+	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')
+	FROM document WHERE id = ?`
 
 // Document returns one document without its annotations, KindNotFound when there is none.
 func (s *Store) Document(ctx context.Context, id archive.ID) (Document, error) {
 	return document(ctx, s.read, id)
 }
 
-func document(ctx context.Context, q querier, id archive.ID) (Document, error) {
-	row := q.QueryRowContext(ctx, "SELECT "+documentColumns+" FROM document WHERE id = ?", id)
+func document(ctx context.Context, q session, id archive.ID) (Document, error) {
+	row := q.row(ctx, selectDocument, id)
 	var (
 		d                         Document
 		created                   int64

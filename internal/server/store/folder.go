@@ -25,7 +25,7 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // the same name is KindConflict, an unknown parent KindNotFound.
 func (s *Store) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
-	err := inTx(ctx, s.write, func(tx *sql.Tx) error {
+	err := s.write.change(ctx, func(tx session) error {
 		if f.Parent != 0 {
 			parent, err := folder(ctx, tx, f.Parent)
 			if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 		if f.Inbox && f.Parent == 0 {
 			user = f.UserID
 		}
-		err := tx.QueryRowContext(ctx,
+		err := tx.row(ctx,
 			"INSERT INTO folder (parent, name, inbox, user_id) VALUES (nullif(?, 0), ?, ?, ?) RETURNING id",
 			f.Parent, f.Name, f.Inbox, user).Scan(&id)
 		if taken(err) {
@@ -56,8 +56,10 @@ func (s *Store) Folder(ctx context.Context, id archive.ID) (Folder, error) {
 	return folder(ctx, s.read, id)
 }
 
-func folder(ctx context.Context, q querier, id archive.ID) (Folder, error) {
-	f, err := scanFolder(q.QueryRowContext(ctx, "SELECT "+folderColumns+" FROM folder WHERE id = ?", id))
+const selectFolder = "SELECT " + folderColumns + " FROM folder WHERE id = ?"
+
+func folder(ctx context.Context, q session, id archive.ID) (Folder, error) {
+	f, err := scanFolder(q.row(ctx, selectFolder, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Folder{}, noFolder(id)
 	}
@@ -73,7 +75,7 @@ func (s *Store) Child(ctx context.Context, parent archive.ID, name string) (Fold
 		query = "SELECT " + folderColumns + " FROM folder WHERE name = ? AND inbox = 0 AND parent IS NULL"
 		args = args[:1]
 	}
-	f, err := scanFolder(s.read.QueryRowContext(ctx, query, args...))
+	f, err := scanFolder(s.read.row(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Folder{}, refuse(archive.KindNotFound, "there is no folder %q", name)
 	}
@@ -120,14 +122,14 @@ func (s *Store) Below(ctx context.Context, parent archive.ID) ([]Folder, error) 
 // Empty reports whether there is no folder at all.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	var some bool
-	if err := s.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM folder)").Scan(&some); err != nil {
+	if err := s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM folder)").Scan(&some); err != nil {
 		return false, fmt.Errorf("look for folders: %w", err)
 	}
 	return !some, nil
 }
 
 func (s *Store) folders(ctx context.Context, query string, args ...any) ([]Folder, error) {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	rows, err := s.read.query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list folders: %w", err)
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/archivefs/archivefs/archive"
@@ -20,7 +19,7 @@ type Content struct {
 // ReplaceContent gives an inbox document new content and returns the digest of the old
 // one. A document that is archived is KindForbidden.
 func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
-	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+	err = s.write.change(ctx, func(tx session) error {
 		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
@@ -32,7 +31,7 @@ func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (o
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ?,
+		_, err = tx.exec(ctx, `UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ?,
 			keywords = ? WHERE id = ?`, c.Digest, c.Size, c.ContentType, c.Pages, keywords, id)
 		if err != nil {
 			return fmt.Errorf("replace content: %w", err)
@@ -46,7 +45,7 @@ func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (o
 // DeleteDocument removes an inbox document and returns the digest of its content. A
 // document that is archived is KindForbidden.
 func (s *Store) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
-	err = inTx(ctx, s.write, func(tx *sql.Tx) error {
+	err = s.write.change(ctx, func(tx session) error {
 		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
@@ -59,7 +58,7 @@ func (s *Store) DeleteDocument(ctx context.Context, id archive.ID) (digest strin
 
 // inboxDocument returns a document that lies in an inbox; of one that is archived it
 // says so with the given kind.
-func inboxDocument(ctx context.Context, tx *sql.Tx, id archive.ID, kind archive.Kind) (Document, error) {
+func inboxDocument(ctx context.Context, tx session, id archive.ID, kind archive.Kind) (Document, error) {
 	d, err := document(ctx, tx, id)
 	if err != nil {
 		return Document{}, err
@@ -74,8 +73,8 @@ func inboxDocument(ctx context.Context, tx *sql.Tx, id archive.ID, kind archive.
 	return d, nil
 }
 
-func remove(ctx context.Context, tx *sql.Tx, id archive.ID) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
+func remove(ctx context.Context, tx session, id archive.ID) error {
+	if _, err := tx.exec(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
 		return fmt.Errorf("remove document: %w", err)
 	}
 	return nil

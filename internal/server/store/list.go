@@ -63,28 +63,35 @@ func (s *Store) List(ctx context.Context, q Query, each func(Listed) error) erro
 	return nil
 }
 
+const (
+	selectIDs      = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
+	selectIDsBelow = `WITH RECURSIVE down (id) AS (
+		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
+		SELECT document.id FROM down JOIN document ON document.folder = down.id
+		WHERE document.created >= ? ORDER BY document.id`
+)
+
 // chosen answers from the index alone.
 func (s *Store) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	from := int64(-1 << 62)
 	if !q.From.IsZero() {
 		from = q.From.Unix()
 	}
-	if !q.Recursive {
-		return queryIDs(ctx, s.read, "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id", q.Folder, from)
+	if q.Recursive {
+		return queryIDs(ctx, s.read, selectIDsBelow, q.Folder, from)
 	}
-	return queryIDs(ctx, s.read, `WITH RECURSIVE down (id) AS (
-		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
-		SELECT document.id FROM down JOIN document ON document.folder = down.id
-		WHERE document.created >= ? ORDER BY document.id`, q.Folder, from)
+	return queryIDs(ctx, s.read, selectIDs, q.Folder, from)
 }
+
+const selectListed = `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
+	keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
 
 func (s *Store) listed(ctx context.Context, ids []archive.ID) ([]Listed, error) {
 	wanted, err := encode(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.QueryContext(ctx, `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
-		keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`, wanted)
+	rows, err := s.read.query(ctx, selectListed, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

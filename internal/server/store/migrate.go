@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,13 +13,13 @@ var migrations embed.FS
 // migrate brings the schema to the newest version, each step in a transaction of its
 // own. The version is kept in SQLite's user_version. A database of a newer version is
 // refused.
-func migrate(ctx context.Context, db *sql.DB) error {
+func migrate(ctx context.Context, db *pool) error {
 	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted by name
 	if err != nil {
 		return fmt.Errorf("list migrations: %w", err)
 	}
 	var version int
-	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := db.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
 	if version > len(files) {
@@ -38,12 +37,12 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-func migrateStep(ctx context.Context, db *sql.DB, step string, version int) error {
-	return inTx(ctx, db, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
+func migrateStep(ctx context.Context, db *pool, step string, version int) error {
+	return db.change(ctx, func(tx session) error {
+		if _, err := tx.exec(ctx, step); err != nil {
 			return fmt.Errorf("change schema: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+		if _, err := tx.exec(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
 			return fmt.Errorf("set schema version: %w", err)
 		}
 		return nil

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"bytes"
+	"io"
+)
+
+// readAhead is more than package mime/multipart reads beyond the end of a form.
+const readAhead = 8 << 10
+
+// ending remembers the end of what was read of a multipart body. Package mime/multipart
+// takes a body that is cut off right after a boundary for complete, so that whether the
+// form was closed must be looked at here (RFC 2046, 5.1.1).
+type ending struct {
+	io.ReadCloser
+	delimiter []byte
+	last      []byte
+}
+
+func newEnding(body io.ReadCloser, boundary string) *ending {
+	return &ending{ReadCloser: body, delimiter: []byte("--" + boundary + "--")}
+}
+
+// Read implements io.Reader.
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	e.last = append(e.last, p[:n]...)
+	if keep := readAhead + len(e.delimiter); len(e.last) > 2*keep {
+		e.last = append(e.last[:0], e.last[len(e.last)-keep:]...)
+	}
+	return n, err
+}
+
+// closed reports whether the closing delimiter was read.
+func (e *ending) closed() bool { return bytes.Contains(e.last, e.delimiter) }

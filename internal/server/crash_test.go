@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+var errRow = errors.New("the row cannot be written")
+
+// brokenCatalog fails between the content and its row; before it does, it takes an image
+// of the data directory, as a crash at this moment would leave it.
+type brokenCatalog struct {
+	catalog
+	image func()
+}
+
+func (c brokenCatalog) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
+	c.image()
+	return nil, errRow
+}
+
+func TestCrashBetweenContentAndRow(t *testing.T) {
+	ctx := t.Context()
+	data, image := t.TempDir(), t.TempDir()
+	s, err := Open(ctx, Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := s.AddMandator(ctx, "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(s *Server, content string) error {
+		_, err := s.AddDocument(ctx, NewDocument{Folder: folder, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader(content))
+		return err
+	}
+	if err := add(s, "safe"); err != nil {
+		t.Fatal(err)
+	}
+	working := s.catalog
+	s.catalog = brokenCatalog{catalog: working, image: func() {
+		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := add(s, "lost"); !errors.Is(err, errRow) {
+		t.Fatalf("got %v", err)
+	}
+	s.catalog = working
+	wantContents(t, data, 1)
+	if err := add(s, "lost"); err != nil {
+		t.Errorf("after the failure: %v", err)
+	}
+	wantContents(t, data, 2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(image, "contents", "incoming", ".tmp-half"), []byte("ha"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantContents(t, image, 3)
+	after, err := Open(ctx, Options{Data: image})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = after.Close() }()
+	wantContents(t, image, 1)
+	listed := 0
+	err = after.catalog.List(ctx, store.Query{Folder: folder}, func(d store.Listed) error { listed++; return nil })
+	if err != nil || listed != 1 {
+		t.Errorf("%d documents after the crash, %v", listed, err)
+	}
+}
+
+func TestAnOrderlyEndNeedsNoSweep(t *testing.T) {
+	data := t.TempDir()
+	for range 2 {
+		s, err := Open(t.Context(), Options{Data: data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.lock.interrupted {
+			t.Error("an orderly end is taken for a crash")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func wantContents(t *testing.T, data string, want int) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(filepath.Join(data, "contents"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			n++
+		}
+		return err
+	})
+	if err != nil || n != want {
+		t.Errorf("%d contents, want %d, %v", n, want, err)
+	}
+}

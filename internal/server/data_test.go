@@ -1,0 +1,99 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestDocumentData(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	want := fmt.Sprintf(`{"id":%d,"name":"a","numPages":1,"mandator":"Muster GmbH","folderId":%d,"folderPath":"/Rechnungen/2018/",`+
+		`"creationDate":"2023-11-22 14:14:29","creatorId":null,"creatorName":"","keywords":["paid","x,y"],"classification":["invoice"],`+
+		`"external":{"externalId":"ext-a","metadata":{"amount":"2,50","number":"1"}},"workflows":[],"pages":[{"id":%d,"hit":false,`+
+		`"notes":[{"text":"note on a","date":"2023-12-01 10:00:00","creatorId":null,"creatorName":"Eve"}],`+
+		`"stamps":[{"title":"PAID","text":"today","date":"","creatorId":null,"creatorName":""}]}]}`, o.a, o.year, int64(o.a)<<16+1)
+	if a := h.get("/document/" + text(o.a) + "/data"); a.status != http.StatusOK || a.body != want {
+		t.Errorf("got  %d %s\nwant %s", a.status, a.body, want)
+	}
+	waiting := h.get("/document/" + text(o.scan) + "/data").body
+	if !strings.Contains(waiting, `"mandator":"","folderId":5,"folderPath":"INBOX/Administrator/"`) {
+		t.Errorf("in an inbox: %s", waiting)
+	}
+	bare := h.uploaded("bare", "x", "target-folder-id", text(o.mandator))
+	got := h.get("/document/" + text(bare) + "/data").body
+	for _, part := range []string{`"folderPath":"/"`, `"keywords":[]`, `"classification":[]`, `"metadata":{}`, `"notes":[],"stamps":[]`} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s is not in %s", part, got)
+		}
+	}
+	wantProblem(t, h.get("/document/999/data"), http.StatusNotFound, "id")
+	wantProblem(t, h.get("/document/1e3/data"), http.StatusBadRequest, "id")
+}
+
+func TestMetadata(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	path := "/document/" + text(o.a) + "/metadata"
+	for _, step := range []struct{ change, want string }{
+		{`{}`, `{"amount":"2,50","number":"1"}`},
+		{`{"number":"2"}`, `{"amount":"2,50","number":"2"}`},
+		{`{"zeta":"z","alpha":"","number":null,"absent":null}`, `{"alpha":"","amount":"2,50","zeta":"z"}`},
+	} {
+		if a := h.postJSON(path, step.change); a.status != http.StatusOK || a.body != "" {
+			t.Fatalf("%s: %d %s", step.change, a.status, a.body)
+		}
+		if a := h.get(path); a.body != step.want {
+			t.Errorf("after %s: %s, want %s", step.change, a.body, step.want)
+		}
+	}
+	order := ""
+	for _, pair := range h.list(o.year)[0].Metadata {
+		order += pair.Key + " "
+	}
+	if order != "amount alpha zeta " {
+		t.Errorf("order %q", order)
+	}
+	for _, bad := range []string{``, `[]`, `{"a":1}`, `{"":"x"}`, `{"a":"b"`, `"x"`} {
+		wantProblem(t, h.postJSON(path, bad), http.StatusBadRequest, "")
+	}
+	wantProblem(t, h.postJSON(path, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`), http.StatusRequestEntityTooLarge, "")
+	wantProblem(t, h.post(path, "a", "b"), http.StatusBadRequest, "")
+	wantProblem(t, h.postJSON("/document/999/metadata", `{}`), http.StatusNotFound, "id")
+	wantProblem(t, h.get("/document/999/metadata"), http.StatusNotFound, "id")
+}
+
+func TestKeywords(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	path := "/document/" + text(o.scan) + "/keywords"
+	for _, step := range []struct{ body, want string }{
+		{`["b"," a ","b","","x,y"]`, `["b","a","x,y"]`},
+		{`[]`, `[]`},
+	} {
+		if a := h.postJSON(path, step.body); a.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", step.body, a.status, a.body)
+		}
+		if got := h.get("/document/" + text(o.scan) + "/data").body; !strings.Contains(got, `"keywords":`+step.want) {
+			t.Errorf("after %s: %s", step.body, got)
+		}
+	}
+	wantProblem(t, h.postJSON(path, `{"a":"b"}`), http.StatusBadRequest, "")
+	wantProblem(t, h.postJSON(path, `[1]`), http.StatusBadRequest, "")
+	wantProblem(t, h.postJSON("/document/999/keywords", `[]`), http.StatusNotFound, "id")
+}
+
+func TestRename(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	if a := h.post("/document/"+text(o.c)+"/rename", "new-name", "Rechnung/1 – ü"); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if d := h.list(o.invoices)[0]; d.Name != "Rechnung/1 – ü" || d.ID != o.c {
+		t.Errorf("renamed %+v", d)
+	}
+	wantProblem(t, h.post("/document/"+text(o.c)+"/rename", "new-name", ""), http.StatusBadRequest, "new-name")
+	wantProblem(t, h.post("/document/999/rename", "new-name", "x"), http.StatusNotFound, "id")
+}

@@ -1,0 +1,134 @@
+package render_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"golang.org/x/image/tiff"
+
+	"github.com/archivefs/archivefs/internal/server/render"
+)
+
+func picture() *image.NRGBA {
+	m := image.NewNRGBA(image.Rect(0, 0, 20, 30))
+	for i := range 20 {
+		m.Set(i, i, color.NRGBA{R: 200, A: 128})
+	}
+	return m
+}
+
+func encoded(t *testing.T, encode func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// twoPages links the only image of a TIFF a second time.
+func twoPages(file string) string {
+	data := []byte(file)
+	at := binary.LittleEndian.Uint32(data[4:])
+	length := 2 + 12*uint32(binary.LittleEndian.Uint16(data[at:])) + 4
+	binary.LittleEndian.PutUint32(data[at+length-4:], uint32(len(data)))
+	second := bytes.Clone(data[at : at+length])
+	binary.LittleEndian.PutUint32(second[length-4:], 0)
+	return string(append(data, second...))
+}
+
+func TestPDF(t *testing.T) {
+	jpegFile := encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, picture(), nil) })
+	pngFile := encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture()) })
+	gifFile := encoded(t, func(b *bytes.Buffer) error { return gif.Encode(b, picture(), nil) })
+	tiffFile := encoded(t, func(b *bytes.Buffer) error { return tiff.Encode(b, picture(), nil) })
+	const mail = "From: Ä <a@example.org>\r\nSubject: x\r\n\r\ntext\r\n"
+	for _, test := range []struct {
+		name, content, typ string
+		variant            string
+		pages              int
+	}{
+		{"JPEG", jpegFile, "image/jpeg", "image", 1},
+		{"PNG", pngFile, "image/png", "image", 1},
+		{"GIF", gifFile, "image/gif", "image", 1},
+		{"TIFF", tiffFile, "image/tiff", "tiff", 1},
+		{"TIFF of two pages", twoPages(tiffFile), "image/tiff", "tiff", 2},
+		{"text", "Grüße 😀\t\x07\r\n\r\nλόγος", "text/plain; charset=utf-8", "text", 1},
+		{"empty text", "", "text/plain", "text", 1},
+		{"long text", strings.Repeat("a line of text\n", 200), "text/csv", "text", 4},
+		{"long line", strings.Repeat("word ", 2000), "text/plain", "text", 2},
+		{"Windows-1252", "Gr\xfc\xdfe", "text/plain; charset=windows-1252", "text", 1},
+		{"UTF-16", "\xff\xfeG\x00\xfc\x00", "text/plain; charset=utf-16le", "text", 1},
+		{"e-mail", mail, "message/rfc822", "mail", 1},
+		{"anything else", "\x00", "application/zip", "cover application/zip anything else", 1},
+		{"broken JPEG", jpegFile[:50], "image/jpeg", "cover image/jpeg broken JPEG", 1},
+		{"broken TIFF", tiffFile[:30], "image/tiff", "cover image/tiff broken TIFF", 1},
+		{"no TIFF", "", "image/tiff", "cover image/tiff no TIFF", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var pdf bytes.Buffer
+			source := render.Source{Content: strings.NewReader(test.content), Size: int64(len(test.content)), ContentType: test.typ, Name: test.name}
+			variant, err := render.PDF(&pdf, source)
+			if err != nil || variant != test.variant {
+				t.Fatalf("variant %q, %v; want %q", variant, err, test.variant)
+			}
+			conf := &model.Configuration{Reader15: true, Offline: true, ValidationMode: model.ValidationRelaxed, Limits: model.DefaultResourceLimits()}
+			ctx, err := api.ReadContext(bytes.NewReader(pdf.Bytes()), conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := ctx.EnsurePageCount(); err != nil || ctx.PageCount != test.pages {
+				t.Errorf("%d pages, %v; want %d", ctx.PageCount, err, test.pages)
+			}
+		})
+	}
+}
+
+func TestPDFTellsAFailedRead(t *testing.T) {
+	source := render.Source{Content: iotest.ErrReader(iotest.ErrTimeout), Size: 1, ContentType: "text/plain", Name: "x"}
+	var b bytes.Buffer
+	if _, err := render.PDF(&b, source); err == nil || b.Len() > 0 {
+		t.Errorf("%v, %d bytes", err, b.Len())
+	}
+}
+
+func TestLargeSourcesGetACover(t *testing.T) {
+	for _, test := range []struct {
+		size int64
+		typ  string
+	}{{2 << 20, "text/plain"}, {2 << 20, "message/rfc822"}, {65 << 20, "image/jpeg"}} {
+		got := render.Variants(render.Source{Size: test.size, ContentType: test.typ, Name: "n"})
+		if len(got) != 1 || !strings.HasPrefix(got[0], "cover ") {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
+
+// FuzzPDF feeds anything as each kind: there is always a PDF.
+func FuzzPDF(f *testing.F) {
+	f.Add("text\n\ttext", uint8(0))
+	f.Add("II*\x00\x08\x00\x00\x00\x01\x00", uint8(1))
+	f.Add("From: x\n\ny", uint8(2))
+	f.Add("GIF89a\x01\x00\x01\x00", uint8(3))
+	types := []string{"text/plain", "image/tiff", "message/rfc822", "image/png"}
+	f.Fuzz(func(t *testing.T, content string, kind uint8) {
+		var b bytes.Buffer
+		source := render.Source{
+			Content: strings.NewReader(content), Size: int64(len(content)),
+			ContentType: types[int(kind)%len(types)], Name: content,
+		}
+		if _, err := render.PDF(&b, source); err != nil || !strings.HasPrefix(b.String(), "%PDF-") {
+			t.Errorf("%q: %v", content, err)
+		}
+	})
+}

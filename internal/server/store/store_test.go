@@ -1,0 +1,167 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+func open(t testing.TB, file string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func folder(t testing.TB, s *store.Store, f store.Folder) archive.ID {
+	t.Helper()
+	id, err := s.AddFolder(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestOpenTakesAnyPath(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "100% ä?x=1&y#z.db")
+	s := open(t, file)
+	folder(t, s, store.Folder{Name: "M"})
+	if matches, err := filepath.Glob(filepath.Join(filepath.Dir(file), "100%*")); err != nil || !slices.Contains(matches, file) {
+		t.Errorf("files %v, %v", matches, err)
+	}
+}
+
+func TestOpenRefusesANewerDatabase(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "archive.db")
+	s, err := store.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 1000"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), "newer archivefs") {
+		t.Errorf("opened: %v", err)
+	}
+}
+
+func TestDocumentsComeBackAsTheyWere(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	m := folder(t, s, store.Folder{Name: "M"})
+	want := store.Document{
+		Folder: m, Name: "näme\x00with\nanything", Created: time.Unix(-5, 0), Archived: time.Unix(1700000000, 0), Pages: 3, Size: 1 << 40,
+		ContentType: "text/plain", Keywords: []string{"<a>", "b,c"}, Metadata: []archive.KeyValue{{Key: "z", Value: "1"}, {Key: "a"}},
+		AutoExport: true, Digest: "d", Types: []string{"t"}, Creator: "eve", ExternalID: "E", Source: "s",
+	}
+	ids, err := s.AddDocuments(t.Context(), []store.Document{want}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.ID = ids[0]
+	got, err := s.Document(t.Context(), ids[0])
+	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestAddingIsAllOrNothing(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	m := folder(t, s, store.Folder{Name: "M"})
+	d := store.Document{Folder: m, Name: "d", Created: time.Unix(1, 0), Archived: time.Unix(1, 0)}
+	bad := d
+	bad.Folder = 999
+	if _, err := s.AddDocuments(t.Context(), []store.Document{d, bad}, false); archive.KindOf(err) != archive.KindNotFound {
+		t.Errorf("got %v", err)
+	}
+	if got := listed(t, s, store.Query{Folder: m}); len(got) != 0 {
+		t.Errorf("half of an upload stayed: %v", got)
+	}
+}
+
+func TestACancelledChangeIsNone(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.AddFolder(ctx, store.Folder{Name: "M"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if empty, err := s.Empty(t.Context()); err != nil || !empty {
+		t.Errorf("empty %v, %v", empty, err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	for _, want := range []string{"", "one", "two"} {
+		if want != "" {
+			if err := s.SetSetting(t.Context(), "name", want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.Setting(t.Context(), "name"); err != nil || got != want {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+}
+
+func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
+	ids, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "source"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddRendition(ctx, "source", "text", "pdf"); err != nil {
+		t.Fatal(err)
+	}
+	used := func(digest string) bool {
+		t.Helper()
+		used, err := s.Referenced(ctx, digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used
+	}
+	if dropped, err := s.DropRenditions(ctx, "source"); err != nil || len(dropped) != 0 || !used("source") || !used("pdf") {
+		t.Errorf("dropped %v, %v while the document is there", dropped, err)
+	}
+	if _, err := s.DeleteDocument(ctx, ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	if used("source") || !used("pdf") {
+		t.Error("the document is gone, its rendition is not yet")
+	}
+	if dropped, err := s.DropRenditions(ctx, "source"); err != nil || !slices.Equal(dropped, []string{"pdf"}) || used("pdf") {
+		t.Errorf("dropped %v, %v", dropped, err)
+	}
+	if got, err := s.Rendition(ctx, "source", "text"); err != nil || got != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
