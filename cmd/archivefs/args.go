@@ -1,0 +1,83 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// arrange puts the options of a command line in front of its operands, where cli looks for
+// them, and spells out the options inside -o. What follows "--" are operands.
+func arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	path, flags := descend(app, args[1:])
+	values := takesValue(flags)
+	head := append([]string{}, args[:1+len(path)]...)
+	var options, operands []string
+	rest := args[1+len(path):]
+	for i := 0; i < len(rest); i++ {
+		arg := rest[i]
+		switch {
+		case arg == "--":
+			operands = append(operands, rest[i+1:]...)
+			i = len(rest)
+		case !strings.HasPrefix(arg, "-") || arg == "-":
+			operands = append(operands, arg)
+		case values["o"] && strings.HasPrefix(arg, "-o") && !strings.HasPrefix(arg, "--"):
+			value := strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+			if value == "" {
+				if i++; i >= len(rest) {
+					return nil, config.Usagef("-o needs a value, as in -o ro,allow_other")
+				}
+				value = rest[i]
+			}
+			more, err := config.MountOptions(value)
+			if err != nil {
+				return nil, err
+			}
+			options = append(options, more...)
+		default:
+			options = append(options, arg)
+			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] && i+1 < len(rest) {
+				i++
+				options = append(options, rest[i])
+			}
+		}
+	}
+	return append(append(append(head, options...), "--"), operands...), nil
+}
+
+// descend follows the commands that a command line names and returns them with the flags
+// of the last.
+func descend(app *cli.App, args []string) (path []string, flags []cli.Flag) {
+	commands, flags := app.Commands, app.Flags
+	for len(args) > 0 {
+		var found *cli.Command
+		for _, c := range commands {
+			if c.HasName(args[0]) {
+				found = c
+			}
+		}
+		if found == nil {
+			break
+		}
+		path, commands, flags, args = append(path, args[0]), found.Subcommands, found.Flags, args[1:]
+	}
+	return path, flags
+}
+
+// takesValue says of each name of an option whether a value follows it.
+func takesValue(flags []cli.Flag) map[string]bool {
+	values := map[string]bool{}
+	for _, f := range flags {
+		_, isBool := f.(*cli.BoolFlag)
+		for _, n := range f.Names() {
+			values[n] = !isBool
+		}
+	}
+	return values
+}

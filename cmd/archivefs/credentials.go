@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// credentials are what the options say about who calls the service.
+type credentials struct{ apiKey, cloudID, user, password string }
+
+func credentialFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "api-key", EnvVars: env("API_KEY"), Usage: "the API key `KEY`"},
+		&cli.StringFlag{Name: "api-key-file", EnvVars: env("API_KEY_FILE"), Usage: "read the API key from `FILE`"},
+		&cli.StringFlag{Name: "cloud-id", EnvVars: env("CLOUD_ID"), Usage: "cloud identifier `ID`, sent beside the API key"},
+		&cli.StringFlag{Name: "user", EnvVars: env("USER"), Usage: "user `NAME`, sent with the password beside the API key"},
+		&cli.StringFlag{Name: "password", EnvVars: env("PASSWORD"), Usage: "the password `PASSWORD`"},
+		&cli.StringFlag{Name: "password-file", EnvVars: env("PASSWORD_FILE"), Usage: "read the password from `FILE`"},
+	}
+}
+
+// readCredentials gathers the credentials that the options name. Which sets go together is
+// for the client, and for the service, to say.
+func readCredentials(c *cli.Context) (credentials, error) {
+	key, err := secret(c, "api-key")
+	if err != nil {
+		return credentials{}, err
+	}
+	password, err := secret(c, "password")
+	if err != nil {
+		return credentials{}, err
+	}
+	return credentials{apiKey: key, cloudID: c.String("cloud-id"), user: c.String("user"), password: password}, nil
+}
+
+// secret is the value of an option, or what stands in the file that its -file option names.
+func secret(c *cli.Context, name string) (string, error) {
+	value, file := c.String(name), c.String(name+"-file")
+	switch {
+	case value != "" && file != "":
+		return "", config.Usagef("--%s and --%s-file say the same: give one of them", name, name)
+	case file != "":
+		return config.SecretFile(name+"-file", file)
+	}
+	return value, nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/sample"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+// embedded is the archive service inside the process of a mount, on loopback, with a key
+// that lives as long as the process.
+type embedded struct {
+	url, data   string
+	credentials apiclient.Credentials
+	cancel      context.CancelFunc
+	served      chan error
+	server      *server.Server
+}
+
+// startEmbedded opens the archive in data and serves it.
+func startEmbedded(ctx context.Context, data string, withSample bool, log logrus.FieldLogger) (*embedded, error) {
+	data, err := dataDir(data)
+	if err != nil {
+		return nil, err
+	}
+	key := rand.Text()
+	quiet := logrus.New() // the client logs the same requests
+	quiet.SetOutput(io.Discard)
+	srv, err := server.Open(ctx, server.Options{Data: data, Credentials: server.Credentials{APIKey: key}, Log: quiet})
+	if err != nil {
+		return nil, fmt.Errorf("open embedded archive: %w", err)
+	}
+	if err := fill(ctx, srv, withSample, log); err != nil {
+		_ = srv.Close() // the first error says more
+		return nil, err
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback: it does not wait
+	if err != nil {
+		_ = srv.Close() // the first error says more
+		return nil, fmt.Errorf("serve embedded archive: %w", err)
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e := &embedded{
+		url: "http://" + ln.Addr().String() + "/api/v2", data: data, cancel: cancel, server: srv,
+		credentials: apiclient.Credentials{APIKey: key}, served: make(chan error, 1),
+	}
+	go func() { e.served <- srv.Serve(running, ln) }()
+	return e, nil
+}
+
+// stop ends serving; requests under way are finished first.
+func (e *embedded) stop() error {
+	e.cancel()
+	if err := <-e.served; err != nil {
+		return fmt.Errorf("embedded archive: %w", err)
+	}
+	if err := e.server.Close(); err != nil {
+		return fmt.Errorf("close embedded archive: %w", err)
+	}
+	return nil
+}
+
+// dataDir is the absolute path of the archive's directory, in the XDG data home unless
+// the user names one.
+func dataDir(dir string) (string, error) {
+	if dir == "" {
+		return config.DataHome()
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", config.Usagef("--data: %v", err)
+	}
+	return abs, nil
+}
+
+// fill puts the sample into an empty archive when it is asked for. Without it, an empty
+// archive gets one mandator and one inbox, so that there is somewhere to put a file.
+func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.FieldLogger) error {
+	empty, err := srv.Empty(ctx)
+	if err != nil || !empty {
+		return err
+	}
+	if !withSample {
+		if _, err := srv.AddMandator(ctx, "My Archive"); err != nil {
+			return err
+		}
+		_, err := srv.AddInbox(ctx, 1, "Inbox")
+		return err
+	}
+	made, err := sample.Load(ctx, sampleTarget{srv})
+	if err != nil {
+		return fmt.Errorf("make the sample archive: %w", err)
+	}
+	log.Infof("made the sample archive: %+v", made)
+	return nil
+}
+
+// sampleTarget loads the sample into the server.
+type sampleTarget struct{ *server.Server }
+
+// AddDocument implements sample.Target.
+func (t sampleTarget) AddDocument(ctx context.Context, d sample.Document, content io.Reader) (archive.ID, error) {
+	return t.Server.AddDocument(ctx, server.NewDocument(d), content)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func logFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "log-level", Value: "info", EnvVars: env("LOG_LEVEL"),
+			Usage: "how much is logged: error, warn, info or debug (each request)",
+		},
+		&cli.StringFlag{
+			Name: "log-format", Value: "text", EnvVars: env("LOG_FORMAT"),
+			Usage: "text, or json with one object per line",
+		},
+		&cli.StringFlag{
+			Name: "log-file", EnvVars: env("LOG_FILE"),
+			Usage: "append to `FILE` instead of standard error",
+		},
+	}
+}
+
+// env is the name of an option in the environment.
+func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
+
+// newLog makes the log that the options ask for. The file, if any, is closed by the
+// function returned.
+func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
+	level, err := logrus.ParseLevel(c.String("log-level"))
+	if err != nil {
+		return nil, nil, config.Usagef("--log-level: %q is none of error, warn, info, debug", c.String("log-level"))
+	}
+	log := logrus.New()
+	log.SetLevel(level)
+	switch c.String("log-format") {
+	case "text":
+		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, DisableColors: true})
+	case "json":
+		log.SetFormatter(&logrus.JSONFormatter{})
+	default:
+		return nil, nil, config.Usagef("--log-format: %q is neither text nor json", c.String("log-format"))
+	}
+	var out io.Writer = c.App.ErrWriter
+	done := func() {}
+	if path := c.String("log-file"); path != "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, nil, config.Usagef("--log-file: %v", err)
+		}
+		out = f
+		done = func() { _ = f.Close() } // nothing is left to say it to
+	}
+	log.SetOutput(out)
+	return log, done, nil
+}

@@ -1,0 +1,80 @@
+// Command archivefs mounts a document archive as a file system, runs the embedded archive
+// service, and talks to running mounts.
+//
+// Exit status: 0 clean, 1 failure, 2 wrong usage (nothing was sent).
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func main() {
+	args := takeSecrets(os.Args)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, args, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run carries out a command line and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := newApp(stdout, stderr)
+	args, err := arrange(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
+	var usage *config.UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "archivefs: %s\nTry archivefs help.\n", err) //nolint:errcheck // nowhere to say it
+		return 2
+	default:
+		fmt.Fprintf(stderr, "archivefs: %s\n", err) //nolint:errcheck // nowhere to say it
+		return 1
+	}
+}
+
+func newApp(stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Name:  "archivefs",
+		Usage: "mount a document archive as a file system",
+		Description: "Mandators and folders are directories, documents are files. Copy a file in to archive it,\n" +
+			"move one out of an inbox to file it, make a directory to create a folder.\n\n" +
+			"   archivefs mount ~/Archive                    an archive of your own, on this machine\n" +
+			"   archivefs mount --base-url https://HOST:8081 --api-key-file KEYFILE ~/Archive",
+		Version:                   version(),
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		HideHelpCommand:           false,
+		DisableSliceFlagSeparator: true,
+		// Errors are printed and turned into an exit status by run.
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   usageError,
+		CommandNotFound: func(_ *cli.Context, name string) {
+			fmt.Fprintf(stderr, "archivefs: no command %q\n", name) //nolint:errcheck // nowhere to say it
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return config.Usagef("there is no command %q", c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+		Commands: []*cli.Command{
+			mountCommand(), unmountCommand(), serveCommand(), statusCommand(), uploadsCommand(),
+		},
+	}
+}
+
+func usageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }

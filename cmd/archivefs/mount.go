@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func mountCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "mount",
+		Usage:     "mount the archive at MOUNTPOINT, in the foreground",
+		ArgsUsage: "MOUNTPOINT",
+		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in --data.\n" +
+			"When the mount is usable, one line on standard output says so. Ctrl-C unmounts.\n\n" +
+			"   archivefs mount ~/Archive\n" +
+			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
+			"       --api-key-file KEY ~/Archive\n\n" +
+			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, and as -o base_url=URL.",
+		Flags:        append(append(mountFlags(), credentialFlags()...), logFlags()...),
+		OnUsageError: usageError,
+		Action:       mount,
+	}
+}
+
+// mount is the command: it returns when the archive is unmounted again.
+func mount(c *cli.Context) error {
+	settings, err := readMount(c)
+	if err != nil {
+		return err
+	}
+	log, done, err := newLog(c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := checkMountpoint(settings.mountpoint); err != nil {
+		return err
+	}
+	s, err := openSession(c.Context, settings, log)
+	if err != nil {
+		return err
+	}
+	err = s.serve(c)
+	return errors.Join(err, s.close())
+}
+
+// serve checks the service, mounts, and waits for the end.
+func (s *session) serve(c *cli.Context) error {
+	if err := s.fs.Check(c.Context); err != nil {
+		return s.unreachable(err)
+	}
+	s.fs.Recover()
+	m, err := s.fs.Mount(s.settings.mountpoint)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.App.Writer, "mounted %s at %s\n", s.client.BaseURL(), m.Dir); err != nil {
+		s.log.Warnf("print the ready line: %v", err)
+	}
+	unmounted := make(chan struct{})
+	go func() {
+		m.Wait()
+		close(unmounted)
+	}()
+	select {
+	case <-unmounted:
+		return nil
+	case <-c.Context.Done():
+	}
+	s.log.Info("unmounting")
+	if err := m.Unmount(unmountPatience); err != nil {
+		s.log.Warnf("%v; it goes away when they are closed", err)
+		if err := detachMount(m.Dir); err != nil {
+			return err
+		}
+	}
+	<-unmounted
+	return nil
+}
+
+// unmountPatience is how long an unmount waits for files to be closed before the mount is
+// taken out of sight with the files still open.
+const unmountPatience = 3 * time.Second
+
+// unreachable says what to do when the first request failed.
+func (s *session) unreachable(err error) error {
+	return fmt.Errorf("cannot use the archive service at %s: %w\n"+
+		"Check --base-url, the credentials and the network, then mount again", s.client.BaseURL(), err)
+}
+
+// drainFor bounds the wait for uploads that are under way when the mount ends.
+const drainFor = 2 * time.Minute
+
+// close ends what the mount began, in the reverse order, and says what remains.
+func (s *session) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
+	defer cancel()
+	if err := s.fs.Close(ctx); err != nil {
+		s.log.Warnf("uploads were still under way: %v", err)
+	}
+	s.remains()
+	return s.closeStores()
+}
+
+// remains says in one sentence on standard error what the archive does not have.
+func (s *session) remains() {
+	counts := map[string]int{}
+	for _, u := range s.fs.Status().Uploads.List {
+		counts[u.State]++
+	}
+	if len(counts) == 0 {
+		return
+	}
+	fmt.Fprintf(os.Stderr, //nolint:errcheck // nowhere else to say it
+		"archivefs: %d failed and %d pending uploads are kept in %s; mount again and see archivefs uploads list\n",
+		counts["failed"], counts["pending"], s.dirs.State)
+}
+
+// session is everything that one mount holds open.
+type session struct {
+	settings *mountSettings
+	log      *logrus.Logger
+	fs       *fs.FileSystem
+	client   clientCloser
+	dirs     *config.Dirs
+	closers  []func() error
+}
+
+type clientCloser interface {
+	fs.Archive
+	BaseURL() string
+}
+
+// later adds something to be closed; the last added is closed first.
+func (s *session) later(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *session) closeStores() error {
+	var all []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		all = append(all, s.closers[i]())
+	}
+	return errors.Join(all...)
+}

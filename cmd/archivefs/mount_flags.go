@@ -1,0 +1,154 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func mountFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "base-url", EnvVars: env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
+		&cli.BoolFlag{Name: "embedded", EnvVars: env("EMBEDDED"), Usage: "mount the embedded service (the default without --base-url)"},
+		&cli.StringFlag{Name: "data", EnvVars: env("DATA"), Usage: "`DIR` of the embedded service's archive (default: archivefs in the XDG data home)"},
+		&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
+		&cli.StringFlag{Name: "state-dir", EnvVars: env("STATE_DIR"), Usage: "`DIR` for the upload spool and the caches (default: in the XDG state and cache homes, one per archive)"},
+		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "bound of the content cache on disk"},
+		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
+		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
+		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
+		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error"},
+		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds: auto, original, pdf or data"},
+		&cli.StringFlag{Name: "metadata-include", EnvVars: env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
+		&cli.StringFlag{Name: "metadata-exclude", EnvVars: env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
+		&cli.StringFlag{Name: "created-after", EnvVars: env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
+		&cli.StringFlag{Name: "time-zone", EnvVars: env("TIME_ZONE"), Usage: "`ZONE` of the service's dates (default: local)"},
+		&cli.BoolFlag{Name: "allow-delete", EnvVars: env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
+		&cli.BoolFlag{Name: "read-only", EnvVars: env("READ_ONLY"), Usage: "refuse every change"},
+		&cli.BoolFlag{Name: "allow-other", EnvVars: env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
+		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), Value: -1, Usage: "owner of all files (default: you)"},
+		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), Value: -1, Usage: "group of all files (default: yours)"},
+		&cli.StringFlag{Name: "umask", EnvVars: env("UMASK"), Value: "077", Usage: "permission bits that nobody gets, octal"},
+		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), Usage: "trust the certificates in `FILE` beside the system's"},
+		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), Usage: "client certificate in `FILE`"},
+		&cli.StringFlag{Name: "client-key", EnvVars: env("CLIENT_KEY"), Usage: "key of the client certificate in `FILE`"},
+		&cli.StringFlag{Name: "o", Usage: "mount options as in fstab, `a,b=c`: every long option, and ro"},
+	}
+}
+
+// mountSettings are the validated options of mount.
+type mountSettings struct {
+	mountpoint string
+	embedded   bool
+	data       string
+	sample     bool
+	stateDir   string
+	cacheSize  int64
+	client     apiclient.Config
+	fs         fs.Options
+}
+
+// readMount reads and validates all options. Nothing is begun before they are right.
+func readMount(c *cli.Context) (*mountSettings, error) {
+	s := &mountSettings{
+		embedded: c.Bool("embedded"), data: c.String("data"), sample: c.Bool("sample"), stateDir: c.String("state-dir"),
+	}
+	for _, read := range []func(*cli.Context, *mountSettings) error{
+		readOperands, readService, readCaches, readView, readOwner,
+	} {
+		if err := read(c, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func readOperands(c *cli.Context, s *mountSettings) error {
+	if c.NArg() != 1 {
+		return config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
+	}
+	s.mountpoint = c.Args().First()
+	return nil
+}
+
+func readService(c *cli.Context, s *mountSettings) error {
+	url := c.String("base-url")
+	switch {
+	case url == "":
+		s.embedded = true
+	case s.embedded:
+		return config.Usagef("--embedded and --base-url exclude each other")
+	case s.data != "" || s.sample:
+		return config.Usagef("--data and --sample are for the embedded service; leave --base-url out to use it")
+	}
+	zone, err := config.Zone("time-zone", c.String("time-zone"))
+	if err != nil {
+		return err
+	}
+	cred, err := readCredentials(c)
+	if err != nil {
+		return err
+	}
+	if c.Int("connections") < 1 {
+		return config.Usagef("--connections: at least one request must be in flight")
+	}
+	if c.Duration("retry-for") < 0 {
+		return config.Usagef("--retry-for: a duration is not negative")
+	}
+	s.client = apiclient.Config{
+		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Location: zone,
+		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
+		UserAgent:   "archivefs/" + version(),
+		Credentials: apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password},
+	}
+	if s.embedded {
+		if cred != (credentials{}) {
+			return config.Usagef("the embedded service needs no credentials; name the service they are for with --base-url")
+		}
+		return nil
+	}
+	if err := s.client.Credentials.Validate(); err != nil {
+		return config.Usagef("%v", err)
+	}
+	return nil
+}
+
+func readCaches(c *cli.Context, s *mountSettings) error {
+	var err error
+	if s.cacheSize, err = config.Size("cache-size", c.String("cache-size")); err != nil {
+		return err
+	}
+	if s.fs.TTL = c.Duration("ttl"); s.fs.TTL <= 0 {
+		return config.Usagef("--ttl: a listing must be trusted for some time; write for example 1m")
+	}
+	s.fs.RetryFor = c.Duration("retry-for")
+	if w := c.String("writes"); w != "sync" {
+		return config.Usagef("--writes: %q is not known; sync is", w)
+	}
+	return nil
+}
+
+func readView(c *cli.Context, s *mountSettings) error {
+	switch m := fs.ContentMode(c.String("content")); m {
+	case fs.ContentAuto, fs.ContentOriginal, fs.ContentPDF, fs.ContentData:
+		s.fs.Mode = m
+	default:
+		return config.Usagef("--content: %q is none of auto, original, pdf, data", m)
+	}
+	after, err := config.Date("created-after", c.String("created-after"), s.client.Location)
+	if err != nil {
+		return err
+	}
+	s.fs.List = archive.ListOptions{
+		IncludeMetadata: config.List(c.String("metadata-include")),
+		ExcludeMetadata: config.List(c.String("metadata-exclude")),
+		CreatedAfter:    after,
+	}
+	s.fs.AllowDelete, s.fs.ReadOnly, s.fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
+	return nil
+}

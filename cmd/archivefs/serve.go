@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+func serveCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "run the embedded archive service on its own",
+		Description: "Serves the archive in --data at --listen, below /api/v2. Without --api-key it makes a key of its own and\n" +
+			"keeps it beside the archive; the first lines of output say where.\n\n" +
+			"   archivefs serve --sample --data ./office\n" +
+			"   archivefs mount --base-url http://127.0.0.1:8081 --api-key-file ./office/api-key ~/Archive",
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "data", EnvVars: env("DATA"), Usage: "`DIR` of the archive (default: archivefs in the XDG data home)"},
+			&cli.StringFlag{Name: "listen", EnvVars: env("LISTEN"), Value: "127.0.0.1:8081", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
+			&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
+			&cli.StringFlag{Name: "max-upload", EnvVars: env("MAX_UPLOAD"), Value: "10GiB", Usage: "largest file taken"},
+			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
+			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
+			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
+			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
+		}, credentialFlags()...), logFlags()...),
+		OnUsageError: usageError,
+		Action:       serve,
+	}
+}
+
+func serve(c *cli.Context) error {
+	if c.Args().Present() {
+		return config.Usagef("serve takes no operands, and was given %q", c.Args().First())
+	}
+	options, keyFile, err := readServe(c)
+	if err != nil {
+		return err
+	}
+	log, done, err := newLog(c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	options.Log = log
+	srv, err := server.Open(c.Context, options)
+	if err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	err = fill(c.Context, srv, c.Bool("sample"), log)
+	if err == nil {
+		err = listenAndServe(c, srv, options.Data, keyFile)
+	}
+	if cerr := srv.Close(); cerr != nil {
+		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
+	}
+	return err
+}
+
+func listenAndServe(c *cli.Context, srv *server.Server, data, keyFile string) error {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(c.Context, "tcp", c.String("listen"))
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", data, ln.Addr())
+	if keyFile != "" {
+		text += "API key in " + keyFile + "\n"
+	}
+	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	if err := srv.Serve(c.Context, ln); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// readServe validates the options. It returns the file of a key that was made here.
+func readServe(c *cli.Context) (o server.Options, keyFile string, err error) {
+	if o.MaxUpload, err = config.Size("max-upload", c.String("max-upload")); err != nil {
+		return o, "", err
+	}
+	if o.Data, err = dataDir(c.String("data")); err != nil {
+		return o, "", err
+	}
+	cred, err := readCredentials(c)
+	if err != nil {
+		return o, "", err
+	}
+	o.OnlyEight, o.HideSizes, o.NoHead, o.NoRange = c.Bool("only-eight"), c.Bool("no-sizes"), c.Bool("no-head"), c.Bool("no-range")
+	if cred.apiKey == "" {
+		keyFile = filepath.Join(o.Data, "api-key")
+		if cred.apiKey, err = ownKey(keyFile); err != nil {
+			return o, "", err
+		}
+	}
+	o.Credentials = server.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
+	return o, keyFile, nil
+}
+
+// ownKey reads the key kept beside the archive, and makes it the first time.
+func ownKey(path string) (string, error) {
+	if _, err := os.Stat(path); err == nil {
+		return config.SecretFile("api-key-file", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("keep an API key: %w", err)
+	}
+	key := rand.Text()
+	if err := durable.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep an API key: %w", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+// openSession opens everything that a mount needs, up to but without mounting. What was
+// opened before a failure is closed again.
+func openSession(ctx context.Context, settings *mountSettings, log *logrus.Logger) (*session, error) {
+	s := &session{settings: settings, log: log}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.closeStores())
+	}
+	return s, nil
+}
+
+func (s *session) open(ctx context.Context) error {
+	identity, err := s.openService(ctx)
+	if err != nil {
+		return err
+	}
+	if s.dirs, err = config.OpenDirs(s.settings.stateDir, identity); err != nil {
+		return err
+	}
+	s.later(s.dirs.Close)
+	o := s.settings.fs
+	o.Archive, o.Log, o.Source, o.Version, o.PID = s.client, s.log, s.client.BaseURL(), version(), os.Getpid()
+	if o.Content, err = cache.OpenContent(cache.Options{
+		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.cacheSize, Log: s.log,
+	}); err != nil {
+		return fmt.Errorf("open content cache: %w", err)
+	}
+	s.later(o.Content.Close)
+	if o.Facts, err = cache.OpenFacts(filepath.Join(s.dirs.Cache, "facts.db")); err != nil {
+		return fmt.Errorf("open learned sizes: %w", err)
+	}
+	s.later(o.Facts.Close)
+	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {
+		return err
+	}
+	s.later(o.State.Close)
+	if o.Spool, err = spool.Open(spool.Options{
+		Dir: filepath.Join(s.dirs.State, "spool"), Reserve: spoolReserve, Log: s.log, RetryFor: o.RetryFor,
+	}); err != nil {
+		return fmt.Errorf("open spool: %w", err)
+	}
+	s.later(o.Spool.Close)
+	s.fs = fs.New(o)
+	return nil
+}
+
+// spoolReserve is how much of the disk the spool leaves free.
+const spoolReserve = 64 << 20
+
+// openService makes the client of the service, which it starts when it is the embedded
+// one. It returns the identity of the archive, which holds no secret.
+func (s *session) openService(ctx context.Context) (identity string, err error) {
+	cfg := s.settings.client
+	cfg.Log = s.log
+	if s.settings.embedded {
+		e, err := startEmbedded(ctx, s.settings.data, s.settings.sample, s.log)
+		if err != nil {
+			return "", err
+		}
+		s.later(e.stop)
+		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
+		identity = "embedded:" + e.data
+	}
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return "", config.Usagef("%v", err)
+	}
+	s.later(func() error {
+		client.Close()
+		return nil
+	})
+	s.client = client
+	if identity == "" {
+		identity = client.BaseURL() + " " + cfg.Credentials.Identity()
+	}
+	return identity, nil
+}

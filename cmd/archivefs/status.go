@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func statusCommand() *cli.Command {
+	return &cli.Command{
+		Name:         "status",
+		Usage:        "show requests, caches, uploads and health of a running mount",
+		ArgsUsage:    "MOUNTPOINT",
+		Flags:        []cli.Flag{jsonFlag()},
+		OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			dir, err := onlyMountpoint(c)
+			if err != nil {
+				return err
+			}
+			text, status, err := readStatus(dir)
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				_, err = c.App.Writer.Write(text)
+				return err
+			}
+			return printStatus(c.App.Writer, status)
+		},
+	}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}
+
+// onlyMountpoint is the one operand of a command.
+func onlyMountpoint(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
+	}
+	return c.Args().First(), nil
+}
+
+// readStatus reads the status of the mount at dir, through the mount.
+func readStatus(dir string) ([]byte, *fs.Status, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
+	switch {
+	case errors.Is(err, syscall.ENOTCONN):
+		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; repair it with fusermount3 -uz %s", dir, dir)
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil, fmt.Errorf("there is no archive mounted at %s; archivefs mount %s would mount one", dir, dir)
+	case err != nil:
+		return nil, nil, fmt.Errorf("ask the mount at %s: %w", dir, err)
+	}
+	var status fs.Status
+	if err := json.Unmarshal(text, &status); err != nil {
+		return nil, nil, fmt.Errorf("the mount at %s answers with something else than a status: %w", dir, err)
+	}
+	return text, &status, nil
+}
+
+// printStatus writes the status as a table.
+func printStatus(out io.Writer, s *fs.Status) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	row := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) } //nolint:errcheck // Flush tells
+	row("service\t%s", s.Service)
+	row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
+	row("health\t%s", s.Health)
+	if s.LastError != nil {
+		row("last error\t%s  %s", s.LastError.Time.Local().Format(time.DateTime), s.LastError.Text)
+	}
+	counts := map[string]int{}
+	for _, u := range s.Uploads.List {
+		counts[u.State]++
+	}
+	row("uploads\t%d being sent, %d pending, %d failed, %s on disk", s.Uploads.Sending, counts["pending"], counts["failed"],
+		size(s.Uploads.Bytes))
+	content := s.Cache.Content
+	row("content cache\t%d documents, %s of %s; %d of %d opens from it", content.Files, size(content.Bytes), size(content.Limit),
+		content.Hits, content.Hits+content.Misses)
+	listings := s.Cache.Documents
+	row("listings\t%d folders known; %d of %d look-ups from memory", listings.Entries, listings.Hits, listings.Hits+listings.Misses)
+	if len(s.Requests) > 0 {
+		row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tMEAN")
+	}
+	for _, r := range s.Requests {
+		mean := time.Duration(0)
+		if r.Requests > 0 {
+			mean = r.Total / time.Duration(r.Requests)
+		}
+		row("%s\t%d\t%d\t%d\t%s", r.Operation, r.Requests, r.Failures, r.Retries, mean.Round(10*time.Microsecond))
+	}
+	return w.Flush()
+}
+
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

@@ -1,0 +1,102 @@
+package fs
+
+import (
+	"context"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// archiveDocument moves an inbox document into a folder of the archive, with the keywords
+// that were set on it. Whether the service gives it a new id or not, the file stays the
+// same to those who have it open.
+func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName string) error {
+	if err := to.loadDocuments(ctx, needNames); err != nil {
+		return err
+	}
+	inbox := *e.doc
+	keywords, _ := d.fs.opts.State.Keywords(inbox.ID)
+	target := archive.ArchiveTarget{Folder: to.id, Name: nameToSend(&inbox, e.name, newName), Keywords: keywords}
+	before := to.documentIDs()
+	var archived *archive.Document
+	look := func(ctx context.Context) (bool, error) {
+		docs, err := to.listAfresh(ctx)
+		archived = newDocument(docs, before, &inbox, target.Name)
+		return archived != nil, err
+	}
+	err := d.fs.change(ctx, func(ctx context.Context) error {
+		return d.fs.archive.Archive(ctx, inbox.ID, target)
+	}, look)
+	if err != nil {
+		if archive.KindOf(err) == archive.KindNotFound {
+			d.distrust()
+			to.distrust()
+		}
+		return err
+	}
+	if archived == nil {
+		if _, err := look(ctx); err != nil {
+			d.fs.log.Warnf("list after archiving: %v", err) // it is archived all the same
+		}
+	}
+	if keywords != nil {
+		if err := d.fs.opts.State.SetKeywords(inbox.ID, nil); err != nil {
+			d.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+		}
+	}
+	d.outdate()
+	to.outdate()
+	d.moveDocument(e, to, newName, archived)
+	return nil
+}
+
+// documentIDs is the set of documents known in the directory.
+func (d *dir) documentIDs() map[archive.ID]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := make(map[archive.ID]bool, len(d.docs))
+	for id := range d.docs {
+		ids[id] = true
+	}
+	return ids
+}
+
+// newDocument finds what an inbox document became in the listing of its target: the same
+// id, or a new one with the name it was to get.
+func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *archive.Document, name string) *archive.Document {
+	if name == "" {
+		name = inbox.Name
+	}
+	var found *archive.Document
+	for i := range docs {
+		doc := &docs[i]
+		switch {
+		case before[doc.ID]:
+		case doc.ID == inbox.ID:
+			return doc
+		case doc.Name == name:
+			found = doc
+		}
+	}
+	return found
+}
+
+// moveDocument shows e, now the document doc, in another directory. Without doc the
+// service does not list it yet: the next listing will show it.
+func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
+	f := d.fileOf(e)
+	d.drop(e)
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if doc == nil {
+		f.dir = nil
+		return
+	}
+	if shown := to.docs[doc.ID]; shown != nil {
+		to.dropLocked(shown) // a listing was quicker
+	}
+	e.name, e.doc, e.told, e.keep = name, doc, doc.Name, d.fs.keepFor()
+	f.dir, f.doc = to, doc
+	to.addLocked(e)
+}

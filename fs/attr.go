@@ -1,0 +1,77 @@
+package fs
+
+import (
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// keepSize is how long the kernel may trust the attributes of a document whose exact
+// length is known: it never changes.
+const keepSize = time.Hour
+
+const blockSize = 512 // unit of st_blocks (stat(2))
+
+// fill writes a file's attributes and returns how long they may be trusted.
+func (f *file) fill(out *fuse.Attr) time.Duration {
+	out.Ino = f.ino
+	out.Mode = fuse.S_IFREG | 0o666&^f.fs.opts.Umask
+	f.fs.fillOwner(out)
+	fillTime(out, f.modified())
+	out.Blksize = 4096
+	size, exact := f.exactSize()
+	if !exact {
+		out.Size = uint64(estimate(f.document())) //nolint:gosec // positive
+		return 0
+	}
+	out.Size = uint64(max(size, 0))
+	out.Blocks = (out.Size + blockSize - 1) / blockSize
+	switch {
+	case f.pending() != nil:
+		return 0
+	case f.archived():
+		return keepSize
+	}
+	d, _ := f.place()
+	if d == nil {
+		return 0
+	}
+	return d.validFor()
+}
+
+// fill writes a directory's attributes.
+func (d *dir) fill(out *fuse.Attr) {
+	out.Ino = d.ino
+	out.Mode = fuse.S_IFDIR | 0o777&^d.fs.opts.Umask
+	d.fs.fillOwner(out)
+	d.mu.Lock()
+	changed := d.changed
+	d.mu.Unlock()
+	fillTime(out, changed)
+	out.Blksize = 4096
+}
+
+func (f *FileSystem) fillOwner(out *fuse.Attr) {
+	out.Nlink = 1
+	out.Uid, out.Gid = f.opts.UID, f.opts.GID
+}
+
+func fillTime(out *fuse.Attr, t time.Time) {
+	out.SetTimes(&t, &t, &t)
+}
+
+// fillEntry writes the answer to a lookup of e in d: attributes, and how long they and
+// the name may be trusted.
+func (d *dir) fillEntry(e *entry, out *fuse.EntryOut) {
+	if e.dir != nil {
+		e.dir.fill(&out.Attr)
+		out.SetEntryTimeout(d.validFor())
+		out.SetAttrTimeout(d.validFor())
+		return
+	}
+	f := d.fileOf(e)
+	out.SetAttrTimeout(f.fill(&out.Attr))
+	if f.pending() == nil { // else the name may go with a failed close
+		out.SetEntryTimeout(d.validFor())
+	}
+}

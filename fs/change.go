@@ -1,0 +1,58 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// maxRetryAfter is how long a service may ask a change to wait beyond RetryFor.
+const maxRetryAfter = 30 * time.Second
+
+// change carries out a request that must take effect exactly once. After an end that
+// leaves it open whether it did, took looks at the service; only what did not take effect
+// is asked for again, for as long as RetryFor allows. After a time-out it is not repeated:
+// the service may still be at it.
+func (f *FileSystem) change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
+	deadline := f.now().Add(f.opts.RetryFor)
+	pause := 100 * time.Millisecond
+	for {
+		err := do(ctx)
+		if err == nil || !archive.Doubtful(err) {
+			return err
+		}
+		wait := pause
+		var ae *archive.Error
+		if errors.As(err, &ae) && ae.RetryAfter > 0 {
+			wait = min(ae.RetryAfter, maxRetryAfter)
+			deadline = deadline.Add(wait)
+		}
+		if werr := f.wait(ctx, wait); werr != nil {
+			return err
+		}
+		done, lerr := took(ctx)
+		switch {
+		case lerr != nil:
+			return err // nobody can tell now; the next listing will
+		case done:
+			return nil
+		case archive.KindOf(err) == archive.KindTimeout, f.now().After(deadline):
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// wait sleeps for d, or until ctx is done.
+func (f *FileSystem) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,129 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// The control directory: reachable by name, never listed.
+//
+//	.archivefs/status.json     requests, caches, uploads, health
+//	.archivefs/uploads/        pending and failed files, each as "ID NAME"
+const (
+	statusName  = "status.json"
+	uploadsName = "uploads"
+)
+
+// control is the directory itself.
+func (n *dirNode) control(ctx context.Context, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	c := &controlDir{fixedDir{fs: n.d.fs, ino: inoControl}}
+	c.fill(&out.Attr)
+	return n.NewInode(ctx, c, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inoControl}), 0
+}
+
+type controlDir struct{ fixedDir }
+
+func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	switch name {
+	case statusName:
+		s := &statusFile{fs: n.fs}
+		s.fill(&out.Attr)
+		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inoStatus}), 0
+	case uploadsName:
+		u := &uploadsDir{fixedDir{fs: n.fs, ino: inoUploads}}
+		u.fill(&out.Attr)
+		return n.NewInode(ctx, u, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inoUploads}), 0
+	}
+	return nil, syscall.ENOENT
+}
+
+func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
+	return fusefs.NewListDirStream([]fuse.DirEntry{
+		{Name: statusName, Mode: fuse.S_IFREG, Ino: inoStatus},
+		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inoUploads},
+	}), 0
+}
+
+// uploadsDir shows the bytes of what is not archived.
+type uploadsDir struct{ fixedDir }
+
+// uploadName is the name of an upload in the control directory.
+func uploadName(r *spool.Record) string {
+	stem, ext := splitExt(safeName(r.Name))
+	return fit(r.ID+" "+stem, "", ext)
+}
+
+func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	for _, up := range n.fs.spool.List() {
+		if r := up.Record(); listed(&r) && uploadName(&r) == name {
+			return n.file(ctx, up, out), 0
+		}
+	}
+	return nil, syscall.ENOENT
+}
+
+// file is the node of an upload: a file that no folder shows.
+func (n *uploadsDir) file(ctx context.Context, up *spool.Upload, out *fuse.EntryOut) *fusefs.Inode {
+	f := &file{fs: n.fs, ino: n.fs.inodes.local(), up: up}
+	out.SetAttrTimeout(f.fill(&out.Attr))
+	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+}
+
+func (n *uploadsDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
+	var list []fuse.DirEntry
+	for _, up := range n.fs.spool.List() {
+		if r := up.Record(); listed(&r) {
+			list = append(list, fuse.DirEntry{Name: uploadName(&r), Mode: fuse.S_IFREG})
+		}
+	}
+	return fusefs.NewListDirStream(list), 0
+}
+
+// statusFile is status.json: each open is a snapshot.
+type statusFile struct {
+	fusefs.Inode
+	fs *FileSystem
+}
+
+func (n *statusFile) fill(out *fuse.Attr) syscall.Errno {
+	text, err := n.fs.statusJSON()
+	if err != nil {
+		return n.fs.errno("status", controlName, err)
+	}
+	out.Ino, out.Mode = inoStatus, fuse.S_IFREG|0o444&^n.fs.opts.Umask
+	out.Size, out.Blksize = uint64(len(text)), 4096
+	n.fs.fillOwner(out)
+	fillTime(out, n.fs.now())
+	return 0
+}
+
+func (n *statusFile) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	return n.fill(&out.Attr)
+}
+
+func (n *statusFile) Open(_ context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+		return nil, 0, syscall.EPERM
+	}
+	text, err := n.fs.statusJSON()
+	if err != nil {
+		return nil, 0, n.fs.errno("status", controlName, err)
+	}
+	return statusHandle(text), fuse.FOPEN_DIRECT_IO, 0
+}
+
+type statusHandle []byte
+
+func (h statusHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	if off >= int64(len(h)) {
+		return fuse.ReadResultData(nil), 0
+	}
+	return fuse.ReadResultData(h[off:min(int64(len(h)), off+int64(len(dest)))]), 0
+}
+
+func (h statusHandle) Flush(context.Context) syscall.Errno { return 0 }

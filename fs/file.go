@@ -1,0 +1,184 @@
+package fs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// file is the model of one file: a document, a file whose bytes are in the spool, or a
+// document that is about to get new bytes.
+type file struct {
+	fs  *FileSystem
+	ino uint64
+
+	// commit serialises what turns the bytes in the spool into a document.
+	commit sync.Mutex
+
+	mu    sync.Mutex
+	dir   *dir              // where it is shown; nil when no directory shows it any more; guarded by mu
+	entry *entry            // in dir; guarded by mu
+	doc   *archive.Document // nil until the archive has it; guarded by mu
+	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
+	dirty bool              // written to since the last commit; guarded by mu
+	bad   error             // what made the bytes in the spool incomplete; guarded by mu
+	// writers counts open handles that may write; guarded by mu.
+	writers int
+	// handles counts open handles on the spool's bytes; guarded by mu.
+	handles int
+	// removed says that the name was unlinked; the bytes go when the last handle does;
+	// guarded by mu.
+	removed bool
+	// content is the serial of the content that the kernel may have cached; guarded by mu.
+	content uint64
+	// opened is the exact length that the last open found out; sized says that there is
+	// one; guarded by mu.
+	opened int64
+	sized  bool
+}
+
+// pending returns the file's bytes in the spool, nil when there are none.
+func (f *file) pending() *spool.Upload {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.up
+}
+
+// document returns the document, nil when the archive does not have the file.
+func (f *file) document() *archive.Document {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.doc
+}
+
+func (f *file) setDocument(doc *archive.Document) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.doc = doc
+}
+
+// place returns where the file is shown; dir is nil when nowhere.
+func (f *file) place() (d *dir, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dir == nil {
+		return nil, ""
+	}
+	return f.dir, f.entry.name
+}
+
+// path is where the file is shown, for people.
+func (f *file) path() string {
+	d, name := f.place()
+	if d != nil {
+		return d.pathOf(name)
+	}
+	if up := f.pending(); up != nil {
+		r := up.Record()
+		return r.Path + "/" + r.Name
+	}
+	return "(removed)"
+}
+
+// archived reports whether the file is a document of the archive, which is immutable.
+func (f *file) archived() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.doc != nil && f.dir != nil && f.dir.kind.archives()
+}
+
+// state is the value of the attribute state.
+func (f *file) state() xattr.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up != nil {
+		switch r := f.up.Record(); {
+		case r.State == spool.Failed:
+			return xattr.StateFailed
+		case r.State == spool.Created && (r.Closed || f.dir != nil && f.dir.staysLocal(f.entry.name)):
+			return xattr.StateLocal
+		case r.State == spool.Created && f.dirty, r.State != spool.Created:
+			return xattr.StatePending
+		}
+		return xattr.StateLocal
+	}
+	if f.dir != nil && f.dir.kind == inboxDir {
+		return xattr.StateInbox
+	}
+	return xattr.StateArchived
+}
+
+// staysLocal reports whether a file of that name in the directory is never uploaded.
+func (d *dir) staysLocal(name string) bool { return d.kind == localDir || isJunk(name) }
+
+// key is the content that stands for the document now.
+func (f *file) key() cache.Key {
+	return cache.Key{Document: f.document().ID, Representation: f.fs.representation(f.document().ID)}
+}
+
+// exactSize is the length of what a reader gets, where it is known without asking.
+func (f *file) exactSize() (size int64, ok bool) {
+	if up := f.pending(); up != nil {
+		return up.Size(), true
+	}
+	f.mu.Lock()
+	opened, sized := f.opened, f.sized
+	f.mu.Unlock()
+	if sized {
+		return opened, true
+	}
+	doc := f.document()
+	key := f.key()
+	if size, ok := f.fs.content.Lookup(key); ok {
+		return size, true
+	}
+	if f.archived() {
+		if size, ok := f.fs.facts.Size(key); ok {
+			return size, true
+		}
+	}
+	if d, _ := f.place(); d != nil {
+		if size, ok := d.sizes.get(doc.ID); ok {
+			return size, true
+		}
+	}
+	if key.Representation == archive.Original && doc.Size != archive.SizeUnknown {
+		return doc.Size, true
+	}
+	return 0, false
+}
+
+// sizePerPage is a generous guess at the bytes of a page (a colour scan), for a document
+// whose length nobody told: too much is corrected by open, too little would cut it off.
+const sizePerPage = 2 << 20
+
+func estimate(doc *archive.Document) int64 {
+	return int64(max(doc.Pages, 1)+1) * sizePerPage
+}
+
+// modified is the modification time: what was kept for a file put in here, else when it
+// was archived, else when it was created.
+func (f *file) modified() time.Time {
+	if up := f.pending(); up != nil {
+		r := up.Record()
+		if !r.Mtime.IsZero() {
+			return r.Mtime
+		}
+		return r.Changed
+	}
+	doc := f.document()
+	if t, ok := f.fs.opts.State.Time(doc.ID); ok {
+		return t
+	}
+	if !doc.Archived.IsZero() {
+		return doc.Archived
+	}
+	if !doc.Created.IsZero() {
+		return doc.Created
+	}
+	return f.fs.started
+}

@@ -1,0 +1,164 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Names at the top of the mount that are not mandators.
+const (
+	inboxesName = "inboxes"
+	controlName = ".archivefs"
+)
+
+// FileSystem is the state that all nodes share. It is safe for concurrent use.
+type FileSystem struct {
+	opts    Options
+	archive Archive
+	content *cache.Content
+	facts   *cache.Facts
+	spool   *spool.Spool
+	log     logrus.FieldLogger
+	started time.Time
+	inodes  inodes
+	root    *dir
+	top     *fusefs.Inode // of root; set by Mount
+	mounts  mountIDs
+
+	children  *cache.Listings[archive.ID, archive.Structure]
+	documents *cache.Listings[archive.ID, []archive.Document]
+	inboxes   *cache.Listings[struct{}, archive.Inboxes]
+
+	// rep is the representation that ContentAuto came to, 0 while it is not known.
+	rep atomic.Uint32
+	// sending counts uploads under way.
+	sending atomic.Int64
+	// background counts goroutines that Close waits for.
+	background sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting map[archive.ID][]*spool.Upload // recovered files not shown yet, by folder; guarded by mu
+	failure lastFailure                    // guarded by mu
+}
+
+// New makes a file system. Nothing is asked of the service before Check or Mount.
+func New(opts Options) *FileSystem {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.TTL <= 0 {
+		opts.TTL = time.Minute
+	}
+	if opts.Listings <= 0 {
+		opts.Listings = 4096
+	}
+	if opts.Mode == "" {
+		opts.Mode = ContentAuto
+	}
+	opts.List.WithAutoExport = true
+	f := &FileSystem{
+		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
+		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[archive.ID][]*spool.Upload{},
+	}
+	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
+	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
+	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
+	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
+	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)
+	f.root.names[inboxesName] = &entry{name: inboxesName, dir: inboxes}
+	return f
+}
+
+func (f *FileSystem) now() time.Time { return f.opts.Now() }
+
+// Check asks the service for the top of its archive, so that a mount with a wrong address
+// or wrong credentials fails at once.
+func (f *FileSystem) Check(ctx context.Context) error {
+	return f.root.loadFolders(ctx, needNames)
+}
+
+// Close waits for uploads and background work to end, at most until ctx is done. The file
+// system must be unmounted.
+func (f *FileSystem) Close(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		f.background.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// detached is the context of a change that goes on when the request that began it is
+// interrupted.
+func detached(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
+
+// goBackground runs work that Close waits for.
+func (f *FileSystem) goBackground(work func()) {
+	f.background.Add(1)
+	go func() {
+		defer f.background.Done()
+		work()
+	}()
+}
+
+// forgetNames makes the kernel forget what it knows under the names, which changed at the
+// service. It returns at once: the kernel must not be told from inside a handler.
+func (f *FileSystem) forgetNames(d *dir, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	f.goBackground(func() {
+		node := d.inode()
+		if node == nil {
+			return
+		}
+		for _, n := range names {
+			if errno := node.NotifyEntry(n); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
+				f.log.Debugf("notify %s: %v", archive.Printable(d.pathOf(n)), errno)
+				return
+			}
+		}
+	})
+}
+
+// mayChange refuses changes on a read-only mount.
+func (f *FileSystem) mayChange() error {
+	if f.opts.ReadOnly {
+		return syscall.EROFS
+	}
+	return nil
+}
+
+// lastFailure is the newest thing that went wrong, for the status.
+type lastFailure struct {
+	at   time.Time
+	text string
+}
+
+// failed logs what went wrong with a change and remembers it for the status.
+func (f *FileSystem) failed(what, path string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	path = archive.Printable(path)
+	f.log.WithField("path", path).Errorf("%s: %v", what, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failure = lastFailure{at: f.now(), text: what + " " + path + ": " + err.Error()}
+}

@@ -1,0 +1,41 @@
+package fs
+
+import (
+	"sync/atomic"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// The classes of inode numbers, their two lowest bits. Folders and documents are numbered
+// separately by the service, and what is not archived yet has no number there.
+const (
+	inoLocal    = 1
+	inoDocument = 2
+	inoFolder   = 3
+)
+
+// maxInoID is the largest id that fits beside the class.
+const maxInoID = archive.ID(1)<<61 - 1
+
+// inodes gives out inode numbers: the same one for the same folder or document in every
+// mount, and a fresh one for what has no usable id.
+type inodes struct{ last atomic.Uint64 }
+
+func (n *inodes) of(class uint64, id archive.ID) uint64 {
+	if id <= 0 || id > maxInoID {
+		return n.local()
+	}
+	return uint64(id)<<2 | class
+}
+
+// local starts at 8|1, above the reserved numbers 0 and 1 and the fixed ones below 8.
+func (n *inodes) local() uint64 { return (n.last.Add(1)+1)<<2 | inoLocal }
+
+// Inode numbers of directories that every mount has.
+const (
+	inoRoot    = 1
+	inoInboxes = 4
+	inoControl = 5 // the control directory; never given out by local, which starts at 9
+	inoUploads = 6
+	inoStatus  = 7
+)

@@ -1,0 +1,223 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// need says how fresh a directory has to be for what is asked.
+type need uint8
+
+const (
+	// needNames: what was listed within the ttl and changed here since then is enough.
+	needNames need = iota
+	// needListing: a listing is asked for again after changes made here.
+	needListing
+)
+
+// lookup finds a name. Folders are named before documents, so documents are asked for
+// only when no folder has the name.
+func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
+	if isJunk(name) && d.listed() {
+		// Desktops ask for such names all the time; what was listed last is good enough.
+		if e := d.get(name); e != nil {
+			return e, nil
+		}
+		return nil, syscall.ENOENT
+	}
+	if err := d.loadFolders(ctx, needNames); err != nil {
+		return nil, err
+	}
+	if e := d.get(name); e != nil && e.dir != nil {
+		return e, nil
+	}
+	if err := d.loadDocuments(ctx, needNames); err != nil {
+		return nil, err
+	}
+	if e := d.get(name); e != nil {
+		return e, nil
+	}
+	return nil, syscall.ENOENT
+}
+
+// load makes the whole directory known; folders and documents are asked for at the same
+// time.
+func (d *dir) load(ctx context.Context, n need) error {
+	folders := make(chan error, 1)
+	go func() { folders <- d.loadFolders(ctx, n) }()
+	err := d.loadDocuments(ctx, n)
+	if ferr := <-folders; ferr != nil {
+		return ferr
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// listed reports whether the directory was listed at all.
+func (d *dir) listed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.kind == localDir || d.subs.known && (d.files.known || !d.kind.holdsDocuments())
+}
+
+// enough reports whether m serves n without a look into the cache.
+func (d *dir) enough(m *merged, n need) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return n == needNames && m.known && d.fs.now().Sub(m.fetched) < d.fs.opts.TTL
+}
+
+// validFor is how long what the directory shows may be trusted without asking again.
+func (d *dir) validFor() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	oldest := d.subs.fetched
+	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
+		oldest = d.files.fetched
+	}
+	if d.kind == localDir {
+		return d.fs.opts.TTL
+	}
+	return max(0, min(d.fs.opts.TTL, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
+}
+
+func (d *dir) loadFolders(ctx context.Context, n need) error {
+	if d.kind == localDir || d.enough(&d.subs, n) {
+		return nil
+	}
+	if d.kind == inboxesDir || d.kind == inboxDir {
+		return d.loadInboxes(ctx)
+	}
+	got, err := d.fs.children.Get(ctx, d.id, func(ctx context.Context) (archive.Structure, error) {
+		return d.fs.archive.Children(ctx, d.id)
+	})
+	if err != nil {
+		return d.fs.gone(d, err)
+	}
+	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got), got.Value.Free))
+	return nil
+}
+
+func mergedOf[V any](e cache.Entry[V]) merged {
+	return merged{serial: e.Serial, fetched: e.Fetched, known: true}
+}
+
+// loadInboxes fills the directory from the one listing that tells all inboxes with all
+// their folders.
+func (d *dir) loadInboxes(ctx context.Context) error {
+	got, err := d.fs.inboxes.Get(ctx, struct{}{}, d.fs.archive.Inboxes)
+	if err != nil {
+		return err
+	}
+	var folders []archive.Folder
+	if d.kind == inboxesDir {
+		for _, box := range got.Value.Inboxes {
+			folders = append(folders, box.Folder)
+		}
+	} else {
+		f, ok := findInbox(got.Value.Inboxes, d.id)
+		if !ok {
+			return syscall.ENOENT
+		}
+		folders = f.Children
+	}
+	d.fs.forgetNames(d, d.mergeFolders(folders, mergedOf(got), got.Value.Free))
+	return nil
+}
+
+func findInbox(boxes []archive.Inbox, id archive.ID) (archive.Folder, bool) {
+	for _, box := range boxes {
+		if f, ok := findFolder(box.Folder, id); ok {
+			return f, true
+		}
+	}
+	return archive.Folder{}, false
+}
+
+func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
+	if f.ID == id {
+		return f, true
+	}
+	for _, c := range f.Children {
+		if found, ok := findFolder(c, id); ok {
+			return found, true
+		}
+	}
+	return archive.Folder{}, false
+}
+
+func (d *dir) loadDocuments(ctx context.Context, n need) error {
+	if !d.kind.holdsDocuments() || d.enough(&d.files, n) {
+		return nil
+	}
+	got, err := d.documents(ctx)
+	if err != nil {
+		return d.fs.gone(d, err)
+	}
+	d.fs.chooseRepresentation(ctx, got.Value)
+	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got), d.fs.addedExtension))
+	return nil
+}
+
+// documents returns the directory's document list, from the cache while it is fresh.
+func (d *dir) documents(ctx context.Context) (cache.Entry[[]archive.Document], error) {
+	return d.fs.documents.Get(ctx, d.id, func(ctx context.Context) ([]archive.Document, error) {
+		return d.fs.archive.Documents(ctx, d.id, d.fs.opts.List)
+	})
+}
+
+// listAfresh asks the service for the directory's documents, whatever is known. Nothing
+// is filtered out by its date: what was just made may carry an older one.
+func (d *dir) listAfresh(ctx context.Context) ([]archive.Document, error) {
+	d.distrust()
+	all := d.fs.opts.List
+	all.CreatedAfter = time.Time{}
+	return d.fs.archive.Documents(ctx, d.id, all)
+}
+
+// findDocument returns the document of that id in a listing, nil when there is none.
+func findDocument(docs []archive.Document, id archive.ID) *archive.Document {
+	for i := range docs {
+		if docs[i].ID == id {
+			return &docs[i]
+		}
+	}
+	return nil
+}
+
+// outdate makes the next listing of the directory ask the service again. What changed here
+// is in the names already.
+func (d *dir) outdate() {
+	d.fs.documents.Invalidate(d.id)
+	switch d.kind {
+	case inboxDir, inboxesDir:
+		d.fs.inboxes.Invalidate(struct{}{})
+	case rootDir, mandatorDir, folderDir:
+		d.fs.children.Invalidate(d.id)
+	case localDir:
+	}
+}
+
+// distrust is outdate for a directory that turned out to differ from the service: names
+// are not answered from memory either.
+func (d *dir) distrust() {
+	d.outdate()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.subs.fetched, d.files.fetched = time.Time{}, time.Time{}
+}
+
+// gone handles an error of a listing: a folder that the service does not have any more is
+// asked for again in its parent.
+func (f *FileSystem) gone(d *dir, err error) error {
+	if archive.KindOf(err) == archive.KindNotFound && d.parent != nil {
+		d.parent.distrust()
+	}
+	return err
+}

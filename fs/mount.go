@@ -1,0 +1,94 @@
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"path/filepath"
+	"time"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// Mount is a mounted file system.
+type Mount struct {
+	Dir    string
+	server *fuse.Server
+}
+
+// Mount mounts the file system at dir. It returns when the mount is usable.
+func (f *FileSystem) Mount(dir string) (*Mount, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("mount: %w", err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, fmt.Errorf("mount: %w", err)
+	}
+	root := &dirNode{d: f.root}
+	f.top = root.EmbeddedInode()
+	negative := f.opts.TTL
+	server, err := fusefs.Mount(dir, root, &fusefs.Options{
+		MountOptions:    f.mountOptions(),
+		NegativeTimeout: &negative,
+		NullPermissions: true,
+		RootStableAttr:  &fusefs.StableAttr{Ino: inoRoot},
+		Logger:          log.New(logWriter{f}, "", 0),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mount at %s: %w", dir, err)
+	}
+	f.mounts.learn(dir)
+	return &Mount{Dir: dir, server: server}, nil
+}
+
+func (f *FileSystem) mountOptions() fuse.MountOptions {
+	o := fuse.MountOptions{
+		AllowOther:  f.opts.AllowOther,
+		DirectMount: true, // falls back to the helper fusermount3
+		FsName:      f.opts.Source, Name: "archivefs",
+		MaxWrite:                1 << 20,
+		MaxBackground:           64,
+		MaxInflightRequestBytes: 64 << 20,
+		MaxStackDepth:           2,
+		ExtraCapabilities:       fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_ATOMIC_O_TRUNC,
+		Logger:                  log.New(logWriter{f}, "", 0),
+		Options:                 append([]string(nil), f.opts.MountOptions...),
+	}
+	if f.opts.AllowOther {
+		o.Options = append(o.Options, "default_permissions")
+	}
+	if f.opts.ReadOnly {
+		o.Options = append(o.Options, "ro")
+	}
+	return o
+}
+
+// logWriter takes what the FUSE library logs into our log.
+type logWriter struct{ f *FileSystem }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.f.log.Debugf("fuse: %s", p)
+	return len(p), nil
+}
+
+// Wait returns when the file system was unmounted, by whomever.
+func (m *Mount) Wait() { m.server.Wait() }
+
+// ErrBusy says that files of the mount are still open somewhere.
+var ErrBusy = errors.New("files of it are still open")
+
+// Unmount unmounts. While files are open it tries again for patience, then it fails with
+// ErrBusy.
+func (m *Mount) Unmount(patience time.Duration) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		err := m.server.Unmount()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("unmount %s: %w (%w)", m.Dir, ErrBusy, err)
+		}
+	}
+}

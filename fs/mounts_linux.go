@@ -1,0 +1,81 @@
+package fs
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// mountIDs knows under which mount ids this file system is mounted, in every mount
+// namespace it is met in (proc_pid_mountinfo(5)).
+type mountIDs struct {
+	mu    sync.Mutex
+	dev   string              // major:minor; guarded by mu
+	known map[string]struct{} // guarded by mu
+}
+
+// learn finds the device number of the mount at mountpoint.
+func (m *mountIDs) learn(mountpoint string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	eachMount("self", func(id, dev, point string) {
+		if point == mountpoint {
+			m.dev = dev // the last one is on top
+			m.known = map[string]struct{}{id: {}}
+		}
+	})
+}
+
+// ours reports whether the mount id that the process pid uses is one of ours.
+func (m *mountIDs) ours(pid int, id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dev == "" {
+		return true // not known: be careful and take the descriptor for one of ours
+	}
+	if _, ok := m.known[id]; ok {
+		return true
+	}
+	found := false
+	eachMount(strconv.Itoa(pid), func(mid, dev, _ string) {
+		if mid == id && dev == m.dev {
+			found = true
+		}
+	})
+	if found {
+		m.known[id] = struct{}{}
+	}
+	return found
+}
+
+// eachMount calls visit with id, device number and mount point of each mount of a process.
+func eachMount(pid string, visit func(id, dev, point string)) {
+	f, err := os.Open("/proc/" + pid + "/mountinfo")
+	if err != nil {
+		return // the process is gone
+	}
+	defer f.Close() //nolint:errcheck // read only
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if fields := strings.Fields(s.Text()); len(fields) > 4 {
+			visit(fields[0], fields[2], unescapeMount(fields[4]))
+		}
+	}
+}
+
+// unescapeMount turns the octal escapes of mountinfo back (\040 is a blank).
+func unescapeMount(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if c, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

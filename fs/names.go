@@ -1,0 +1,127 @@
+package fs
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// maxName is the longest file name in bytes (NAME_MAX, limits.h).
+const maxName = 255
+
+// safeName turns a name of the service into one that a directory can hold: "/" and NUL
+// become "_", and so do an empty name, "." and "..".
+func safeName(name string) string {
+	switch name {
+	case "":
+		return "_"
+	case ".":
+		return "_"
+	case "..":
+		return "__"
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == 0 {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+// splitExt splits name before its extension: the last dot and the 1 to 10 ASCII letters
+// or digits behind it, one of them a letter. Without one, ext is empty.
+func splitExt(name string) (stem, ext string) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return name, ""
+	}
+	tail := name[dot+1:]
+	if len(tail) < 1 || len(tail) > 10 {
+		return name, ""
+	}
+	letter := false
+	for i := range len(tail) {
+		c := tail[i]
+		switch {
+		case c >= '0' && c <= '9':
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			letter = true
+		default:
+			return name, ""
+		}
+	}
+	if !letter {
+		return name, ""
+	}
+	return name[:dot], name[dot:]
+}
+
+// fit puts stem, suffix and ext together in at most maxName bytes by shortening the
+// stem, never inside a UTF-8 sequence.
+func fit(stem, suffix, ext string) string {
+	room := maxName - len(suffix) - len(ext)
+	if len(stem) > room {
+		cut := room
+		for cut > 0 && !utf8.RuneStart(stem[cut]) {
+			cut--
+		}
+		stem = stem[:cut]
+	}
+	return stem + suffix + ext
+}
+
+// idSuffix is what tells two entries of one name apart.
+func idSuffix(id archive.ID) string {
+	return " (" + strconv.FormatInt(int64(id), 10) + ")"
+}
+
+// folderName is the name under which a folder is shown where taken says which names are
+// used already.
+func folderName(f archive.Folder, taken func(string) bool) string {
+	return freeName(safeName(f.Name), "", f.ID, taken)
+}
+
+// documentName is the name under which a document is shown: its own, with ext added
+// when it has no extension, and told apart from what is there already by its id.
+func documentName(d *archive.Document, ext string, taken func(string) bool) string {
+	stem, own := splitExt(safeName(d.Name))
+	if own != "" {
+		ext = own
+	}
+	return freeName(stem, ext, d.ID, taken)
+}
+
+func freeName(stem, ext string, id archive.ID, taken func(string) bool) string {
+	suffix := ""
+	for {
+		name := fit(stem, suffix, ext)
+		if !taken(name) {
+			return name
+		}
+		suffix += idSuffix(id)
+	}
+}
+
+// nameToSend is the document name that the service is told when an entry shown as shown,
+// of the document doc, is given the name typed. Suffixes and extensions that only the
+// mount added are taken off again; empty means that the document keeps its name.
+func nameToSend(doc *archive.Document, shown, typed string) string {
+	if typed == shown {
+		return ""
+	}
+	stem, ext := splitExt(typed)
+	_, shownExt := splitExt(shown)
+	if suffix := idSuffix(doc.ID); strings.HasSuffix(strings.TrimSuffix(shown, shownExt), suffix) {
+		stem = strings.TrimSuffix(stem, suffix)
+	}
+	if _, own := splitExt(safeName(doc.Name)); own == "" && ext == shownExt {
+		ext = ""
+	}
+	name := stem + ext
+	if name == doc.Name || name == safeName(doc.Name) || name == "" {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,198 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// mayHold refuses a new name in a directory. In the root and among the inboxes nothing
+// can be made, not even what would stay local.
+func (d *dir) mayHold(name string) error {
+	switch {
+	case d.fs.mayChange() != nil:
+		return d.fs.mayChange()
+	case d.kind == rootDir || d.kind == inboxesDir:
+		return syscall.EPERM
+	case len(name) > maxName:
+		return syscall.ENAMETOOLONG
+	case !utf8.ValidString(name):
+		return syscall.EILSEQ // the service's names are Unicode
+	case strings.HasSuffix(name, ".part") && d.isArchived(strings.TrimSuffix(name, ".part")):
+		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
+		// there it says nothing.
+		return syscall.EPERM
+	}
+	return nil
+}
+
+// isArchived reports whether an archived document is shown under the name.
+func (d *dir) isArchived(name string) bool {
+	e := d.get(name)
+	return e != nil && e.doc != nil && d.kind.archives() && !e.busy()
+}
+
+// Create makes a file in the spool and opens it.
+func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	d := n.d
+	ctx = detached(ctx)
+	if err := d.mayHold(name); err != nil {
+		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+	}
+	e, err := d.create(name)
+	if err != nil {
+		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+	}
+	h, err := e.file.openWrite(ctx, callerPID(ctx), true, false)
+	if err != nil {
+		d.drop(e)
+		d.fs.discard(e.file.pending())
+		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+	}
+	d.fillEntry(e, out)
+	return n.nodeOf(ctx, e), h, 0, 0
+}
+
+// create puts an empty file into the spool and shows it.
+func (d *dir) create(name string) (*entry, error) {
+	if d.get(name) != nil {
+		return nil, syscall.EEXIST
+	}
+	up, err := d.fs.spool.Create(d.fs.record(d, name, nil))
+	if err != nil {
+		return nil, err
+	}
+	e := &entry{name: name}
+	e.file = &file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.takenLocked(name) { // a listing brought it meanwhile
+		d.fs.discard(up)
+		return nil, syscall.EEXIST
+	}
+	d.addLocked(e)
+	return e, nil
+}
+
+// Mkdir creates a folder at the service, or a local directory under a junk name.
+func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	d := n.d
+	e, err := d.mkdir(detached(ctx), name)
+	if err != nil {
+		return nil, d.fs.errno("mkdir", d.pathOf(name), err)
+	}
+	d.fillEntry(e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
+	if err := d.mayHold(name); err != nil {
+		return nil, err
+	}
+	if d.kind == localDir || isJunkDir(name) {
+		e := &entry{name: name, dir: newDir(d.fs, localDir, d.id, d.fs.inodes.local(), d, name)}
+		d.add(e)
+		return e, nil
+	}
+	if err := d.loadFolders(ctx, needNames); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	free := d.free
+	d.mu.Unlock()
+	if !free {
+		return nil, syscall.EPERM
+	}
+	id, err := d.createFolder(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	d.outdate()
+	return d.addFolder(id, name), nil
+}
+
+// createFolder creates a folder and finds out its id, by a listing where the answer does
+// not tell it.
+func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error) {
+	before := d.folderIDs()
+	var id archive.ID
+	look := func(ctx context.Context) (bool, error) {
+		var err error
+		id, err = d.newFolder(ctx, name, before)
+		return id != 0, err
+	}
+	err := d.fs.change(ctx, func(ctx context.Context) error {
+		made, err := d.fs.archive.CreateFolder(ctx, d.id, name)
+		id = made.ID
+		return err
+	}, look)
+	if err != nil || id != 0 {
+		return id, err
+	}
+	if found, err := look(ctx); err != nil || found {
+		return id, err
+	}
+	return 0, fmt.Errorf("folder %s was created but is not listed: %w", archive.Printable(name), syscall.EIO)
+}
+
+// newFolder lists the directory afresh and returns the folder of that name that was not
+// there before, 0 when there is none.
+func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]bool) (archive.ID, error) {
+	d.distrust()
+	if err := d.loadFolders(ctx, needListing); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, e := range d.folders {
+		if !before[id] && e.told == name {
+			return id, nil
+		}
+	}
+	return 0, nil
+}
+
+// folderIDs is the set of sub-folders known now.
+func (d *dir) folderIDs() map[archive.ID]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ids := make(map[archive.ID]bool, len(d.folders))
+	for id := range d.folders {
+		ids[id] = true
+	}
+	return ids
+}
+
+// addFolder shows a folder that was created here.
+func (d *dir) addFolder(id archive.ID, name string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.folders[id]; e != nil {
+		return e
+	}
+	e := &entry{name: name, keep: d.fs.keepFor()}
+	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.of(inoFolder, id), d, name)
+	d.addLocked(e)
+	return e
+}
+
+// The tree holds folders and documents, nothing else.
+
+func (n *dirNode) Mknod(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *dirNode) Link(context.Context, fusefs.InodeEmbedder, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *dirNode) Symlink(context.Context, string, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}

@@ -1,0 +1,120 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// dirNode is a directory as the kernel sees it.
+type dirNode struct {
+	fusefs.Inode
+	d *dir
+}
+
+// nodeOf makes the inode of an entry; an inode the kernel knows already is found again by
+// its number.
+func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
+	if e.dir != nil {
+		return n.NewInode(ctx, &dirNode{d: e.dir}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: e.dir.ino})
+	}
+	f := n.d.fileOf(e)
+	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+}
+
+func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	d := n.d
+	if len(name) > maxName {
+		return nil, syscall.ENAMETOOLONG
+	}
+	if d.kind == rootDir && name == controlName {
+		return n.control(ctx, out)
+	}
+	e, err := d.lookup(ctx, name)
+	if err != nil {
+		return nil, d.fs.errno("lookup", d.pathOf(name), err)
+	}
+	d.fillEntry(e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	n.d.fill(&out.Attr)
+	out.SetTimeout(n.d.validFor())
+	return 0
+}
+
+// Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
+func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if err := n.d.fs.mayChange(); err != nil {
+		return toErrno(err)
+	}
+	n.d.fill(&out.Attr)
+	return 0
+}
+
+func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	return n.d.fs.statfs(out)
+}
+
+// dirHandle is an open directory: one listing, from its opening on.
+type dirHandle struct {
+	n       *dirNode
+	entries []*entry
+	next    int
+	last    *entry
+}
+
+var (
+	_ = (fusefs.FileReaddirenter)((*dirHandle)(nil))
+	_ = (fusefs.FileLookuper)((*dirHandle)(nil))
+	_ = (fusefs.FileSeekdirer)((*dirHandle)(nil))
+	_ = (fusefs.FileFsyncdirer)((*dirHandle)(nil))
+)
+
+// OpendirHandle asks the service for what it does not know freshly. A directory that
+// cannot be listed is an error, never an empty one.
+func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if err := n.d.load(ctx, needListing); err != nil {
+		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
+	}
+	return &dirHandle{n: n, entries: n.d.entries()}, 0, 0
+}
+
+func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+	if h.next >= len(h.entries) {
+		return nil, 0
+	}
+	e := h.entries[h.next]
+	h.last = e
+	h.next++
+	out := &fuse.DirEntry{Name: e.name, Off: uint64(h.next)} //nolint:gosec // a count
+	if e.dir != nil {
+		out.Mode, out.Ino = fuse.S_IFDIR, e.dir.ino
+	} else {
+		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.fileOf(e).ino
+	}
+	return out, 0
+}
+
+// Lookup answers READDIRPLUS from the listing, without a request.
+func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	e := h.last
+	if e == nil || e.name != name || h.n.d.get(name) != e {
+		return h.n.Lookup(ctx, name, out) // moved since the listing
+	}
+	h.n.d.fillEntry(e, out)
+	return h.n.nodeOf(ctx, e), 0
+}
+
+func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
+	if off > uint64(len(h.entries)) {
+		return syscall.EINVAL
+	}
+	h.next = int(off) //nolint:gosec // at most the length of a slice
+	return 0
+}
+
+func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }

@@ -1,0 +1,96 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// fileNode is a file as the kernel sees it.
+type fileNode struct {
+	fusefs.Inode
+	f *file
+}
+
+func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	n.f.learnSize(ctx)
+	out.SetTimeout(n.f.fill(&out.Attr))
+	return 0
+}
+
+// Setattr truncates and keeps times; modes and owners are accepted without effect.
+func (n *fileNode) Setattr(ctx context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	f := n.f
+	if err := f.fs.mayChange(); err != nil {
+		return toErrno(err)
+	}
+	if size, ok := in.GetSize(); ok {
+		if err := f.truncate(detached(ctx), int64(size)); err != nil { //nolint:gosec // the kernel bounds it
+			return f.fs.errno("truncate", f.path(), err)
+		}
+	}
+	if mtime, ok := in.GetMTime(); ok {
+		if up := f.pending(); up != nil {
+			if err := up.Update(func(r *spool.Record) { r.Mtime = mtime }); err != nil {
+				return f.fs.errno("set time", f.path(), err)
+			}
+		} else if _, here := f.fs.opts.State.Time(f.document().ID); here {
+			if err := f.fs.opts.State.SetTime(f.document().ID, mtime); err != nil {
+				return f.fs.errno("set time", f.path(), err)
+			}
+		}
+	}
+	out.SetTimeout(f.fill(&out.Attr))
+	return 0
+}
+
+// Open opens a document for reading, or an inbox document or a file in the spool for
+// writing as well.
+func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	f := n.f
+	writer := flags&syscall.O_ACCMODE != syscall.O_RDONLY || flags&syscall.O_TRUNC != 0
+	if writer {
+		if err := f.mayWrite(); err != nil {
+			return nil, 0, f.fs.errno("open", f.path(), err)
+		}
+	}
+	if !writer && f.pending() == nil {
+		h, fuseFlags, err := f.openRead(ctx)
+		return h, fuseFlags, f.fs.errno("open", f.path(), err)
+	}
+	if writer {
+		ctx = detached(ctx)
+	}
+	h, err := f.openWrite(ctx, callerPID(ctx), writer, flags&syscall.O_TRUNC != 0)
+	if err != nil {
+		return nil, 0, f.fs.errno("open", f.path(), err)
+	}
+	return h, 0, 0
+}
+
+// mayWrite refuses to change what is archived.
+func (f *file) mayWrite() error {
+	if err := f.fs.mayChange(); err != nil {
+		return err
+	}
+	if f.pending() == nil && f.archived() {
+		return syscall.EPERM
+	}
+	return nil
+}
+
+// callerPID is the thread that made a request, 0 when it is of another pid namespace.
+func callerPID(ctx context.Context) uint32 {
+	if caller, ok := fuse.FromContext(ctx); ok {
+		return caller.Pid
+	}
+	return 0
+}
+
+func (n *fileNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	return n.f.fs.statfs(out)
+}

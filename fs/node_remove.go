@@ -1,0 +1,105 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Unlink removes what was never archived, and an inbox document where that is allowed.
+func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
+	return n.d.fs.errno("remove", n.d.pathOf(name), n.d.unlink(detached(ctx), name))
+}
+
+func (d *dir) unlink(ctx context.Context, name string) error {
+	if err := d.fs.mayChange(); err != nil {
+		return err
+	}
+	e, err := d.lookup(ctx, name)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.dir != nil:
+		return syscall.EISDIR
+	case e.doc == nil:
+		return e.file.removeLocal()
+	case d.kind != inboxDir || !d.fs.opts.AllowDelete:
+		return syscall.EPERM
+	}
+	if err := d.deleteDocument(ctx, e.doc.ID); err != nil {
+		return err
+	}
+	d.outdate()
+	d.fileOf(e).remove()
+	return nil
+}
+
+// deleteDocument deletes an inbox document.
+func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
+	err := d.fs.change(ctx, func(ctx context.Context) error {
+		return d.fs.archive.Delete(ctx, id)
+	}, func(ctx context.Context) (bool, error) {
+		docs, err := d.listAfresh(ctx)
+		return findDocument(docs, id) == nil, err
+	})
+	if archive.KindOf(err) == archive.KindUnsupported {
+		return syscall.EPERM
+	}
+	return err
+}
+
+// removeLocal removes a file that the archive does not have. One that is being sent is
+// waited for: then the archive has it.
+func (f *file) removeLocal() error {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	if f.document() != nil {
+		return syscall.EPERM
+	}
+	f.remove()
+	return nil
+}
+
+// remove takes a file out of its directory; its bytes in the spool go with the last handle.
+func (f *file) remove() {
+	d, _ := f.place()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	f.mu.Lock()
+	d.dropLocked(f.entry)
+	f.dir, f.removed = nil, true
+	idle := f.handles == 0
+	f.mu.Unlock()
+	d.mu.Unlock()
+	if idle {
+		f.dropRemoved()
+	}
+}
+
+// Rmdir removes a directory that only this machine has.
+func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
+	return n.d.fs.errno("rmdir", n.d.pathOf(name), n.d.rmdir(detached(ctx), name))
+}
+
+func (d *dir) rmdir(ctx context.Context, name string) error {
+	if err := d.fs.mayChange(); err != nil {
+		return err
+	}
+	e, err := d.lookup(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case e.dir == nil:
+		return syscall.ENOTDIR
+	case e.dir.kind != localDir:
+		return syscall.EPERM
+	case len(e.dir.entries()) > 0:
+		return syscall.ENOTEMPTY
+	}
+	d.drop(e)
+	return nil
+}

@@ -1,0 +1,141 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Flags of renameat2(2).
+const renameNoReplace = 1
+
+// Rename archives an inbox document, renames a document in its folder, or gives a local
+// file another name, which may be the moment it is archived. Everything else is refused
+// with EPERM: on EXDEV mv would copy and leave two, EINVAL it reports as nonsense.
+func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	d := n.d
+	to, ok := newParent.(*dirNode)
+	if !ok {
+		return syscall.EPERM // into the control directory
+	}
+	err := d.rename2(detached(ctx), name, to.d, newName, flags)
+	errno := d.fs.errno("rename", d.pathOf(name), err)
+	switch errno {
+	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
+		return syscall.EPERM
+	}
+	return errno
+}
+
+func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string, flags uint32) error {
+	if err := to.mayHold(newName); err != nil {
+		return err
+	}
+	if flags&^renameNoReplace != 0 {
+		return syscall.EPERM // nothing can be exchanged
+	}
+	e, err := d.lookup(ctx, name)
+	if err != nil {
+		return err
+	}
+	over, err := to.lookup(ctx, newName)
+	if err != nil && toErrno(err) != syscall.ENOENT {
+		return err
+	}
+	switch {
+	case over == e:
+		return nil
+	case over != nil && flags&renameNoReplace != 0:
+		return syscall.EEXIST
+	case e.dir != nil:
+		return d.renameDir(e, to, newName, over)
+	case e.doc != nil:
+		return d.renameDocument(ctx, e, to, newName, over)
+	}
+	return e.file.renameLocal(ctx, to, newName, over)
+}
+
+// renameDir renames a directory that only this machine has; folders stay where they are.
+func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
+	switch {
+	case e.dir.kind != localDir || to.kind != localDir && !isJunkDir(newName) || to.id != d.id:
+		return syscall.EPERM
+	case over != nil:
+		return syscall.EEXIST
+	}
+	d.drop(e)
+	e.name = newName
+	e.dir.rename(newName)
+	e.dir.parent = to
+	to.add(e)
+	e.dir.retarget()
+	return nil
+}
+
+// retarget writes the directory's new place into the records of the files below it.
+func (d *dir) retarget() {
+	for _, e := range d.entries() {
+		if e.dir != nil {
+			e.dir.retarget()
+		} else if up := e.file.pending(); up != nil {
+			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
+				d.fs.failed("rename", e.file.path(), err)
+			}
+		}
+	}
+}
+
+// renameDocument archives an inbox document or renames a document where it lies.
+func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
+	switch {
+	case to.staysLocal(newName):
+		return syscall.EPERM // deleting in a file manager is no archiving
+	case over != nil && over.doc != nil && to.kind.archives():
+		return syscall.EPERM
+	case over != nil:
+		return syscall.EEXIST
+	case e.busy():
+		return syscall.EBUSY // its new bytes are on their way
+	case to == d:
+		return d.renameHere(ctx, e, newName)
+	case d.kind == inboxDir && to.kind.archives():
+		return d.archiveDocument(ctx, e, to, newName)
+	}
+	return syscall.EPERM
+}
+
+// renameHere gives a document another name in its folder.
+func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
+	send := nameToSend(e.doc, e.name, newName)
+	if send != "" {
+		id := e.doc.ID
+		err := d.fs.change(ctx, func(ctx context.Context) error {
+			return d.fs.archive.Rename(ctx, id, send)
+		}, func(ctx context.Context) (bool, error) {
+			docs, err := d.listAfresh(ctx)
+			doc := findDocument(docs, id)
+			return doc != nil && doc.Name == send, err
+		})
+		if err != nil {
+			return err
+		}
+		d.outdate()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropLocked(e)
+	if send != "" {
+		doc := *e.doc
+		doc.Name = send
+		e.doc, e.told, e.keep = &doc, "", d.fs.keepFor()
+		if e.file != nil {
+			e.file.setDocument(e.doc)
+		}
+	}
+	e.name = newName
+	d.addLocked(e)
+	return nil
+}

@@ -1,0 +1,122 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// errNoAttr is the answer for an attribute that is not there (ENODATA on Linux).
+const errNoAttr = fusefs.ENOATTR
+
+// attrErr turns what package xattr says about a name or a value into an errno. Names of
+// other namespaces are not supported rather than absent, so that ls stops asking.
+func attrErr(err error) error {
+	switch {
+	case errors.Is(err, xattr.ErrNamespace), errors.Is(err, xattr.ErrUnknown), errors.Is(err, xattr.ErrForeign):
+		return syscall.ENOTSUP
+	case errors.Is(err, xattr.ErrValue):
+		return syscall.EINVAL
+	case errors.Is(err, xattr.ErrTooBig):
+		return syscall.E2BIG
+	}
+	return err
+}
+
+// reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.
+func reply(dest, value []byte) (uint32, syscall.Errno) {
+	if len(value) > len(dest) {
+		return uint32(len(value)), syscall.ERANGE //nolint:gosec // bounded by xattr.MaxValue
+	}
+	return uint32(copy(dest, value)), 0 //nolint:gosec // bounded by xattr.MaxValue
+}
+
+// joined is a list of names as listxattr(2) returns it.
+func joined(names []string) []byte {
+	var b []byte
+	for _, n := range names {
+		b = append(append(b, n...), 0)
+	}
+	return b
+}
+
+// admit checks a change of an attribute against what is there (setxattr(2) flags) and
+// what the table allows. With ignore, the change is to succeed without effect.
+func admit(a xattr.Attr, node xattr.Node, there bool, flags uint32) (ignore bool, err error) {
+	switch a.On(node) {
+	case xattr.None:
+		return false, syscall.ENOTSUP
+	case xattr.ReadOnly:
+		return false, syscall.EPERM
+	case xattr.Ignored:
+		return true, nil
+	case xattr.Writable:
+	}
+	switch {
+	case flags&unix.XATTR_CREATE != 0 && there:
+		return false, syscall.EEXIST
+	case flags&unix.XATTR_REPLACE != 0 && !there:
+		return false, errNoAttr
+	}
+	return false, nil
+}
+
+func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	value, err := n.f.getAttr(ctx, name)
+	if err != nil {
+		return 0, n.f.fs.errno("getxattr", n.f.path(), err)
+	}
+	return reply(dest, value)
+}
+
+func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	return n.f.fs.errno("setxattr", n.f.path(), n.f.setAttr(detached(ctx), name, value, flags))
+}
+
+func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
+	return n.f.fs.errno("removexattr", n.f.path(), n.f.removeAttr(detached(ctx), name))
+}
+
+func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	names, err := n.f.listAttrs(ctx)
+	if err != nil {
+		return 0, n.f.fs.errno("listxattr", n.f.path(), err)
+	}
+	return reply(dest, joined(names))
+}
+
+func (n *dirNode) Getxattr(_ context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	a, err := xattr.Parse(name)
+	if err != nil {
+		if errors.Is(err, xattr.ErrForeign) {
+			return 0, errNoAttr
+		}
+		return 0, toErrno(attrErr(err))
+	}
+	value, ok := xattr.Find(n.d.attrs(), a)
+	if !ok {
+		return 0, errNoAttr
+	}
+	return reply(dest, value)
+}
+
+func (n *dirNode) Setxattr(_ context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	return n.d.fs.errno("setxattr", n.d.path(), n.d.changeAttr(name, value, flags))
+}
+
+func (n *dirNode) Removexattr(_ context.Context, name string) syscall.Errno {
+	return n.d.fs.errno("removexattr", n.d.path(), n.d.changeAttr(name, nil, unix.XATTR_REPLACE))
+}
+
+func (n *dirNode) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {
+	return reply(dest, joined(xattr.Names(n.d.attrs())))
+}
+
+// formatFlag is the value of a flag that is known.
+func formatFlag(f archive.Flag) []byte { return xattr.FormatBool(f == archive.FlagTrue) }

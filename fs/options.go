@@ -1,0 +1,78 @@
+package fs
+
+import (
+	"context"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+// Archive is what the file system asks of the archive service.
+type Archive interface {
+	spool.Archive
+	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
+	Inboxes(ctx context.Context) (archive.Inboxes, error)
+	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
+	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
+	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error
+	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
+	SetMetadata(ctx context.Context, doc archive.ID, values []archive.KeyValue) error
+	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
+	Rename(ctx context.Context, doc archive.ID, name string) error
+	Delete(ctx context.Context, doc archive.ID) error
+	Stats() []archive.OperationStats
+}
+
+// ContentMode says which representation of a document its file holds.
+type ContentMode string
+
+// The content modes. ContentAuto takes the original, where the service does not have that
+// the PDF rendition, and where it has neither the JSON of document data.
+const (
+	ContentAuto     ContentMode = "auto"
+	ContentOriginal ContentMode = "original"
+	ContentPDF      ContentMode = "pdf"
+	ContentData     ContentMode = "data"
+)
+
+// Options configure a FileSystem.
+type Options struct {
+	Archive Archive
+	Content *cache.Content
+	Facts   *cache.Facts
+	Spool   *spool.Spool
+	State   *state.Store
+	Log     logrus.FieldLogger
+
+	// Source is what the mount shows as its device: the address of the service.
+	Source string
+	// Version is told in the status.
+	Version string
+	// TTL is how long a listing is trusted.
+	TTL time.Duration
+	// RetryFor bounds the checks after a change with a doubtful outcome.
+	RetryFor time.Duration
+	Mode     ContentMode
+	// List is passed to every document list.
+	List archive.ListOptions
+	// AllowDelete lets an inbox document be removed.
+	AllowDelete bool
+	ReadOnly    bool
+	UID, GID    uint32
+	Umask       uint32
+	// AllowOther lets other users in; the kernel then checks permissions.
+	AllowOther bool
+	// Listings bounds how many folders' listings are kept in memory.
+	Listings int
+	// MountOptions are passed to the mount helper as they are.
+	MountOptions []string
+	// PID is the process that the status names.
+	PID int
+	// Now is the clock.
+	Now func() time.Time
+}

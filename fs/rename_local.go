@@ -1,0 +1,112 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// renameLocal gives a file that is not archived another name. Out of a temporary name into
+// a real one archives it: errors reach the caller and leave the file where it was.
+func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	up := f.pending()
+	if d, _ := f.place(); up == nil || d == nil {
+		return syscall.EBUSY // it was archived, or failed, at this moment
+	}
+	replaced, err := to.mayReplace(newName, over)
+	if err != nil {
+		return err
+	}
+	before := up.Record()
+	if err := up.Update(func(r *spool.Record) { aim(r, f.fs.record(to, newName, replaced)) }); err != nil {
+		return err
+	}
+	if !f.ready(up, to, newName) {
+		f.moveTo(to, newName, over)
+		return nil
+	}
+	id, err := f.send(ctx, up, to)
+	if err != nil {
+		return f.takeBack(up, before, err)
+	}
+	f.moveTo(to, newName, over)
+	f.arrived(up, to, id)
+	return nil
+}
+
+// aim gives a record another place and name.
+func aim(r *spool.Record, place spool.Record) {
+	r.Folder, r.Inbox, r.Path, r.Local = place.Folder, place.Inbox, place.Path, place.Local
+	r.Name, r.DocumentName, r.Replace = place.Name, place.DocumentName, place.Replace
+}
+
+// ready reports whether a local file becomes a document under the name: not when it is
+// empty, nor while somebody still writes to it, whose close then archives it.
+func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
+	if to.staysLocal(name) || up.Size() == 0 || up.Record().State != spool.Created {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.writers > 0 {
+		f.dirty = true
+		return false
+	}
+	return true
+}
+
+// takeBack makes a file that the archive refused what it was before the rename.
+func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error {
+	if kerr := up.Reopen(); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	if kerr := up.Update(func(r *spool.Record) { aim(r, before) }); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	return errors.Join(err, up.Keep())
+}
+
+// mayReplace says what a local file may take the name of: a local file, or an inbox
+// document, which gets the new bytes and is returned.
+func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
+	switch {
+	case over == nil:
+		return nil, nil
+	case over.dir != nil:
+		return nil, syscall.EISDIR
+	case over.doc != nil && (d.kind != inboxDir || d.staysLocal(name)):
+		return nil, syscall.EPERM
+	case over.doc != nil && over.busy():
+		return nil, syscall.EBUSY
+	case over.doc != nil:
+		return over.doc, nil
+	}
+	if up := over.file.pending(); up != nil {
+		if s := up.Record().State; s != spool.Created && s != spool.Failed {
+			return nil, syscall.EBUSY // on its way to the archive
+		}
+	}
+	return nil, nil
+}
+
+// moveTo shows the file under another name, in place of over.
+func (f *file) moveTo(to *dir, name string, over *entry) {
+	if over != nil {
+		to.fileOf(over).remove()
+	}
+	from, _ := f.place()
+	if from == nil {
+		return
+	}
+	from.drop(f.entry)
+	f.mu.Lock()
+	f.dir = to
+	f.entry.name = name
+	f.mu.Unlock()
+	to.add(f.entry)
+}

@@ -1,0 +1,140 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// Bounds of asking for lengths one by one (HEAD).
+const (
+	// maxAhead is how many documents of a folder are asked for ahead of the one that
+	// somebody wants to know.
+	maxAhead = 64
+	// sizePatience is how long an answer about attributes waits for a length, and how
+	// slow an answer may be before no more are asked for in the folder.
+	sizePatience = 2 * time.Second
+)
+
+// sizes learns the lengths of a folder's documents where the listing does not tell them.
+// A walk over all of them (ls -l) asks for more and more ahead, in parallel.
+type sizes struct {
+	mu     sync.Mutex
+	asked  map[archive.ID]chan struct{} // closed when the answer is there; guarded by mu
+	known  map[archive.ID]int64         // of inbox documents; guarded by mu
+	ahead  int                          // how many are asked for at once; guarded by mu
+	gaveUp time.Time                    // when the service turned out to be slow or to refuse; guarded by mu
+}
+
+// get returns a length that was asked for.
+func (s *sizes) get(doc archive.ID) (int64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size, ok := s.known[doc]
+	return size, ok
+}
+
+// reset forgets what may change: the lengths of inbox documents, and that it gave up.
+func (s *sizes) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known, s.asked, s.gaveUp = nil, nil, time.Time{}
+}
+
+// learnSize finds out the exact length of a document when nobody told it, within bounds:
+// content is never downloaded for it.
+func (f *file) learnSize(ctx context.Context) {
+	if _, ok := f.exactSize(); ok {
+		return
+	}
+	d, _ := f.place()
+	doc := f.document()
+	if d == nil || f.fs.representation(doc.ID) == archive.Data {
+		return
+	}
+	answered := d.askSizes(doc.ID)
+	if answered == nil {
+		return
+	}
+	timer := time.NewTimer(sizePatience)
+	defer timer.Stop()
+	select {
+	case <-answered:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// askSizes asks for the length of doc and, ahead, of documents after it that nobody asked
+// for yet. It returns a channel that closes when doc's answer is there, nil when nothing
+// is asked any more.
+func (d *dir) askSizes(doc archive.ID) <-chan struct{} {
+	entries := d.entries()
+	d.sizes.mu.Lock()
+	defer d.sizes.mu.Unlock()
+	s := &d.sizes
+	if !s.gaveUp.IsZero() && d.fs.now().Sub(s.gaveUp) < d.fs.opts.TTL {
+		return nil
+	}
+	if c := s.asked[doc]; c != nil {
+		return c
+	}
+	if s.asked == nil {
+		s.asked = map[archive.ID]chan struct{}{}
+	}
+	d.askLocked(doc)
+	left, after := s.ahead, false
+	for _, e := range entries {
+		if left == 0 {
+			break
+		}
+		if after && e.doc != nil && s.asked[e.doc.ID] == nil && !d.sizeKnown(e.doc) {
+			d.askLocked(e.doc.ID)
+			left--
+		}
+		after = after || e.doc != nil && e.doc.ID == doc
+	}
+	s.ahead = min(maxAhead, s.ahead*2+1)
+	return s.asked[doc]
+}
+
+// sizeKnown reports whether there is no need to ask for a document's length.
+func (d *dir) sizeKnown(doc *archive.Document) bool {
+	rep := d.fs.representation(doc.ID)
+	if rep == archive.Original && doc.Size != archive.SizeUnknown {
+		return true
+	}
+	_, ok := d.fs.facts.Size(cache.Key{Document: doc.ID, Representation: rep})
+	return ok && d.kind.archives()
+}
+
+// askLocked sends one HEAD in the background. The client bounds how many are in flight.
+// The caller holds sizes.mu.
+func (d *dir) askLocked(doc archive.ID) {
+	done := make(chan struct{})
+	d.sizes.asked[doc] = done
+	d.fs.goBackground(func() {
+		defer close(done)
+		began := d.fs.now()
+		key := cache.Key{Document: doc, Representation: d.fs.representation(doc)}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*sizePatience)
+		defer cancel()
+		info, err := d.fs.archive.ContentInfo(ctx, doc, key.Representation)
+		d.sizes.mu.Lock()
+		defer d.sizes.mu.Unlock()
+		switch {
+		case err != nil || info.Size == archive.SizeUnknown || d.fs.now().Sub(began) > sizePatience:
+			d.sizes.gaveUp = d.fs.now()
+		case d.kind.archives():
+			d.fs.facts.Learn(key, info.Size)
+		default:
+			if d.sizes.known == nil {
+				d.sizes.known = map[archive.ID]int64{}
+			}
+			d.sizes.known[doc] = info.Size
+		}
+	})
+}

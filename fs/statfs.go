@@ -1,0 +1,25 @@
+package fs
+
+import (
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// statfs tells how much may still be written: what the spool has room for. Programs look
+// at it before they copy a file in.
+func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
+	const block = 4096
+	free, err := f.spool.Free()
+	if err != nil {
+		return f.errno("statfs", "", err)
+	}
+	used, files := f.spool.Usage()
+	out.Bsize, out.Frsize, out.NameLen = block, block, maxName
+	out.Bfree = free / block
+	out.Bavail = out.Bfree
+	out.Blocks = out.Bfree + uint64(max(used, 0))/block + 1
+	out.Files = uint64(max(files, 0)) + 1<<20 //nolint:gosec // a count
+	out.Ffree = 1 << 20
+	return 0
+}

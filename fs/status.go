@@ -1,0 +1,124 @@
+package fs
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
+// escaped where they could harm a terminal.
+type Status struct {
+	Version   string    `json:"version"`
+	Service   string    `json:"service"`
+	Mounted   time.Time `json:"mounted"`
+	PID       int       `json:"pid"`
+	Content   string    `json:"content"`
+	ReadOnly  bool      `json:"read-only"`
+	Health    string    `json:"health"`
+	LastError *Failure  `json:"last-error,omitempty"`
+
+	Requests []archive.OperationStats `json:"requests"`
+	Cache    CacheStatus              `json:"cache"`
+	Uploads  UploadStatus             `json:"uploads"`
+}
+
+// Failure is something that went wrong.
+type Failure struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+}
+
+// CacheStatus tells how often the service need not be asked.
+type CacheStatus struct {
+	Folders   cache.ListingsStats `json:"folders"`
+	Documents cache.ListingsStats `json:"documents"`
+	Inboxes   cache.ListingsStats `json:"inboxes"`
+	Content   cache.ContentStats  `json:"content"`
+}
+
+// UploadStatus tells what the archive does not have yet.
+type UploadStatus struct {
+	Sending int64        `json:"sending"`
+	Bytes   int64        `json:"bytes"` // on disk, local files included
+	List    []UploadInfo `json:"list"`  // pending and failed, oldest first
+}
+
+// UploadInfo is one file that is not archived yet, or could not be.
+type UploadInfo struct {
+	ID      string    `json:"id"`
+	State   string    `json:"state"` // pending, failed or local
+	Path    string    `json:"path"`
+	Size    int64     `json:"size"`
+	Changed time.Time `json:"changed"`
+	Error   string    `json:"error,omitempty"`
+}
+
+// Health words.
+const (
+	healthOK      = "ok"
+	healthFailing = "failing" // the newest request failed, or an upload did
+)
+
+// Status takes stock.
+func (f *FileSystem) Status() Status {
+	f.mu.Lock()
+	failure := f.failure
+	f.mu.Unlock()
+	used, _ := f.spool.Usage()
+	s := Status{
+		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID,
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: healthOK,
+		Requests: f.archive.Stats(),
+		Cache: CacheStatus{
+			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),
+			Content: f.content.Stats(),
+		},
+		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
+	}
+	if !failure.at.IsZero() {
+		s.LastError = &Failure{Time: failure.at, Text: failure.text}
+	}
+	for _, up := range f.spool.List() {
+		r := up.Record()
+		if !listed(&r) {
+			continue
+		}
+		info := uploadInfo(&r, up.Size())
+		if info.State == string(spool.Failed) {
+			s.Health = healthFailing
+		}
+		s.Uploads.List = append(s.Uploads.List, info)
+	}
+	return s
+}
+
+// listed reports whether a file of the spool waits for the archive, or for somebody to
+// decide about it; local files do not.
+func listed(r *spool.Record) bool {
+	return r.State != spool.Created && r.State != spool.Confirmed
+}
+
+func uploadInfo(r *spool.Record, size int64) UploadInfo {
+	state := "pending"
+	if r.State == spool.Failed {
+		state = "failed"
+	}
+	return UploadInfo{
+		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: size,
+		Changed: r.Changed, Error: archive.Printable(r.Reason),
+	}
+}
+
+// statusJSON is the text of status.json.
+func (f *FileSystem) statusJSON() ([]byte, error) {
+	b, err := json.MarshalIndent(f.Status(), "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("status: %w", err)
+	}
+	return append(b, '\n'), nil
+}

@@ -1,0 +1,97 @@
+package fs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// errIncomplete is what close answers for a file that visibly lacks its end.
+var errIncomplete = fmt.Errorf("%w: the end of the file is missing, as after a cancelled copy", syscall.EIO)
+
+// blob is what checkWhole looks at.
+type blob interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// checkWhole refuses a PDF, JPEG or ZIP-based file that lacks its end: the cancelled copy
+// of most file managers looks like a normal close, and nothing but the content tells it
+// apart.
+func checkWhole(b blob) error {
+	head, err := slice(b, 0, 1024)
+	if err != nil {
+		return err
+	}
+	whole := true
+	switch {
+	case bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "), []byte("%PDF-")):
+		// The last line is %%EOF (ISO 32000-1, 7.5.5); readers look for it in the last
+		// kilobyte, some writers append a little more.
+		whole, err = endHolds(b, 4<<10, "%%EOF")
+	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
+		whole, err = wholeJPEG(b)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		// The end record of 22 bytes may be followed by a comment of 64 KiB (APPNOTE.TXT 4.3.16).
+		whole, err = endHolds(b, 22+64<<10, "PK\x05\x06")
+	}
+	if err == nil && !whole {
+		return errIncomplete
+	}
+	return err
+}
+
+// slice reads n bytes at off, fewer at the end.
+func slice(b blob, off, n int64) ([]byte, error) {
+	p := make([]byte, max(0, min(n, b.Size()-off)))
+	if _, err := b.ReadAt(p, off); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read back: %w", err)
+	}
+	return p, nil
+}
+
+// endHolds reports whether mark stands in the last n bytes.
+func endHolds(b blob, n int64, mark string) (bool, error) {
+	tail, err := slice(b, max(0, b.Size()-n), n)
+	return bytes.Contains(tail, []byte(mark)), err
+}
+
+// wholeJPEG reports whether an end of image (EOI) follows the start of the picture's
+// data (SOS): a thumbnail before it has an end of its own, and cameras append films
+// behind it (ITU-T T.81, B.1 and B.2).
+func wholeJPEG(b blob) (bool, error) {
+	const sos = 0xda
+	off := int64(2)
+	for {
+		seg, err := slice(b, off, 4)
+		if err != nil || len(seg) < 4 || seg[0] != 0xff {
+			return false, err
+		}
+		if seg[1] == sos {
+			break
+		}
+		off += 2 + int64(binary.BigEndian.Uint16(seg[2:]))
+	}
+	if found, err := endHolds(b, min(2<<10, b.Size()-off), "\xff\xd9"); found || err != nil {
+		return found, err
+	}
+	return holdsFrom(b, off, "\xff\xd9")
+}
+
+// holdsFrom searches everything from off on for mark, in pieces that overlap.
+func holdsFrom(b blob, off int64, mark string) (bool, error) {
+	const piece = 256 << 10
+	for ; off < b.Size(); off += piece {
+		p, err := slice(b, off, piece+int64(len(mark)))
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(p, []byte(mark)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
