@@ -41,3 +41,13 @@ func (s *Spool) fault(p Point) error {
 	}
 	return s.opts.Fault(p)
 }
+
+// Points returns all points, for tests that must pass through each of them.
+func Points() []Point {
+	return []Point{
+		PointCreateBuilt, PointCreateShown, PointUpdate, PointUpdated, PointSync, PointSynced, PointKeep, PointKept,
+		PointCommit, PointCommitted, PointReopen, PointReopened, PointSend, PointSending, PointAnswered, PointConfirmed,
+		PointFail, PointFailed, PointRetry, PointRetried, PointRemove, PointRemoveRenamed, PointRemoved,
+		PointRecover, PointRecovered, PointSwept,
+	}
+}

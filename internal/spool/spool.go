@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
-
-	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // Options configure a spool. Only Dir is required.
@@ -126,80 +122,6 @@ func (s *Spool) Close() error {
 	return nil
 }
 
-// Create begins an empty file, with the descriptive fields of r. It survives an end of
-// the program; Sync and the transitions make it survive one of the machine.
-func (s *Spool) Create(r Record) (*Upload, error) {
-	now := s.now()
-	r = r.clone()
-	fresh := Record{Version: recordVersion, ID: s.ids.next(now), State: Created, Created: now, Changed: now}
-	fresh.keepOwned(&r)
-	r.Visible = false
-	if err := s.build(&r); err != nil {
-		return nil, fmt.Errorf("spool: create: %w", err)
-	}
-	u := newUpload(s, r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.uploads[r.ID] = u
-	return u, nil
-}
-
-// Prefixes of the hidden names of directories that are not yet, or no longer, uploads.
-const (
-	newPrefix   = ".new-"
-	trashPrefix = ".trash-"
-)
-
-// build makes the directory of a new upload: under a hidden name, then under its own.
-func (s *Spool) build(r *Record) error {
-	hidden := filepath.Join(s.dir, newPrefix+r.ID)
-	if err := os.Mkdir(hidden, 0o700); err != nil {
-		return err
-	}
-	err := s.fill(hidden, r)
-	if err == nil {
-		err = os.Rename(hidden, filepath.Join(s.dir, r.ID))
-	}
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(hidden))
-	}
-	return s.fault(PointCreateShown)
-}
-
-func (s *Spool) fill(dir string, r *Record) error {
-	data, err := os.OpenFile(filepath.Join(dir, dataFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
-	if err != nil {
-		return err
-	}
-	if err := data.Close(); err != nil {
-		return err
-	}
-	if err := writeRecord(filepath.Join(dir, recordFile), r, false); err != nil {
-		return err
-	}
-	return s.fault(PointCreateBuilt)
-}
-
-// hide makes the directory of an upload disappear, durably when sync is set, so that a
-// crash cannot bring back half of it.
-func (s *Spool) hide(id string, sync bool) (trash string, err error) {
-	trash = filepath.Join(s.dir, trashPrefix+id)
-	rename := os.Rename
-	if sync {
-		rename = durable.Rename
-	}
-	if err := rename(filepath.Join(s.dir, id), trash); err != nil {
-		return "", fmt.Errorf("spool: remove upload %s: %w", id, err)
-	}
-	return trash, nil
-}
-
-func (s *Spool) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.uploads, id)
-}
-
 // Get returns the upload of that id.
 func (s *Spool) Get(id string) (*Upload, bool) {
 	s.mu.RLock()
@@ -232,19 +154,4 @@ func (s *Spool) Usage() (bytes int64, files int) {
 func (s *Spool) Free() (uint64, error) {
 	free, err := s.budget.free()
 	return uint64(free), err //nolint:gosec // never negative
-}
-
-// Archive is what Deliver needs of the archive service. Errors are judged by their
-// archive.Kind.
-type Archive interface {
-	// Upload sends a new document and returns its id, 0 when the service does not tell.
-	Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error)
-	// Replace sends new content for an inbox document.
-	Replace(ctx context.Context, doc archive.ID, name string, keywords []string, body archive.Blob) error
-	// Documents lists a folder.
-	Documents(ctx context.Context, folder archive.ID, opts archive.ListOptions) ([]archive.Document, error)
-	// Data returns the data of a document, with its external id where it is shown.
-	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
-	// Content opens a document's bytes.
-	Content(ctx context.Context, req archive.ContentRequest) (*archive.Content, error)
 }

@@ -1,0 +1,211 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// life is one file's way through the spool, as far as a test has got with it.
+type life struct {
+	t    *testing.T
+	s    *Spool
+	f    *fakeArchive
+	u    *Upload
+	data string // what is written now
+}
+
+// steps are the ways to go; each ends with the archive holding the data once.
+var steps = map[string][]func(*life) error{
+	"archived": {newFile, writeAll, rename, syncFile, commit, deliver, remove},
+	"answer lost": {newFile, writeAll, commit, func(l *life) error {
+		l.f.script = []outcome{{commit: true, err: kindErr(archive.KindInterrupted)}}
+		return deliver(l)
+	}, remove},
+	"request lost": {newFile, writeAll, commit, func(l *life) error {
+		l.f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
+		return deliver(l)
+	}, remove},
+	"refused and retried": {newFile, writeAll, commit, func(l *life) error {
+		l.f.script = []outcome{{err: kindErr(archive.KindForbidden)}}
+		if err := deliver(l); archive.KindOf(err) != archive.KindForbidden {
+			return errors.Join(errors.New("not refused"), err)
+		}
+		return nil
+	}, retry, deliver, remove},
+	"killed writer retried":  {newFile, writeAll, fail, retry, deliver, remove},
+	"local file renamed":     {newFile, writeAll, keep, rename, writeAll, keep, commit, deliver, remove},
+	"opened again committed": {newFile, writeAll, commit, reopenFile, writeAll, commit, deliver, remove},
+}
+
+func newFile(l *life) (err error) { l.u, err = l.s.Create(lateBill()); return err }
+
+func writeAll(l *life) error {
+	p := "another piece of it, "
+	_, err := l.u.WriteAt([]byte(p), int64(len(l.data)))
+	if err == nil {
+		l.data += p
+	}
+	return err
+}
+
+func rename(l *life) error     { return l.u.Update(func(r *Record) { r.Name = "Rechnung.pdf" }) }
+func syncFile(l *life) error   { return l.u.Sync() }
+func commit(l *life) error     { return l.u.Commit() }
+func keep(l *life) error       { return l.u.Keep() }
+func reopenFile(l *life) error { return l.u.Reopen() }
+func retry(l *life) error      { return l.u.Retry() }
+func remove(l *life) error     { return l.u.Remove() }
+func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
+
+func deliver(l *life) error {
+	_, err := l.s.Deliver(context.Background(), l.u, l.f, nil)
+	return err
+}
+
+// TestCrashBetweenTheSteps stops the world at every point of every way, takes what is on
+// disk and in the archive at that moment, and lives on from there.
+func TestCrashBetweenTheSteps(t *testing.T) {
+	hit := map[Point]int{}
+	for name, way := range steps {
+		t.Run(name, func(t *testing.T) {
+			l := &life{t: t, f: newFake()}
+			var hook func(Point) error
+			l.s, _ = open(t, t.TempDir(), func(o *Options) {
+				o.Fault = func(p Point) error {
+					if hook == nil {
+						return nil
+					}
+					return hook(p)
+				}
+			})
+			hook = func(p Point) error {
+				hit[p]++
+				l.liveOn(string(p), copyDir(t, l.s.dir), hit)
+				return nil
+			}
+			for i, step := range way {
+				if err := step(l); err != nil {
+					t.Fatalf("step %d: %v", i, err)
+				}
+			}
+			if len(l.s.List()) != 0 || len(l.f.holding(l.data)) != 1 {
+				t.Fatalf("%d uploads left, %d copies", len(l.s.List()), len(l.f.holding(l.data)))
+			}
+		})
+	}
+	for _, p := range Points() {
+		if hit[p] == 0 {
+			t.Errorf("no crash at %q", p)
+		}
+	}
+}
+
+// TestDiskFailsBetweenTheSteps makes every point of every way an error once, gives up
+// there, and lives on in the next run.
+func TestDiskFailsBetweenTheSteps(t *testing.T) {
+	boom := errors.New("the disk failed")
+	for name, way := range steps {
+		for _, at := range Points() {
+			t.Run(name+"/"+string(at), func(t *testing.T) {
+				failed := false
+				l := &life{t: t, f: newFake()}
+				l.s, _ = open(t, t.TempDir(), func(o *Options) {
+					o.Fault = func(p Point) error {
+						if p != at || failed || l.s == nil {
+							return nil
+						}
+						failed = true
+						return boom
+					}
+				})
+				for _, step := range way {
+					if err := step(l); err != nil {
+						if !failed {
+							t.Fatal(err)
+						}
+						break
+					}
+				}
+				must(t, l.s.Close())
+				l.liveOn("after the error", l.s.dir, map[Point]int{})
+			})
+		}
+	}
+}
+
+// liveOn opens the spool in dir, with crashes during recovery of its own, and does what a
+// mount and a person would: deliver what was begun, retry what failed. In the end the
+// archive has the data once.
+func (l *life) liveOn(at, dir string, hit map[Point]int) {
+	l.t.Helper()
+	archived := l.f.snapshot()
+	s, _ := open(l.t, dir, func(o *Options) {
+		o.Fault = func(p Point) error {
+			if hit[p] < 200 && (p == PointRecover || p == PointRecovered || p == PointSwept) {
+				hit[p]++
+				l.finish(at+"/"+string(p), copyDir(l.t, dir), archived.snapshot())
+			}
+			return nil
+		}
+	})
+	must(l.t, s.Close())
+	l.finish(at, dir, archived)
+}
+
+func (l *life) finish(at, dir string, archived *fakeArchive) {
+	l.t.Helper()
+	s, _ := open(l.t, dir)
+	for _, u := range s.List() {
+		r := u.Record()
+		if u.broken != nil {
+			l.t.Fatalf("%s: a record cannot be read: %v", at, u.broken)
+		}
+		if r.State == Created && !r.Closed {
+			l.t.Fatalf("%s: an unfinished file is not failed", at)
+		}
+		if r.State == Confirmed {
+			must(l.t, u.Remove())
+			continue
+		}
+		if u.Size() == 0 {
+			continue
+		}
+		switch r.State {
+		case Failed:
+			if r.Reason == "" {
+				l.t.Fatalf("%s: failed without a reason", at)
+			}
+			must(l.t, u.Retry())
+		case Created:
+			must(l.t, u.Commit())
+		case Committed, Sending, Confirmed:
+		}
+		if _, err := s.Deliver(l.t.Context(), u, archived, nil); err != nil {
+			l.t.Fatalf("%s: %v", at, err)
+		}
+		must(l.t, u.Remove())
+	}
+	if n := len(archived.holding(l.data)); l.data != "" && n != 1 {
+		l.t.Fatalf("%s: the archive has %d copies", at, n)
+	}
+	if len(archived.docs) > 1 {
+		l.t.Fatalf("%s: the archive has %d documents", at, len(archived.docs))
+	}
+	must(l.t, s.Close())
+	if entries, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(entries) != 0 {
+		l.t.Fatalf("%s: left behind %v, %v", at, entries, err)
+	}
+}
+
+// copyDir is dir as a crash at this moment leaves it.
+func copyDir(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "spool")
+	must(t, os.CopyFS(to, os.DirFS(dir)))
+	return to
+}

@@ -1,0 +1,278 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// TestRandomWritesAgainstAModel compares every step with a slice of bytes, and in the end
+// the checksum that was carried along.
+func TestRandomWritesAgainstAModel(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		s, _ := open(t, t.TempDir())
+		u := create(t, s, Record{Name: "x"}, "")
+		var model []byte
+		for range 60 {
+			switch rng.IntN(6) {
+			case 0:
+				size := rng.IntN(5000)
+				must(t, u.Truncate(int64(size)))
+				model = append(model, make([]byte, max(0, size-len(model)))...)[:size]
+			case 1:
+				must(t, u.Sync())
+			case 2: // anywhere
+				model = write(t, u, model, rng.IntN(4000), random(rng))
+			default: // at the end, as most programs write
+				model = write(t, u, model, len(model), random(rng))
+			}
+			wantContent(t, u, model)
+			if used, files := s.Usage(); used != int64(len(model)) || files != 1 {
+				t.Fatalf("seed %d: %d bytes in %d files, want %d in 1", seed, used, files, len(model))
+			}
+		}
+		must(t, u.Commit())
+		if r := u.Record(); r.SHA256 != sum(string(model)) || r.Size != int64(len(model)) {
+			t.Fatalf("seed %d: checksum %s of %d bytes, want %s of %d", seed, r.SHA256, r.Size, sum(string(model)), len(model))
+		}
+	}
+}
+
+func random(rng *rand.Rand) []byte {
+	p := make([]byte, 1+rng.IntN(900))
+	for i := range p {
+		p[i] = byte(rng.Uint32())
+	}
+	return p
+}
+
+func write(t *testing.T, u *Upload, model []byte, off int, p []byte) []byte {
+	t.Helper()
+	if n, err := u.WriteAt(p, int64(off)); err != nil || n != len(p) {
+		t.Fatalf("wrote %d of %d: %v", n, len(p), err)
+	}
+	if gap := off + len(p) - len(model); gap > 0 {
+		model = append(model, make([]byte, gap)...)
+	}
+	copy(model[off:], p)
+	return model
+}
+
+func wantContent(t *testing.T, u *Upload, want []byte) {
+	t.Helper()
+	got, err := io.ReadAll(io.NewSectionReader(u, 0, math.MaxInt64))
+	if err != nil || !bytes.Equal(got, want) || u.Size() != int64(len(want)) {
+		t.Fatalf("read %d bytes of size %d, %v; want %d", len(got), u.Size(), err, len(want))
+	}
+}
+
+func TestConcurrentWriters(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "")
+	must(t, u.Open())
+	const block, writers = 512, 8
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := w; i < 64; i += writers {
+				if _, err := u.WriteAt(bytes.Repeat([]byte{byte(i)}, block), int64(i*block)); err != nil {
+					t.Error(err)
+				}
+				if _, err := u.ReadAt(make([]byte, block), 0); err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+					t.Error(err)
+				}
+				_, _ = u.Record(), u.Size()
+			}
+		})
+	}
+	wg.Go(func() {
+		if err := u.Update(func(r *Record) { r.Keywords = []string{"a"} }); err != nil {
+			t.Error(err)
+		}
+	})
+	wg.Wait()
+	must(t, u.Close())
+	must(t, u.Commit())
+	var want []byte
+	for i := range 64 {
+		want = append(want, bytes.Repeat([]byte{byte(i)}, block)...)
+	}
+	wantContent(t, u, want)
+	if u.Record().SHA256 != sum(string(want)) {
+		t.Fatal("wrong checksum")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	s, _ := open(t, t.TempDir(), func(o *Options) { o.Budget = 100 })
+	u := create(t, s, Record{Name: "x"}, strings.Repeat("x", 60))
+	v := create(t, s, Record{Name: "y"}, strings.Repeat("y", 30))
+	steps := []struct {
+		name string
+		do   func() error
+		used int64
+		fits bool
+	}{
+		{"one byte too many", func() error { _, err := v.WriteAt(make([]byte, 11), 30); return err }, 90, false},
+		{"a hole too large", func() error { return v.Truncate(41) }, 90, false},
+		{"over what is there", func() error { _, err := u.WriteAt(make([]byte, 60), 0); return err }, 90, true},
+		{"up to the last byte", func() error { _, err := v.WriteAt(make([]byte, 12), 28); return err }, 100, true},
+		{"far behind the end", func() error { _, err := v.WriteAt([]byte("z"), 1<<40); return err }, 100, false},
+		{"cut off", func() error { return u.Truncate(10) }, 50, true},
+		{"removed", v.Remove, 10, true},
+	}
+	for _, step := range steps {
+		err := step.do()
+		if step.fits != (err == nil) || !step.fits && !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		free, err := s.Free()
+		if used, _ := s.Usage(); used != step.used || err != nil || free != uint64(100-step.used) {
+			t.Fatalf("%s: used %d, free %d, %v; want %d used", step.name, used, free, err, step.used)
+		}
+	}
+	s = reopen(t, s, func(o *Options) { o.Budget = 5 })
+	if free, err := s.Free(); err != nil || free != 0 {
+		t.Fatalf("over a smaller budget %d bytes are free, %v", free, err)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	s, _ := open(t, t.TempDir(), func(o *Options) { o.Reserve = 1000 })
+	disk := int64(1500)
+	s.budget.diskFree = func() (int64, error) { return disk, nil }
+	u := create(t, s, Record{Name: "x"}, "")
+	if _, err := u.WriteAt(make([]byte, 501), 0); !errors.Is(err, syscall.ENOSPC) || u.Size() != 0 {
+		t.Fatalf("%v, size %d", err, u.Size())
+	}
+	if n, err := u.WriteAt(make([]byte, 500), 0); err != nil || n != 500 {
+		t.Fatal(n, err)
+	}
+	disk = 900
+	if free, err := s.Free(); err != nil || free != 0 {
+		t.Fatalf("below the reserve %d bytes are free, %v", free, err)
+	}
+	must(t, u.Commit()) // what was accepted can be finished
+	disk, s.budget.flying = 3000, 1500
+	if free, err := s.Free(); err != nil || free != 500 {
+		t.Fatalf("with writes under way %d bytes are free, %v", free, err)
+	}
+}
+
+func TestImpossibleOffsets(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "abc")
+	if _, err := u.WriteAt([]byte("x"), -1); !errors.Is(err, syscall.EINVAL) {
+		t.Error(err)
+	}
+	if _, err := u.WriteAt([]byte("xx"), math.MaxInt64-1); !errors.Is(err, syscall.EFBIG) {
+		t.Error(err)
+	}
+	if err := u.Truncate(-1); !errors.Is(err, syscall.EINVAL) {
+		t.Error(err)
+	}
+	wantContent(t, u, []byte("abc"))
+}
+
+func TestIdleUploadsHoldNoDescriptor(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, Record{Name: "x"}, "abc")
+	if u.content.file != nil {
+		t.Fatal("the data is open though nobody has opened it")
+	}
+	must(t, u.Open())
+	must(t, u.Open())
+	must(t, u.Close())
+	if u.content.file == nil {
+		t.Fatal("closed under somebody who has it open")
+	}
+	must(t, u.Close())
+	if u.content.file != nil {
+		t.Fatal("open after the last close")
+	}
+	if err := u.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Fatalf("one close too many: %v", err)
+	}
+}
+
+func TestRemovedWhileOpen(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "abc")
+	must(t, u.Open())
+	must(t, u.Remove())
+	must(t, u.Remove())
+	if _, err := u.WriteAt([]byte("def"), 3); err != nil {
+		t.Fatalf("write to a removed file that is open: %v", err)
+	}
+	wantContent(t, u, []byte("abcdef"))
+	must(t, u.Sync())
+	if used, files := s.Usage(); used != 6 || files != 0 {
+		t.Fatalf("%d bytes in %d files while it is open", used, files)
+	}
+	for name, op := range map[string]func() error{
+		"commit": u.Commit, "keep": u.Keep, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
+	} {
+		if err := op(); !errors.Is(err, ErrRemoved) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, u.Close())
+	if used, _ := s.Usage(); used != 0 {
+		t.Fatalf("%d bytes after the last close", used)
+	}
+	if err := u.Open(); !errors.Is(err, ErrRemoved) {
+		t.Fatalf("opened again: %v", err)
+	}
+	entries, err := os.ReadDir(s.dir)
+	if err != nil || len(entries) != 0 {
+		t.Fatalf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestFailedWriteIsAccountedAsItHappened(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := create(t, s, Record{Name: "x"}, "abc")
+	f, err := os.Open(u.DataPath()) // a descriptor that cannot be written through
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.content.file, u.content.refs = f, 1
+	if n, err := u.WriteAt([]byte("defg"), 3); n != 0 || !errors.Is(err, syscall.EBADF) {
+		t.Fatalf("wrote %d, %v", n, err)
+	}
+	must(t, u.Close())
+	if used, _ := s.Usage(); used != 3 || u.Size() != 3 || s.budget.flying != 0 {
+		t.Fatalf("used %d, size %d, flying %d", used, u.Size(), s.budget.flying)
+	}
+	must(t, u.Commit())
+	if u.Record().SHA256 != sum("abc") {
+		t.Fatal("wrong checksum")
+	}
+}
+
+func BenchmarkWriteAt(b *testing.B) {
+	for _, size := range []int{4 << 10, 1 << 20} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s, _ := open(b, b.TempDir())
+			u := create(b, s, Record{Name: "x"}, "")
+			must(b, u.Open())
+			defer u.Close() //nolint:errcheck // the benchmark is over
+			p := make([]byte, size)
+			b.SetBytes(int64(size))
+			for i := range b.N {
+				if _, err := u.WriteAt(p, int64(i%256*size)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

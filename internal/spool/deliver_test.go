@@ -1,0 +1,412 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+const billBytes = "%PDF-1.7 a bill"
+
+func TestDeliverOutcomes(t *testing.T) {
+	lost, timeout, broken := kindErr(archive.KindInterrupted), kindErr(archive.KindTimeout), kindErr(archive.KindServer)
+	away := kindErr(archive.KindUnreachable)
+	tests := []struct {
+		name   string
+		change func(*fakeArchive)
+		script []outcome
+		state  State
+		sends  int
+		copies int
+		doubt  bool
+		kind   archive.Kind
+		reason string
+	}{
+		{name: "accepted", script: []outcome{{commit: true}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "accepted without an id", script: []outcome{{commit: true, noID: true}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "lost after the commit", script: []outcome{{commit: true, err: lost}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "lost before the commit", script: []outcome{{err: lost}}, state: Confirmed, sends: 2, copies: 1},
+		{name: "timed out, commit seen by the second look", script: []outcome{{commit: true, late: 1, err: timeout}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "timed out, commit seen late", script: []outcome{{commit: true, late: 3, err: timeout}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "server error after the commit", script: []outcome{{commit: true, err: broken}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "unexpected answer after the commit", script: []outcome{{commit: true, err: kindErr(archive.KindProtocol)}}, state: Confirmed, sends: 1, copies: 1},
+		{name: "busy then accepted", script: []outcome{{err: &archive.Error{Kind: archive.KindBusy, RetryAfter: 20 * time.Second}}}, state: Confirmed, sends: 2, copies: 1},
+		{
+			name: "busy for too long", script: []outcome{{err: &archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour}}},
+			state: Failed, sends: 1, doubt: true, kind: archive.KindBusy, reason: "did not arrive",
+		},
+		{
+			name: "fails for ever", script: []outcome{{err: broken}, {err: broken}, {err: broken}, {err: broken}, {err: broken}},
+			state: Failed, sends: 2, doubt: true, kind: archive.KindServer, reason: "did not arrive",
+		},
+		{
+			name: "refused after a doubtful end", script: []outcome{{err: lost}, {err: kindErr(archive.KindForbidden)}},
+			state: Failed, sends: 2, doubt: true, kind: archive.KindForbidden,
+		},
+		{
+			name: "the look fails too", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.lists = []error{nil, away, away, away, away, away, away, away} },
+			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "not known whether",
+		},
+		{
+			name: "the folder is gone", script: []outcome{{err: lost}},
+			change: func(f *fakeArchive) { f.lists = []error{nil, kindErr(archive.KindNotFound)} },
+			state:  Failed, sends: 1, doubt: true, kind: archive.KindInterrupted, reason: "not known whether",
+		},
+		{
+			name: "the look recovers", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.lists = []error{nil, away, away} },
+			state:  Confirmed, sends: 1, copies: 1,
+		},
+		{
+			name: "document data recovers", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.data = []error{away} },
+			state:  Confirmed, sends: 1, copies: 1,
+		},
+		{
+			name: "no external id shown, equal content", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.hideIDs = true },
+			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already, as document 102",
+		},
+		{
+			name: "only the eight operations, no external id", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.hideIDs, f.content = true, kindErr(archive.KindUnsupported) },
+			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
+		},
+		{
+			name: "document data missing", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.noData = true },
+			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
+		},
+		{
+			name: "the listing cannot be had before", change: func(f *fakeArchive) { f.lists = []error{away} },
+			state: Failed, kind: archive.KindUnreachable, reason: "before sending",
+		},
+		{
+			name: "the service shows another extension", script: []outcome{{commit: true, err: lost}},
+			change: func(f *fakeArchive) { f.rename = func(s string) string { return strings.TrimSuffix(s, ".pdf") } },
+			state:  Confirmed, sends: 1, copies: 1,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newFake(tc.script...)
+			f.add(7, "Mahnung.pdf", "", "an older one of the same name")
+			if tc.change != nil {
+				tc.change(f)
+			}
+			s, _ := open(t, t.TempDir())
+			u := committed(t, s, lateBill(), billBytes)
+			id, err := s.Deliver(t.Context(), u, f, nil)
+			r := u.Record()
+			if r.State != tc.state || f.sends() != tc.sends || len(f.holding(billBytes)) != tc.copies || r.Doubtful != tc.doubt {
+				t.Fatalf("state %s doubtful %v after %d sends with %d copies; want %s %v %d %d (%v)",
+					r.State, r.Doubtful, f.sends(), len(f.holding(billBytes)), tc.state, tc.doubt, tc.sends, tc.copies, err)
+			}
+			if tc.state == Confirmed {
+				if err != nil || id == 0 || id != r.Document || id != f.holding(billBytes)[0] {
+					t.Fatalf("answered %d, %v; record %d", id, err, r.Document)
+				}
+				return
+			}
+			if archive.KindOf(err) != tc.kind || !strings.Contains(r.Reason, tc.reason) || r.Reason == "" {
+				t.Fatalf("answered %v (%s), reason %q; want %s, %q", err, archive.KindOf(err), r.Reason, tc.kind, tc.reason)
+			}
+		})
+	}
+}
+
+func TestDeliverRefusals(t *testing.T) {
+	for _, kind := range archive.Kinds() {
+		if archive.Doubtful(kindErr(kind)) {
+			continue
+		}
+		t.Run(kind.String(), func(t *testing.T) {
+			f := newFake(outcome{err: kindErr(kind)})
+			s, c := open(t, t.TempDir())
+			u := committed(t, s, lateBill(), billBytes)
+			_, err := s.Deliver(t.Context(), u, f, nil)
+			wantState(t, u, Failed)
+			if archive.KindOf(err) != kind || u.Record().Doubtful || f.sends() != 1 || c.total() != 0 {
+				t.Fatalf("%v, doubtful %v, %d sends, slept %v", err, u.Record().Doubtful, f.sends(), c.total())
+			}
+			must(t, u.Retry())
+			if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
+				t.Fatalf("retry: %v, %d copies", err, len(f.holding(billBytes)))
+			}
+		})
+	}
+}
+
+func TestRepeatsCarryTheSameExternalID(t *testing.T) {
+	lost := kindErr(archive.KindInterrupted)
+	f := newFake(outcome{err: lost})
+	s, c := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	ids := f.sentIDs()
+	if len(ids) != 2 || ids[0] != ids[1] || !generated(ids[0]) || u.Record().Attempts != 2 {
+		t.Fatalf("external ids %q in %d attempts", ids, u.Record().Attempts)
+	}
+	if c.total() < s.opts.RetryFor/2 {
+		t.Fatalf("repeated after %v, the commit might still have come", c.total())
+	}
+}
+
+func TestRecordIsFixedBeforeTheFirstByte(t *testing.T) {
+	f := newFake()
+	old := f.add(7, "Mahnung.pdf", "", "old")
+	f.add(7, "Brief.pdf", "", "not of that name")
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	var onDisk Record
+	f.script = []outcome{{commit: true, then: func() {
+		var err error
+		if onDisk, err = readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID()); err != nil {
+			t.Error(err)
+		}
+	}}}
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	if onDisk.State != Sending || onDisk.SentID != f.sentIDs()[0] || len(onDisk.Baseline) != 1 || onDisk.Baseline[0] != old ||
+		onDisk.SentSHA256 != sum(billBytes) {
+		t.Fatalf("while sending the disk held %+v", onDisk)
+	}
+}
+
+func TestSendingAfterARestart(t *testing.T) {
+	lost := kindErr(archive.KindInterrupted)
+	for _, arrived := range []bool{true, false} {
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{commit: arrived, err: lost})
+		f.lists = []error{nil, kindErr(archive.KindUnreachable), kindErr(archive.KindUnreachable)}
+		u := committed(t, s, lateBill(), billBytes)
+		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
+			t.Fatal("confirmed without an answer")
+		}
+		wantState(t, u, Sending)
+		f.lists = nil
+		s = reopen(t, s)
+		u = again(t, s, u)
+		wantState(t, u, Sending)
+		id, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]archive.Document, error) {
+			t.Error("asked for a baseline that may hold the document itself")
+			return nil, nil
+		})
+		if err != nil || len(f.holding(billBytes)) != 1 || id != f.holding(billBytes)[0] {
+			t.Fatalf("arrived %v: %d, %v, %d copies", arrived, id, err, len(f.holding(billBytes)))
+		}
+	}
+}
+
+func TestResolveSendsNothing(t *testing.T) {
+	lost := kindErr(archive.KindInterrupted)
+	for _, arrived := range []bool{true, false} {
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{commit: arrived, err: lost})
+		f.lists = []error{nil, lost, lost}
+		u := committed(t, s, lateBill(), billBytes)
+		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
+			t.Fatal("confirmed without an answer")
+		}
+		f.lists = nil
+		s = reopen(t, s)
+		u = again(t, s, u)
+		id, err := s.Resolve(t.Context(), u, f)
+		if f.sends() != 1 {
+			t.Fatal("it was sent again")
+		}
+		if arrived && (err != nil || id != f.holding(billBytes)[0] || u.Record().State != Confirmed) {
+			t.Fatalf("%d, %v, %s", id, err, u.Record().State)
+		}
+		if !arrived && (err == nil || u.Record().State != Failed || !u.Record().Doubtful) {
+			t.Fatalf("%v, %+v", err, u.Record())
+		}
+	}
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	if _, err := s.Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Failed || u.Record().Doubtful {
+		t.Fatalf("never sent: %v, %+v", err, u.Record())
+	}
+}
+
+func TestDoubtSurvivesAsLongAsTheBytes(t *testing.T) {
+	f := newFake(outcome{commit: true, err: kindErr(archive.KindInterrupted)})
+	f.lists = []error{nil, kindErr(archive.KindNotFound)}
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil || !u.Record().Doubtful {
+		t.Fatal("no doubt")
+	}
+	s = reopen(t, s)
+	u = again(t, s, u)
+	must(t, u.Reopen())
+	must(t, u.Update(func(r *Record) { r.Name = "another name.pdf" }))
+	must(t, u.Commit())
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 || len(f.holding(billBytes)) != 1 {
+		t.Fatalf("same bytes: %v, %d sends", err, f.sends())
+	}
+}
+
+func TestOtherBytesAreAnotherDocument(t *testing.T) {
+	f := newFake(outcome{commit: true, err: kindErr(archive.KindInterrupted)})
+	f.lists = []error{nil, kindErr(archive.KindNotFound)}
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil {
+		t.Fatal("no doubt")
+	}
+	must(t, u.Reopen())
+	if _, err := u.WriteAt([]byte("!"), u.Size()); err != nil {
+		t.Fatal(err)
+	}
+	must(t, u.Commit())
+	if u.Record().Doubtful {
+		t.Fatal("bytes that were never sent are in doubt")
+	}
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes+"!")) != 1 {
+		t.Fatalf("%v, %d copies", err, len(f.holding(billBytes+"!")))
+	}
+	if ids := f.sentIDs(); ids[0] == ids[1] {
+		t.Fatal("two documents got the same external id")
+	}
+}
+
+func TestRetryToAnotherPlaceAfterDoubt(t *testing.T) {
+	f := newFake(outcome{err: kindErr(archive.KindInterrupted)})
+	f.lists = []error{nil, kindErr(archive.KindNotFound)}
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil {
+		t.Fatal("no doubt")
+	}
+	must(t, u.Update(func(r *Record) { r.Folder, r.Name = 8, "Brief.pdf" }))
+	there := f.add(8, "Brief.pdf", "", "was there")
+	must(t, u.Retry())
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	r := u.Record()
+	if r.SentFolder != 8 || r.SentName != "Brief.pdf" || len(r.Baseline) != 1 || r.Baseline[0] != there || len(f.holding(billBytes)) != 1 {
+		t.Fatalf("%+v", r)
+	}
+}
+
+func TestQueueKeepsWhatTheServiceCannotTakeNow(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	f := newFake(outcome{err: kindErr(archive.KindUnreachable)}, outcome{err: kindErr(archive.KindForbidden)})
+	u := committed(t, s, lateBill(), billBytes)
+	queue := Policy{RetryFor: time.Second, Attempts: 2, Queue: true}
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindUnreachable {
+		t.Fatal(err)
+	}
+	if r := u.Record(); r.State != Committed || r.Doubtful || r.Reason == "" {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindForbidden {
+		t.Fatal(err)
+	}
+	wantState(t, u, Failed)
+}
+
+func TestContextEnds(t *testing.T) {
+	t.Run("before", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s, _ := open(t, t.TempDir())
+		f := newFake()
+		u := committed(t, s, lateBill(), billBytes)
+		_, err := s.Deliver(ctx, u, f, nil)
+		if !errors.Is(err, context.Canceled) || f.sends() != 0 {
+			t.Fatalf("%v, %d sends", err, f.sends())
+		}
+	})
+	t.Run("while sending", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{commit: true, err: kindErr(archive.KindTimeout), then: cancel})
+		u := committed(t, s, lateBill(), billBytes)
+		if _, err := s.Deliver(ctx, u, f, nil); err != nil || u.Record().State != Confirmed {
+			t.Fatalf("what arrived was not found: %v", err)
+		}
+	})
+	t.Run("not repeated", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, _ := open(t, t.TempDir())
+		f := newFake(outcome{err: kindErr(archive.KindTimeout), then: cancel})
+		u := committed(t, s, lateBill(), billBytes)
+		_, err := s.Deliver(ctx, u, f, nil)
+		if err == nil || f.sends() != 1 || u.Record().State != Failed || !u.Record().Doubtful {
+			t.Fatalf("%v, %d sends, %+v", err, f.sends(), u.Record())
+		}
+	})
+}
+
+func TestDeliverOnceForManyCallers(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	f := newFake()
+	u := committed(t, s, lateBill(), billBytes)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if id, err := s.Deliver(context.Background(), u, f, nil); err != nil || id != 101 {
+				t.Errorf("%d, %v", id, err)
+			}
+		})
+	}
+	wg.Wait()
+	if f.sends() != 1 {
+		t.Fatalf("sent %d times", f.sends())
+	}
+}
+
+func TestNothingChangesWhileItIsSent(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	refused := map[string]func() error{}
+	f := newFake(outcome{commit: true, then: func() {
+		refused["reopen"] = u.Reopen
+		refused["fail"] = func() error { return u.Fail("x", false) }
+		refused["remove"] = u.Remove
+		refused["rename"] = func() error { return u.Update(func(r *Record) { r.Name = "x" }) }
+		refused["write"] = func() error { _, err := u.WriteAt([]byte("x"), 0); return err }
+		for name, op := range refused {
+			var state *StateError
+			if err := op(); !errors.As(err, &state) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := u.Update(func(r *Record) { r.Mtime = time.Unix(1, 0) }); err != nil {
+			t.Errorf("a time set while it is sent: %v", err)
+		}
+	}})
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(refused) == 0 {
+		t.Fatalf("%v, %d operations tried", err, len(refused))
+	}
+	if r := u.Record(); !r.Mtime.Equal(time.Unix(1, 0)) || r.Name != "Mahnung.pdf" {
+		t.Fatalf("%+v", r)
+	}
+}
+
+func TestDamagedDataIsNotSent(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	overwrite(t, u.DataPath(), strings.ToUpper(billBytes))
+	s = reopen(t, s)
+	u = again(t, s, u)
+	f := newFake()
+	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil || f.sends() != 0 {
+		t.Fatalf("%v, %d sends", err, f.sends())
+	}
+	if r := u.Record(); r.State != Failed || !strings.Contains(r.Reason, "damaged") {
+		t.Fatalf("%+v", r)
+	}
+}

@@ -1,0 +1,148 @@
+package spool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clock is a time that passes only while somebody sleeps.
+type clock struct {
+	mu    sync.Mutex
+	t     time.Time
+	slept []time.Duration
+}
+
+func newClock() *clock { return &clock{t: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+	c.slept = append(c.slept, d)
+	return nil
+}
+
+func (c *clock) total() (d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.slept {
+		d += s
+	}
+	return d
+}
+
+// open opens a spool in dir on a clock of its own, and closes it when the test ends.
+func open(t testing.TB, dir string, change ...func(*Options)) (*Spool, *clock) {
+	t.Helper()
+	c := newClock()
+	opts := Options{Dir: dir, Now: c.now, Sleep: c.sleep, RetryFor: 3 * time.Second}
+	for _, f := range change {
+		f(&opts)
+	}
+	s, err := Open(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // a test may have closed it
+	return s, c
+}
+
+// reopen stands for the next run of the program.
+func reopen(t testing.TB, s *Spool, change ...func(*Options)) *Spool {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next, _ := open(t, s.dir, change...)
+	return next
+}
+
+func again(t testing.TB, s *Spool, u *Upload) *Upload {
+	t.Helper()
+	next, ok := s.Get(u.ID())
+	if !ok {
+		t.Fatalf("upload %s is gone", u.ID())
+	}
+	return next
+}
+
+// create makes an upload that holds data.
+func create(t testing.TB, s *Spool, r Record, data string) *Upload {
+	t.Helper()
+	u, err := s.Create(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.WriteAt([]byte(data), 0); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// committed makes an upload that can be sent.
+func committed(t testing.TB, s *Spool, r Record, data string) *Upload {
+	t.Helper()
+	u := create(t, s, r, data)
+	must(t, u.Commit())
+	return u
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantState(t testing.TB, u *Upload, want State) {
+	t.Helper()
+	if r := u.Record(); r.State != want {
+		t.Fatalf("upload is %s (%s), want %s", r.State, r.Reason, want)
+	}
+}
+
+func wantData(t testing.TB, u *Upload, want string) {
+	t.Helper()
+	got, err := os.ReadFile(u.DataPath())
+	if err != nil || string(got) != want {
+		t.Fatalf("data is %q, %v; want %q", got, err, want)
+	}
+}
+
+func sum(data string) string {
+	h := sha256.Sum256([]byte(data))
+	return hex.EncodeToString(h[:])
+}
+
+// lateBill is the upload of most tests.
+func lateBill() Record {
+	return Record{Folder: 7, Path: "Muster GmbH/Rechnungen", Name: "Mahnung.pdf", Keywords: []string{"offen"}}
+}
+
+func kindErr(kind archive.Kind) error { return &archive.Error{Op: "file-upload", Kind: kind} }
+
+// overwrite changes a file behind the spool's back.
+func overwrite(t testing.TB, path, data string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(data), 0o600))
+}

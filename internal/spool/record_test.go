@@ -1,0 +1,163 @@
+package spool
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+const someID = "0123456789ab"
+
+// full is a record with every field set.
+func full() Record {
+	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
+	return Record{
+		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Created: at, Changed: at,
+		Folder: 7, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
+		DocumentName: "d", Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
+		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
+		ForceNew: archive.FlagFalse, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
+		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
+		Baseline: []archive.ID{1, 2}, Doubtful: true, Attempts: 2, Reason: "r", Document: 9,
+	}
+}
+
+func TestRecordRoundTrip(t *testing.T) {
+	want := full()
+	v := reflect.ValueOf(want)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not set, so it is not tested", v.Type().Field(i).Name)
+		}
+	}
+	b, err := want.encode()
+	must(t, err)
+	got, err := decode(b, someID)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v\n%+v\n%+v", err, got, want)
+	}
+	c := want.clone()
+	if !reflect.DeepEqual(c, want) {
+		t.Fatal("a clone differs")
+	}
+	c.Local[0], c.Keywords[0], c.Types[0], c.Metadata[0].Key, c.Baseline[0], c.Xattrs["user.x"][0] = "", "", "", "", 0, 9
+	if !reflect.DeepEqual(want, full()) {
+		t.Fatal("a clone shares with its origin")
+	}
+}
+
+func TestOwnedFieldsAreKept(t *testing.T) {
+	r, next := full(), Record{}
+	r.keepOwned(&next)
+	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
+	descriptive := map[string]bool{
+		"Visible": true, "Folder": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
+		"Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
+		"ForceNew": true, "Xattrs": true, "Mtime": true,
+	}
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		if kept := reflect.DeepEqual(v.Field(i).Interface(), was.Field(i).Interface()); kept == descriptive[name] {
+			t.Errorf("%s: kept is %v", name, kept)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	tests := map[string]func(*Record){
+		"another id":           func(r *Record) { r.ID = "ba9876543210" },
+		"a path as id":         func(r *Record) { r.ID = "../../../../x" },
+		"no state":             func(r *Record) { r.State = "" },
+		"unknown state":        func(r *Record) { r.State = "resting" },
+		"negative size":        func(r *Record) { r.Size = -1 },
+		"no checksum":          func(r *Record) { r.SHA256, r.SentSHA256 = "", "" },
+		"half a checksum":      func(r *Record) { r.SHA256, r.SentSHA256 = "abcd", "abcd" },
+		"other bytes sent":     func(r *Record) { r.SentSHA256 = sum("x") },
+		"sending, nothing set": func(r *Record) { r.SentID, r.SentReplace = "", 0 },
+		"unknown order":        func(r *Record) { r.EmailImportOrder = "SOMEHOW" },
+		"unknown flag":         func(r *Record) { r.ForceNew = 3 },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, good := full(), full()
+			change(&r)
+			b, err := good.encode()
+			must(t, err)
+			if r.ID != someID {
+				b = bytes.Replace(b, []byte(someID), []byte(r.ID), 1)
+			} else if b, err = r.encode(); err == nil {
+				t.Fatal("written")
+			}
+			if _, err := decode(b, someID); err == nil {
+				t.Fatal("read")
+			}
+		})
+	}
+}
+
+func TestRecordHasALimit(t *testing.T) {
+	r := full()
+	r.Keywords = []string{strings.Repeat("x", recordLimit)}
+	if _, err := r.encode(); err == nil {
+		t.Fatal("a record of any size is written")
+	}
+	path := filepath.Join(t.TempDir(), recordFile)
+	must(t, os.WriteFile(path, make([]byte, recordLimit+1), 0o600))
+	if _, err := readRecord(path, someID); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Fatal(err)
+	}
+}
+
+// FuzzRecord: whatever stands in a record file, the spool opens, loses no byte of the data,
+// changes nothing outside its directory, and hands out records that can be written.
+func FuzzRecord(f *testing.F) {
+	r := full()
+	good, err := r.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	for _, s := range []string{
+		"", "{", "null", "[]", `{"version":1}`, `{"version":2,"state":"committed"}`, `{"version":1e99}`,
+		`{"version":1,"id":"../../../etc/","state":"created"}`,
+		`{"version":1,"id":"` + someID + `","state":"created","closed":true,"size":3,"name":"../../x","local":[".."]}`,
+		`{"version":1,"id":"` + someID + `","state":"committed","size":3,"sha256":"` + sum("abc") + `"}`,
+		`{"version":1,"id":"` + someID + `","state":"failed","reason":"\u001b[2J"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		parent := t.TempDir()
+		dir := filepath.Join(parent, "spool", someID)
+		must(t, os.MkdirAll(dir, 0o700))
+		overwrite(t, filepath.Join(dir, recordFile), string(record))
+		overwrite(t, filepath.Join(dir, dataFile), "abc")
+		s, _ := open(t, filepath.Dir(dir))
+		u, ok := s.Get(someID)
+		if !ok {
+			t.Fatal("the upload is gone")
+		}
+		got := u.Record()
+		if _, err := got.encode(); err != nil {
+			t.Fatalf("%v in %+v", err, got)
+		}
+		if got.State == Created && !got.Closed || u.broken == nil && got.ID != someID {
+			t.Fatalf("%+v", got)
+		}
+		wantContent(t, u, []byte("abc"))
+		if u.broken == nil && got.State == Failed {
+			must(t, u.Update(func(r *Record) { r.Name += "/../../x" }))
+		}
+		entries, err := os.ReadDir(parent)
+		if err != nil || len(entries) != 1 {
+			t.Fatalf("outside the spool: %v, %v", entries, err)
+		}
+		must(t, s.Close())
+	})
+}
