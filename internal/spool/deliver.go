@@ -87,7 +87,7 @@ func (u *Upload) beginDelivery() (done bool, err error) {
 		return true, nil
 	}
 	if err := u.may("deliver", Committed, Sending); err != nil {
-		if u.outcome != nil {
+		if u.outcome != nil && u.rec.Load().State == Failed {
 			err = u.outcome // of the delivery that this one waited for
 		}
 		return false, err

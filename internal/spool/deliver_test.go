@@ -155,8 +155,26 @@ func TestRepeatsCarryTheSameExternalID(t *testing.T) {
 	if len(ids) != 2 || ids[0] != ids[1] || !generated(ids[0]) || u.Record().Attempts != 2 {
 		t.Fatalf("external ids %q in %d attempts", ids, u.Record().Attempts)
 	}
-	if c.total() < s.opts.RetryFor/2 {
-		t.Fatalf("repeated after %v, the commit might still have come", c.total())
+	if c.total() != s.opts.RetryFor/2 {
+		t.Fatalf("repeated after %v, want half of the time there is", c.total())
+	}
+}
+
+// TestCommitAfterTheLooks: a document that shows only after the repeat was begun is still
+// ours, because external id and baseline stay those of the first attempt.
+func TestCommitAfterTheLooks(t *testing.T) {
+	lost := kindErr(archive.KindTimeout)
+	f := newFake()
+	s, _ := open(t, t.TempDir())
+	looks := 0
+	f.script = []outcome{{commit: true, late: 5, err: lost}, {err: lost, then: func() { looks = f.listed - 1 }}}
+	u := committed(t, s, lateBill(), billBytes)
+	id, err := s.Deliver(t.Context(), u, f, nil)
+	if err != nil || f.sends() != 2 || len(f.holding(billBytes)) != 1 || id != f.holding(billBytes)[0] {
+		t.Fatalf("document %d, %v, %d sends, %d copies", id, err, f.sends(), len(f.holding(billBytes)))
+	}
+	if looks != 5 {
+		t.Fatalf("looked %d times before the repeat, so this tests nothing", looks)
 	}
 }
 

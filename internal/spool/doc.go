@@ -40,8 +40,14 @@
 // whether the document arrived, Deliver lists the folder: a document that was not there
 // before, has the name, and whose document data (specification, endpoint 8) shows the
 // external id is the one. An external id of the user's own need not be unique, so there the
-// content must be equal too. Only when nothing new has the name is the upload repeated.
-// What cannot be decided is failed, with the reason, and never sent again without a look.
+// content must be equal too. Only when several looks over some time show nothing new of
+// the name is the upload repeated, with the same external id. What cannot be decided is
+// failed, with the reason, and never sent again without a look.
+//
+// So it is certain on a service that shows external ids in document data, provided that a
+// request that was cut off takes effect within the time of the looks (half of RetryFor, at
+// most 30 s). On a service that shows none, a doubtful end is either seen not to have
+// arrived or becomes failed, never a second document.
 //
 // # Locks
 //

@@ -66,7 +66,8 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			return v
 		default:
 			absent++
-			if absent > 1 && p.now().Sub(since) >= p.settling() || !p.pause(ctx) {
+			left := p.settling() - p.now().Sub(since)
+			if absent > 1 && left <= 0 || !p.pause(ctx, left) {
 				return v
 			}
 		}

@@ -49,10 +49,14 @@ func (p *patience) start() {
 // settling is how long to look for a document before it is taken as absent.
 func (p *patience) settling() time.Duration { return min(p.policy.RetryFor/2, longestSettling) }
 
-// pause waits, longer each time. It is false when ctx is done.
-func (p *patience) pause(ctx context.Context) bool {
+// pause waits, longer each time but not longer than most, unless that is over. It is false
+// when ctx is done.
+func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	d := p.next
 	p.next = min(2*p.next, longestWait)
+	if most > 0 {
+		d = min(d, most)
+	}
 	return p.sleep(ctx, d) == nil
 }
 
@@ -61,7 +65,7 @@ func (p *patience) pause(ctx context.Context) bool {
 func (p *patience) obey(ctx context.Context, err error) bool {
 	var e *archive.Error
 	if !errors.As(err, &e) || e.RetryAfter <= 0 {
-		return !p.now().Add(p.next).After(p.deadline) && p.pause(ctx)
+		return !p.now().Add(p.next).After(p.deadline) && p.pause(ctx, longestWait)
 	}
 	if p.asked+e.RetryAfter > longestAsked {
 		p.deadline = p.now().Add(-1)
@@ -74,5 +78,5 @@ func (p *patience) obey(ctx context.Context, err error) bool {
 
 // mayRepeat reports whether the bytes may be sent once more after sent times.
 func (p *patience) mayRepeat(ctx context.Context, sent int) bool {
-	return ctx.Err() == nil && sent < p.policy.Attempts && !p.now().After(p.deadline)
+	return ctx.Err() == nil && sent < p.policy.Attempts && p.now().Before(p.deadline)
 }

@@ -109,6 +109,9 @@ func TestFailIsPrintableAndKeepsTheBytes(t *testing.T) {
 func TestFailOfASendingStaysInDoubt(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := inState(t, s, Sending)
+	r := u.Record()
+	r.Doubtful = false // as when it is cut off for the first time
+	u.rec.Store(&r)
 	must(t, u.Fail("given up", false))
 	must(t, u.Retry())
 	if r := u.Record(); !r.Doubtful || r.SentID == "" {
