@@ -57,7 +57,8 @@ type Options struct {
 	// Limit bounds the bytes of all files, running downloads included.
 	Limit int64
 	Log   logrus.FieldLogger
-	Now   func() time.Time
+	// Now is the clock, time.Now when nil; Log may be nil too.
+	Now func() time.Time
 }
 
 // Content is a cache of document bytes on disk.

@@ -4,10 +4,13 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -15,6 +18,14 @@ import (
 // OpenContent opens the cache in o.Dir with what an earlier process left there. Files
 // that are no complete content are removed, as is what exceeds the limit.
 func OpenContent(o Options) (*Content, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		o.Log = silent
+	}
 	closing, stop := context.WithCancel(context.Background())
 	c := &Content{
 		dir: o.Dir, limit: o.Limit, log: o.Log, now: o.Now,

@@ -63,7 +63,7 @@ func splitExt(name string) (stem, ext string) {
 func fit(stem, suffix, ext string) string {
 	room := maxName - len(suffix) - len(ext)
 	if len(stem) > room {
-		cut := room
+		cut := max(room, 0)
 		for cut > 0 && !utf8.RuneStart(stem[cut]) {
 			cut--
 		}

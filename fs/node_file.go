@@ -77,7 +77,10 @@ func (f *file) mayWrite() error {
 	if err := f.fs.mayChange(); err != nil {
 		return err
 	}
-	if f.pending() == nil && f.archived() {
+	f.mu.Lock()
+	kept := f.dir == nil && !f.removed // in the control directory
+	f.mu.Unlock()
+	if kept || f.pending() == nil && f.archived() {
 		return syscall.EPERM
 	}
 	return nil

@@ -1,0 +1,153 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func TestEveryKindHasAnErrno(t *testing.T) {
+	kinds := archive.Kinds()
+	for _, kind := range kinds {
+		if errno, ok := errnoOf[kind]; !ok || errno == 0 {
+			t.Errorf("the kind %q has no errno", kind)
+		} else if errno == syscall.ENOSYS || errno == syscall.EXDEV {
+			t.Errorf("the kind %q is %v, which kernel or mv remember or misread", kind, errno)
+		}
+	}
+	if len(errnoOf) != len(kinds) {
+		t.Errorf("%d entries for %d kinds", len(errnoOf), len(kinds))
+	}
+}
+
+func TestToErrno(t *testing.T) {
+	service := func(kind archive.Kind, cause error) error {
+		return &archive.Error{Op: "document/list", Kind: kind, Err: cause}
+	}
+	tests := []struct {
+		name string
+		err  error
+		want syscall.Errno
+	}{
+		{"none", nil, 0},
+		{"invalid", service(archive.KindInvalid, nil), syscall.EINVAL},
+		{"unauthorized", service(archive.KindUnauthorized, nil), syscall.EACCES},
+		{"forbidden", service(archive.KindForbidden, nil), syscall.EACCES},
+		{"not found", service(archive.KindNotFound, nil), syscall.ENOENT},
+		{"conflict", service(archive.KindConflict, nil), syscall.EEXIST},
+		{"too large", service(archive.KindTooLarge, nil), syscall.EFBIG},
+		{"busy", service(archive.KindBusy, nil), syscall.EAGAIN},
+		{"server", service(archive.KindServer, nil), syscall.EIO},
+		{"unreachable", service(archive.KindUnreachable, nil), syscall.EIO},
+		{"interrupted", service(archive.KindInterrupted, nil), syscall.EIO},
+		{"timeout", service(archive.KindTimeout, nil), syscall.ETIMEDOUT},
+		{"unsupported", service(archive.KindUnsupported, nil), syscall.ENOTSUP},
+		{"protocol", service(archive.KindProtocol, nil), syscall.EIO},
+		{"other", service(archive.KindOther, nil), syscall.EIO},
+		{"wrapped", fmt.Errorf("archive: %w", fmt.Errorf("send: %w", service(archive.KindTooLarge, nil))), syscall.EFBIG},
+		{"joined", errors.Join(errors.New("first"), service(archive.KindForbidden, nil)), syscall.EACCES},
+		{"two in a chain: the outer", service(archive.KindConflict, service(archive.KindNotFound, nil)), syscall.EEXIST},
+
+		{"refused connection below a kind", service(archive.KindUnreachable, syscall.ECONNREFUSED), syscall.EIO},
+		{"reset connection below a kind", service(archive.KindInterrupted, &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), syscall.EIO},
+		{"deadline below a kind", service(archive.KindTimeout, context.DeadlineExceeded), syscall.ETIMEDOUT},
+		{"deadline below another kind", service(archive.KindServer, context.DeadlineExceeded), syscall.EIO},
+		{"full disk below no kind", service(archive.KindOther, syscall.ENOSPC), syscall.ENOSPC},
+		{"cancelled below no kind", service(archive.KindOther, context.Canceled), syscall.EINTR},
+
+		{"errno", syscall.EPERM, syscall.EPERM},
+		{"full disk", &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}, syscall.ENOSPC},
+		{"full disk, wrapped", fmt.Errorf("write %s: %w", "data", &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}), syscall.ENOSPC},
+		{"incomplete file", errIncomplete, syscall.EIO},
+		{"errno before a cancelled context", fmt.Errorf("%w: %w", syscall.EROFS, context.Canceled), syscall.EROFS},
+		{"cancelled", context.Canceled, syscall.EINTR},
+		{"cancelled, wrapped", fmt.Errorf("list: %w", context.Canceled), syscall.EINTR},
+		{"deadline", context.DeadlineExceeded, syscall.ETIMEDOUT},
+		{"deadline, wrapped", fmt.Errorf("list: %w", context.DeadlineExceeded), syscall.ETIMEDOUT},
+		{"missing file", fmt.Errorf("cache: %w", iofs.ErrNotExist), syscall.ENOENT},
+		{"short read", io.ErrUnexpectedEOF, syscall.EIO},
+		{"anything else", errors.New("something"), syscall.EIO},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := toErrno(tt.err); got != tt.want {
+				t.Fatalf("%v is %v, want %v", tt.err, got, tt.want)
+			}
+		})
+	}
+}
+
+// newLogged is a file system without services that logs to out.
+func newLogged(out io.Writer) *FileSystem {
+	log := logrus.New()
+	log.SetOutput(out)
+	log.SetLevel(logrus.DebugLevel)
+	return New(Options{Log: log})
+}
+
+func TestErrnoLogsWhatIsNotAnEverydayAnswer(t *testing.T) {
+	tests := []struct {
+		err    error
+		logged bool
+	}{
+		{nil, false},
+		{syscall.ENOENT, false},
+		{&archive.Error{Op: "document/list", Kind: archive.KindNotFound}, false},
+		{syscall.EPERM, false},
+		{syscall.ENODATA, false},
+		{syscall.ENOTSUP, false},
+		{context.Canceled, false},
+		{syscall.EIO, true},
+		{syscall.ENOSPC, true},
+		{&archive.Error{Op: "document/list", Kind: archive.KindForbidden}, true},
+		{errors.New("something"), true},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.err), func(t *testing.T) {
+			var out bytes.Buffer
+			if got := newLogged(&out).errno("open", "Akten/a\n\u202eb.pdf", tt.err); got != toErrno(tt.err) {
+				t.Errorf("got %v, want %v", got, toErrno(tt.err))
+			}
+			lines := strings.Count(out.String(), "\n")
+			if tt.logged && (lines != 1 || !strings.Contains(out.String(), tt.err.Error())) || !tt.logged && lines != 0 {
+				t.Errorf("logged %q", out.String())
+			}
+			if strings.ContainsRune(out.String(), '\u202e') {
+				t.Errorf("the path is not escaped in %q", out.String())
+			}
+		})
+	}
+}
+
+func TestReadErrno(t *testing.T) {
+	tests := []struct {
+		err  error
+		want syscall.Errno
+	}{
+		{nil, 0},
+		{&archive.Error{Op: "content", Kind: archive.KindBusy}, syscall.EIO},
+		{&archive.Error{Op: "content", Kind: archive.KindNotFound}, syscall.EIO},
+		{&archive.Error{Op: "content", Kind: archive.KindTimeout}, syscall.ETIMEDOUT},
+		{&archive.Error{Op: "content", Kind: archive.KindForbidden}, syscall.EACCES},
+		{context.Canceled, syscall.EINTR},
+		{io.ErrUnexpectedEOF, syscall.EIO},
+	}
+	f := &file{fs: newLogged(io.Discard)}
+	for _, tt := range tests {
+		if got := f.readErrno(tt.err); got != tt.want {
+			t.Errorf("a read that failed with %v answers %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}

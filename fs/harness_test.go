@@ -1,0 +1,289 @@
+package fs_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+// mounted is a file system mounted for a test, on a service of the test's own.
+type mounted struct {
+	t       testing.TB
+	dir     string // the mount point
+	state   string // state directory
+	baseURL string
+	cred    apiclient.Credentials
+	tweak   func(*fs.Options)
+	fs      *fs.FileSystem
+	mount   *fs.Mount
+	close   []func() error
+}
+
+// mount mounts the archive at baseURL until the test ends. With tweak the options are
+// changed before.
+func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(*fs.Options)) *mounted {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
+			t.Fatalf("no FUSE here: %v", err)
+		}
+		t.Skipf("no FUSE here: %v", err)
+	}
+	m := &mounted{t: t, state: t.TempDir(), baseURL: baseURL, cred: cred, tweak: tweak}
+	m.dir = filepath.Join(t.TempDir(), "mnt")
+	must(t, os.Mkdir(m.dir, 0o700))
+	t.Cleanup(m.unmount)
+	m.remount()
+	return m
+}
+
+// remount mounts again with the state that the last mount left.
+func (m *mounted) remount() {
+	m.t.Helper()
+	m.unmount()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	if testing.Verbose() {
+		log.SetOutput(m.t.Output())
+		log.SetLevel(logrus.DebugLevel)
+	}
+	client := get(apiclient.New(apiclient.Config{
+		BaseURL: m.baseURL, Credentials: m.cred, RetryFor: 200 * time.Millisecond, Location: time.UTC, Log: log,
+	}))(m.t)
+	m.close = append(m.close, func() error { client.Close(); return nil })
+	o := fs.Options{
+		Archive: client, Log: log, Source: client.BaseURL(), Version: "test", TTL: time.Minute,
+		RetryFor: 200 * time.Millisecond, Umask: 0o077, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+	}
+	o.Content = get(cache.OpenContent(cache.Options{Dir: filepath.Join(m.state, "content"), Limit: 1 << 30, Log: log}))(m.t)
+	m.close = append(m.close, o.Content.Close)
+	o.Facts = get(cache.OpenFacts(filepath.Join(m.state, "facts.db")))(m.t)
+	m.close = append(m.close, o.Facts.Close)
+	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
+	m.close = append(m.close, o.State.Close)
+	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor}))(m.t)
+	m.close = append(m.close, o.Spool.Close)
+	if m.tweak != nil {
+		m.tweak(&o)
+	}
+	m.fs = fs.New(o)
+	must(m.t, m.fs.Check(m.t.Context()))
+	m.fs.Recover()
+	m.mount = get(m.fs.Mount(m.dir))(m.t)
+}
+
+// unmount ends the mount, if there is one, and fails the test when anything stays.
+func (m *mounted) unmount() {
+	m.t.Helper()
+	if m.mount != nil {
+		if err := m.mount.Unmount(5 * time.Second); err != nil {
+			m.t.Errorf("unmount: %v", err)
+			_ = syscall.Unmount(m.dir, syscall.MNT_DETACH)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := m.fs.Close(ctx); err != nil {
+			m.t.Errorf("close: %v", err)
+		}
+		m.mount = nil
+	}
+	for i := len(m.close) - 1; i >= 0; i-- {
+		if err := m.close[i](); err != nil {
+			m.t.Errorf("close: %v", err)
+		}
+	}
+	m.close = nil
+}
+
+// path is a path in the mount.
+func (m *mounted) path(elem ...string) string {
+	return filepath.Join(append([]string{m.dir}, elem...)...)
+}
+
+// uploads lists what the archive does not have.
+func (m *mounted) uploads() []fs.UploadInfo { return m.fs.Status().Uploads.List }
+
+// smallSpool is a spool of two megabytes.
+func smallSpool(t testing.TB, o *fs.Options) *spool.Spool {
+	t.Helper()
+	s := get(spool.Open(spool.Options{Dir: filepath.Join(t.TempDir(), "small"), Budget: 2 << 20, RetryFor: o.RetryFor}))(t)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+// get returns the value of a call that must not fail, when it is given the test.
+func get[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantErrno fails the test unless err is the errno.
+func wantErrno(t testing.TB, what string, err error, want syscall.Errno) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+// office is the embedded service with a small archive in it.
+type office struct {
+	*server.Server
+	url  string
+	cred apiclient.Credentials
+
+	mandator, bills, letters, inbox archive.ID
+
+	mu       sync.Mutex
+	requests []server.Request // guarded by mu
+}
+
+// newOffice serves an archive: mandator "Muster GmbH" with the folders "Rechnungen" and
+// "Briefe", and the inbox "Administrator".
+func newOffice(t testing.TB, tweak func(*server.Options)) *office {
+	t.Helper()
+	o := &office{cred: apiclient.Credentials{APIKey: "key-of-the-test"}}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	opts := server.Options{
+		Data: t.TempDir(), Credentials: server.Credentials{APIKey: o.cred.APIKey}, Log: log, OnRequest: o.note, Location: time.UTC,
+	}
+	if tweak != nil {
+		tweak(&opts)
+		o.cred = apiclient.Credentials(opts.Credentials)
+	}
+	o.Server = get(server.Open(t.Context(), opts))(t)
+	web := httptest.NewServer(http.StripPrefix("/customer/x", o.Handler()))
+	t.Cleanup(func() {
+		web.Close()
+		must(t, o.Close())
+	})
+	o.url = web.URL + "/customer/x/api/v2"
+	ctx := t.Context()
+	o.mandator = get(o.AddMandator(ctx, "Muster GmbH"))(t)
+	o.bills = get(o.AddFolder(ctx, o.mandator, "Rechnungen"))(t)
+	o.letters = get(o.AddFolder(ctx, o.mandator, "Briefe"))(t)
+	o.inbox = get(o.AddInbox(ctx, 1, "Administrator"))(t)
+	return o
+}
+
+func (o *office) note(r server.Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.requests = append(o.requests, r)
+}
+
+// asked returns the requests with the method and a path that ends in suffix, "" for all.
+func (o *office) asked(method, suffix string) []server.Request {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var found []server.Request
+	for _, r := range o.requests {
+		if (method == "" || r.Method == method) && strings.HasSuffix(r.Path, suffix) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// forget empties the record of requests.
+func (o *office) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.requests = nil
+}
+
+// put adds a document.
+func (o *office) put(t testing.TB, folder archive.ID, name, content string) archive.ID {
+	t.Helper()
+	d := server.NewDocument{Folder: folder, Name: name, Created: time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)}
+	if folder != o.inbox {
+		d.Archived = d.Created.Add(time.Hour)
+	}
+	return get(o.AddDocument(t.Context(), d, strings.NewReader(content)))(t)
+}
+
+// documents asks the service itself what a folder holds.
+func (o *office) documents(t testing.TB, folder archive.ID) []archive.Document {
+	t.Helper()
+	c := o.client(t)
+	defer c.Close()
+	return get(c.Documents(t.Context(), folder, archive.ListOptions{WithAutoExport: true}))(t)
+}
+
+func (o *office) client(t testing.TB) *apiclient.Client {
+	t.Helper()
+	return get(apiclient.New(apiclient.Config{BaseURL: o.url, Credentials: o.cred, Location: time.UTC}))(t)
+}
+
+// mount mounts the office.
+func (o *office) mount(t testing.TB, tweak func(*fs.Options)) *mounted {
+	t.Helper()
+	return mount(t, o.url, o.cred, tweak)
+}
+
+// foreign is a hostile service with the same small archive.
+type foreign struct {
+	*hostile.Service
+	url                             string
+	cred                            apiclient.Credentials
+	mandator, bills, letters, inbox int64
+}
+
+func newForeign(t testing.TB, cfg hostile.Config) *foreign {
+	t.Helper()
+	f := &foreign{Service: hostile.New(cfg)}
+	f.cred = apiclient.Credentials(cfg.Credentials)
+	if f.cred == (apiclient.Credentials{}) {
+		f.cred.APIKey = "key-of-the-test"
+	}
+	f.mandator = f.AddMandator("Muster GmbH")
+	f.bills = f.AddFolder(f.mandator, "Rechnungen")
+	f.letters = f.AddFolder(f.mandator, "Briefe")
+	f.inbox = f.AddInbox(1, "Administrator")
+	f.url = f.Start(t)
+	t.Cleanup(func() {
+		for _, v := range f.Violations() {
+			t.Errorf("not as the specification says: %s", v)
+		}
+	})
+	return f
+}
+
+func (f *foreign) mount(t testing.TB, tweak func(*fs.Options)) *mounted {
+	t.Helper()
+	return mount(t, f.url, f.cred, tweak)
+}
+
+// form is a form field of a request, "" when it is absent.
+func form(v url.Values, name string) string { return v.Get(name) }

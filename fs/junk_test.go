@@ -1,0 +1,91 @@
+package fs
+
+import "testing"
+
+func TestIsJunk(t *testing.T) {
+	tests := []struct {
+		names []string
+		want  bool
+	}{
+		{[]string{".DS_Store", "._Rechnung.pdf", "._"}, true},
+		{[]string{".ds_store", "DS_Store", ".DS_Store.pdf", "_.pdf"}, false},
+		{[]string{"Thumbs.db", "thumbs.db", "THUMBS.DB", "desktop.ini", "Desktop.ini", "DESKTOP.INI"}, true},
+		{[]string{"Thumbs.db.pdf", "Thumb.db", "my desktop.ini", "desktop.init"}, false},
+		{[]string{".directory", ".hidden"}, true},
+		{[]string{"directory", ".directory.pdf", "hidden", ".hidden.txt", ".Directory"}, false},
+		{[]string{".~lock.Brief.odt#", ".~lock.#"}, true},
+		{[]string{".~lock.Brief.odt", "~lock.Brief.odt#", "Brief.odt#"}, false},
+		{[]string{"~$Brief.docx", "~$"}, true},
+		{[]string{"$Brief.docx", "~Brief.docx", "a~$b.docx"}, false},
+		{[]string{"scan.pdf.part", ".part", "scan.crdownload", "Unconfirmed 12345.crdownload", "scan.download"}, true},
+		{[]string{"scan.part.pdf", "part", "scan.parts", "scan.PART", "crdownload", "scan.downloads"}, false},
+		{[]string{".goutputstream-X1Y2Z3", ".goutputstream-"}, true},
+		{[]string{"goutputstream-X1Y2Z3", ".goutputstream"}, false},
+		{[]string{".Brief.txt.swp", "Brief.swp", ".swp"}, true},
+		{[]string{"Brief.swp.txt", "swp", "Brief.swpx"}, false},
+		{[]string{"Brief.txt~", "~"}, true},
+		{[]string{"~Brief.txt", "Brief~.txt", "Brief~1.txt"}, false},
+		{[]string{".fuse_hidden0000000100000001", ".fuse_hidden"}, true},
+		{[]string{"fuse_hidden00000001", ".fuse-hidden00000001"}, false},
+		{[]string{".Rechnung.pdf.Ab3xYz", ".a.123456", ".Brief.docx.ABCDEF"}, true},
+		{[]string{"Rechnung.pdf.Ab3xYz", ".Rechnung.pdf.Ab3xY", ".Rechnung.pdf.Ab3xYz7", ".Rechnung.pdf.Ab3-Yz", "..abcdef", ".abcdef", ".Rechnung.pdf"}, false},
+		{[]string{"sedAb3xYz", "sed123456"}, true},
+		{[]string{"sed", "sedAb3xY", "sedAb3xYz7", "sedAb.txt", "sed-Ab3xY", "SedAb3xYz", "sedáéíóúñ", "a sedAb3xYz"}, false},
+		{[]string{"ziAb3xYz", "zi000000"}, true},
+		{[]string{"zi", "ziAb3xY", "ziAb3xYz7", "zi 2024 a", "zi.a.txt", "Ziegel24", "ziäöüäöü"}, false},
+		{[]string{".org.chromium.Chromium.a1B2c3", ".org.chromium.Chromium."}, true},
+		{[]string{"org.chromium.Chromium.a1B2c3", ".org.chromium.Chromium"}, false},
+		{[]string{"lu12345abcde.tmp", "lu.tmp"}, true},
+		{[]string{"Lu12345.tmp", "lu12345.tmp.pdf", "lu12345", "a lu1.tmp", "12345.tmp"}, false},
+		{[]string{"Brief.pdf.trashinfo", "Brief.pdf.trashinfo.AB12CD", ".trashinfo"}, true},
+		{[]string{"trashinfo", "Brief.trashinf"}, false},
+		{[]string{".Trash-1000", ".Trash-", ".Trashes", ".Spotlight-V100", ".fseventsd", ".sh_thumbnails"}, true},
+		{[]string{".Trash", "Trash-1000", ".trashes", ".Trashes2", ".Spotlight-V1", ".fsevents", "sh_thumbnails"}, false},
+		{[]string{"Rechnung 1234-5", "VRE1079512.pdf", "Brief.tmp", "4913", "a", " ", "Größe.pdf", ".bashrc", "[a].pdf", `a\b`}, false},
+	}
+	for _, tt := range tests {
+		for _, name := range tt.names {
+			t.Run(name, func(t *testing.T) {
+				if got := isJunk(name); got != tt.want {
+					t.Fatalf("isJunk(%q) is %v", name, got)
+				}
+			})
+		}
+	}
+}
+
+func TestIsJunkDir(t *testing.T) {
+	tests := map[string]bool{
+		".Trash-1000":     true,
+		".Trashes":        true,
+		".Spotlight-V100": true,
+		".fseventsd":      true,
+		".sh_thumbnails":  true,
+		".Trash":          false,
+		"Trash-1000":      false,
+		".DS_Store":       false, // a folder of that name is somebody's own
+		"Akten~":          false,
+		"2018.part":       false,
+		"sedAb3xYz":       false,
+		"Rechnungen":      false,
+	}
+	for name, want := range tests {
+		if got := isJunkDir(name); got != want {
+			t.Errorf("isJunkDir(%q) is %v", name, got)
+		}
+	}
+}
+
+func FuzzIsJunk(f *testing.F) {
+	for _, name := range []string{".DS_Store", ".a.123456", "sedAb3xYz", "ziAb3xYz", "[", "", "\xff", "."} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if isJunkDir(name) && !isJunk(name) {
+			t.Fatalf("%q stays local as a directory and not as a file", name)
+		}
+		if isJunk(name) && !isJunk(name+"~") {
+			t.Fatalf("the backup of %q does not stay local", name)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package fs_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain fails the run when a goroutine, a descriptor or a mount is left behind.
+func TestMain(m *testing.M) {
+	fds := openFiles()
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if left := ownMounts(); len(left) > 0 {
+			println("mounts left behind:", strings.Join(left, " "))
+			code = 1
+		}
+		for fd, what := range openFiles() {
+			if _, before := fds[fd]; !before && strings.HasPrefix(what, "/") && what != os.DevNull { // else the FUSE library's pool of pipes
+				println("descriptor left open:", fd, what)
+				code = 1
+			}
+		}
+		os.Exit(code)
+	}))
+}
+
+// openFiles tells what each descriptor of this process is open on.
+func openFiles() map[string]string {
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil
+	}
+	open := map[string]string{}
+	for _, fd := range fds {
+		if what, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil {
+			open[fd.Name()] = what
+		}
+	}
+	return open
+}
+
+// ownMounts lists the mounts of archivefs below the temporary directory.
+func ownMounts() []string {
+	b, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		return nil
+	}
+	var left []string
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) > 2 && f[2] == "fuse.archivefs" && strings.HasPrefix(f[1], os.TempDir()) {
+			left = append(left, f[1])
+		}
+	}
+	return left
+}

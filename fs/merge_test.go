@@ -1,0 +1,411 @@
+package fs
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// tree is a file system without services whose clock a test moves.
+type tree struct {
+	*FileSystem
+	time   time.Time
+	serial uint64
+}
+
+func newTree() *tree {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	tr := &tree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
+	tr.FileSystem = New(Options{Log: log, Now: func() time.Time { return tr.time }})
+	return tr
+}
+
+// dir is a new directory of a kind.
+func (tr *tree) dir(kind dirKind) *dir {
+	if kind == rootDir {
+		return tr.root
+	}
+	return newDir(tr.FileSystem, kind, 77, tr.inodes.of(inoFolder, 77), tr.root, "Akten")
+}
+
+// next is the next listing.
+func (tr *tree) next() merged {
+	tr.serial++
+	return merged{serial: tr.serial, fetched: tr.time, known: true}
+}
+
+// folders and documents take in listings, written as "ID NAME".
+func (tr *tree) folders(d *dir, list ...string) (stale []string) {
+	var all []archive.Folder
+	for _, text := range list {
+		id, name := parse(text)
+		all = append(all, archive.Folder{ID: id, Name: name})
+	}
+	return sorted(d.mergeFolders(all, tr.next(), true))
+}
+
+func (tr *tree) documents(d *dir, list ...string) (stale []string) {
+	return sorted(d.mergeDocuments(docs(list...), tr.next(), pdf))
+}
+
+func docs(list ...string) []archive.Document {
+	var all []archive.Document
+	for _, text := range list {
+		id, name := parse(text)
+		all = append(all, archive.Document{ID: id, Name: name})
+	}
+	return all
+}
+
+func pdf(*archive.Document) string { return ".pdf" }
+
+func parse(text string) (id archive.ID, name string) {
+	number, name, _ := strings.Cut(text, " ")
+	if _, err := fmt.Sscan(number, &id); err != nil {
+		panic("no id in " + text)
+	}
+	return id, name
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}
+
+// shown lists what a directory shows as "NAME = ID", with a slash behind directories, in
+// the order of these texts.
+func shown(d *dir) []string {
+	var all []string
+	for _, e := range d.entries() {
+		switch {
+		case e.dir != nil && e.dir.kind == inboxesDir:
+		case e.dir != nil:
+			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.id))
+		case e.doc != nil:
+			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.ID))
+		default:
+			all = append(all, e.name+" = local")
+		}
+	}
+	return sorted(all)
+}
+
+func wantShown(t *testing.T, d *dir, want ...string) {
+	t.Helper()
+	if got := shown(d); !slices.Equal(got, want) {
+		t.Errorf("shown is\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+func wantStale(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("the kernel is to forget %q, want %q", got, want)
+	}
+}
+
+func TestNamesOfDocuments(t *testing.T) {
+	tests := []struct {
+		name string
+		list []string
+		want []string
+	}{
+		{"nothing", nil, nil},
+		{"names as they are", []string{"1 a.pdf", "2 b.eml"}, []string{"a.pdf = 1", "b.eml = 2"}},
+		{"added extensions", []string{"1 Rechnung", "2 Version 1.2"}, []string{"Rechnung.pdf = 1", "Version 1.2.pdf = 2"}},
+		{"the least id gets the name", []string{"9 a.pdf", "3 a.pdf", "5 a.pdf"}, []string{"a (5).pdf = 5", "a (9).pdf = 9", "a.pdf = 3"}},
+		{"compared with the extension", []string{"1 a", "2 a.pdf"}, []string{"a (2).pdf = 2", "a.pdf = 1"}},
+		{"a document that is called so", []string{"1 a (3).pdf", "2 a.pdf", "3 a.pdf"}, []string{"a (3) (3).pdf = 3", "a (3).pdf = 1", "a.pdf = 2"}},
+		{"one is called so later", []string{"1 a.pdf", "2 a.pdf", "3 a (2).pdf"}, []string{"a (2) (3).pdf = 3", "a (2).pdf = 2", "a.pdf = 1"}},
+		{"unsafe names meet", []string{"1 a/b.pdf", "2 a_b.pdf"}, []string{"a_b (2).pdf = 2", "a_b.pdf = 1"}},
+		{"listed twice", []string{"1 a.pdf", "1 a.pdf", "2 b.pdf"}, []string{"a.pdf = 1", "b.pdf = 2"}},
+		{"junk that the archive has", []string{"1 Thumbs.db", "2 a.part"}, []string{"Thumbs.db = 1", "a.part = 2"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, backwards := range []bool{false, true} {
+				if backwards {
+					slices.Reverse(tt.list)
+				}
+				tr := newTree()
+				d := tr.dir(folderDir)
+				wantStale(t, tr.documents(d, tt.list...)) // nothing was known before
+				wantShown(t, d, tt.want...)
+			}
+		})
+	}
+}
+
+func TestNamesOfFolders(t *testing.T) {
+	tests := []struct {
+		name string
+		list []string
+		want []string
+	}{
+		{"names as they are", []string{"1 2018", "2 2019"}, []string{"2018/ = 1", "2019/ = 2"}},
+		{"the least id gets the name", []string{"9 a", "3 a", "5 a"}, []string{"a (5)/ = 5", "a (9)/ = 9", "a/ = 3"}},
+		{"no extension is split off", []string{"1 a.alt", "2 a.alt"}, []string{"a.alt (2)/ = 2", "a.alt/ = 1"}},
+		{"listed twice", []string{"1 a", "1 a"}, []string{"a/ = 1"}},
+		{"unsafe", []string{"1 ..", "2 ", "3 a/b"}, []string{"_/ = 2", "__/ = 1", "a_b/ = 3"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, backwards := range []bool{false, true} {
+				if backwards {
+					slices.Reverse(tt.list)
+				}
+				tr := newTree()
+				d := tr.dir(mandatorDir)
+				wantStale(t, tr.folders(d, tt.list...))
+				wantShown(t, d, tt.want...)
+			}
+		})
+	}
+}
+
+func TestMandatorsNamedLikeWhatTheMountHas(t *testing.T) {
+	tr := newTree()
+	tr.folders(tr.root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH")
+	wantShown(t, tr.root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1")
+	if e := tr.root.get(inboxesName); e == nil || e.dir.kind != inboxesDir {
+		t.Errorf("inboxes is %+v", e)
+	}
+
+	d := tr.dir(mandatorDir)
+	tr.folders(d, "1 inboxes", "2 .archivefs")
+	wantShown(t, d, ".archivefs/ = 2", "inboxes/ = 1")
+}
+
+func TestFoldersAreNamedBeforeDocuments(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d, "9 a.pdf")
+	tr.documents(d, "1 a.pdf", "9 b.pdf")
+	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9", "b.pdf = 9")
+}
+
+func TestRunningMountKeepsNames(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "5 a.pdf", "7 a.pdf")
+	wantShown(t, d, "a (7).pdf = 7", "a.pdf = 5")
+
+	// A lower id comes: those that are shown keep their names.
+	wantStale(t, tr.documents(d, "3 a.pdf", "5 a.pdf", "7 a.pdf"), "a (3).pdf")
+	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 5")
+
+	// The one that had the name goes: nobody moves up.
+	wantStale(t, tr.documents(d, "3 a.pdf", "7 a.pdf"), "a.pdf")
+	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7")
+
+	// The next that comes finds the name free.
+	wantStale(t, tr.documents(d, "3 a.pdf", "7 a.pdf", "9 a.pdf"), "a.pdf")
+	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 9")
+
+	// Listed in another order, nothing changes.
+	wantStale(t, tr.documents(d, "9 a.pdf", "7 a.pdf", "3 a.pdf"))
+	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 9")
+
+	// A fresh mount names them anew.
+	fresh := newTree()
+	d = fresh.dir(folderDir)
+	fresh.documents(d, "9 a.pdf", "7 a.pdf", "3 a.pdf")
+	wantShown(t, d, "a (7).pdf = 7", "a (9).pdf = 9", "a.pdf = 3")
+}
+
+func TestRunningMountKeepsFolders(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(mandatorDir)
+	tr.folders(d, "5 a", "7 a")
+	five, seven := d.get("a").dir, d.get("a (7)").dir
+	wantStale(t, tr.folders(d, "3 a", "5 a", "7 a"), "a (3)")
+	wantShown(t, d, "a (3)/ = 3", "a (7)/ = 7", "a/ = 5")
+	if d.get("a").dir != five || d.get("a (7)").dir != seven {
+		t.Error("a folder that stays became another directory")
+	}
+	wantStale(t, tr.folders(d, "3 a", "7 a"), "a")
+	wantShown(t, d, "a (3)/ = 3", "a (7)/ = 7")
+}
+
+func TestRenamedAtTheService(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d, "1 alt")
+	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 b.pdf")
+	old := d.get("alt").dir
+	f := d.fileOf(d.get("a.pdf"))
+
+	wantStale(t, tr.folders(d, "1 neu"), "alt", "neu")
+	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b (1).pdf", "b.pdf", "c.pdf")
+	wantShown(t, d, "b (1).pdf = 1", "b (3).pdf = 3", "c.pdf = 2", "neu/ = 1")
+	if d.get("neu").dir != old || old.path() != "Akten/neu" {
+		t.Errorf("the folder became another, or says it is at %s", old.path())
+	}
+	if e := d.get("b (1).pdf"); e.file != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
+		t.Errorf("the file of the document became another, of %q at %s", f.document().Name, f.path())
+	}
+}
+
+func TestNamesSwappedAtTheService(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a.pdf", "2 b.pdf")
+	tr.documents(d, "1 b.pdf", "2 a.pdf")
+	for id, name := range map[archive.ID]string{1: "b.pdf", 2: "a.pdf"} {
+		if doc := d.document(id); doc == nil || doc.Name != name {
+			t.Errorf("document %d is %+v, want it with the name %s", id, doc, name)
+		}
+	}
+	if n := len(shown(d)); n != 2 {
+		t.Errorf("%d names are shown for 2 documents: %q", n, shown(d))
+	}
+}
+
+func TestChangedDocumentReachesItsFile(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	d.mergeDocuments([]archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
+	f := d.fileOf(d.get("a.pdf"))
+	d.mergeDocuments([]archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
+	if got := f.document().Keywords[0]; got != "neu" {
+		t.Errorf("the file has the keyword %s", got)
+	}
+	if d.fileOf(d.get("a.pdf")) != f {
+		t.Error("the document has another file")
+	}
+}
+
+func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d)
+	tr.documents(d)
+	made := &archive.Document{ID: 9, Name: "neu.pdf"}
+	d.add(&entry{name: "neu.pdf", doc: made, keep: tr.keepFor()})
+	below := newDir(tr.FileSystem, folderDir, 8, tr.inodes.of(inoFolder, 8), d, "neu")
+	d.add(&entry{name: "neu", dir: below, keep: tr.keepFor()})
+
+	for _, wait := range []time.Duration{0, 30 * time.Second, 30 * time.Second} {
+		tr.time = tr.time.Add(wait)
+		wantStale(t, tr.folders(d))
+		wantStale(t, tr.documents(d))
+		wantShown(t, d, "neu.pdf = 9", "neu/ = 8")
+	}
+	// Listed at last, it keeps its name although the service has another.
+	wantStale(t, tr.folders(d, "8 neu (intern)"))
+	wantStale(t, tr.documents(d, "9 neu"))
+	wantShown(t, d, "neu.pdf = 9", "neu/ = 8")
+
+	tr.time = tr.time.Add(time.Second)
+	wantStale(t, tr.folders(d), "neu")
+	wantStale(t, tr.documents(d), "neu.pdf")
+	wantShown(t, d)
+}
+
+func TestFilesThatAreNotArchivedStay(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(inboxDir)
+	tr.documents(d, "1 a.pdf", "2 b.pdf")
+	d.add(&entry{name: "entwurf.txt", file: &file{fs: tr.FileSystem, up: &spool.Upload{}}})
+	replaced := d.fileOf(d.get("a.pdf"))
+	replaced.mu.Lock()
+	replaced.up = &spool.Upload{}
+	replaced.mu.Unlock()
+
+	wantStale(t, tr.documents(d), "b.pdf")
+	wantShown(t, d, "a.pdf = 1", "entwurf.txt = local")
+
+	// A document does not take a local file's name.
+	tr.documents(d, "1 a.pdf", "5 entwurf.txt")
+	wantShown(t, d, "a.pdf = 1", "entwurf (5).txt = 5", "entwurf.txt = local")
+}
+
+func TestEntriesAreInTheOrderOfNames(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	for _, list := range [][]string{{"1 c", "2 a"}, {"1 c", "2 a", "3 b", "4 B", "5 ä"}} {
+		tr.folders(d, list...)
+		tr.documents(d, list...)
+		entries := d.entries()
+		if len(entries) != 2*len(list) || !slices.IsSortedFunc(entries, func(a, b *entry) int { return strings.Compare(a.name, b.name) }) {
+			t.Errorf("%d entries for %d folders and documents, or not in order: %q", len(entries), len(list), shown(d))
+		}
+	}
+}
+
+func TestOlderListingChangesNothing(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d, "1 a")
+	tr.documents(d, "1 b.pdf")
+	for before := range uint64(2) {
+		older := func(m merged) merged {
+			return merged{serial: m.serial - before, fetched: tr.time.Add(-time.Second), known: true}
+		}
+		wantStale(t, d.mergeFolders([]archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
+		wantStale(t, d.mergeDocuments(docs("2 z.pdf"), older(d.files), pdf))
+		wantShown(t, d, "a/ = 1", "b.pdf = 1")
+	}
+}
+
+func TestMergeLeavesListingsUnchanged(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	folders := []archive.Folder{{ID: 2, Name: "b"}, {ID: 1, Name: "a"}}
+	list := docs("2 b.pdf", "1 a.pdf")
+	d.mergeFolders(folders, tr.next(), true)
+	d.mergeDocuments(list, tr.next(), pdf)
+	if folders[0].ID != 2 || list[0].ID != 2 {
+		t.Error("a listing that others share was put in order")
+	}
+}
+
+func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	for _, free := range []bool{false, true, false} {
+		d.mergeFolders(nil, tr.next(), free)
+		if d.free != free {
+			t.Errorf("free is %v, want %v", d.free, free)
+		}
+	}
+}
+
+func TestKindsOfFolders(t *testing.T) {
+	tests := map[dirKind]dirKind{
+		rootDir: mandatorDir, mandatorDir: folderDir, folderDir: folderDir, inboxesDir: inboxDir, inboxDir: inboxDir,
+	}
+	for kind, want := range tests {
+		tr := newTree()
+		d := tr.dir(kind)
+		tr.folders(d, "5 a")
+		if got := d.get("a").dir; got.kind != want || got.id != 5 || got.ino != 5<<2|inoFolder {
+			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.id, got.ino)
+		}
+	}
+}
+
+func TestModificationTimeFollowsNames(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a.pdf")
+	first := tr.time
+	tr.time = tr.time.Add(time.Hour)
+	tr.documents(d, "1 a.pdf")
+	if !d.changed.Equal(first) {
+		t.Errorf("a listing without news changed the directory's time to %v", d.changed)
+	}
+	tr.documents(d, "1 a.pdf", "2 b.pdf")
+	if !d.changed.Equal(tr.time) {
+		t.Errorf("a new document left the directory's time at %v", d.changed)
+	}
+}

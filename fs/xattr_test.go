@@ -1,0 +1,177 @@
+package fs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pkg/xattr"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+func attr(t testing.TB, path, name string) string {
+	t.Helper()
+	return string(get(xattr.Get(path, "user.archive."+name))(t))
+}
+
+func setAttr(path, name, value string) error {
+	return xattr.Set(path, "user.archive."+name, []byte(value))
+}
+
+func TestAttributesOfDocuments(t *testing.T) {
+	o := newOffice(t, nil)
+	id := get(o.AddDocument(t.Context(), server.NewDocument{
+		Folder: o.bills, Name: "r.txt", Archived: time.Now(), Keywords: []string{"a", "b, c"},
+		Metadata: []archive.KeyValue{{Key: "Betrag", Value: "1.234,56"}},
+		Notes:    []archive.Note{{Text: "bezahlt"}},
+	}, strings.NewReader("x")))(t)
+	m := o.mount(t, nil)
+	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
+	for name, want := range map[string]string{
+		"id": strconv.FormatInt(int64(id), 10), "name": "r.txt", "pages": "1", "state": "archived",
+		"auto-export": "false", "keywords": `a,b\, c`, "metadata.Betrag": "1.234,56",
+	} {
+		if got := attr(t, path, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if got := attr(t, path, "notes"); !strings.Contains(got, "bezahlt") {
+		t.Errorf("notes are %s", got)
+	}
+	listed := get(xattr.List(path))(t)
+	if !slices.Contains(listed, "user.archive.keywords") || slices.Contains(listed, "user.archive.data") {
+		t.Errorf("listed are %q", listed)
+	}
+	for name, want := range map[string]syscall.Errno{"id": syscall.EPERM, "state": syscall.EPERM, "nonsense": syscall.ENOTSUP} {
+		wantErrno(t, "set "+name, setAttr(path, name, "1"), want)
+	}
+	wantErrno(t, "bad value", setAttr(path, "auto-export", "maybe"), syscall.EINVAL)
+	wantErrno(t, "foreign attribute", xattr.Set(path, "user.other", []byte("x")), syscall.ENOTSUP)
+	_, err := xattr.Get(path, "user.archive.error")
+	wantErrno(t, "absent attribute", err, syscall.ENODATA)
+	_, err = xattr.Get(path, "user.archive.nonsense")
+	wantErrno(t, "unknown attribute", err, syscall.ENOTSUP)
+	_, err = xattr.Get(path, "security.selinux")
+	wantErrno(t, "other namespace", err, syscall.ENOTSUP)
+}
+
+func TestAutoExportIsSetOnce(t *testing.T) {
+	o := newOffice(t, nil)
+	id := o.put(t, o.bills, "r.txt", "x")
+	m := o.mount(t, nil)
+	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
+	out, err := exec.Command("setfattr", "-n", "user.archive.auto-export", "-v", "true", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("setfattr: %v: %s", err, out)
+	}
+	posts := o.asked("POST", "/document/auto_export_status/set")
+	if len(posts) != 1 || form(posts[0].Form, "document-id") != strconv.FormatInt(int64(id), 10) || form(posts[0].Form, "autoexport-status") != "true" {
+		t.Errorf("sent %v", posts)
+	}
+	if got := attr(t, path, "auto-export"); got != "true" {
+		t.Errorf("auto-export is %q", got)
+	}
+}
+
+func TestKeywordsOfInboxDocumentsTravelWithTheMove(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.inbox, "scan.txt", "x")
+	m := o.mount(t, nil)
+	path := m.path("inboxes", "Administrator", "scan.txt")
+	must(t, setAttr(path, "keywords", `Miete,Strom\, Gas`))
+	if n := len(o.asked("POST", "")); n != 0 {
+		t.Errorf("%d requests for keywords that are kept here", n)
+	}
+	m.remount()
+	if got := attr(t, path, "keywords"); got != `Miete,Strom\, Gas` {
+		t.Errorf("kept keywords are %q", got)
+	}
+	must(t, os.Rename(path, m.path("Muster GmbH", "Briefe", "scan.txt")))
+	docs := o.documents(t, o.letters)
+	if len(docs) != 1 || !slices.Equal(docs[0].Keywords, []string{"Miete", "Strom, Gas"}) {
+		t.Errorf("archived as %+v", docs)
+	}
+}
+
+func TestAttributesTravelWithTheUpload(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, setAttr(m.path("Muster GmbH"), "upload.keywords", "vom Ordner"))
+	must(t, setAttr(dir, "upload.metadata.Kostenstelle", "4711"))
+	m.remount()
+	f := get(os.Create(filepath.Join(dir, "brief.txt")))(t)
+	get(f.WriteString("Inhalt"))(t)
+	must(t, xattr.FSet(f, "user.archive.metadata.Betrag", []byte("5,00")))
+	must(t, xattr.FSet(f, "user.archive.external-id", []byte("ERP-1")))
+	must(t, xattr.FSet(f, "user.other", []byte("kept while local")))
+	must(t, xattr.FSet(f, "user.archive.id", []byte("ignored")))
+	if got := string(get(xattr.FGet(f, "user.other"))(t)); got != "kept while local" {
+		t.Errorf("foreign attribute is %q", got)
+	}
+	must(t, f.Close())
+	docs := o.documents(t, o.letters)
+	if len(docs) != 1 || !slices.Equal(docs[0].Keywords, []string{"vom Ordner"}) || len(docs[0].Metadata) != 2 {
+		t.Fatalf("archived as %+v", docs)
+	}
+	c := o.client(t)
+	defer c.Close()
+	if data := get(c.Data(t.Context(), docs[0].ID))(t); data.ExternalID != "ERP-1" {
+		t.Errorf("external id %q", data.ExternalID)
+	}
+	wantErrno(t, "bad default", setAttr(dir, "upload.email-import-order", "RANDOM"), syscall.EINVAL)
+	must(t, xattr.Remove(dir, "user.archive.upload.metadata.Kostenstelle"))
+	_, err := xattr.Get(dir, "user.archive.upload.metadata.Kostenstelle")
+	wantErrno(t, "removed default", err, syscall.ENODATA)
+}
+
+func TestDirectoryAttributes(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	for path, want := range map[string]string{
+		"Muster GmbH": "mandator", "Muster GmbH/Briefe": "folder", "inboxes/Administrator": "inbox",
+	} {
+		if got := attr(t, m.path(path), "kind"); got != want {
+			t.Errorf("%s is a %q, want %q", path, got, want)
+		}
+		if got := attr(t, m.path(path), "path"); got != "/"+path {
+			t.Errorf("path of %s is %q", path, got)
+		}
+	}
+	if got := attr(t, m.path("Muster GmbH", "Briefe"), "id"); got != strconv.FormatInt(int64(o.letters), 10) {
+		t.Errorf("id is %q", got)
+	}
+}
+
+func TestMetadataOfDocuments(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.bills, "r.txt", "x")
+	m := o.mount(t, nil)
+	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
+	must(t, setAttr(path, "metadata.Betrag", "7,50"))
+	must(t, setAttr(path, "keywords", "neu"))
+	docs := o.documents(t, o.bills)
+	if len(docs[0].Metadata) != 1 || docs[0].Metadata[0].Value != "7,50" || !slices.Equal(docs[0].Keywords, []string{"neu"}) {
+		t.Errorf("the archive has %+v", docs[0])
+	}
+}
+
+func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
+	f := newForeign(t, hostile.Config{OnlyEight: true})
+	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("x")})
+	m := f.mount(t, func(o *fs.Options) { o.Mode = fs.ContentData })
+	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
+	wantErrno(t, "metadata", setAttr(path, "metadata.Betrag", "7"), syscall.EPERM)
+	wantErrno(t, "keywords", setAttr(path, "keywords", "neu"), syscall.EPERM)
+	must(t, setAttr(path, "auto-export", "true"))
+}

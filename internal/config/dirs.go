@@ -1,0 +1,138 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// Dirs are the directories in which a mount keeps what must outlive it.
+type Dirs struct {
+	State string // the spool, and what users said: must not be lost
+	Cache string // contents and learned sizes: can be thrown away
+	lock  *os.File
+}
+
+// DataHome is where the embedded service keeps its archive unless told otherwise.
+func DataHome() (string, error) {
+	base, err := xdg("XDG_DATA_HOME", ".local/share")
+	return filepath.Join(base, "archivefs"), err
+}
+
+// xdg is a base directory of the XDG specification: from the environment when that is an
+// absolute path, else below the home directory.
+func xdg(env, below string) (string, error) {
+	if dir := os.Getenv(env); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("find a place for state: %w; name one with --state-dir", err)
+	}
+	return filepath.Join(home, below), nil
+}
+
+// OpenDirs makes the state directories of the archive with the given identity (no secret)
+// and takes them for this process. With dir set, everything lies below it; else below the
+// XDG state and cache homes, in a directory per archive. A directory of another archive is
+// refused, so that what waits in it never reaches the wrong one.
+func OpenDirs(dir, identity string) (*Dirs, error) {
+	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
+	if dir == "" {
+		if err := d.place(identity); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range []string{d.State, d.Cache} {
+		if err := private(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.take(); err != nil {
+		return nil, err
+	}
+	if err := d.bind(identity); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// place finds the default places of an archive's directories.
+func (d *Dirs) place(identity string) error {
+	sum := sha256.Sum256([]byte(identity))
+	name := filepath.Join("archivefs", hex.EncodeToString(sum[:8]))
+	state, err := xdg("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return err
+	}
+	caches, err := xdg("XDG_CACHE_HOME", ".cache")
+	if err != nil {
+		return err
+	}
+	d.State, d.Cache = filepath.Join(state, name), filepath.Join(caches, name)
+	return nil
+}
+
+// private makes a directory for the user alone.
+func private(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+		return fmt.Errorf("state directory: %w", err)
+	}
+	return nil
+}
+
+// take locks the state directory: two mounts never share one. The lock goes with the
+// process.
+func (d *Dirs) take() error {
+	path := filepath.Join(d.State, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
+	if err != nil {
+		return fmt.Errorf("lock state directory: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor
+		_ = f.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return fmt.Errorf("the state directory %s is in use by another mount of this archive; "+
+				"unmount that, or name another directory with --state-dir", d.State)
+		}
+		return fmt.Errorf("lock state directory %s: %w", d.State, err)
+	}
+	d.lock = f
+	return nil
+}
+
+// bind remembers which archive the directory belongs to, and refuses another.
+func (d *Dirs) bind(identity string) error {
+	path := filepath.Join(d.State, "archive")
+	known, err := os.ReadFile(path) //nolint:gosec // below our own directory
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if err := durable.WriteFile(path, []byte(identity+"\n"), 0o600); err != nil {
+			return fmt.Errorf("bind state directory: %w", err)
+		}
+		return nil
+	case err != nil:
+		return fmt.Errorf("bind state directory: %w", err)
+	case string(known) != identity+"\n":
+		return fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
+			"name another directory with --state-dir", d.State, string(known[:max(0, len(known)-1)]), identity)
+	}
+	return nil
+}
+
+// Close gives the directories free.
+func (d *Dirs) Close() error {
+	if err := d.lock.Close(); err != nil {
+		return fmt.Errorf("unlock state directory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+const (
+	ours   = "https://archive.example/api/v2 basic:erika"
+	others = "https://archive.example/api/v2 basic:max"
+)
+
+// openDirs opens the directories of an archive until the test ends.
+func openDirs(t *testing.T, dir, identity string) *config.Dirs {
+	t.Helper()
+	d, err := config.OpenDirs(dir, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+func closeDirs(t *testing.T, d *config.Dirs) {
+	t.Helper()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshot is every file below dir with its mode and content.
+func snapshot(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		if info.Mode().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = string(b)
+		}
+		all[path] = info.Mode().String() + " " + content
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantSame(t *testing.T, before, after map[string]string) {
+	t.Helper()
+	for path, was := range before {
+		if after[path] != was {
+			t.Errorf("%s was %q and is %q", path, was, after[path])
+		}
+	}
+	for path := range after {
+		if _, ok := before[path]; !ok {
+			t.Errorf("%s is new", path)
+		}
+	}
+}
+
+func wantMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != want {
+		t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+	}
+}
+
+func TestDirsAreForTheUserAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "state")
+	d := openDirs(t, dir, ours)
+	if d.State != dir || d.Cache != filepath.Join(dir, "cache") {
+		t.Errorf("got %s and %s, want both below %s", d.State, d.Cache, dir)
+	}
+	wantMode(t, d.State, 0o700)
+	wantMode(t, d.Cache, 0o700)
+	wantMode(t, filepath.Join(dir, "archive"), 0o600)
+	wantMode(t, filepath.Join(dir, "lock"), 0o600)
+}
+
+func TestDirsOfTheSameArchiveOpenAgain(t *testing.T) {
+	dir := t.TempDir()
+	closeDirs(t, openDirs(t, dir, ours))
+	before := snapshot(t, dir)
+	openDirs(t, dir, ours)
+	wantSame(t, before, snapshot(t, dir))
+}
+
+func TestDirsOfAnotherArchiveAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	d := openDirs(t, dir, ours)
+	if err := os.WriteFile(filepath.Join(d.State, "waiting"), []byte("for ours"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	closeDirs(t, d)
+	before := snapshot(t, dir)
+
+	_, err := config.OpenDirs(dir, others)
+	if err == nil {
+		t.Fatal("the state directory of another archive was opened")
+	}
+	for _, part := range []string{dir, ours, others, "--state-dir"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error %q does not name %s", err, part)
+		}
+	}
+	wantSame(t, before, snapshot(t, dir))
+	openDirs(t, dir, ours) // the refused one holds no lock
+}
+
+func TestDirsAreLocked(t *testing.T) {
+	dir := t.TempDir()
+	first := openDirs(t, dir, ours)
+	for _, identity := range []string{ours, others} {
+		_, err := config.OpenDirs(dir, identity)
+		if err == nil {
+			t.Fatal("two hold the same state directory")
+		}
+		if !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "in use") {
+			t.Errorf("the error %q does not say that %s is in use", err, dir)
+		}
+	}
+	closeDirs(t, first)
+	openDirs(t, dir, ours)
+}
+
+func TestDirsThatCannotBeMade(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.OpenDirs(filepath.Join(file, "state"), ours); err == nil || !strings.Contains(err.Error(), file) {
+		t.Fatalf("got error %v, want one that names %s", err, file)
+	}
+}
+
+func TestDefaultDirs(t *testing.T) {
+	home := t.TempDir()
+	tests := []struct {
+		name, stateHome, cacheHome string
+		wantState, wantCache       string
+	}{
+		{"environment", home + "/s", home + "/c", home + "/s", home + "/c"},
+		{"home directory", "", "", home + "/.local/state", home + "/.cache"},
+		{"relative paths do not count", "s", "./c", home + "/.local/state", home + "/.cache"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("HOME", home)
+			t.Setenv("XDG_STATE_HOME", tt.stateHome)
+			t.Setenv("XDG_CACHE_HOME", tt.cacheHome)
+			d := openDirs(t, "", ours)
+			if got := filepath.Dir(d.State); got != filepath.Join(tt.wantState, "archivefs") {
+				t.Errorf("state lies in %s, want %s/archivefs", got, tt.wantState)
+			}
+			if got := filepath.Dir(d.Cache); got != filepath.Join(tt.wantCache, "archivefs") {
+				t.Errorf("caches lie in %s, want %s/archivefs", got, tt.wantCache)
+			}
+			wantMode(t, d.State, 0o700)
+			wantMode(t, d.Cache, 0o700)
+			other := openDirs(t, "", others)
+			if other.State == d.State || other.Cache == d.Cache {
+				t.Errorf("two archives share %s or %s", d.State, d.Cache)
+			}
+			closeDirs(t, other)
+			closeDirs(t, d)
+			if again := openDirs(t, "", ours); again.State != d.State || again.Cache != d.Cache {
+				t.Errorf("the same archive lies in %s, then in %s", d.State, again.State)
+			}
+		})
+	}
+}
+
+func TestDefaultDirsShowNoIdentity(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	d := openDirs(t, "", ours)
+	if strings.Contains(d.State+d.Cache, "erika") || strings.ContainsAny(filepath.Base(d.State), ": ") {
+		t.Errorf("the path %s shows whose archive it is", d.State)
+	}
+}
+
+func TestDirsWithoutAHome(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, "")
+	}
+	if _, err := config.OpenDirs("", ours); err == nil || !strings.Contains(err.Error(), "--state-dir") {
+		t.Errorf("got error %v, want one that names --state-dir", err)
+	}
+	if _, err := config.DataHome(); err == nil {
+		t.Error("a data home was found without a home directory")
+	}
+}
+
+func TestDataHome(t *testing.T) {
+	t.Setenv("HOME", "/home/erika")
+	tests := []struct{ env, want string }{
+		{"/var/data", "/var/data/archivefs"},
+		{"", "/home/erika/.local/share/archivefs"},
+		{"data", "/home/erika/.local/share/archivefs"},
+	}
+	for _, tt := range tests {
+		t.Setenv("XDG_DATA_HOME", tt.env)
+		if got, err := config.DataHome(); err != nil || got != tt.want {
+			t.Errorf("with XDG_DATA_HOME=%q: got %s, %v; want %s", tt.env, got, err, tt.want)
+		}
+	}
+}

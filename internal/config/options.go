@@ -1,0 +1,53 @@
+package config
+
+import "strings"
+
+// ignored are options of mount(8) and fstab(5) that say something to others, or nothing
+// here.
+var ignored = map[string]bool{
+	"defaults": true, "rw": true, "auto": true, "noauto": true, "user": true, "nouser": true, "users": true,
+	"owner": true, "group": true, "_netdev": true, "nofail": true, "exec": true, "noexec": true, "suid": true,
+	"nosuid": true, "dev": true, "nodev": true, "atime": true, "noatime": true, "relatime": true,
+	"norelatime": true, "diratime": true, "nodiratime": true, "sync": true, "async": true, "dirsync": true,
+}
+
+// MountOptions turns the value of -o ("a,b=c", a comma inside a value written "\,") into
+// long options. Names may be spelled with "_" for "-", as mount programs do.
+func MountOptions(s string) ([]string, error) {
+	var flags []string
+	for _, o := range splitOptions(s) {
+		name, value, hasValue := strings.Cut(o, "=")
+		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
+		switch {
+		case name == "" && !hasValue, ignored[o], strings.HasPrefix(name, "x-"), strings.HasPrefix(name, "comment"):
+		case name == "":
+			return nil, Usagef("-o: an option has no name before its \"=\"") // its text may hold secrets
+		case name == "ro":
+			flags = append(flags, "--read-only")
+		case hasValue:
+			flags = append(flags, "--"+name+"="+value)
+		default:
+			flags = append(flags, "--"+name)
+		}
+	}
+	return flags, nil
+}
+
+// splitOptions splits at commas that no backslash escapes.
+func splitOptions(s string) []string {
+	var all []string
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == ',' || s[i+1] == '\\'):
+			i++
+			b.WriteByte(s[i])
+		case s[i] == ',':
+			all = append(all, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return append(all, b.String())
+}

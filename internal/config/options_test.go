@@ -1,0 +1,65 @@
+package config_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func TestMountOptions(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", "", nil},
+		{"only commas", ",,", nil},
+		{"flag", "allow_other", []string{"--allow-other"}},
+		{"flag as a long option", "allow-other", []string{"--allow-other"}},
+		{"value", "uid=1000", []string{"--uid=1000"}},
+		{"underscores only in the name", "api_key_file=/etc/my_key", []string{"--api-key-file=/etc/my_key"}},
+		{"equals sign in the value", "base_url=https://h/?a=b", []string{"--base-url=https://h/?a=b"}},
+		{"comma in the value", `metadata_include=a\,b,ttl=5m`, []string{"--metadata-include=a,b", "--ttl=5m"}},
+		{"backslash in the value", `user=DOM\\erika`, []string{`--user=DOM\erika`}},
+		{"backslash before another character", `user=DOM\erika`, []string{`--user=DOM\erika`}},
+		{"backslash at the end", `user=a\`, []string{`--user=a\`}},
+		{"empty value", "password=", []string{"--password="}},
+		{"read-only", "ro", []string{"--read-only"}},
+		{"order is kept", "uid=1,gid=2,ro", []string{"--uid=1", "--gid=2", "--read-only"}},
+		{"blanks around a name", " ro , uid=1", []string{"--read-only", "--uid=1"}},
+		{
+			"a line of fstab", "defaults,rw,noauto,users,_netdev,nofail,noexec,nosuid,nodev,noatime,uid=1000,allow_other",
+			[]string{"--uid=1000", "--allow-other"},
+		},
+		{
+			"for systemd, the desktop and people",
+			"x-systemd.automount,x-systemd.mount-timeout=30,x-gvfs-show,x-gvfs-name=My Archive,comment=ours,ro",
+			[]string{"--read-only"},
+		},
+		{"a user is ignored, a user name is not", "user,user=erika", []string{"--user=erika"}},
+		{"unknown options are for the command line to refuse", "bogus,also=1", []string{"--bogus", "--also=1"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := config.MountOptions(tt.text)
+			if err != nil || !slices.Equal(got, tt.want) {
+				t.Fatalf("got %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestMountOptionsWithoutAName(t *testing.T) {
+	_, err := config.MountOptions("password=geheim,=auch")
+	var usage *config.UsageError
+	if !errors.As(err, &usage) {
+		t.Fatalf("got error %v, want a usage error", err)
+	}
+	for _, secret := range []string{"geheim", "auch"} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error %q shows a value, which may be a secret", err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package config
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Size parses a number of bytes with an optional unit: 4096, 512MB (powers of ten), 10GiB
+// (powers of two).
+func Size(option, s string) (int64, error) {
+	n, err := humanize.ParseBytes(s)
+	if err != nil || n > 1<<62 {
+		return 0, Usagef("--%s: %q is no size; write for example 512MiB or 10GiB", option, s)
+	}
+	return int64(n), nil
+}
+
+// Date parses a day, or a moment, in the given zone.
+func Date(option, s string, zone *time.Location) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04:05", time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, Usagef("--%s: %q is no date; write for example 2024-12-31", option, s)
+}
+
+// Zone finds a time zone by its name; empty and "local" are the machine's own.
+func Zone(option, s string) (*time.Location, error) {
+	if s == "" || strings.EqualFold(s, "local") {
+		return time.Local, nil //nolint:gosmopolitan // the documented default
+	}
+	zone, err := time.LoadLocation(s)
+	if err != nil {
+		return nil, Usagef("--%s: %q is no time zone; write for example Europe/Berlin", option, s)
+	}
+	return zone, nil
+}
+
+// List splits a comma-separated list, without blanks around and empty items.
+func List(s string) []string {
+	var items []string
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// SecretFile reads a secret from a file; a trailing newline does not count.
+func SecretFile(option, path string) (string, error) {
+	b, err := os.ReadFile(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return "", Usagef("--%s: %v", option, err)
+	}
+	secret := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	if secret == "" {
+		return "", Usagef("--%s: %s is empty", option, path)
+	}
+	return secret, nil
+}

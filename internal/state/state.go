@@ -1,0 +1,167 @@
+// Package state keeps what users said about documents and folders that the archive
+// itself has no place for: the modification times of files that were put in here, the
+// keywords set on inbox documents until they are archived, and the upload defaults of
+// folders. It is one bbolt file; every change is durable when the call returns.
+package state
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Defaults are what an upload into a folder, or below it, takes along unless the file
+// says otherwise.
+type Defaults struct {
+	Keywords         []string                 `json:"keywords,omitempty"`
+	Types            []string                 `json:"document-types,omitempty"`
+	Metadata         []archive.KeyValue       `json:"metadata,omitempty"`
+	EmailImportOrder archive.EmailImportOrder `json:"email-import-order,omitempty"`
+	ForceNew         archive.Flag             `json:"force-new-document,omitempty"`
+}
+
+// Empty reports whether d says nothing.
+func (d Defaults) Empty() bool {
+	return len(d.Keywords) == 0 && len(d.Types) == 0 && len(d.Metadata) == 0 &&
+		d.EmailImportOrder == "" && d.ForceNew == archive.FlagUnknown
+}
+
+// Store is an open state file. It is safe for concurrent use.
+type Store struct{ db *bbolt.DB }
+
+// The buckets; keys are IDs as 8 bytes, big endian.
+const (
+	bucketTimes    = "times-v1"    // document: modification time, Unix nanoseconds, 8 bytes
+	bucketKeywords = "keywords-v1" // inbox document: JSON array of strings
+	bucketDefaults = "defaults-v1" // folder: JSON of Defaults
+)
+
+// Open opens the store at path and creates it where it does not exist, for the user
+// alone (0600).
+func Open(path string) (*Store, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: 5 * time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("open state %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, fmt.Errorf("open state: %w", closeWith(db, err))
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, b := range []string{bucketTimes, bucketKeywords, bucketDefaults} {
+			if _, err := tx.CreateBucketIfNotExists([]byte(b)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open state %s: %w", path, closeWith(db, err))
+	}
+	return &Store{db: db}, nil
+}
+
+func closeWith(db *bbolt.DB, err error) error {
+	if cerr := db.Close(); cerr != nil {
+		return fmt.Errorf("%w (and close: %w)", err, cerr)
+	}
+	return err
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Time returns the modification time kept for a document.
+func (s *Store) Time(doc archive.ID) (time.Time, bool) {
+	v := s.get(bucketTimes, doc)
+	if len(v) != 8 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, int64(binary.BigEndian.Uint64(v))), true //nolint:gosec // the bits of an int64, as written below
+}
+
+// SetTime keeps the modification time of a document; the zero time forgets it.
+func (s *Store) SetTime(doc archive.ID, t time.Time) error {
+	if t.IsZero() {
+		return s.put(bucketTimes, doc, nil)
+	}
+	return s.put(bucketTimes, doc, binary.BigEndian.AppendUint64(nil, uint64(t.UnixNano()))) //nolint:gosec // bits
+}
+
+// Keywords returns the keywords kept for an inbox document; ok says whether any were set.
+func (s *Store) Keywords(doc archive.ID) (keywords []string, ok bool) {
+	v := s.get(bucketKeywords, doc)
+	if v == nil || json.Unmarshal(v, &keywords) != nil {
+		return nil, false
+	}
+	return keywords, true
+}
+
+// SetKeywords keeps keywords for an inbox document until it is archived; nil forgets them.
+func (s *Store) SetKeywords(doc archive.ID, keywords []string) error {
+	if keywords == nil {
+		return s.put(bucketKeywords, doc, nil)
+	}
+	return s.putJSON(bucketKeywords, doc, keywords)
+}
+
+// Defaults returns the upload defaults set on a folder itself.
+func (s *Store) Defaults(folder archive.ID) Defaults {
+	var d Defaults
+	if v := s.get(bucketDefaults, folder); v != nil && json.Unmarshal(v, &d) != nil {
+		return Defaults{}
+	}
+	return d
+}
+
+// SetDefaults keeps the upload defaults of a folder; empty ones forget them.
+func (s *Store) SetDefaults(folder archive.ID, d Defaults) error {
+	if d.Empty() {
+		return s.put(bucketDefaults, folder, nil)
+	}
+	return s.putJSON(bucketDefaults, folder, d)
+}
+
+func (s *Store) get(bucket string, id archive.ID) (value []byte) {
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		if v := tx.Bucket([]byte(bucket)).Get(key(id)); v != nil {
+			value = append([]byte{}, v...)
+		}
+		return nil
+	})
+	if err != nil { // the store is closed: nothing is known
+		return nil
+	}
+	return value
+}
+
+func (s *Store) put(bucket string, id archive.ID, value []byte) error {
+	err := s.db.Batch(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		if value == nil {
+			return b.Delete(key(id))
+		}
+		return b.Put(key(id), value)
+	})
+	if err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) putJSON(bucket string, id archive.ID, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	return s.put(bucket, id, b)
+}
+
+func key(id archive.ID) []byte {
+	return binary.BigEndian.AppendUint64(nil, uint64(id)) //nolint:gosec // bits
+}

@@ -1,0 +1,221 @@
+package state_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+func open(t *testing.T, path string) *state.Store {
+	t.Helper()
+	s, err := state.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// reopen closes s and opens its file again, as another mount does.
+func reopen(t *testing.T, s *state.Store, path string) *state.Store {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, path)
+}
+
+func statePath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "state.db")
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ids are the numbers that documents and folders may have, and -1, under which the
+// inboxes directory is kept.
+var ids = []archive.ID{-1, 1, 255, 256, 1 << 40, math.MaxInt64}
+
+func TestTimes(t *testing.T) {
+	path := statePath(t)
+	s := open(t, path)
+	times := map[archive.ID]time.Time{}
+	for i, id := range ids {
+		if got, ok := s.Time(id); ok {
+			t.Errorf("document %d has the time %v before one was set", id, got)
+		}
+		times[id] = time.Date(1970+10*i, 1, 2, 3, 4, 5, 678_901_234, time.FixedZone("", 3600))
+		must(t, s.SetTime(id, times[id]))
+	}
+	must(t, s.SetTime(7, time.Unix(0, 0)))
+	times[7] = time.Unix(0, 0)
+	s = reopen(t, s, path)
+	for id, want := range times {
+		if got, ok := s.Time(id); !ok || !got.Equal(want) {
+			t.Errorf("document %d: got %v, %v; want %v", id, got, ok, want)
+		}
+	}
+	must(t, s.SetTime(1, times[256]))
+	if got, _ := s.Time(1); !got.Equal(times[256]) {
+		t.Errorf("a second time is not kept: got %v", got)
+	}
+	must(t, s.SetTime(1, time.Time{}))
+	if got, ok := s.Time(1); ok {
+		t.Errorf("the zero time does not forget: got %v", got)
+	}
+	if _, ok := s.Time(255); !ok {
+		t.Error("forgetting one time took another along")
+	}
+}
+
+func TestKeywords(t *testing.T) {
+	path := statePath(t)
+	s := open(t, path)
+	if got, ok := s.Keywords(1); ok {
+		t.Errorf("got %q before any were set", got)
+	}
+	want := map[archive.ID][]string{
+		1: {"Rechnung", "a, b", `back\slash`, "Straße", ""},
+		2: {},
+		3: {"only"},
+	}
+	for id, k := range want {
+		must(t, s.SetKeywords(id, k))
+	}
+	s = reopen(t, s, path)
+	for id, k := range want {
+		if got, ok := s.Keywords(id); !ok || !reflect.DeepEqual(got, k) {
+			t.Errorf("document %d: got %q, %v; want %q", id, got, ok, k)
+		}
+	}
+	must(t, s.SetKeywords(1, nil))
+	if got, ok := s.Keywords(1); ok {
+		t.Errorf("nil does not forget: got %q", got)
+	}
+	if got, ok := s.Keywords(3); !ok || len(got) != 1 {
+		t.Errorf("forgetting one document's keywords took another's along: got %q, %v", got, ok)
+	}
+	must(t, s.SetKeywords(4, nil)) // nothing to forget
+}
+
+func TestDefaults(t *testing.T) {
+	path := statePath(t)
+	s := open(t, path)
+	if got := s.Defaults(1); !got.Empty() {
+		t.Errorf("got %+v before any were set", got)
+	}
+	tests := map[archive.ID]state.Defaults{
+		-1: {Keywords: []string{"Eingang"}},
+		1: {
+			Keywords: []string{"a, b", "c"}, Types: []string{"Rechnung"},
+			Metadata:         []archive.KeyValue{{Key: "Kunde", Value: "Müller & Söhne"}, {Key: "b", Value: ""}},
+			EmailImportOrder: archive.AttachmentsThenEmail, ForceNew: archive.FlagFalse,
+		},
+		2: {ForceNew: archive.FlagTrue},
+		3: {EmailImportOrder: archive.EmailOnly},
+		4: {Types: []string{"Brief"}},
+		5: {Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}},
+	}
+	for id, d := range tests {
+		if d.Empty() {
+			t.Errorf("folder %d: %+v is called empty", id, d)
+		}
+		must(t, s.SetDefaults(id, d))
+	}
+	s = reopen(t, s, path)
+	for id, want := range tests {
+		if got := s.Defaults(id); !reflect.DeepEqual(got, want) {
+			t.Errorf("folder %d: got %+v, want %+v", id, got, want)
+		}
+	}
+	must(t, s.SetDefaults(1, state.Defaults{Keywords: []string{}}))
+	if got := s.Defaults(1); !reflect.DeepEqual(got, state.Defaults{}) {
+		t.Errorf("empty defaults do not forget: got %+v", got)
+	}
+	if got := s.Defaults(2); got.ForceNew != archive.FlagTrue {
+		t.Errorf("forgetting one folder's defaults took another's along: got %+v", got)
+	}
+}
+
+func TestDocumentsAndFoldersOfOneNumberAreKeptApart(t *testing.T) {
+	s := open(t, statePath(t))
+	must(t, s.SetKeywords(5, []string{"document"}))
+	must(t, s.SetDefaults(5, state.Defaults{Keywords: []string{"folder"}}))
+	must(t, s.SetTime(5, time.Unix(5, 0)))
+	must(t, s.SetDefaults(5, state.Defaults{}))
+	if got, ok := s.Keywords(5); !ok || got[0] != "document" {
+		t.Errorf("got keywords %q, %v", got, ok)
+	}
+	if got, ok := s.Time(5); !ok || !got.Equal(time.Unix(5, 0)) {
+		t.Errorf("got time %v, %v", got, ok)
+	}
+}
+
+func TestFileIsForTheUserAlone(t *testing.T) {
+	path := statePath(t)
+	must(t, os.WriteFile(path, nil, 0o644))
+	must(t, os.Chmod(path, 0o644))
+	open(t, path)
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the state file has mode %v, want -rw-------", info.Mode().Perm())
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken")
+	must(t, os.WriteFile(broken, []byte("this is no database, and long enough to be looked at"), 0o600))
+	for _, path := range []string{filepath.Join(dir, "missing", "state.db"), dir, broken} {
+		if s, err := state.Open(path); err == nil {
+			t.Errorf("%s was opened", path)
+			must(t, s.Close())
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := open(t, statePath(t))
+	var wg sync.WaitGroup
+	for i := range archive.ID(20) {
+		wg.Go(func() {
+			if err := s.SetTime(i, time.Unix(int64(i), 0)); err != nil {
+				t.Error(err)
+			}
+			if got, ok := s.Time(i); !ok || got.Unix() != int64(i) {
+				t.Errorf("document %d: got %v, %v", i, got, ok)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestClosedStoreKnowsNothing(t *testing.T) {
+	s, err := state.Open(statePath(t))
+	must(t, err)
+	must(t, s.SetTime(1, time.Unix(1, 0)))
+	must(t, s.Close())
+	if got, ok := s.Time(1); ok {
+		t.Errorf("a closed store tells the time %v", got)
+	}
+	if err := s.SetTime(1, time.Unix(2, 0)); err == nil {
+		t.Error("a closed store took a change")
+	}
+}
