@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func TestArrange(t *testing.T) {
+	tests := []struct{ name, line, want string }{
+		{"nothing", "archivefs", "archivefs"},
+		{"a command alone", "archivefs mount", "archivefs mount --"},
+		{"options first", "archivefs mount --ttl 5m DIR", "archivefs mount --ttl 5m -- DIR"},
+		{"options behind the operand", "archivefs mount DIR --ttl 5m --read-only", "archivefs mount --ttl 5m --read-only -- DIR"},
+		{"options around the operand", "archivefs mount --read-only DIR --ttl=5m", "archivefs mount --read-only --ttl=5m -- DIR"},
+		{"a flag takes no value", "archivefs mount --read-only DIR", "archivefs mount --read-only -- DIR"},
+		{"a flag with a value of its own", "archivefs mount --read-only=false DIR", "archivefs mount --read-only=false -- DIR"},
+		{"one dash", "archivefs mount DIR -ttl 5m", "archivefs mount -ttl 5m -- DIR"},
+		{"a value that looks like an option", "archivefs mount DIR --api-key --secret", "archivefs mount --api-key --secret -- DIR"},
+		{"a negative value", "archivefs mount --uid -1 DIR", "archivefs mount --uid -1 -- DIR"},
+		{"a value that is two dashes", "archivefs mount --api-key -- DIR", "archivefs mount --api-key -- -- DIR"},
+		{"an option that lacks its value", "archivefs mount DIR --ttl", "archivefs mount --ttl -- DIR"},
+		{"an unknown option", "archivefs mount DIR --bogus", "archivefs mount --bogus -- DIR"},
+		{"help", "archivefs mount --help", "archivefs mount --help --"},
+
+		{"operands that look like options", "archivefs mount --read-only -- --DIR -o", "archivefs mount --read-only -- --DIR -o"},
+		{"operands around two dashes", "archivefs mount A -- B --ttl 5m", "archivefs mount -- A B --ttl 5m"},
+		{"two dashes twice", "archivefs mount -- -- DIR", "archivefs mount -- -- DIR"},
+		{"a dash is an operand", "archivefs mount - --read-only", "archivefs mount --read-only -- -"},
+
+		{"-o", "archivefs mount DIR -o ro,allow_other,uid=5", "archivefs mount --read-only --allow-other --uid=5 -- DIR"},
+		{"-o before", "archivefs mount -o ttl=5m DIR", "archivefs mount --ttl=5m -- DIR"},
+		{"-o without a blank", "archivefs mount -oro,gid=7 DIR", "archivefs mount --read-only --gid=7 -- DIR"},
+		{"-o=", "archivefs mount -o=ro,gid=7 DIR", "archivefs mount --read-only --gid=7 -- DIR"},
+		{"-o twice", "archivefs mount -o ro -o ttl=5m DIR", "archivefs mount --read-only --ttl=5m -- DIR"},
+		{"-o with options of others", "archivefs mount -o rw,noauto,x-gvfs-show,_netdev DIR", "archivefs mount -- DIR"},
+		{"a later option wins over -o in its place", "archivefs mount -o ttl=5m --ttl=6m DIR", "archivefs mount --ttl=5m --ttl=6m -- DIR"},
+
+		{"a command in a command", "archivefs uploads list DIR --json", "archivefs uploads list --json -- DIR"},
+		{"a command without -o", "archivefs status -o DIR", "archivefs status -o -- DIR"},
+		{"a command that does not exist", "archivefs bogus DIR --json", "archivefs --json -- bogus DIR"},
+		{"an option before the command", "archivefs --version", "archivefs --version --"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(tt.line))
+			if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
+				t.Fatalf("got %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestArrangeKeepsBlanksAndEmptyValues(t *testing.T) {
+	args := []string{"archivefs", "mount", "", "--user", "", "My Archive", "-o", "", "--data", "a b"}
+	want := []string{"archivefs", "mount", "--user", "", "--data", "a b", "--", "", "My Archive"}
+	before := slices.Clone(args)
+	got, err := arrange(newApp(io.Discard, io.Discard), args)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if !slices.Equal(args, before) {
+		t.Errorf("the arguments were changed to %q", args)
+	}
+}
+
+func TestArrangeRefuses(t *testing.T) {
+	for _, line := range []string{"archivefs mount DIR -o", "archivefs mount DIR -o ro,=5", "archivefs mount DIR -o="} {
+		_, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(line))
+		var usage *config.UsageError
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "-o") {
+			t.Errorf("%s: got error %v, want a usage error that names -o", line, err)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// isolate gives the test a home of its own, no options in the environment, and returns the
+// home.
+func isolate(t *testing.T) string {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "ARCHIVEFS_") {
+			t.Setenv(name, "") // so that it is put back
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, "")
+	}
+	return home
+}
+
+// call carries out a command line, given without the program's name.
+func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), append([]string{"archivefs"}, args...), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// wantUntouched fails the test when something was made below dir.
+func wantUntouched(t *testing.T, dir string) {
+	t.Helper()
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		t.Errorf("%s was made", filepath.Join(dir, e.Name()))
+	}
+}
+
+const service = "--base-url=https://archive.example"
+
+func TestMountWrongUsage(t *testing.T) {
+	key := "--api-key=k-geheim"
+	tests := []struct {
+		name string
+		args []string
+		says string // what the sentence on standard error names
+	}{
+		{"no operand", []string{}, "MOUNTPOINT"},
+		{"two operands", []string{"A", "B"}, "MOUNTPOINT"},
+		{"unknown option", []string{"DIR", "--bogus"}, "bogus"},
+		{"unknown option in -o", []string{"DIR", "-o", "bogus=1"}, "bogus"},
+		{"-o without a value", []string{"DIR", "-o"}, "-o"},
+		{"option without its value", []string{"DIR", "--ttl"}, "ttl"},
+		{"a flag with a bad value", []string{"DIR", "--read-only=perhaps"}, "read-only"},
+
+		{"Cloud-ID and user", []string{"DIR", service, key, "--cloud-id=c", "--user=erika", "--password=p-geheim"}, "Cloud-ID"},
+		{"Cloud-ID and password", []string{"DIR", service, key, "--cloud-id=c", "--password=p-geheim"}, "Cloud-ID"},
+		{"no key", []string{"DIR", service}, "API key"},
+		{"user without key", []string{"DIR", service, "--user=erika", "--password=p-geheim"}, "API key"},
+		{"user without password", []string{"DIR", service, key, "--user=erika"}, "password"},
+		{"password without user", []string{"DIR", service, key, "--password=p-geheim"}, "user"},
+		{"key twice", []string{"DIR", service, key, "--api-key-file=KEY"}, "--api-key-file"},
+		{"key file that is missing", []string{"DIR", service, "--api-key-file=/nowhere/key"}, "/nowhere/key"},
+		{"password file that is missing", []string{"DIR", service, key, "--user=e", "--password-file=/nowhere/pw"}, "/nowhere/pw"},
+		{"line break in the key", []string{"DIR", service, "--api-key=k-geheim\nX: y"}, "API key"},
+		{"credentials for the embedded service", []string{"DIR", key}, "--base-url"},
+
+		{"embedded and foreign", []string{"DIR", service, key, "--embedded"}, "--embedded"},
+		{"data of a foreign service", []string{"DIR", service, key, "--data=d"}, "--data"},
+		{"sample of a foreign service", []string{"DIR", service, key, "--sample"}, "--sample"},
+		{"address without a scheme", []string{".", "--base-url=archive.example", key}, "base URL"},
+		{"address of another scheme", []string{".", "--base-url=ftp://archive.example", key}, "base URL"},
+		{"CA file that is missing", []string{".", service, key, "--ca-file=/nowhere/ca"}, "/nowhere/ca"},
+
+		{"ttl of no duration", []string{"DIR", "--ttl=long"}, "ttl"},
+		{"ttl of zero", []string{"DIR", "--ttl=0s"}, "--ttl"},
+		{"ttl below zero", []string{"DIR", "--ttl=-1s"}, "--ttl"},
+		{"ttl in -o", []string{"DIR", "-o", "ttl=long"}, "ttl"},
+		{"retry below zero", []string{"DIR", "--retry-for=-1s"}, "--retry-for"},
+		{"no connections", []string{"DIR", "--connections=0"}, "--connections"},
+		{"connections of no number", []string{"DIR", "--connections=many"}, "connections"},
+		{"cache size", []string{"DIR", "--cache-size=big"}, "--cache-size"},
+		{"content", []string{"DIR", "--content=video"}, "--content"},
+		{"content in another case", []string{"DIR", "--content=PDF"}, "--content"},
+		{"writes", []string{"DIR", "--writes=maybe"}, "--writes"},
+		{"date", []string{"DIR", "--created-after=31.12.2024"}, "--created-after"},
+		{"time zone", []string{"DIR", "--time-zone=Europe/Nowhere"}, "--time-zone"},
+		{"umask of no octal number", []string{"DIR", "--umask=089"}, "--umask"},
+		{"umask too large", []string{"DIR", "--umask=1000"}, "--umask"},
+		{"umask below zero", []string{"DIR", "--umask=-1"}, "--umask"},
+		{"umask in letters", []string{"DIR", "--umask=u=rwx"}, "--umask"},
+		{"uid below zero", []string{"DIR", "--uid=-1"}, "--uid"},
+		{"gid too large", []string{"DIR", "--gid=4294967295"}, "--gid"},
+		{"log level", []string{"DIR", "--log-level=loud"}, "--log-level"},
+		{"log format", []string{"DIR", "--log-format=xml"}, "--log-format"},
+		{"log file", []string{"DIR", "--log-file=/nowhere/log"}, "/nowhere/log"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := isolate(t)
+			t.Chdir(home)
+			status, stdout, stderr := call(t, append([]string{"mount"}, tt.args...)...)
+			if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: ") || !strings.Contains(stderr, tt.says) {
+				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, tt.says)
+			}
+			if strings.Contains(stderr, "geheim") {
+				t.Errorf("a secret shows in %q", stderr)
+			}
+			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestMountWrongUsageInTheEnvironment(t *testing.T) {
+	tests := map[string]string{
+		"ARCHIVEFS_TTL": "long", "ARCHIVEFS_UMASK": "9", "ARCHIVEFS_CONTENT": "video", "ARCHIVEFS_CONNECTIONS": "many",
+		"ARCHIVEFS_READ_ONLY": "perhaps", "ARCHIVEFS_CACHE_SIZE": "big", "ARCHIVEFS_UID": "-5",
+	}
+	for name, value := range tests {
+		t.Run(name, func(t *testing.T) {
+			home := isolate(t)
+			t.Setenv(name, value)
+			status, stdout, stderr := call(t, "mount", filepath.Join(home, "mnt"))
+			if status != 2 || stdout != "" || !strings.Contains(stderr, value) {
+				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, value)
+			}
+			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestMountWithoutAMountPoint(t *testing.T) {
+	home := isolate(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file + "-missing", file} {
+		status, stdout, stderr := call(t, "mount", dir, service, "--api-key", "k-geheim")
+		if status != 1 || stdout != "" || !strings.Contains(stderr, dir) {
+			t.Errorf("exit status %d, output %q, error %q; want 1 and a sentence about %s", status, stdout, stderr, dir)
+		}
+		wantUntouched(t, home)
+	}
+}
+
+func TestOtherWrongUsage(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"unknown command", []string{"bogus"}, "bogus"},
+		{"unknown option", []string{"--bogus"}, "bogus"},
+		{"unmount without an operand", []string{"unmount"}, "MOUNTPOINT"},
+		{"unmount of two", []string{"unmount", "A", "B"}, "MOUNTPOINT"},
+		{"unmount with an unknown option", []string{"unmount", "A", "--lazy"}, "lazy"},
+		{"status without an operand", []string{"status", "--json"}, "MOUNTPOINT"},
+		{"status with an unknown option", []string{"status", "A", "--xml"}, "xml"},
+		{"uploads list without an operand", []string{"uploads", "list"}, "MOUNTPOINT"},
+		{"uploads list with an unknown option", []string{"uploads", "list", "A", "--xml"}, "xml"},
+		{"serve with an operand", []string{"serve", "A"}, "operands"},
+		{"serve with an unknown option", []string{"serve", "--bogus"}, "bogus"},
+		{"serve with a bad size", []string{"serve", "--max-upload=big"}, "--max-upload"},
+		{"serve with a key twice", []string{"serve", "--api-key=k-geheim", "--api-key-file=K"}, "--api-key-file"},
+		{"serve with a key file that is missing", []string{"serve", "--api-key-file=/nowhere/key"}, "/nowhere/key"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := isolate(t)
+			t.Chdir(home)
+			status, stdout, stderr := call(t, tt.args...)
+			if status != 2 || stdout != "" || !strings.Contains(stderr, tt.says) {
+				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, tt.says)
+			}
+			if strings.Contains(stderr, "geheim") {
+				t.Errorf("a secret shows in %q", stderr)
+			}
+			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	tests := []struct {
+		args  []string
+		names []string // what the text must name
+	}{
+		{[]string{}, []string{"mount", "unmount", "serve", "status", "uploads"}},
+		{[]string{"--help"}, []string{"mount", "unmount", "serve", "status", "uploads"}},
+		{[]string{"-h"}, []string{"mount"}},
+		{[]string{"help"}, []string{"mount"}},
+		{[]string{"help", "mount"}, []string{"MOUNTPOINT", "--base-url", "ARCHIVEFS_BASE_URL"}},
+		{[]string{"mount", "--help"}, []string{"MOUNTPOINT", "--base-url", "--api-key-file", "--ttl", "--umask", "--content", "ARCHIVEFS_TTL", "-o"}},
+		{[]string{"mount", "-h"}, []string{"MOUNTPOINT"}},
+		{[]string{"unmount", "--help"}, []string{"MOUNTPOINT", "--force"}},
+		{[]string{"serve", "--help"}, []string{"--listen", "--data", "--sample"}},
+		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
+		{[]string{"uploads", "--help"}, []string{"list"}},
+		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			home := isolate(t)
+			t.Setenv("ARCHIVEFS_API_KEY", "k-geheim")
+			t.Setenv("ARCHIVEFS_PASSWORD", "p-geheim")
+			status, stdout, stderr := call(t, tt.args...)
+			if status != 0 || stderr != "" {
+				t.Errorf("exit status %d, error %q", status, stderr)
+			}
+			for _, name := range tt.names {
+				if !strings.Contains(stdout, name) {
+					t.Errorf("the help text does not name %s:\n%s", name, stdout)
+				}
+			}
+			if strings.Contains(stdout, "geheim") {
+				t.Errorf("the help text shows a secret of the environment:\n%s", stdout)
+			}
+			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestEveryOptionIsInTheEnvironment(t *testing.T) {
+	_, help, _ := call(t, "mount", "--help")
+	_, options, ok := strings.Cut(help, "OPTIONS:")
+	if !ok {
+		t.Fatalf("the help text lists no options:\n%s", help)
+	}
+	for line := range strings.Lines(options) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, ok := strings.CutPrefix(name, "--")
+		if !ok || strings.HasPrefix(name, "help") {
+			continue
+		}
+		want := "ARCHIVEFS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if !strings.Contains(rest, "[$"+want+"]") {
+			t.Errorf("--%s does not name %s in the environment: %s", name, want, rest)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	status, stdout, stderr := call(t, "--version")
+	if status != 0 || stderr != "" || !strings.Contains(stdout, version()) || version() == "" {
+		t.Errorf("exit status %d, output %q, error %q; want the version %q", status, stdout, stderr, version())
+	}
+}
