@@ -92,7 +92,7 @@ func TestTaskFlagsOfTheLiving(t *testing.T) {
 // end runs a program that waits, ends it, and returns its process before it is reaped.
 func end(t *testing.T, how func(*exec.Cmd) error) *os.Process {
 	t.Helper()
-	cmd := exec.Command("cat")
+	cmd := exec.CommandContext(t.Context(), "cat")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestMountIDs(t *testing.T) {
 		t.Error("before anything is known a descriptor is taken for another's")
 	}
 	m.learn("/proc")
-	if !m.ours(os.Getpid(), ours) || !m.ours(os.Getpid(), ours) {
+	if !m.ours(os.Getpid(), ours) {
 		t.Errorf("the mount %s of /proc is not known", ours)
 	}
 	if m.ours(os.Getpid(), other) {
