@@ -101,7 +101,7 @@ func otherDescriptors(group int, ino uint64, mounts *mountIDs) closing {
 	}
 	want := strconv.FormatUint(ino, 10)
 	for _, fd := range fds {
-		b, err := os.ReadFile(dir + "/" + fd.Name())
+		b, err := os.ReadFile(dir + "/" + fd.Name()) //nolint:gosec // below /proc
 		if err != nil {
 			continue // closed meanwhile
 		}

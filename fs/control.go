@@ -32,7 +32,9 @@ func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 	switch name {
 	case statusName:
 		s := &statusFile{fs: n.fs}
-		s.fill(&out.Attr)
+		if errno := s.fill(&out.Attr); errno != 0 {
+			return nil, errno
+		}
 		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inoStatus}), 0
 	case uploadsName:
 		u := &uploadsDir{fixedDir{fs: n.fs, ino: inoUploads}}

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -19,9 +20,19 @@ const (
 	needListing
 )
 
-// lookup finds a name. Folders are named before documents, so documents are asked for
-// only when no folder has the name.
+// lookup finds a name; one that is missing is tried in the system's other form, if it has
+// one.
 func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
+	e, err := d.find(ctx, name)
+	if other := otherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
+		return d.find(ctx, other)
+	}
+	return e, err
+}
+
+// find finds a name. Folders are named before documents, so documents are asked for
+// only when no folder has the name.
+func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	if isJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
 		if e := d.get(name); e != nil {

@@ -52,7 +52,7 @@ func (m *mountIDs) ours(pid int, id string) bool {
 
 // eachMount calls visit with id, device number and mount point of each mount of a process.
 func eachMount(pid string, visit func(id, dev, point string)) {
-	f, err := os.Open("/proc/" + pid + "/mountinfo")
+	f, err := os.Open("/proc/" + pid + "/mountinfo") //nolint:gosec // below /proc
 	if err != nil {
 		return // the process is gone
 	}

@@ -68,10 +68,10 @@ type dirHandle struct {
 }
 
 var (
-	_ = (fusefs.FileReaddirenter)((*dirHandle)(nil))
-	_ = (fusefs.FileLookuper)((*dirHandle)(nil))
-	_ = (fusefs.FileSeekdirer)((*dirHandle)(nil))
-	_ = (fusefs.FileFsyncdirer)((*dirHandle)(nil))
+	_ = fusefs.FileReaddirenter((*dirHandle)(nil))
+	_ = fusefs.FileLookuper((*dirHandle)(nil))
+	_ = fusefs.FileSeekdirer((*dirHandle)(nil))
+	_ = fusefs.FileFsyncdirer((*dirHandle)(nil))
 )
 
 // OpendirHandle asks the service for what it does not know freshly. A directory that

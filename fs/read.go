@@ -69,11 +69,11 @@ type readHandle struct {
 }
 
 var (
-	_ = (fusefs.FileReader)((*readHandle)(nil))
-	_ = (fusefs.FileFlusher)((*readHandle)(nil))
-	_ = (fusefs.FileReleaser)((*readHandle)(nil))
-	_ = (fusefs.FileLseeker)((*readHandle)(nil))
-	_ = (fusefs.FileFsyncer)((*readHandle)(nil))
+	_ = fusefs.FileReader((*readHandle)(nil))
+	_ = fusefs.FileFlusher((*readHandle)(nil))
+	_ = fusefs.FileReleaser((*readHandle)(nil))
+	_ = fusefs.FileLseeker((*readHandle)(nil))
+	_ = fusefs.FileFsyncer((*readHandle)(nil))
 )
 
 // openRead opens a document for reading. The kernel keeps its pages when they are of the

@@ -55,7 +55,7 @@ func (f *file) learnSize(ctx context.Context) {
 	if d == nil || f.fs.representation(doc.ID) == archive.Data {
 		return
 	}
-	answered := d.askSizes(doc.ID)
+	answered := d.askSizes(doc.ID) //nolint:contextcheck // the answer serves others too, and is kept
 	if answered == nil {
 		return
 	}

@@ -135,7 +135,7 @@ func TestListingDownloadsNothing(t *testing.T) {
 	}
 	m := o.mount(t, nil)
 	o.forget()
-	out := get(exec.Command("ls", "-l", m.path("Muster GmbH", "Rechnungen")).CombinedOutput())(t)
+	out := get(exec.CommandContext(t.Context(), "ls", "-l", m.path("Muster GmbH", "Rechnungen")).CombinedOutput())(t)
 	if lines := strings.Count(string(out), "\n"); lines != 101 {
 		t.Errorf("ls printed %d lines:\n%s", lines, out)
 	}
@@ -167,7 +167,7 @@ func TestUnknownSizes(t *testing.T) {
 		{"cp", filepath.Join(dir, "a.txt"), filepath.Join(out, "cp.txt")},
 		{"rsync", "-a", filepath.Join(dir, "b.txt"), filepath.Join(out, "rsync.txt")},
 	} {
-		if b, err := exec.Command(tool[0], tool[1:]...).CombinedOutput(); err != nil {
+		if b, err := exec.CommandContext(t.Context(), tool[0], tool[1:]...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %v: %s", tool, err, b)
 		}
 	}

@@ -89,14 +89,21 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir) (archive.ID, 
 	}
 	f.fs.sending.Add(1)
 	defer f.fs.sending.Add(-1)
-	id, err := f.fs.spool.Deliver(ctx, up, f.fs.archive, func(ctx context.Context) ([]archive.Document, error) {
-		got, err := d.documents(ctx)
-		return got.Value, err
-	})
+	id, err := f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline)
 	if err != nil {
 		f.fs.failed("archive", f.path(), err)
 	}
 	return id, err
+}
+
+// baseline lists what the directory holds before something is sent there. A listing that
+// was taken before will do, unless the mount shows only a part of it.
+func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
+	if !d.fs.opts.List.CreatedAfter.IsZero() {
+		return d.listAfresh(ctx)
+	}
+	got, err := d.documents(ctx)
+	return got.Value, err
 }
 
 // refuse fails an upload that was not sent.

@@ -226,7 +226,7 @@ type torn struct {
 
 func (b torn) ReadAt(p []byte, off int64) (int, error) {
 	if off+int64(len(p)) > b.from {
-		return 0, syscall.EUCLEAN
+		return 0, syscall.EDOM
 	}
 	return b.memory.ReadAt(p, off)
 }
@@ -237,7 +237,7 @@ func TestContentThatCannotBeReadBack(t *testing.T) {
 	} {
 		for _, from := range []int64{0, 1, int64(len(content)) - 1} {
 			err := checkWhole(torn{memory{bytes.NewReader(content)}, from})
-			if !errors.Is(err, syscall.EUCLEAN) || errors.Is(err, errIncomplete) {
+			if !errors.Is(err, syscall.EDOM) || errors.Is(err, errIncomplete) {
 				t.Errorf("%s unreadable from %d: got %v, want the error of the disk", name, from, err)
 			}
 		}

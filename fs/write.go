@@ -23,17 +23,16 @@ type writeHandle struct {
 
 	mu     sync.Mutex
 	reader *cache.Reader // of the document, while nothing was written; guarded by mu
-	closed bool          // released; guarded by mu
 }
 
 var (
-	_ = (fusefs.FileReader)((*writeHandle)(nil))
-	_ = (fusefs.FileWriter)((*writeHandle)(nil))
-	_ = (fusefs.FileFlusher)((*writeHandle)(nil))
-	_ = (fusefs.FileFsyncer)((*writeHandle)(nil))
-	_ = (fusefs.FileReleaser)((*writeHandle)(nil))
-	_ = (fusefs.FileLseeker)((*writeHandle)(nil))
-	_ = (fusefs.FileAllocater)((*writeHandle)(nil))
+	_ = fusefs.FileReader((*writeHandle)(nil))
+	_ = fusefs.FileWriter((*writeHandle)(nil))
+	_ = fusefs.FileFlusher((*writeHandle)(nil))
+	_ = fusefs.FileFsyncer((*writeHandle)(nil))
+	_ = fusefs.FileReleaser((*writeHandle)(nil))
+	_ = fusefs.FileLseeker((*writeHandle)(nil))
+	_ = fusefs.FileAllocater((*writeHandle)(nil))
 )
 
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.

@@ -19,7 +19,7 @@ import (
 // sh runs a shell script with the mount point as $1 and fails the test when it fails.
 func sh(t testing.TB, m *mounted, script string) string {
 	t.Helper()
-	out, err := exec.Command("bash", "-euc", script, "bash", m.dir).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "bash", "-euc", script, "bash", m.dir).CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", script, err, out)
 	}
@@ -75,10 +75,10 @@ func TestSizesInAndOut(t *testing.T) {
 		src := filepath.Join(t.TempDir(), "in.bin")
 		must(t, os.WriteFile(src, content, 0o600))
 		dst := m.path("Muster GmbH", "Briefe", "out"+string(rune('a'+size%26))+".bin")
-		if out, err := exec.Command("cp", src, dst).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "cp", src, dst).CombinedOutput(); err != nil {
 			t.Fatalf("cp %d bytes: %v: %s", size, err, out)
 		}
-		if out, err := exec.Command("cmp", src, dst).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "cmp", src, dst).CombinedOutput(); err != nil {
 			t.Errorf("cmp %d bytes: %v: %s", size, err, out)
 		}
 		m.remount()
@@ -261,7 +261,7 @@ func TestKilledWriterArchivesNothing(t *testing.T) {
 			fifo := filepath.Join(t.TempDir(), "source")
 			must(t, syscall.Mkfifo(fifo, 0o600))
 			path := m.path("Muster GmbH", "Briefe", "halb.txt")
-			cp := exec.Command("cp", "--copy-contents", fifo, path)
+			cp := exec.CommandContext(t.Context(), "cp", "--copy-contents", fifo, path)
 			must(t, cp.Start())
 			w := get(os.OpenFile(fifo, os.O_WRONLY, 0))(t)
 			get(w.WriteString("die erste"))(t)

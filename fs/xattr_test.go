@@ -70,7 +70,7 @@ func TestAutoExportIsSetOnce(t *testing.T) {
 	id := o.put(t, o.bills, "r.txt", "x")
 	m := o.mount(t, nil)
 	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
-	out, err := exec.Command("setfattr", "-n", "user.archive.auto-export", "-v", "true", path).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "setfattr", "-n", "user.archive.auto-export", "-v", "true", path).CombinedOutput()
 	if err != nil {
 		t.Fatalf("setfattr: %v: %s", err, out)
 	}

@@ -19,21 +19,25 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	head := append([]string{}, args[:1+len(path)]...)
 	var options, operands []string
 	rest := args[1+len(path):]
-	for i := 0; i < len(rest); i++ {
-		arg := rest[i]
+	next := func() string {
+		arg := rest[0]
+		rest = rest[1:]
+		return arg
+	}
+	for len(rest) > 0 {
+		arg := next()
 		switch {
 		case arg == "--":
-			operands = append(operands, rest[i+1:]...)
-			i = len(rest)
+			operands, rest = append(operands, rest...), nil
 		case !strings.HasPrefix(arg, "-") || arg == "-":
 			operands = append(operands, arg)
-		case values["o"] && strings.HasPrefix(arg, "-o") && !strings.HasPrefix(arg, "--"):
+		case values["o"] && strings.HasPrefix(arg, "-o"):
 			value := strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+			if value == "" && len(rest) == 0 {
+				return nil, config.Usagef("-o needs a value, as in -o ro,allow_other")
+			}
 			if value == "" {
-				if i++; i >= len(rest) {
-					return nil, config.Usagef("-o needs a value, as in -o ro,allow_other")
-				}
-				value = rest[i]
+				value = next()
 			}
 			more, err := config.MountOptions(value)
 			if err != nil {
@@ -42,9 +46,8 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			options = append(options, more...)
 		default:
 			options = append(options, arg)
-			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] && i+1 < len(rest) {
-				i++
-				options = append(options, rest[i])
+			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] && len(rest) > 0 {
+				options = append(options, next())
 			}
 		}
 	}

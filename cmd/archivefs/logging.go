@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 
 	"github.com/sirupsen/logrus"
@@ -47,7 +46,7 @@ func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
 	default:
 		return nil, nil, config.Usagef("--log-format: %q is neither text nor json", c.String("log-format"))
 	}
-	var out io.Writer = c.App.ErrWriter
+	out := c.App.ErrWriter
 	done := func() {}
 	if path := c.String("log-file"); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it

@@ -74,7 +74,7 @@ func (s *session) serve(c *cli.Context) error {
 	select {
 	case <-unmounted:
 		return nil
-	case <-c.Context.Done():
+	case <-c.Done():
 	}
 	s.log.Info("unmounting")
 	if err := m.Unmount(unmountPatience); err != nil {
@@ -120,7 +120,7 @@ func (s *session) remains() {
 	if len(counts) == 0 {
 		return
 	}
-	fmt.Fprintf(os.Stderr, //nolint:errcheck // nowhere else to say it
+	fmt.Fprintf(os.Stderr,
 		"archivefs: %d failed and %d pending uploads are kept in %s; mount again and see archivefs uploads list\n",
 		counts["failed"], counts["pending"], s.dirs.State)
 }

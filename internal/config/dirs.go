@@ -98,7 +98,7 @@ func (d *Dirs) take() error {
 	if err != nil {
 		return fmt.Errorf("lock state directory: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil { //nolint:gosec // a descriptor
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close() // nothing was written
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return fmt.Errorf("the state directory %s is in use by another mount of this archive; "+

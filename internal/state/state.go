@@ -90,7 +90,7 @@ func (s *Store) SetTime(doc archive.ID, t time.Time) error {
 	if t.IsZero() {
 		return s.put(bucketTimes, doc, nil)
 	}
-	return s.put(bucketTimes, doc, binary.BigEndian.AppendUint64(nil, uint64(t.UnixNano()))) //nolint:gosec // bits
+	return s.put(bucketTimes, doc, binary.BigEndian.AppendUint64(nil, uint64(t.UnixNano())))
 }
 
 // Keywords returns the keywords kept for an inbox document; ok says whether any were set.
