@@ -2,6 +2,7 @@ package cache
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +14,18 @@ import (
 )
 
 // Adopt takes over the complete file of path, which nobody changes any more, as the
-// content of key with the given ETag (or ""). Afterwards path is gone. On an error, of
-// which ErrTooLarge is one, path is left and the cache is as before.
-func (c *Content) Adopt(key Key, path, etag string) error {
-	if err := c.adopt(key, path, etag); err != nil {
+// content of key with the given ETag (or ""). sum is the SHA-256 of the file in hexadecimal
+// where the caller knows it; with "" the file is read. Afterwards path is gone. On an error,
+// of which ErrTooLarge is one, path is left and the cache is as before.
+func (c *Content) Adopt(key Key, path, etag, sum string) error {
+	if err := c.adopt(key, path, etag, sum); err != nil {
 		return fmt.Errorf("adopt the content of %s: %w", key, err)
 	}
 	return nil
 }
 
-func (c *Content) adopt(key Key, path, etag string) error {
-	name, err := c.describe(key, path)
+func (c *Content) adopt(key Key, path, etag, sum string) error {
+	name, err := c.describe(key, path, sum)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (c *Content) move(path, target string) error {
 }
 
 // describe syncs the file of path, makes it private and returns the name that it gets.
-func (c *Content) describe(key Key, path string) (fileName, error) {
+func (c *Content) describe(key Key, path, sum string) (fileName, error) {
 	f, err := os.Open(path) //nolint:gosec // the caller's own file
 	if err != nil {
 		return fileName{}, err
@@ -80,14 +82,18 @@ func (c *Content) describe(key Key, path string) (fileName, error) {
 	case info.Size() > c.limit:
 		return fileName{}, ErrTooLarge
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return fileName{}, err
+	digest, err := hex.DecodeString(sum)
+	if err != nil || len(digest) != sha256.Size {
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil {
+			return fileName{}, err
+		}
+		digest = h.Sum(nil)
 	}
 	if err := errors.Join(f.Chmod(0o600), f.Sync()); err != nil {
 		return fileName{}, err
 	}
-	return fileName{key: key, size: info.Size(), fetched: c.now(), sum: [32]byte(h.Sum(nil)), tag: newTag()}, nil
+	return fileName{key: key, size: info.Size(), fetched: c.now(), sum: [sha256.Size]byte(digest), tag: newTag()}, nil
 }
 
 // copyFile publishes a copy of the file of path under the name target.

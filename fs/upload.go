@@ -203,7 +203,7 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 			f.log.Warnf("keep the time of document %d: %v", id, err)
 		}
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := f.content.Adopt(key, up.DataPath(), ""); err != nil {
+		if err := f.content.Adopt(key, up.DataPath(), "", r.SHA256); err != nil {
 			f.log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {
