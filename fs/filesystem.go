@@ -44,8 +44,8 @@ type FileSystem struct {
 	rep atomic.Uint32
 	// sending counts uploads under way.
 	sending atomic.Int64
-	// background counts goroutines that Close waits for.
-	background sync.WaitGroup
+	// work is what Close waits for: uploads and background work.
+	work tracker
 
 	mu      sync.Mutex
 	waiting map[archive.ID][]*spool.Upload // recovered files not shown yet, by folder; guarded by mu
@@ -89,20 +89,8 @@ func (f *FileSystem) Check(ctx context.Context) error {
 }
 
 // Close waits for uploads and background work to end, at most until ctx is done. The file
-// system must be unmounted.
-func (f *FileSystem) Close(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		f.background.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+// system must be unmounted, or out of sight.
+func (f *FileSystem) Close(ctx context.Context) error { return f.work.wait(ctx) }
 
 // detached is the context of a change that goes on when the request that began it is
 // interrupted.
@@ -110,9 +98,9 @@ func detached(ctx context.Context) context.Context { return context.WithoutCance
 
 // goBackground runs work that Close waits for.
 func (f *FileSystem) goBackground(work func()) {
-	f.background.Add(1)
+	f.work.begin()
 	go func() {
-		defer f.background.Done()
+		defer f.work.end()
 		work()
 	}()
 }

@@ -12,6 +12,8 @@ import (
 // renameLocal gives a file that is not archived another name. Out of a temporary name into
 // a real one archives it: errors reach the caller and leave the file where it was.
 func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
+	f.fs.work.begin()
+	defer f.fs.work.end()
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	up := f.pending()

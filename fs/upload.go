@@ -38,6 +38,8 @@ func (f *FileSystem) discard(up *spool.Upload) {
 // finish turns the bytes in the spool into a document, or keeps them as a local file. Its
 // error is what close answers: the file has then left its folder and is kept as failed.
 func (f *file) finish(ctx context.Context) error {
+	f.fs.work.begin()
+	defer f.fs.work.end()
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()

@@ -78,10 +78,8 @@ func (s *session) serve(c *cli.Context) error {
 	}
 	s.log.Info("unmounting")
 	if err := m.Unmount(unmountPatience); err != nil {
-		s.log.Warnf("%v; it goes away when they are closed", err)
-		if err := detachMount(m.Dir); err != nil {
-			return err
-		}
+		s.log.Warnf("%v; they fail from now on", err)
+		return detachMount(m.Dir)
 	}
 	<-unmounted
 	return nil
