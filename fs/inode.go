@@ -28,14 +28,15 @@ func (n *inodes) of(class uint64, id archive.ID) uint64 {
 	return uint64(id)<<2 | class
 }
 
-// local starts at 8|1, above the reserved numbers 0 and 1 and the fixed ones below 8.
+// local starts at 8|1, above the reserved numbers 0 and 1.
 func (n *inodes) local() uint64 { return (n.last.Add(1)+1)<<2 | inoLocal }
 
-// Inode numbers of directories that every mount has.
+// Inode numbers of what every mount has. But for the root's, which FUSE fixes and local
+// never reaches, their class is 0, which nothing else has.
 const (
 	inoRoot    = 1
-	inoInboxes = 4
-	inoControl = 5 // the control directory; never given out by local, which starts at 9
-	inoUploads = 6
-	inoStatus  = 7
+	inoInboxes = 1 << 2
+	inoControl = 2 << 2
+	inoUploads = 3 << 2
+	inoStatus  = 4 << 2
 )

@@ -33,6 +33,9 @@ func TestInodesOfIDs(t *testing.T) {
 				t.Errorf("%s %d has the inode %d of %s", name, id, ino, what)
 			}
 			given[ino] = name
+			if what, ok := reserved()[ino]; ok {
+				t.Errorf("%s %d has the inode %d of %s", name, id, ino, what)
+			}
 			if again := n.of(class, id); again != ino {
 				t.Errorf("%s %d has the inode %d, then %d", name, id, ino, again)
 			}

@@ -108,15 +108,17 @@ func freeName(stem, ext string, id archive.ID, taken func(string) bool) string {
 // of the document doc, is given the name typed. Suffixes and extensions that only the
 // mount added are taken off again; empty means that the document keeps its name.
 func nameToSend(doc *archive.Document, shown, typed string) string {
-	if typed == shown {
+	stem, ext := splitExt(typed)
+	shownStem, shownExt := splitExt(shown)
+	ownStem, own := splitExt(safeName(doc.Name))
+	if typed == shown || typed == fit(ownStem, "", shownExt) {
 		return ""
 	}
-	stem, ext := splitExt(typed)
-	_, shownExt := splitExt(shown)
-	if suffix := idSuffix(doc.ID); strings.HasSuffix(strings.TrimSuffix(shown, shownExt), suffix) {
-		stem = strings.TrimSuffix(stem, suffix)
+	suffix := idSuffix(doc.ID)
+	for shownStem != ownStem && strings.HasSuffix(shownStem, suffix) { // as often as it was added
+		shownStem, stem = strings.TrimSuffix(shownStem, suffix), strings.TrimSuffix(stem, suffix)
 	}
-	if _, own := splitExt(safeName(doc.Name)); own == "" && ext == shownExt {
+	if own == "" && ext == shownExt {
 		ext = ""
 	}
 	name := stem + ext

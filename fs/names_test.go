@@ -208,6 +208,11 @@ func TestNameToSend(t *testing.T) {
 		{"parentheses that were not added", "a.pdf", "a.pdf", "a (42).pdf", "a (42).pdf"},
 		{"suffix without extension", "a", "a (42)", "b (42)", "b"},
 
+		{"a suffix of its own is sent", "a (42).pdf", "a (42).pdf", "b (42).pdf", "b (42).pdf"},
+		{"a suffix of its own, and one that was added", "a (42).pdf", "a (42) (42).pdf", "b (42) (42).pdf", "b (42).pdf"},
+		{"two suffixes that were added", "a.pdf", "a (42) (42).pdf", "b (42) (42).pdf", "b.pdf"},
+		{"two suffixes, one left out", "a.pdf", "a (42) (42).pdf", "a (42).pdf", ""},
+
 		{"suffix and extension", "a", "a (42).pdf", "b (42).pdf", "b"},
 		{"suffix and extension, both left out", "a", "a (42).pdf", "b", "b"},
 		{"suffix and extension, back to the own name", "a", "a (42).pdf", "a", ""},
@@ -232,7 +237,7 @@ func TestNameToSend(t *testing.T) {
 }
 
 func TestNameToSendNeverSendsWhatWasAdded(t *testing.T) {
-	for _, own := range []string{"a", "a.pdf", "Version 1.2", "a/b", "..", ""} {
+	for _, own := range []string{"a", "a.pdf", "a (42)", "a (42).pdf", "Version 1.2", "a/b", "..", ""} {
 		doc := &archive.Document{ID: 42, Name: own}
 		plain := documentName(doc, ".pdf", among())
 		for _, taken := range [][]string{nil, {plain}} {

@@ -2,8 +2,10 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"mime"
-	"strings"
+
+	"github.com/gabriel-vasile/mimetype"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -109,12 +111,12 @@ func (f *FileSystem) addedExtension(doc *archive.Document) string {
 	return extensionOf(doc.ContentType)
 }
 
-// extensions of the media types that offices use most; mime knows several for some and
-// would answer the first by the alphabet (.jfif, .asc).
+// extensionOf is the extension that files of a media type have, the same on every machine;
+// empty when none is known.
 func extensionOf(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		t = strings.ToLower(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return ""
 	}
 	switch t {
 	case "application/pdf":
@@ -136,9 +138,8 @@ func extensionOf(contentType string) string {
 	case "application/xml", "text/xml":
 		return ".xml"
 	}
-	exts, err := mime.ExtensionsByType(t)
-	if err != nil || len(exts) == 0 {
-		return ""
+	if known := mimetype.Lookup(t); known != nil {
+		return known.Extension()
 	}
-	return exts[0]
+	return ""
 }

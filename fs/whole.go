@@ -63,15 +63,22 @@ func endHolds(b blob, n int64, mark string) (bool, error) {
 // data (SOS): a thumbnail before it has an end of its own, and cameras append films
 // behind it (ITU-T T.81, B.1 and B.2).
 func wholeJPEG(b blob) (bool, error) {
-	const sos = 0xda
+	const (
+		sos  = 0xda
+		most = 1 << 14 // segments and fill bytes; a picture has a few dozen
+	)
 	off := int64(2)
-	for {
+	for range most {
 		seg, err := slice(b, off, 4)
-		if err != nil || len(seg) < 4 || seg[0] != 0xff {
+		if err != nil || len(seg) < 4 {
 			return false, err
 		}
-		if seg[1] == sos {
+		if seg[0] != 0xff || seg[1] == sos { // no segment: not for us to say what follows
 			break
+		}
+		if seg[1] == 0xff { // a fill byte before the marker
+			off++
+			continue
 		}
 		off += 2 + int64(binary.BigEndian.Uint16(seg[2:]))
 	}

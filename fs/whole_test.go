@@ -168,6 +168,15 @@ func TestWholeJPEGCutBehindItsThumbnail(t *testing.T) {
 	}
 }
 
+func TestWholeJPEGWithFillBytes(t *testing.T) {
+	picture := makeJPEG(t, 64)
+	content := bytes.Join([][]byte{picture[:2], bytes.Repeat([]byte{0xff}, 5), picture[2:]}, nil)
+	wantWhole(t, "a picture with fill bytes", content)
+	wantIncomplete(t, "a picture with fill bytes cut off", content[:len(content)-1])
+	content = bytes.Join([][]byte{picture[:20], {0, 0, 0}, picture[20:]}, nil)
+	wantWhole(t, "a picture with bytes between its segments", content)
+}
+
 // TestWholeJPEGAcrossPieces puts the end marker wherever the search passes from one piece
 // to the next.
 func TestWholeJPEGAcrossPieces(t *testing.T) {

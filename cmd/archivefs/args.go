@@ -31,8 +31,10 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			operands, rest = append(operands, rest...), nil
 		case !strings.HasPrefix(arg, "-") || arg == "-":
 			operands = append(operands, arg)
-		case values["o"] && strings.HasPrefix(arg, "-o"):
-			value := strings.TrimPrefix(strings.TrimPrefix(arg, "-o"), "=")
+		case arg == "-h" || arg == "-help" || arg == "--help":
+			return append(head, "--help"), nil // with operands it would be about those
+		case values["o"] && isMountOption(arg):
+			value := strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "o"), "=")
 			if value == "" && len(rest) == 0 {
 				return nil, config.Usagef("-o needs a value, as in -o ro,allow_other")
 			}
@@ -52,6 +54,15 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 		}
 	}
 	return append(append(append(head, options...), "--"), operands...), nil
+}
+
+// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without,
+// or --o, which means the same.
+func isMountOption(arg string) bool {
+	if long, ok := strings.CutPrefix(arg, "--o"); ok {
+		return long == "" || long[0] == '='
+	}
+	return strings.HasPrefix(arg, "-o")
 }
 
 // descend follows the commands that a command line names and returns them with the flags

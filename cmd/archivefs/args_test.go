@@ -25,7 +25,9 @@ func TestArrange(t *testing.T) {
 		{"a value that is two dashes", "archivefs mount --api-key -- DIR", "archivefs mount --api-key -- -- DIR"},
 		{"an option that lacks its value", "archivefs mount DIR --ttl", "archivefs mount --ttl -- DIR"},
 		{"an unknown option", "archivefs mount DIR --bogus", "archivefs mount --bogus -- DIR"},
-		{"help", "archivefs mount --help", "archivefs mount --help --"},
+		{"help", "archivefs mount --help", "archivefs mount --help"},
+		{"help behind operands", "archivefs mount DIR --ttl 5m -h", "archivefs mount --help"},
+		{"a value that asks for help", "archivefs mount DIR --user --help", "archivefs mount --user --help -- DIR"},
 
 		{"operands that look like options", "archivefs mount --read-only -- --DIR -o", "archivefs mount --read-only -- --DIR -o"},
 		{"operands around two dashes", "archivefs mount A -- B --ttl 5m", "archivefs mount -- A B --ttl 5m"},
@@ -37,6 +39,7 @@ func TestArrange(t *testing.T) {
 		{"-o without a blank", "archivefs mount -oro,gid=7 DIR", "archivefs mount --read-only --gid=7 -- DIR"},
 		{"-o=", "archivefs mount -o=ro,gid=7 DIR", "archivefs mount --read-only --gid=7 -- DIR"},
 		{"-o twice", "archivefs mount -o ro -o ttl=5m DIR", "archivefs mount --read-only --ttl=5m -- DIR"},
+		{"--o", "archivefs mount --o ro DIR --o=ttl=5m", "archivefs mount --read-only --ttl=5m -- DIR"},
 		{"-o with options of others", "archivefs mount -o rw,noauto,x-gvfs-show,_netdev DIR", "archivefs mount -- DIR"},
 		{"a later option wins over -o in its place", "archivefs mount -o ttl=5m --ttl=6m DIR", "archivefs mount --ttl=5m --ttl=6m -- DIR"},
 

@@ -43,7 +43,7 @@ func serve(c *cli.Context) error {
 	if c.Args().Present() {
 		return config.Usagef("serve takes no operands, and was given %q", c.Args().First())
 	}
-	options, keyFile, err := readServe(c)
+	options, err := readServe(c)
 	if err != nil {
 		return err
 	}
@@ -53,6 +53,13 @@ func serve(c *cli.Context) error {
 	}
 	defer done()
 	options.Log = log
+	var keyFile string
+	if options.Credentials.APIKey == "" {
+		keyFile = filepath.Join(options.Data, "api-key")
+		if options.Credentials.APIKey, err = ownKey(keyFile); err != nil {
+			return err
+		}
+	}
 	srv, err := server.Open(c.Context, options)
 	if err != nil {
 		return fmt.Errorf("open archive: %w", err)
@@ -86,27 +93,24 @@ func listenAndServe(c *cli.Context, srv *server.Server, data, keyFile string) er
 	return nil
 }
 
-// readServe validates the options. It returns the file of a key that was made here.
-func readServe(c *cli.Context) (o server.Options, keyFile string, err error) {
+// readServe validates the options. Nothing is begun before they are right.
+func readServe(c *cli.Context) (o server.Options, err error) {
 	if o.MaxUpload, err = config.Size("max-upload", c.String("max-upload")); err != nil {
-		return o, "", err
+		return o, err
 	}
 	if o.Data, err = dataDir(c.String("data")); err != nil {
-		return o, "", err
+		return o, err
 	}
 	cred, err := readCredentials(c)
 	if err != nil {
-		return o, "", err
+		return o, err
 	}
 	o.OnlyEight, o.HideSizes, o.NoHead, o.NoRange = c.Bool("only-eight"), c.Bool("no-sizes"), c.Bool("no-head"), c.Bool("no-range")
-	if cred.apiKey == "" {
-		keyFile = filepath.Join(o.Data, "api-key")
-		if cred.apiKey, err = ownKey(keyFile); err != nil {
-			return o, "", err
-		}
+	if (cred.user == "") != (cred.password == "") {
+		return o, config.Usagef("--user and --password go together")
 	}
 	o.Credentials = server.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
-	return o, keyFile, nil
+	return o, nil
 }
 
 // ownKey reads the key kept beside the archive, and makes it the first time.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
 )
 
 func uploadsCommand() *cli.Command {
@@ -14,6 +16,12 @@ func uploadsCommand() *cli.Command {
 		Name:         "uploads",
 		Usage:        "see what the archive does not have yet, or could not take",
 		OnUsageError: usageError,
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return config.Usagef("there is no command uploads %q", c.Args().First())
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
 		Subcommands: []*cli.Command{{
 			Name:         "list",
 			Usage:        "a line for each pending or failed upload, its id first",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/archivefs/archivefs/internal/durable"
@@ -18,6 +19,12 @@ type Dirs struct {
 	Cache string // contents and learned sizes: can be thrown away
 	lock  *os.File
 }
+
+// Files in the state directory.
+const (
+	lockName  = "lock"
+	boundName = "archive" // the identity of the archive
+)
 
 // DataHome is where the embedded service keeps its archive unless told otherwise.
 func DataHome() (string, error) {
@@ -49,6 +56,9 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 			return nil, err
 		}
 	}
+	if err := unused(d.State); err != nil {
+		return nil, err
+	}
 	for _, p := range []string{d.State, d.Cache} {
 		if err := private(p); err != nil {
 			return nil, err
@@ -79,6 +89,28 @@ func (d *Dirs) place(identity string) error {
 	return nil
 }
 
+// unused refuses a directory that holds somebody's files and is no state directory, before
+// its mode is changed.
+func unused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	foreign := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == boundName:
+			return nil
+		case name != lockName && name != "cache" && !strings.HasPrefix(name, ".tmp-"):
+			foreign = true
+		}
+	}
+	if foreign {
+		return fmt.Errorf("%s is no state directory and not empty; name an empty or new one with --state-dir", dir)
+	}
+	return nil
+}
+
 // private makes a directory for the user alone.
 func private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -93,7 +125,7 @@ func private(dir string) error {
 // take locks the state directory: two mounts never share one. The lock goes with the
 // process.
 func (d *Dirs) take() error {
-	path := filepath.Join(d.State, "lock")
+	path := filepath.Join(d.State, lockName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
 	if err != nil {
 		return fmt.Errorf("lock state directory: %w", err)
@@ -112,7 +144,7 @@ func (d *Dirs) take() error {
 
 // bind remembers which archive the directory belongs to, and refuses another.
 func (d *Dirs) bind(identity string) error {
-	path := filepath.Join(d.State, "archive")
+	path := filepath.Join(d.State, boundName)
 	known, err := os.ReadFile(path) //nolint:gosec // below our own directory
 	switch {
 	case errors.Is(err, os.ErrNotExist):

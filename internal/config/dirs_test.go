@@ -160,6 +160,30 @@ func TestDirsThatCannotBeMade(t *testing.T) {
 	}
 }
 
+func TestDirsOfSomethingElseAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "letter"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, dir)
+	if _, err := config.OpenDirs(dir, ours); err == nil || !strings.Contains(err.Error(), "--state-dir") {
+		t.Errorf("got error %v, want one that names --state-dir", err)
+	}
+	wantSame(t, before, snapshot(t, dir))
+}
+
+func TestDirsOpenAfterACrashBeforeTheyWereBound(t *testing.T) {
+	dir := t.TempDir()
+	closeDirs(t, openDirs(t, dir, others))
+	if err := os.Remove(filepath.Join(dir, "archive")); err != nil {
+		t.Fatal(err)
+	}
+	openDirs(t, dir, ours)
+}
+
 func TestDefaultDirs(t *testing.T) {
 	home := t.TempDir()
 	tests := []struct {

@@ -49,6 +49,7 @@ func Open(path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state %s: %w", path, err)
 	}
+	db.MaxBatchDelay = 0 // a change waits for no other; those that meet share a sync
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, fmt.Errorf("open state: %w", closeWith(db, err))
 	}
