@@ -37,7 +37,10 @@ func toErrno(err error) syscall.Errno {
 	}
 	var ae *archive.Error
 	if errors.As(err, &ae) && ae.Kind != archive.KindOther {
-		return errnoOf[ae.Kind]
+		if known, ok := errnoOf[ae.Kind]; ok {
+			return known
+		}
+		return syscall.EIO
 	}
 	var errno syscall.Errno
 	switch {

@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,11 +11,13 @@ import (
 
 // TestMain fails the run when a goroutine, a descriptor or a mount is left behind.
 func TestMain(m *testing.M) {
-	fds := openFiles()
+	fds, mounts := openFiles(), ownMounts()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if left := ownMounts(); len(left) > 0 {
-			println("mounts left behind:", strings.Join(left, " "))
-			code = 1
+		for _, point := range ownMounts() {
+			if !slices.Contains(mounts, point) {
+				println("mount left behind:", point)
+				code = 1
+			}
 		}
 		for fd, what := range openFiles() {
 			if _, before := fds[fd]; !before && strings.HasPrefix(what, "/") && what != os.DevNull { // else the FUSE library's pool of pipes

@@ -41,7 +41,7 @@ func serveCommand() *cli.Command {
 
 func serve(c *cli.Context) error {
 	if c.Args().Present() {
-		return config.Usagef("serve takes no operands, and was given %q", c.Args().First())
+		return config.Usagef("serve takes no operands, and was given %d", c.NArg())
 	}
 	options, err := readServe(c)
 	if err != nil {

@@ -19,7 +19,7 @@ func MountOptions(s string) ([]string, error) {
 		name, value, hasValue := strings.Cut(o, "=")
 		name = strings.ReplaceAll(strings.TrimSpace(name), "_", "-")
 		switch {
-		case name == "" && !hasValue, ignored[o], strings.HasPrefix(name, "x-"), strings.HasPrefix(name, "comment"):
+		case name == "" && !hasValue, ignored[o], strings.HasPrefix(strings.ToLower(name), "x-"), strings.HasPrefix(name, "comment"):
 		case name == "":
 			return nil, Usagef("-o: an option has no name before its \"=\"") // its text may hold secrets
 		case name == "ro":

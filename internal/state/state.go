@@ -37,7 +37,7 @@ type Store struct{ db *bbolt.DB }
 
 // The buckets; keys are IDs as 8 bytes, big endian.
 const (
-	bucketTimes    = "times-v1"    // document: modification time, Unix nanoseconds, 8 bytes
+	bucketTimes    = "times-v1"    // document: modification time, Unix seconds in 8 bytes, nanoseconds in 4
 	bucketKeywords = "keywords-v1" // inbox document: JSON array of strings
 	bucketDefaults = "defaults-v1" // folder: JSON of Defaults
 )
@@ -80,10 +80,11 @@ func (s *Store) Close() error { return s.db.Close() }
 // Time returns the modification time kept for a document.
 func (s *Store) Time(doc archive.ID) (time.Time, bool) {
 	v := s.get(bucketTimes, doc)
-	if len(v) != 8 {
+	if len(v) != 12 {
 		return time.Time{}, false
 	}
-	return time.Unix(0, int64(binary.BigEndian.Uint64(v))), true //nolint:gosec // the bits of an int64, as written below
+	seconds, nanos := binary.BigEndian.Uint64(v), binary.BigEndian.Uint32(v[8:])
+	return time.Unix(int64(seconds), int64(nanos)), true //nolint:gosec // the bits of an int64, as written below
 }
 
 // SetTime keeps the modification time of a document; the zero time forgets it.
@@ -91,7 +92,9 @@ func (s *Store) SetTime(doc archive.ID, t time.Time) error {
 	if t.IsZero() {
 		return s.put(bucketTimes, doc, nil)
 	}
-	return s.put(bucketTimes, doc, binary.BigEndian.AppendUint64(nil, uint64(t.UnixNano())))
+	v := binary.BigEndian.AppendUint64(nil, uint64(t.Unix()))    //nolint:gosec // bits
+	v = binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
+	return s.put(bucketTimes, doc, v)
 }
 
 // Keywords returns the keywords kept for an inbox document; ok says whether any were set.

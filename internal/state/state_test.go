@@ -65,6 +65,8 @@ func TestTimes(t *testing.T) {
 	}
 	must(t, s.SetTime(7, time.Unix(0, 0)))
 	times[7] = time.Unix(0, 0)
+	times[8] = time.Date(2500, 1, 1, 0, 0, 0, 1, time.UTC) // past what nanoseconds in 64 bits reach
+	must(t, s.SetTime(8, times[8]))
 	s = reopen(t, s, path)
 	for id, want := range times {
 		if got, ok := s.Time(id); !ok || !got.Equal(want) {
