@@ -13,7 +13,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	if err := to.loadDocuments(ctx, needNames); err != nil {
 		return err
 	}
-	inbox := *e.doc
+	inbox := *e.doc.Load()
 	keywords, _ := d.fs.opts.State.Keywords(inbox.ID)
 	target := archive.ArchiveTarget{Folder: to.id, Name: nameToSend(&inbox, e.name, newName), Keywords: keywords}
 	before := to.documentIDs()
@@ -84,7 +84,12 @@ func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *arc
 // service does not list it yet: the next listing will show it.
 func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
 	f := d.fileOf(e)
-	d.drop(e)
+	d.mu.Lock()
+	if now := d.docs[e.doc.Load().ID]; now != nil {
+		e = now // a listing renamed it meanwhile
+	}
+	d.dropLocked(e)
+	d.mu.Unlock()
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	f.mu.Lock()
@@ -96,7 +101,8 @@ func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document
 	if shown := to.docs[doc.ID]; shown != nil {
 		to.dropLocked(shown) // a listing was quicker
 	}
-	e.name, e.doc, e.told, e.keep = name, doc, doc.Name, d.fs.keepFor()
-	f.dir, f.doc = to, doc
-	to.addLocked(e)
+	shown := newEntry(name, doc, f)
+	shown.told, shown.keep = doc.Name, d.fs.keepFor()
+	f.dir, f.doc, f.entry = to, doc, shown
+	to.addLocked(shown)
 }

@@ -134,7 +134,7 @@ func setKey(list []archive.KeyValue, key string, value []byte) ([]archive.KeyVal
 // applyDefaults fills in what an upload into the directory takes along unless the file
 // says otherwise: of each field the value of the nearest directory that has one.
 func (d *dir) applyDefaults(r *spool.Record) {
-	for at := d; at != nil; at = at.parent {
+	for at := d; at != nil; at = at.above() {
 		def := d.fs.opts.State.Defaults(at.stateKey())
 		if len(r.Keywords) == 0 {
 			r.Keywords = def.Keywords

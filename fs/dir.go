@@ -3,6 +3,7 @@ package fs
 import (
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -45,31 +46,63 @@ func (k dirKind) holdsDocuments() bool { return k == mandatorDir || k == folderD
 func (k dirKind) archives() bool { return k == mandatorDir || k == folderDir }
 
 // entry is one name in a directory: a sub-directory, a document, or a file that is not
-// archived. A document's file is made when somebody looks at it.
+// archived. Open directories go on reading it without a lock, so its name never changes:
+// under another name there is another entry.
 type entry struct {
 	name string
 	dir  *dir
-	doc  *archive.Document
-	file *file
+	// doc is nil for what is no document; set under mu of the directory.
+	doc atomic.Pointer[archive.Document]
+	// file is made when somebody looks at the document; set under mu of the directory.
+	file atomic.Pointer[file]
 	// told is the name that the service gave when the entry was named; another one later
-	// means that it was renamed there. Empty: not compared yet.
+	// means that it was renamed there. Empty: not compared yet. Guarded by mu of the
+	// directory.
 	told string
 	// keep is until when the entry stays although a listing lacks it: what was just made
-	// here may show in listings a little later.
+	// here may show in listings a little later. Guarded by mu of the directory.
 	keep time.Time
+}
+
+// newEntry is an entry for a document, for a file, or for a document that has a file.
+func newEntry(name string, doc *archive.Document, f *file) *entry {
+	e := &entry{name: name}
+	e.doc.Store(doc)
+	e.file.Store(f)
+	return e
+}
+
+// renamed is the same entry under another name. The caller holds mu of its directory and
+// shows the one instead of the other.
+func (e *entry) renamed(name string) *entry {
+	r := newEntry(name, e.doc.Load(), e.file.Load())
+	r.dir, r.told, r.keep = e.dir, e.told, e.keep
+	if f := r.file.Load(); f != nil {
+		f.setEntry(r)
+	}
+	return r
+}
+
+// setDocument makes doc what the entry and its file stand for. The caller holds mu of the
+// directory.
+func (e *entry) setDocument(doc *archive.Document) {
+	e.doc.Store(doc)
+	if f := e.file.Load(); f != nil {
+		f.setDocument(doc)
+	}
 }
 
 // dir is the model of one directory.
 type dir struct {
-	fs     *FileSystem
-	kind   dirKind
-	id     archive.ID // of the folder; of the nearest folder above for a localDir
-	ino    uint64
-	parent *dir // nil for the root
+	fs   *FileSystem
+	kind dirKind
+	id   archive.ID // of the folder; of the nearest folder above for a localDir
+	ino  uint64
 
 	sizes sizes // of documents, asked for because somebody wanted to know
 
 	mu      sync.Mutex
+	parent  *dir                  // nil for the root; changes for a localDir alone; guarded by mu
 	name    string                // in parent; guarded by mu
 	names   map[string]*entry     // guarded by mu
 	folders map[archive.ID]*entry // guarded by mu
@@ -98,28 +131,37 @@ func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir,
 
 // inode is the inode of the directory that the kernel knows, nil when it knows none.
 func (d *dir) inode() *fusefs.Inode {
-	if d.parent == nil {
+	parent, name := d.place()
+	if parent == nil {
 		return d.fs.top
 	}
-	d.mu.Lock()
-	name := d.name
-	d.mu.Unlock()
-	if up := d.parent.inode(); up != nil {
+	if up := parent.inode(); up != nil {
 		return up.GetChild(name)
 	}
 	return nil
 }
 
+// place is where the directory is shown.
+func (d *dir) place() (parent *dir, name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parent, d.name
+}
+
+// above is the directory that d lies in, nil for the root.
+func (d *dir) above() *dir {
+	parent, _ := d.place()
+	return parent
+}
+
 // path is where the directory is shown, from the root of the mount, without a leading
 // slash.
 func (d *dir) path() string {
-	if d.parent == nil {
+	parent, name := d.place()
+	if parent == nil {
 		return ""
 	}
-	d.mu.Lock()
-	name := d.name
-	d.mu.Unlock()
-	if up := d.parent.path(); up != "" {
+	if up := parent.path(); up != "" {
 		return up + "/" + name
 	}
 	return name
@@ -139,10 +181,8 @@ func (d *dir) local() []string {
 	if d.kind != localDir {
 		return nil
 	}
-	d.mu.Lock()
-	name := d.name
-	d.mu.Unlock()
-	return append(d.parent.local(), name)
+	parent, name := d.place()
+	return append(parent.local(), name)
 }
 
 // get returns what a name stands for, nil when the directory does not have it as far as
@@ -180,8 +220,8 @@ func (d *dir) addLocked(e *entry) {
 	if e.dir != nil && e.dir.kind != localDir {
 		d.folders[e.dir.id] = e
 	}
-	if e.doc != nil {
-		d.docs[e.doc.ID] = e
+	if doc := e.doc.Load(); doc != nil {
+		d.docs[doc.ID] = e
 	}
 	d.touchLocked()
 }
@@ -194,8 +234,8 @@ func (d *dir) dropLocked(e *entry) {
 	if e.dir != nil && d.folders[e.dir.id] == e {
 		delete(d.folders, e.dir.id)
 	}
-	if e.doc != nil && d.docs[e.doc.ID] == e {
-		delete(d.docs, e.doc.ID)
+	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
+		delete(d.docs, doc.ID)
 	}
 	d.touchLocked()
 }
@@ -223,8 +263,11 @@ func (d *dir) drop(e *entry) {
 func (d *dir) fileOf(e *entry) *file {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e.file == nil {
-		e.file = &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, e.doc.ID), dir: d, entry: e, doc: e.doc}
+	if f := e.file.Load(); f != nil {
+		return f
 	}
-	return e.file
+	doc := e.doc.Load()
+	f := &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, doc.ID), dir: d, entry: e, doc: doc}
+	e.file.Store(f)
+	return f
 }

@@ -30,6 +30,11 @@ type file struct {
 	writers int
 	// handles counts open handles on the spool's bytes; guarded by mu.
 	handles int
+	// writing counts handles that wrote and were not closed since; guarded by mu.
+	writing int
+	// accepted says that a close was answered with success before the bytes were archived,
+	// lost that the bytes failed after that was answered with an error; guarded by mu.
+	accepted, lost bool
 	// removed says that the name was unlinked; the bytes go when the last handle does;
 	// guarded by mu.
 	removed bool
@@ -59,6 +64,12 @@ func (f *file) setDocument(doc *archive.Document) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.doc = doc
+}
+
+func (f *file) setEntry(e *entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.entry = e
 }
 
 // place returns where the file is shown; dir is nil when nowhere.

@@ -55,19 +55,22 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	return nil, syscall.ENOENT
 }
 
-// load makes the whole directory known; folders and documents are asked for at the same
-// time.
+// load makes the whole directory known. Folders and documents are asked for at the same
+// time, and folders are named first.
 func (d *dir) load(ctx context.Context, n need) error {
-	folders := make(chan error, 1)
-	go func() { folders <- d.loadFolders(ctx, n) }()
-	err := d.loadDocuments(ctx, n)
-	if ferr := <-folders; ferr != nil {
-		return ferr
-	}
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		if d.kind.holdsDocuments() && !d.enough(&d.files, n) {
+			_, _ = d.documents(ctx) // loadDocuments finds the answer in the cache
+		}
+	}()
+	err := d.loadFolders(ctx, n)
+	<-asked
 	if err != nil {
 		return err
 	}
-	return nil
+	return d.loadDocuments(ctx, n)
 }
 
 // listed reports whether the directory was listed at all.
@@ -227,8 +230,10 @@ func (d *dir) distrust() {
 // gone handles an error of a listing: a folder that the service does not have any more is
 // asked for again in its parent.
 func (f *FileSystem) gone(d *dir, err error) error {
-	if archive.KindOf(err) == archive.KindNotFound && d.parent != nil {
-		d.parent.distrust()
+	if archive.KindOf(err) == archive.KindNotFound {
+		if parent := d.above(); parent != nil {
+			parent.distrust()
+		}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // mergeFolders takes in a listing of the sub-folders: what is new gets a name, by
@@ -20,10 +21,13 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		return nil
 	}
 	d.free = free
-	seen := make(map[archive.ID]bool, len(list))
+	there := make(map[archive.ID]bool, len(list))
+	for i := range list {
+		there[list[i].ID] = true
+	}
+	stale = d.dropGoneLocked(d.folders, there)
 	for i := range list {
 		f := &list[i]
-		seen[f.ID] = true
 		e := d.folders[f.ID]
 		if e != nil && (e.told == f.Name || e.told == "") {
 			e.told = f.Name
@@ -32,7 +36,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		if e != nil { // renamed at the service
 			stale = append(stale, e.name)
 			d.dropLocked(e)
-			e.name = folderName(*f, d.takenLocked)
+			e = e.renamed(folderName(*f, d.takenLocked))
 			e.dir.rename(e.name)
 		} else {
 			name := folderName(*f, d.takenLocked)
@@ -44,14 +48,20 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 			stale = append(stale, e.name)
 		}
 	}
+	d.subs = m
+	return stale
+}
+
+// dropGoneLocked takes out what a listing does not have there any more, before what is
+// new looks for a name, and returns its names. The caller holds mu.
+func (d *dir) dropGoneLocked(known map[archive.ID]*entry, there map[archive.ID]bool) (stale []string) {
 	now := d.fs.now()
-	for id, e := range d.folders {
-		if !seen[id] && now.After(e.keep) {
+	for id, e := range known {
+		if !there[id] && now.After(e.keep) && !e.busy() {
 			stale = append(stale, e.name)
 			d.dropLocked(e)
 		}
 	}
-	d.subs = m
 	return stale
 }
 
@@ -88,21 +98,17 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 		d.files.fetched = m.fetched
 		return nil
 	}
-	seen := make(map[archive.ID]bool, len(list))
-	for _, doc := range order {
-		if seen[doc.ID] {
+	there := make(map[archive.ID]bool, len(list))
+	for i := range list {
+		there[list[i].ID] = true
+	}
+	stale = d.dropGoneLocked(d.docs, there)
+	for i, doc := range order {
+		if i > 0 && order[i-1].ID == doc.ID {
 			continue // listed twice
 		}
-		seen[doc.ID] = true
 		if name := d.mergeDocumentLocked(doc, ext); name != nil {
 			stale = append(stale, name...)
-		}
-	}
-	now := d.fs.now()
-	for id, e := range d.docs {
-		if !seen[id] && now.After(e.keep) && !e.busy() {
-			stale = append(stale, e.name)
-			d.dropLocked(e)
 		}
 	}
 	first := !d.files.known
@@ -119,15 +125,16 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 // caller holds mu.
 func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
 	e := d.docs[doc.ID]
+	if e == nil && d.arrivingLocked(doc.Name) {
+		return nil // it may be the one; the end of the upload tells, and asks for a listing
+	}
 	if e == nil {
-		e = &entry{name: documentName(doc, ext(doc), d.takenLocked), doc: doc, told: doc.Name}
+		e = newEntry(documentName(doc, ext(doc), d.takenLocked), doc, nil)
+		e.told = doc.Name
 		d.addLocked(e)
 		return []string{e.name}
 	}
-	e.doc = doc
-	if e.file != nil {
-		e.file.setDocument(doc)
-	}
+	e.setDocument(doc)
 	if e.told == doc.Name || e.told == "" {
 		e.told = doc.Name
 		return nil
@@ -135,15 +142,28 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	// Renamed at the service.
 	old := e.name
 	d.dropLocked(e)
-	e.name = documentName(doc, ext(doc), d.takenLocked)
+	e = e.renamed(documentName(doc, ext(doc), d.takenLocked))
 	e.told = doc.Name
 	d.addLocked(e)
 	return []string{old, e.name}
 }
 
+// arrivingLocked reports whether a file is being archived under the name at this moment.
+// The caller holds mu.
+func (d *dir) arrivingLocked(name string) bool {
+	e := d.names[name]
+	if e == nil || e.doc.Load() != nil || !e.busy() {
+		return false
+	}
+	return e.file.Load().pending().Record().State == spool.Sending
+}
+
 // busy reports whether the entry has bytes that wait to be archived, so that it stays
 // whatever a listing says.
-func (e *entry) busy() bool { return e.file != nil && e.file.pending() != nil }
+func (e *entry) busy() bool {
+	f := e.file.Load()
+	return f != nil && f.pending() != nil
+}
 
 // keepFor is how long what was just made here stays listed although a listing lacks it.
 func (f *FileSystem) keepFor() time.Time {
@@ -156,9 +176,6 @@ func (d *dir) update(doc *archive.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.docs[doc.ID]; e != nil {
-		e.doc = doc
-		if e.file != nil {
-			e.file.setDocument(doc)
-		}
+		e.setDocument(doc)
 	}
 }

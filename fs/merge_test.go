@@ -90,8 +90,8 @@ func shown(d *dir) []string {
 		case e.dir != nil && e.dir.kind == inboxesDir:
 		case e.dir != nil:
 			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.id))
-		case e.doc != nil:
-			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.ID))
+		case e.doc.Load() != nil:
+			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.Load().ID))
 		default:
 			all = append(all, e.name+" = local")
 		}
@@ -211,6 +211,11 @@ func TestRunningMountKeepsNames(t *testing.T) {
 	wantStale(t, tr.documents(d, "3 a.pdf", "7 a.pdf", "9 a.pdf"), "a.pdf")
 	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 9")
 
+	// One goes and another of its name comes in the same listing: the name is free.
+	wantStale(t, tr.documents(d, "3 a.pdf", "7 a.pdf", "8 a.pdf"), "a.pdf", "a.pdf")
+	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 8")
+	wantStale(t, tr.documents(d, "3 a.pdf", "7 a.pdf", "9 a.pdf"), "a.pdf", "a.pdf")
+
 	// Listed in another order, nothing changes.
 	wantStale(t, tr.documents(d, "9 a.pdf", "7 a.pdf", "3 a.pdf"))
 	wantShown(t, d, "a (3).pdf = 3", "a (7).pdf = 7", "a.pdf = 9")
@@ -250,7 +255,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	if d.get("neu").dir != old || old.path() != "Akten/neu" {
 		t.Errorf("the folder became another, or says it is at %s", old.path())
 	}
-	if e := d.get("b (1).pdf"); e.file != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
+	if e := d.get("b (1).pdf"); e.file.Load() != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
 		t.Errorf("the file of the document became another, of %q at %s", f.document().Name, f.path())
 	}
 }
@@ -290,7 +295,9 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	tr.folders(d)
 	tr.documents(d)
 	made := &archive.Document{ID: 9, Name: "neu.pdf"}
-	d.add(&entry{name: "neu.pdf", doc: made, keep: tr.keepFor()})
+	fresh := newEntry("neu.pdf", made, nil)
+	fresh.keep = tr.keepFor()
+	d.add(fresh)
 	below := newDir(tr.FileSystem, folderDir, 8, tr.inodes.of(inoFolder, 8), d, "neu")
 	d.add(&entry{name: "neu", dir: below, keep: tr.keepFor()})
 
@@ -311,14 +318,33 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	wantShown(t, d)
 }
 
+// spooled is an empty file in a spool of its own.
+func spooled(t *testing.T) *spool.Upload {
+	t.Helper()
+	s, err := spool.Open(spool.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	up, err := s.Create(spool.Record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return up
+}
+
 func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(&entry{name: "entwurf.txt", file: &file{fs: tr.FileSystem, up: &spool.Upload{}}})
+	d.add(newEntry("entwurf.txt", nil, &file{fs: tr.FileSystem, up: spooled(t)}))
 	replaced := d.fileOf(d.get("a.pdf"))
 	replaced.mu.Lock()
-	replaced.up = &spool.Upload{}
+	replaced.up = spooled(t)
 	replaced.mu.Unlock()
 
 	wantStale(t, tr.documents(d), "b.pdf")

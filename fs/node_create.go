@@ -36,7 +36,7 @@ func (d *dir) mayHold(name string) error {
 // isArchived reports whether an archived document is shown under the name.
 func (d *dir) isArchived(name string) bool {
 	e := d.get(name)
-	return e != nil && e.doc != nil && d.kind.archives() && !e.busy()
+	return e != nil && e.doc.Load() != nil && d.kind.archives() && !e.busy()
 }
 
 // Create makes a file in the spool and opens it.
@@ -50,10 +50,10 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 	if err != nil {
 		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
 	}
-	h, err := e.file.openWrite(ctx, callerPID(ctx), true, false)
+	h, err := e.file.Load().openWrite(ctx, callerPID(ctx), true, false)
 	if err != nil {
 		d.drop(e)
-		d.fs.discard(e.file.pending())
+		d.fs.discard(e.file.Load().pending())
 		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
 	}
 	d.fillEntry(e, out)
@@ -70,7 +70,7 @@ func (d *dir) create(name string) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{name: name}
-	e.file = &file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up}
+	e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.takenLocked(name) { // a listing brought it meanwhile

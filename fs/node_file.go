@@ -29,7 +29,7 @@ func (n *fileNode) Setattr(ctx context.Context, _ fusefs.FileHandle, in *fuse.Se
 		return toErrno(err)
 	}
 	if size, ok := in.GetSize(); ok {
-		if err := f.truncate(detached(ctx), int64(size)); err != nil { //nolint:gosec // the kernel bounds it
+		if err := f.setSize(detached(ctx), int64(size)); err != nil { //nolint:gosec // the kernel bounds it
 			return f.fs.errno("truncate", f.path(), err)
 		}
 	}
@@ -46,6 +46,27 @@ func (n *fileNode) Setattr(ctx context.Context, _ fusefs.FileHandle, in *fuse.Se
 	}
 	out.SetTimeout(f.fill(&out.Attr))
 	return 0
+}
+
+// setSize truncates the file. When nobody has it open for writing (truncate(2)), no close
+// will follow: then its new bytes are archived at once.
+func (f *file) setSize(ctx context.Context, size int64) error {
+	if err := f.mayWrite(); err != nil {
+		return err
+	}
+	h := &writeHandle{file: f, writer: true}
+	if err := f.enterHandle(h); err != nil {
+		return err
+	}
+	err := f.truncate(ctx, size)
+	last, lastWriter := f.leaveHandle(h)
+	if err == nil && lastWriter {
+		err = f.finish(ctx)
+	}
+	if last {
+		f.dropRemoved()
+	}
+	return err
 }
 
 // Open opens a document for reading, or an inbox document or a file in the spool for

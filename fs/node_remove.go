@@ -20,19 +20,23 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	doc := e.doc.Load()
 	switch {
 	case e.dir != nil:
 		return syscall.EISDIR
-	case e.doc == nil:
-		return e.file.removeLocal()
+	case doc == nil:
+		return e.file.Load().removeLocal()
 	case d.kind != inboxDir || !d.fs.opts.AllowDelete:
 		return syscall.EPERM
 	}
-	if err := d.deleteDocument(ctx, e.doc.ID); err != nil {
+	f := d.fileOf(e)
+	f.commit.Lock() // new bytes of it may be on their way
+	defer f.commit.Unlock()
+	if err := d.deleteDocument(ctx, doc.ID); err != nil {
 		return err
 	}
 	d.outdate()
-	d.fileOf(e).remove()
+	f.remove()
 	return nil
 }
 
@@ -57,6 +61,9 @@ func (f *file) removeLocal() error {
 	defer f.commit.Unlock()
 	if f.document() != nil {
 		return syscall.EPERM
+	}
+	if d, _ := f.place(); d == nil {
+		return syscall.ENOENT // it was archived meanwhile, or failed
 	}
 	f.remove()
 	return nil

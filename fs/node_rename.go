@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -52,10 +53,14 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 		return syscall.EEXIST
 	case e.dir != nil:
 		return d.renameDir(e, to, newName, over)
-	case e.doc != nil:
+	case e.doc.Load() != nil:
 		return d.renameDocument(ctx, e, to, newName, over)
 	}
-	return e.file.renameLocal(ctx, to, newName, over)
+	err = e.file.Load().renameLocal(ctx, to, newName, over)
+	if errors.Is(err, errSettled) {
+		return d.rename2(ctx, name, to, newName, flags)
+	}
+	return err
 }
 
 // renameDir renames a directory that only this machine has; folders stay where they are.
@@ -67,12 +72,17 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 		return syscall.EEXIST
 	}
 	d.drop(e)
-	e.name = newName
-	e.dir.rename(newName)
-	e.dir.parent = to
-	to.add(e)
+	e.dir.moveTo(to, newName)
+	to.add(e.renamed(newName))
 	e.dir.retarget()
 	return nil
+}
+
+// moveTo gives a local directory another place.
+func (d *dir) moveTo(parent *dir, name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.parent, d.name = parent, name
 }
 
 // retarget writes the directory's new place into the records of the files below it.
@@ -80,9 +90,9 @@ func (d *dir) retarget() {
 	for _, e := range d.entries() {
 		if e.dir != nil {
 			e.dir.retarget()
-		} else if up := e.file.pending(); up != nil {
+		} else if up := e.file.Load().pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				d.fs.failed("rename", e.file.path(), err)
+				d.fs.failed("rename", e.file.Load().path(), err)
 			}
 		}
 	}
@@ -93,7 +103,7 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 	switch {
 	case to.staysLocal(newName):
 		return syscall.EPERM // deleting in a file manager is no archiving
-	case over != nil && over.doc != nil && to.kind.archives():
+	case over != nil && over.doc.Load() != nil && to.kind.archives():
 		return syscall.EPERM
 	case over != nil:
 		return syscall.EEXIST
@@ -109,9 +119,10 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 
 // renameHere gives a document another name in its folder.
 func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
-	send := nameToSend(e.doc, e.name, newName)
+	shown := e.doc.Load()
+	send := nameToSend(shown, e.name, newName)
 	if send != "" {
-		id := e.doc.ID
+		id := shown.ID
 		err := d.fs.change(ctx, func(ctx context.Context) error {
 			return d.fs.archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
@@ -126,16 +137,17 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.dropLocked(e)
-	if send != "" {
-		doc := *e.doc
-		doc.Name = send
-		e.doc, e.told, e.keep = &doc, "", d.fs.keepFor()
-		if e.file != nil {
-			e.file.setDocument(e.doc)
-		}
+	if now := d.docs[shown.ID]; now != nil {
+		e = now // a listing renamed it already
 	}
-	e.name = newName
+	d.dropLocked(e)
+	e = e.renamed(newName)
+	if send != "" {
+		doc := *e.doc.Load()
+		doc.Name = send
+		e.setDocument(&doc)
+		e.told, e.keep = "", d.fs.keepFor()
+	}
 	d.addLocked(e)
 	return nil
 }

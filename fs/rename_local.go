@@ -9,6 +9,9 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// errSettled says that a file was archived, or failed, while its rename waited for that.
+var errSettled = errors.New("the file is not local any more")
+
 // renameLocal gives a file that is not archived another name. Out of a temporary name into
 // a real one archives it: errors reach the caller and leave the file where it was.
 func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
@@ -18,7 +21,7 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 	defer f.commit.Unlock()
 	up := f.pending()
 	if d, _ := f.place(); up == nil || d == nil {
-		return syscall.EBUSY // it was archived, or failed, at this moment
+		return errSettled
 	}
 	replaced, err := to.mayReplace(newName, over)
 	if err != nil {
@@ -29,14 +32,14 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 		return err
 	}
 	if !f.ready(up, to, newName) {
-		f.moveTo(to, newName, over)
+		f.moveTo(to, newName, over, replaced)
 		return nil
 	}
 	id, err := f.send(ctx, up, to)
 	if err != nil {
 		return f.takeBack(up, before, err)
 	}
-	f.moveTo(to, newName, over)
+	f.moveTo(to, newName, over, replaced)
 	f.arrived(up, to, id)
 	return nil
 }
@@ -76,19 +79,21 @@ func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error 
 // mayReplace says what a local file may take the name of: a local file, or an inbox
 // document, which gets the new bytes and is returned.
 func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
-	switch {
-	case over == nil:
+	if over == nil {
 		return nil, nil
+	}
+	doc := over.doc.Load()
+	switch {
 	case over.dir != nil:
 		return nil, syscall.EISDIR
-	case over.doc != nil && (d.kind != inboxDir || d.staysLocal(name)):
+	case doc != nil && (d.kind != inboxDir || d.staysLocal(name)):
 		return nil, syscall.EPERM
-	case over.doc != nil && over.busy():
+	case doc != nil && over.busy():
 		return nil, syscall.EBUSY
-	case over.doc != nil:
-		return over.doc, nil
+	case doc != nil:
+		return doc, nil
 	}
-	if up := over.file.pending(); up != nil {
+	if up := over.file.Load().pending(); up != nil {
 		if s := up.Record().State; s != spool.Created && s != spool.Failed {
 			return nil, syscall.EBUSY // on its way to the archive
 		}
@@ -96,8 +101,9 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 	return nil, nil
 }
 
-// moveTo shows the file under another name, in place of over.
-func (f *file) moveTo(to *dir, name string, over *entry) {
+// moveTo shows the file under another name, in place of over. With replaced it stands for
+// that document from now on, whose new bytes it holds. The caller holds commit.
+func (f *file) moveTo(to *dir, name string, over *entry, replaced *archive.Document) {
 	if over != nil {
 		to.fileOf(over).remove()
 	}
@@ -105,10 +111,17 @@ func (f *file) moveTo(to *dir, name string, over *entry) {
 	if from == nil {
 		return
 	}
-	from.drop(f.entry)
 	f.mu.Lock()
+	shown := f.entry
 	f.dir = to
-	f.entry.name = name
 	f.mu.Unlock()
-	to.add(f.entry)
+	from.drop(shown)
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	shown = shown.renamed(name)
+	if replaced != nil {
+		shown.setDocument(replaced)
+		shown.told = over.told
+	}
+	to.addLocked(shown)
 }

@@ -91,11 +91,15 @@ func (d *dir) askSizes(doc archive.ID) <-chan struct{} {
 		if left == 0 {
 			break
 		}
-		if after && e.doc != nil && s.asked[e.doc.ID] == nil && !d.sizeKnown(e.doc) {
-			d.askLocked(e.doc.ID)
+		next := e.doc.Load()
+		if next == nil {
+			continue
+		}
+		if after && s.asked[next.ID] == nil && !d.sizeKnown(next) {
+			d.askLocked(next.ID)
 			left--
 		}
-		after = after || e.doc != nil && e.doc.ID == doc
+		after = after || next.ID == doc
 	}
 	s.ahead = min(maxAhead, s.ahead*2+1)
 	return s.asked[doc]

@@ -23,7 +23,7 @@ func (f *FileSystem) record(d *dir, name string, doc *archive.Document) spool.Re
 // inInbox reports whether the directory is an inbox or below one.
 func (d *dir) inInbox() bool {
 	if d.kind == localDir {
-		return d.parent.inInbox()
+		return d.above().inInbox()
 	}
 	return d.kind == inboxDir
 }
@@ -61,7 +61,7 @@ func (f *file) finish(ctx context.Context) error {
 	}
 	id, err := f.send(ctx, up, d)
 	if err != nil {
-		f.leave()
+		f.giveUp(up)
 		return err
 	}
 	f.arrived(up, d, id)
@@ -98,14 +98,23 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir) (archive.ID, 
 	return id, err
 }
 
-// baseline lists what the directory holds before something is sent there. A listing that
-// was taken before will do, unless the mount shows only a part of it.
+// baseline lists what the directory holds before something is sent there. What is known
+// within the ttl will do, with what was put in here since, unless the mount shows only a
+// part of the directory.
 func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
 	if !d.fs.opts.List.CreatedAfter.IsZero() {
 		return d.listAfresh(ctx)
 	}
-	got, err := d.documents(ctx)
-	return got.Value, err
+	if err := d.loadDocuments(ctx, needNames); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	docs := make([]archive.Document, 0, len(d.docs))
+	for _, e := range d.docs {
+		docs = append(docs, *e.doc.Load())
+	}
+	return docs, nil
 }
 
 // refuse fails an upload that was not sent.
@@ -124,14 +133,14 @@ func (f *file) arrived(up *spool.Upload, d *dir, id archive.ID) {
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("archived %d bytes", r.Size)
 	f.fs.settle(up, id)
-	d.outdate()
 	if id == 0 {
-		f.leave()
 		d.distrust()
+		f.vanish() // who has it open reads on
 	} else {
+		d.outdate()
 		f.become(d, f.confirmed(&r, id, d))
+		f.detach()
 	}
-	f.detach()
 	f.fs.discard(up)
 }
 
@@ -156,7 +165,7 @@ func (d *dir) document(id archive.ID) *archive.Document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.docs[id]; e != nil {
-		return e.doc
+		return e.doc.Load()
 	}
 	return nil
 }
@@ -169,9 +178,11 @@ func (f *file) become(d *dir, doc *archive.Document) {
 	defer f.mu.Unlock()
 	if shown := d.docs[doc.ID]; shown != nil && shown != f.entry {
 		d.dropLocked(shown) // a listing was quicker: it keeps the name given here
+		f.fs.forgetNames(d, []string{shown.name})
 	}
 	f.doc, f.sized = doc, false
-	f.entry.doc, f.entry.keep, f.entry.told = doc, f.fs.keepFor(), ""
+	f.entry.doc.Store(doc)
+	f.entry.keep, f.entry.told = f.fs.keepFor(), ""
 	if f.dir == d { // else it was removed meanwhile
 		d.addLocked(f.entry)
 	}
@@ -189,7 +200,7 @@ func (f *file) detach() {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
 	}
-	f.up, f.dirty, f.bad = nil, false, nil
+	f.up, f.dirty, f.bad, f.accepted = nil, false, nil, false
 }
 
 // settle moves confirmed bytes into the content cache, so that reading them back
@@ -252,26 +263,5 @@ func (f *file) abandonLocked(reason string) {
 	if err := up.Fail(reason, false); err != nil {
 		f.fs.failed("keep as failed", f.path(), err)
 	}
-	f.leave()
-}
-
-// leave takes the file out of its folder, which shows what is archived or on its way. A
-// document whose new bytes failed stays, with its old ones.
-func (f *file) leave() {
-	if f.document() != nil {
-		f.detach()
-		return
-	}
-	d, _ := f.place()
-	if d == nil {
-		return
-	}
-	d.mu.Lock()
-	f.mu.Lock()
-	name := f.entry.name
-	d.dropLocked(f.entry)
-	f.dir = nil
-	f.mu.Unlock()
-	d.mu.Unlock()
-	f.fs.forgetNames(d, []string{name})
+	f.giveUp(up)
 }

@@ -2,17 +2,25 @@ package fs
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// junkAge is how long files under temporary names stay after their last change: longer than
+// anybody waits for a download that was broken off.
+const junkAge = 7 * 24 * time.Hour
+
 // Recover takes up what an earlier mount left in the spool: local files show in their
 // folders again, what was being sent is looked for at the service, what had not been sent
-// when its close was cut off is failed. It does not wait for the service.
+// when its close was cut off is failed, and old temporary files are forgotten. It does not
+// wait for the service.
 func (f *FileSystem) Recover() {
 	for _, up := range f.spool.List() {
 		r := up.Record()
 		switch {
+		case r.State == spool.Created && r.Closed && f.old(&r):
+			f.discard(up)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
 			f.discard(up)
@@ -22,6 +30,12 @@ func (f *FileSystem) Recover() {
 			f.goBackground(func() { f.resolve(up) })
 		}
 	}
+}
+
+// old reports whether a local file is one that programs leave behind, and is so old that
+// nobody will ask for it.
+func (f *FileSystem) old(r *spool.Record) bool {
+	return (isJunk(r.Name) || len(r.Local) > 0) && f.now().Sub(r.Changed) > junkAge
 }
 
 // placeWaitingLocked shows the recovered files of a folder that is listed for the first
@@ -38,8 +52,8 @@ func (d *dir) placeWaitingLocked() {
 
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
-	if e := d.docs[r.Replace]; r.Replace != 0 && e != nil && e.file == nil {
-		e.file = &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, e.doc.ID), dir: d, entry: e, doc: e.doc, up: up}
+	if e := d.docs[r.Replace]; r.Replace != 0 && e != nil && e.file.Load() == nil {
+		e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, r.Replace), dir: d, entry: e, doc: e.doc.Load(), up: up})
 		return
 	}
 	if len(r.Local) > 0 {
@@ -87,6 +101,6 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 // looseLocked is an entry for a file of the spool under a free name.
 func (d *dir) looseLocked(up *spool.Upload) *entry {
 	e := &entry{name: d.freeLocked(up.Record().Name)}
-	e.file = &file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up}
+	e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up})
 	return e
 }

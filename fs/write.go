@@ -21,6 +21,9 @@ type writeHandle struct {
 	opener int // the process that opened it, 0 when it cannot be told
 	writer bool
 
+	// writing says that it wrote and was not closed since; guarded by mu of the file.
+	writing bool
+
 	mu     sync.Mutex
 	reader *cache.Reader // of the document, while nothing was written; guarded by mu
 }
@@ -42,18 +45,8 @@ func (f *file) openWrite(ctx context.Context, pid uint32, writer, truncate bool)
 	if writer {
 		h.opener = threadGroup(pid)
 	}
-	f.mu.Lock()
-	up := f.up
-	f.handles++
-	if writer {
-		f.writers++
-	}
-	f.mu.Unlock()
-	if up != nil {
-		if err := up.Open(); err != nil {
-			f.leaveHandle(h)
-			return nil, err
-		}
+	if err := f.enterHandle(h); err != nil {
+		return nil, err
 	}
 	if truncate {
 		if err := f.truncate(ctx, 0); err != nil {
@@ -64,8 +57,24 @@ func (f *file) openWrite(ctx context.Context, pid uint32, writer, truncate bool)
 	return h, nil
 }
 
-// leaveHandle undoes the counting of openWrite and reports whether it was the last
-// handle, and the last that might write.
+// enterHandle counts an open handle, which holds the bytes in the spool open.
+func (f *file) enterHandle(h *writeHandle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up != nil {
+		if err := f.up.Open(); err != nil {
+			return err
+		}
+	}
+	f.handles++
+	if h.writer {
+		f.writers++
+	}
+	return nil
+}
+
+// leaveHandle undoes enterHandle and reports whether it was the last handle, and the last
+// that might write.
 func (f *file) leaveHandle(h *writeHandle) (last, lastWriter bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,6 +82,11 @@ func (f *file) leaveHandle(h *writeHandle) (last, lastWriter bool) {
 	if h.writer {
 		f.writers--
 		lastWriter = f.writers == 0
+	}
+	if f.up != nil {
+		if err := f.up.Close(); err != nil {
+			f.fs.log.Debugf("close spool file: %v", err)
+		}
 	}
 	return f.handles == 0, lastWriter
 }
@@ -111,12 +125,12 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.up = up
 	for range f.handles {
 		if err := up.Open(); err != nil {
 			return nil, err
 		}
 	}
+	f.up, f.lost = up, false
 	return up, nil
 }
 
@@ -125,9 +139,15 @@ func (f *file) unseal(up *spool.Upload) error {
 	switch up.Record().State {
 	case spool.Failed:
 		if d, _ := f.place(); d == nil {
-			return syscall.EIO // kept as it was when it failed
+			return errFailed // kept as it was when it failed
 		}
-		return up.Reopen()
+		if err := up.Reopen(); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.bad, f.accepted = nil, false
+		return nil
 	case spool.Created:
 		return nil
 	case spool.Committed, spool.Sending, spool.Confirmed:
@@ -166,19 +186,21 @@ func (f *file) truncate(ctx context.Context, size int64) error {
 		return err
 	}
 	if err := up.Truncate(size); err != nil {
-		return f.spoil(err)
+		return f.spoil(up, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dirty = true
+	if f.up == up {
+		f.dirty = true
+	}
 	return nil
 }
 
 // spoil remembers that the bytes are not what the program meant to write.
-func (f *file) spoil(err error) error {
+func (f *file) spoil(up *spool.Upload, err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.bad == nil {
+	if f.up == up && f.bad == nil {
 		f.bad = fmt.Errorf("a write failed: %w", err)
 	}
 	return err
@@ -192,11 +214,9 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 	}
 	n, err := up.WriteAt(data, off)
 	if err != nil {
-		return 0, f.fs.errno("write", f.path(), f.spoil(err))
+		return 0, f.fs.errno("write", f.path(), f.spoil(up, err))
 	}
-	f.mu.Lock()
-	f.dirty = true
-	f.mu.Unlock()
+	h.wrote(up)
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds
 }
 
@@ -204,10 +224,13 @@ func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 	f := h.file
 	if up := f.pending(); up != nil {
 		n, err := up.ReadAt(dest, off)
-		if err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+		if err == nil || err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+			return fuse.ReadResultData(dest[:n]), 0
+		}
+		if f.pending() == up {
 			return nil, f.readErrno(err)
 		}
-		return fuse.ReadResultData(dest[:n]), 0
+		// It was archived at this moment.
 	}
 	r, err := h.contentReader(ctx)
 	if err != nil {
@@ -255,7 +278,7 @@ func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	if err := up.Sync(); err != nil {
-		return h.file.fs.errno("fsync", h.file.path(), h.file.spoil(err))
+		return h.file.fs.errno("fsync", h.file.path(), h.file.spoil(up, err))
 	}
 	return 0
 }
@@ -264,27 +287,35 @@ func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 // writing archives the file and answers with the outcome.
 func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	f := h.file
-	if !h.writer || !f.unfinished() {
+	if !h.writer {
 		return 0
+	}
+	up, todo := f.unfinished()
+	if !todo {
+		return f.fs.errno("close", f.path(), h.outcome())
 	}
 	switch examineClose(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
 	case closeMore:
 		return 0
-	case closeUnknown:
-		return h.Fsync(ctx, 0) // the end shows at release; until then the bytes are safe here
+	case closeUnknown: // the end shows at release
+		return f.fs.errno("close", f.path(), h.accept(up))
 	case closeKilled:
 		f.abandon("the program that wrote it was killed before it had finished")
 		return 0
 	case closeLast:
 	}
+	if others := h.ended(); others { // half of what they write is not to be archived
+		return f.fs.errno("close", f.path(), h.accept(up))
+	}
 	return f.fs.errno("close", f.path(), f.finish(detached(ctx)))
 }
 
-// unfinished reports whether the file was written to since it was archived last.
-func (f *file) unfinished() bool {
+// unfinished returns the bytes in the spool and whether they were written to since they
+// were archived last.
+func (f *file) unfinished() (up *spool.Upload, todo bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.up != nil && (f.dirty || f.bad != nil)
+	return f.up, f.up != nil && (f.dirty || f.bad != nil)
 }
 
 // Release ends the handle. What no close could be told about is archived now.
@@ -296,14 +327,10 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 		h.reader = nil
 	}
 	h.mu.Unlock()
+	h.ended()
 	last, lastWriter := f.leaveHandle(h)
 	if lastWriter {
 		f.endWriting(detached(ctx))
-	}
-	if up := f.pending(); up != nil {
-		if err := up.Close(); err != nil {
-			f.fs.log.Debugf("close spool file: %v", err)
-		}
 	}
 	if last {
 		f.dropRemoved()
@@ -311,10 +338,12 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 	return 0
 }
 
-// endWriting finishes a file whose last writer has gone, when its closes did not.
+// endWriting finishes a file whose last writer has gone, when its closes did not. They
+// were answered with success.
 func (f *file) endWriting(ctx context.Context) {
 	f.mu.Lock()
 	up, dirty, bad, removed, doc := f.up, f.dirty, f.bad, f.removed, f.doc
+	f.accepted = f.accepted || up != nil && (dirty || bad != nil)
 	f.mu.Unlock()
 	switch {
 	case up == nil || removed:
@@ -329,16 +358,13 @@ func (f *file) endWriting(ctx context.Context) {
 	}
 }
 
-// dropRemoved throws the bytes away of a file that was removed while it was open.
+// dropRemoved throws the bytes away of a file that was removed while it was open. The
+// file goes on standing for them, for who holds its inode.
 func (f *file) dropRemoved() {
 	f.mu.Lock()
-	up := f.up
-	gone := f.removed && up != nil
-	if gone {
-		f.up = nil
-	}
+	up, gone := f.up, f.removed && f.handles == 0
 	f.mu.Unlock()
-	if gone {
+	if up != nil && gone {
 		f.fs.discard(up)
 	}
 }

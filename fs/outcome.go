@@ -1,0 +1,115 @@
+package fs
+
+import (
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// errFailed is what a program is told that wrote to a file which failed by the close of
+// another one: its bytes are kept, and will not be archived by themselves.
+const errFailed = syscall.EIO
+
+// giveUp decides where a failed file is shown. What a close had accepted stays in its
+// folder. Else whoever closed it was told, and it leaves: a folder shows what is archived
+// or on its way, and a retry can create the name anew. A document stays in any case, with
+// its old bytes when it leaves. The caller holds commit.
+func (f *file) giveUp(up *spool.Upload) {
+	d, _ := f.place()
+	if d != nil {
+		d.distrust() // the service may have it after all
+	}
+	f.mu.Lock()
+	stays, document := f.accepted, f.doc != nil
+	f.lost = !stays
+	f.mu.Unlock()
+	switch {
+	case stays:
+		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
+			f.fs.failed("show as failed", f.path(), err)
+		}
+	case document:
+		f.detach()
+	default:
+		f.hide()
+	}
+}
+
+// hide takes the file out of its folder on its own, which the kernel is told.
+func (f *file) hide() {
+	d, _ := f.place()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	f.mu.Lock()
+	name := f.entry.name
+	d.dropLocked(f.entry)
+	f.dir = nil
+	f.mu.Unlock()
+	d.mu.Unlock()
+	f.fs.forgetNames(d, []string{name})
+}
+
+// vanish hides a file that the archive has under an id which it did not tell. The next
+// listing shows the document.
+func (f *file) vanish() {
+	f.hide()
+	f.mu.Lock()
+	f.removed = true
+	f.mu.Unlock()
+}
+
+// accept makes what a close answers with success durable, although the end of the file is
+// still to come: from here on it is not lost without a trace.
+func (h *writeHandle) accept(up *spool.Upload) error {
+	f := h.file
+	if err := up.Sync(); err != nil {
+		return f.spoil(up, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == up {
+		f.accepted = true
+	}
+	return nil
+}
+
+// wrote notes that the handle changed the bytes.
+func (h *writeHandle) wrote(up *spool.Upload) {
+	f := h.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up != up {
+		return // archived meanwhile, with these bytes
+	}
+	f.dirty = true
+	if !h.writing {
+		h.writing = true
+		f.writing++
+	}
+}
+
+// ended notes that the program has closed the handle.
+func (h *writeHandle) ended() (others bool) {
+	f := h.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h.writing {
+		h.writing = false
+		f.writing--
+	}
+	return f.writing > 0
+}
+
+// outcome is what a close is told when nothing is left to archive: an error when what the
+// handle wrote failed with the close of another one.
+func (h *writeHandle) outcome() error {
+	f := h.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h.writing && f.lost {
+		return errFailed
+	}
+	return nil
+}
