@@ -155,7 +155,7 @@ func (d *dir) arrivingLocked(name string) bool {
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
 	}
-	return e.file.Load().pending().Record().State == spool.Sending
+	return e.file.Load().pending().State() == spool.Sending
 }
 
 // busy reports whether the entry has bytes that wait to be archived, so that it stays

@@ -51,14 +51,15 @@ func aim(r *spool.Record, place spool.Record) {
 }
 
 // ready reports whether a local file becomes a document under the name: not when it is
-// empty, nor while somebody still writes to it, whose close then archives it.
+// empty, nor while somebody still writes to it, whose close then archives it. That a
+// handle is released does not count: the kernel tells it some time after the close.
 func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
-	if to.staysLocal(name) || up.Size() == 0 || up.Record().State != spool.Created {
+	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.writers > 0 {
+	if f.writing > 0 {
 		f.dirty = true
 		return false
 	}
@@ -94,7 +95,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		return doc, nil
 	}
 	if up := over.file.Load().pending(); up != nil {
-		if s := up.Record().State; s != spool.Created && s != spool.Failed {
+		if s := up.State(); s != spool.Created && s != spool.Failed {
 			return nil, syscall.EBUSY // on its way to the archive
 		}
 	}

@@ -53,6 +53,9 @@ func (u *Upload) ID() string { return u.id }
 // Record returns a copy of the record. It never waits.
 func (u *Upload) Record() Record { return u.rec.Load().clone() }
 
+// State returns how far it has got, as Record().State does, without a copy.
+func (u *Upload) State() State { return u.rec.Load().State }
+
 // Update changes descriptive fields by edit, which must not call the spool. Changes of
 // fields that the spool owns do not count. What an upload asks of the archive cannot
 // change while it is being sent, nor after (*StateError). The change is durable, except

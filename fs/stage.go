@@ -1,0 +1,125 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// stage makes sure that the file's bytes are in the spool and may be changed. An inbox
+// document's content is copied there first, unless empty says that nothing of it is
+// wanted. An archived document cannot be staged.
+func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
+	f.mu.Lock()
+	up, doc := f.up, f.doc
+	f.mu.Unlock()
+	if up != nil {
+		return up, f.unseal(up)
+	}
+	if doc == nil || f.archived() {
+		return nil, syscall.EPERM
+	}
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	if up := f.pending(); up != nil { // staged meanwhile
+		return up, f.unseal(up)
+	}
+	d, name := f.place()
+	if d == nil {
+		return nil, syscall.ENOENT
+	}
+	up, err := f.fs.spool.Create(f.fs.record(d, name, doc))
+	if err != nil {
+		return nil, err
+	}
+	if !empty {
+		if err := f.copyContent(ctx, up); err != nil {
+			f.fs.discard(up)
+			return nil, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range f.handles {
+		if err := up.Open(); err != nil {
+			return nil, err
+		}
+	}
+	f.up, f.lost = up, false
+	return up, nil
+}
+
+// unseal makes bytes that were closed or failed writable again.
+func (f *file) unseal(up *spool.Upload) error {
+	switch up.State() {
+	case spool.Failed:
+		if d, _ := f.place(); d == nil {
+			return errFailed // kept as it was when it failed
+		}
+		if err := up.Reopen(); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.bad, f.accepted = nil, false
+		return nil
+	case spool.Created:
+		return nil
+	case spool.Committed, spool.Sending, spool.Confirmed:
+	}
+	return syscall.EPERM // being archived as it was closed
+}
+
+// copyContent fills the spool with the document's content.
+func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
+	r, err := f.openContent(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // read only
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < r.Size(); {
+		n, err := r.ReadAt(ctx, buf, off)
+		if n == 0 && err != nil {
+			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := up.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}
+
+// truncate sets the length of the file's bytes.
+func (f *file) truncate(ctx context.Context, size int64) error {
+	up, err := f.stage(ctx, size == 0)
+	if err != nil {
+		return err
+	}
+	if err := up.Truncate(size); err != nil {
+		return f.spoil(up, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == up {
+		f.dirty = true
+	}
+	return nil
+}
+
+// spoil remembers that the bytes are not what the program meant to write.
+func (f *file) spoil(up *spool.Upload, err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == up && f.bad == nil {
+		f.bad = fmt.Errorf("a write failed: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Fsync makes the bytes durable on this machine. That they are archived is close's word.
+func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
+	up := h.file.pending()
+	if up == nil {
+		return 0
+	}
+	if err := up.Sync(); err != nil {
+		return h.file.fs.errno("fsync", h.file.path(), h.file.spoil(up, err))
+	}
+	return 0
+}
+
+// Flush is called at every close of a descriptor of the handle. The one that ends the
+// writing archives the file and answers with the outcome.
+func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
+	f := h.file
+	if !h.writer {
+		return 0
+	}
+	up, todo := f.unfinished()
+	if !todo {
+		return f.fs.errno("close", f.path(), h.outcome())
+	}
+	switch examineClose(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
+	case closeMore:
+		return 0
+	case closeUnknown: // the end shows at release
+		return f.fs.errno("close", f.path(), h.accept(up))
+	case closeKilled:
+		f.abandon("the program that wrote it was killed before it had finished")
+		return 0
+	case closeLast:
+	}
+	if others := h.ended(); others { // half of what they write is not to be archived
+		return f.fs.errno("close", f.path(), h.accept(up))
+	}
+	return f.fs.errno("close", f.path(), f.finish(detached(ctx)))
+}
+
+// unfinished returns the bytes in the spool and whether they were written to since they
+// were archived last.
+func (f *file) unfinished() (up *spool.Upload, todo bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.up, f.up != nil && (f.dirty || f.bad != nil)
+}
+
+// Release ends the handle. What no close could be told about is archived now.
+func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
+	f := h.file
+	h.mu.Lock()
+	if h.reader != nil {
+		_ = h.reader.Close() // read only
+		h.reader = nil
+	}
+	h.mu.Unlock()
+	h.ended()
+	last, lastWriter := f.leaveHandle(h)
+	if lastWriter {
+		f.endWriting(detached(ctx))
+	}
+	if last {
+		f.dropRemoved()
+	}
+	return 0
+}
+
+// endWriting finishes a file whose last writer has gone, when its closes did not. They
+// were answered with success.
+func (f *file) endWriting(ctx context.Context) {
+	f.mu.Lock()
+	up, dirty, bad, removed, doc := f.up, f.dirty, f.bad, f.removed, f.doc
+	f.accepted = f.accepted || up != nil && (dirty || bad != nil)
+	f.mu.Unlock()
+	switch {
+	case up == nil || removed:
+	case dirty || bad != nil:
+		if err := f.finish(ctx); err != nil {
+			f.fs.failed("archive after close", f.path(), err)
+		}
+	case doc == nil && up.State() == spool.Created:
+		if err := up.Keep(); err != nil { // created and closed without a byte
+			f.fs.failed("keep", f.path(), err)
+		}
+	}
+}
+
+// dropRemoved throws the bytes away of a file that was removed while it was open. The
+// file goes on standing for them, for who holds its inode.
+func (f *file) dropRemoved() {
+	f.mu.Lock()
+	up, gone := f.up, f.removed && f.handles == 0
+	f.mu.Unlock()
+	if up != nil && gone {
+		f.fs.discard(up)
+	}
+}
