@@ -107,6 +107,7 @@ type dir struct {
 	names   map[string]*entry     // guarded by mu
 	folders map[archive.ID]*entry // guarded by mu
 	docs    map[archive.ID]*entry // guarded by mu
+	aside   map[string]*entry     // documents of docs that are not shown, by name; guarded by mu
 	sorted  []*entry              // names in order, nil when it must be made anew; guarded by mu
 	subs    merged                // which listing of folders names reflects; guarded by mu
 	files   merged                // which listing of documents; guarded by mu
@@ -236,6 +237,9 @@ func (d *dir) dropLocked(e *entry) {
 	}
 	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
 		delete(d.docs, doc.ID)
+	}
+	if d.aside[e.name] == e {
+		delete(d.aside, e.name)
 	}
 	d.touchLocked()
 }

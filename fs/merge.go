@@ -21,6 +21,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		return nil
 	}
 	d.free = free
+	changed := d.changed // to list for the first time is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
@@ -47,6 +48,9 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		if d.subs.known {
 			stale = append(stale, e.name)
 		}
+	}
+	if !d.subs.known {
+		d.changed = changed
 	}
 	d.subs = m
 	return stale
@@ -98,6 +102,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 		d.files.fetched = m.fetched
 		return nil
 	}
+	changed := d.changed // to list for the first time is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
@@ -111,13 +116,13 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 			stale = append(stale, name...)
 		}
 	}
-	first := !d.files.known
-	d.files = m
 	d.sizes.reset()
-	if first {
+	if !d.files.known {
+		d.files, d.changed = m, changed
 		d.placeWaitingLocked()
 		return nil
 	}
+	d.files = m
 	return stale
 }
 
@@ -135,6 +140,9 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 		return []string{e.name}
 	}
 	e.setDocument(doc)
+	if d.aside[e.name] == e {
+		return []string{d.unhideLocked(e).name}
+	}
 	if e.told == doc.Name || e.told == "" {
 		e.told = doc.Name
 		return nil

@@ -50,20 +50,27 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 	if err != nil {
 		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
 	}
-	h, err := e.file.Load().openWrite(ctx, callerPID(ctx), true, false)
+	document := e.doc.Load() != nil
+	h, err := e.file.Load().openWrite(ctx, callerPID(ctx), true, document)
 	if err != nil {
-		d.drop(e)
-		d.fs.discard(e.file.Load().pending())
+		if !document {
+			d.drop(e)
+			d.fs.discard(e.file.Load().pending())
+		}
 		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
 	}
 	d.fillEntry(e, out)
 	return n.nodeOf(ctx, e), h, 0, 0
 }
 
-// create puts an empty file into the spool and shows it.
+// create puts an empty file into the spool and shows it. Under the name of a document that
+// was set aside it is that document, which gets new bytes.
 func (d *dir) create(name string) (*entry, error) {
 	if d.get(name) != nil {
 		return nil, syscall.EEXIST
+	}
+	if e := d.showAgain(name); e != nil {
+		return e, nil
 	}
 	up, err := d.fs.spool.Create(d.fs.record(d, name, nil))
 	if err != nil {

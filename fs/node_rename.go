@@ -46,6 +46,9 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 	if err != nil && toErrno(err) != syscall.ENOENT {
 		return err
 	}
+	if over == nil {
+		over = to.setAsideAs(newName) // an editor puts its backup back
+	}
 	switch {
 	case over == e:
 		return nil
@@ -101,6 +104,8 @@ func (d *dir) retarget() {
 // renameDocument archives an inbox document or renames a document where it lies.
 func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
 	switch {
+	case to == d && d.kind == inboxDir && isJunk(newName) && !isJunkDir(newName):
+		return d.setAside(ctx, e, newName, over)
 	case to.staysLocal(newName):
 		return syscall.EPERM // deleting in a file manager is no archiving
 	case over != nil && over.doc.Load() != nil && to.kind.archives():
