@@ -2,9 +2,14 @@ package fs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/archivefs/archivefs/archive"
 )
+
+// errUnclear says that the inbox still lists a document and its folder lists one of that
+// name which was not known there: another client's, or a copy.
+var errUnclear = errors.New("it cannot be told whether it was archived")
 
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords
 // that were set on it. Whether the service gives it a new id or not, the file stays the
@@ -23,9 +28,19 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		archived = newDocument(docs, before, &inbox, target.Name)
 		return archived != nil, err
 	}
+	took := func(ctx context.Context) (bool, error) {
+		docs, err := d.listAfresh(ctx)
+		if err != nil || findDocument(docs, inbox.ID) == nil {
+			return err == nil, err // no longer in the inbox, whenever the folder lists it
+		}
+		if found, err := look(ctx); err != nil || found {
+			return false, errors.Join(errUnclear, err)
+		}
+		return false, nil
+	}
 	err := d.fs.change(ctx, func(ctx context.Context) error {
 		return d.fs.archive.Archive(ctx, inbox.ID, target)
-	}, look)
+	}, took)
 	if err != nil {
 		if archive.KindOf(err) == archive.KindNotFound {
 			d.distrust()
@@ -46,6 +61,10 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	d.outdate()
 	to.outdate()
 	d.moveDocument(e, to, newName, archived)
+	if archived == nil {
+		to.distrust()
+		d.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there
+	}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type mounted struct {
 	baseURL string
 	cred    apiclient.Credentials
 	tweak   func(*fs.Options)
+	retry   time.Duration // how long a change is tried
 	fs      *fs.FileSystem
 	mount   *fs.Mount
 	close   []func() error
@@ -51,7 +52,7 @@ func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(
 		}
 		t.Skipf("no FUSE here: %v", err)
 	}
-	m := &mounted{t: t, state: t.TempDir(), baseURL: baseURL, cred: cred, tweak: tweak}
+	m := &mounted{t: t, state: t.TempDir(), baseURL: baseURL, cred: cred, tweak: tweak, retry: 200 * time.Millisecond}
 	m.dir = filepath.Join(t.TempDir(), "mnt")
 	must(t, os.Mkdir(m.dir, 0o700))
 	t.Cleanup(m.unmount)
@@ -70,12 +71,12 @@ func (m *mounted) remount() {
 		log.SetLevel(logrus.DebugLevel)
 	}
 	client := get(apiclient.New(apiclient.Config{
-		BaseURL: m.baseURL, Credentials: m.cred, RetryFor: 200 * time.Millisecond, Location: time.UTC, Log: log,
+		BaseURL: m.baseURL, Credentials: m.cred, RetryFor: m.retry, Location: time.UTC, Log: log,
 	}))(m.t)
 	m.close = append(m.close, func() error { client.Close(); return nil })
 	o := fs.Options{
 		Archive: client, Log: log, Source: client.BaseURL(), Version: "test", TTL: time.Minute,
-		RetryFor: 200 * time.Millisecond, Umask: 0o077, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
+		RetryFor: m.retry, Umask: 0o077, UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
 	}
 	o.Content = get(cache.OpenContent(cache.Options{Dir: filepath.Join(m.state, "content"), Limit: 1 << 30, Log: log}))(m.t)
 	m.close = append(m.close, o.Content.Close)

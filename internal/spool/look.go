@@ -43,7 +43,8 @@ func joinIDs(ids []archive.ID) string {
 
 // settle looks until it is clear whether what was sent arrived, or patience ends. A
 // document can come later than the first look, so it is absent only when looks over some
-// time do not show it, or when the service had said that it was too busy to take it.
+// time do not show it. Where the service had said that it was too busy to take it, two
+// looks are enough: a proxy may say so after the service took it.
 func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	p := &d.patience
 	p.start()
@@ -62,12 +63,12 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			if !archive.Away(v.err) || !p.obey(ctx, v.err) {
 				return v
 			}
-		case len(v.open) > 0, busy:
+		case len(v.open) > 0:
 			return v
 		default:
 			absent++
 			left := p.settling() - p.now().Sub(since)
-			if absent > 1 && left <= 0 || !p.pause(ctx, left) {
+			if absent > 1 && (busy || left <= 0) || !p.pause(ctx, left) {
 				return v
 			}
 		}
