@@ -1,5 +1,7 @@
 package cache
 
+import "time"
+
 // ContentStats says what the cache holds and what became of its work since the start.
 type ContentStats struct {
 	Files     int    `json:"files"`
@@ -41,4 +43,18 @@ func (c *Content) Lookup(key Key) (int64, bool) {
 		return 0, false
 	}
 	return v.size, true
+}
+
+// Trusted returns the length of the content that Open with that maxAge returns without
+// asking the service, if there is one and its length is known.
+func (c *Content) Trusted(key Key, maxAge time.Duration) (int64, bool) {
+	c.mu.Lock()
+	defer c.unlock()
+	if v := c.versions[key]; v != nil && c.trustedLocked(v, maxAge) {
+		return v.size, true
+	}
+	if d := c.downloads[key]; d != nil && d.version != nil { // it is joined
+		return d.version.size, true
+	}
+	return 0, false
 }

@@ -259,3 +259,21 @@ func TestContentThatCannotBeValidatedIsAnError(t *testing.T) {
 	}
 	wantBytes(t, s.open(key(1), forever, unasked(t)), "old")
 }
+
+// Trusted tells a length exactly when Open would not ask the service.
+func TestTrustedIsWhatOpenDoesNotAskFor(t *testing.T) {
+	s := newShelf(t, 100)
+	if size, ok := s.Trusted(key(1), forever); ok {
+		t.Fatalf("%d bytes of nothing", size)
+	}
+	s.put(key(1), "four")
+	for _, step := range []struct {
+		age, maxAge time.Duration
+		want        bool
+	}{{0, time.Minute, true}, {time.Minute, time.Minute, true}, {time.Second, time.Minute, false}, {0, forever, true}} {
+		s.advance(step.age)
+		if size, ok := s.Trusted(key(1), step.maxAge); ok != step.want || ok && size != 4 {
+			t.Errorf("after %v more, trusted for %v: %d, %v", step.age, step.maxAge, size, ok)
+		}
+	}
+}
