@@ -19,24 +19,36 @@ func (f *file) fill(out *fuse.Attr) time.Duration {
 	f.fs.fillOwner(out)
 	fillTime(out, f.modified())
 	out.Blksize = 4096
-	size, exact := f.exactSize()
-	if !exact {
-		out.Size = uint64(estimate(f.document())) //nolint:gosec // positive
-		return 0
-	}
-	out.Size = uint64(max(size, 0))
-	out.Blocks = (out.Size + blockSize - 1) / blockSize
-	switch {
-	case f.pending() != nil:
+	switch exact := f.fillSize(out); {
+	case !exact, f.pending() != nil:
 		return 0
 	case f.archived():
 		return keepSize
 	}
 	d, _ := f.place()
-	if d == nil {
-		return 0
+	if _, open, _ := f.openedSize(); open || d == nil {
+		return 0 // its length may be another one when the last reader has gone
 	}
 	return d.validFor()
+}
+
+// fillSize writes the length and reports whether it is exact: else it is the one of before
+// or, with no blocks, an estimate.
+func (f *file) fillSize(out *fuse.Attr) (exact bool) {
+	size, exact := f.currentSize()
+	known := exact
+	if !known {
+		size, known = f.formerSize()
+	}
+	if !known {
+		size = estimate(f.document())
+	}
+	f.tell(size)
+	out.Size = uint64(max(size, 0))
+	if known {
+		out.Blocks = (out.Size + blockSize - 1) / blockSize
+	}
+	return exact
 }
 
 // fill writes a directory's attributes.

@@ -98,6 +98,7 @@ type dir struct {
 	kind dirKind
 	id   archive.ID // of the folder; of the nearest folder above for a localDir
 	ino  uint64
+	gen  uint64 // generation of the inode
 
 	sizes sizes // of documents, asked for because somebody wanted to know
 
@@ -124,7 +125,7 @@ type merged struct {
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	return &dir{
-		fs: f, kind: kind, id: id, ino: ino, parent: parent, name: name,
+		fs: f, kind: kind, id: id, ino: ino, gen: f.inodes.generation(), parent: parent, name: name,
 		names: map[string]*entry{}, folders: map[archive.ID]*entry{}, docs: map[archive.ID]*entry{},
 		changed: f.started, free: true,
 	}

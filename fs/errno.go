@@ -61,7 +61,7 @@ func toErrno(err error) syscall.Errno {
 func (f *FileSystem) errno(op string, path string, err error) syscall.Errno {
 	errno := toErrno(err)
 	switch errno {
-	case 0, syscall.ENOENT, syscall.EINTR, syscall.EPERM, syscall.EEXIST, syscall.EROFS,
+	case 0, syscall.ENOENT, syscall.EINTR, syscall.EPERM, syscall.EEXIST, syscall.EROFS, syscall.ESTALE,
 		syscall.ENODATA, syscall.ENOTSUP, syscall.ENOTEMPTY, syscall.ERANGE:
 		return errno
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -44,6 +43,12 @@ type file struct {
 	// one; guarded by mu.
 	opened int64
 	sized  bool
+	// readers counts open handles on that content; guarded by mu.
+	readers int
+	// told is the length that the kernel was told last; guarded by mu.
+	told int64
+	// gen is the generation of the inode, 0 before there is one; guarded by mu.
+	gen uint64
 }
 
 // pending returns the file's bytes in the spool, nil when there are none.
@@ -51,6 +56,16 @@ func (f *file) pending() *spool.Upload {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.up
+}
+
+// generation is that of the file's inode.
+func (f *file) generation() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gen == 0 {
+		f.gen = f.fs.inodes.generation()
+	}
+	return f.gen
 }
 
 // document returns the document, nil when the archive does not have the file.
@@ -125,51 +140,6 @@ func (f *file) state() xattr.State {
 
 // staysLocal reports whether a file of that name in the directory is never uploaded.
 func (d *dir) staysLocal(name string) bool { return d.kind == localDir || isJunk(name) }
-
-// key is the content that stands for the document now.
-func (f *file) key() cache.Key {
-	return cache.Key{Document: f.document().ID, Representation: f.fs.representation(f.document().ID)}
-}
-
-// exactSize is the length of what a reader gets, where it is known without asking.
-func (f *file) exactSize() (size int64, ok bool) {
-	if up := f.pending(); up != nil {
-		return up.Size(), true
-	}
-	f.mu.Lock()
-	opened, sized := f.opened, f.sized
-	f.mu.Unlock()
-	if sized {
-		return opened, true
-	}
-	doc := f.document()
-	key := f.key()
-	if size, ok := f.fs.content.Lookup(key); ok {
-		return size, true
-	}
-	if f.archived() {
-		if size, ok := f.fs.facts.Size(key); ok {
-			return size, true
-		}
-	}
-	if d, _ := f.place(); d != nil {
-		if size, ok := d.sizes.get(doc.ID); ok {
-			return size, true
-		}
-	}
-	if key.Representation == archive.Original && doc.Size != archive.SizeUnknown {
-		return doc.Size, true
-	}
-	return 0, false
-}
-
-// sizePerPage is a generous guess at the bytes of a page (a colour scan), for a document
-// whose length nobody told: too much is corrected by open, too little would cut it off.
-const sizePerPage = 2 << 20
-
-func estimate(doc *archive.Document) int64 {
-	return int64(max(doc.Pages, 1)+1) * sizePerPage
-}
 
 // modified is the modification time: what was kept for a file put in here, else when it
 // was archived, else when it was created.

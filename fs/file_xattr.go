@@ -110,7 +110,7 @@ func (f *file) getAttr(ctx context.Context, name string) ([]byte, error) {
 func (f *file) dataAttr(ctx context.Context, kind xattr.Kind) ([]byte, error) {
 	data, err := f.fs.archive.Data(ctx, f.document().ID)
 	if err != nil {
-		return nil, err
+		return nil, f.missed(err)
 	}
 	var value []byte
 	switch kind {

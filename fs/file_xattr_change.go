@@ -19,7 +19,7 @@ func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	if archive.KindOf(err) == archive.KindUnsupported {
 		return syscall.EPERM
 	}
-	return err
+	return f.missed(err)
 }
 
 // changeLocal writes the attribute into the record, for the upload to take along.

@@ -19,7 +19,7 @@ const maxInoID = archive.ID(1)<<61 - 1
 
 // inodes gives out inode numbers: the same one for the same folder or document in every
 // mount, and a fresh one for what has no usable id.
-type inodes struct{ last atomic.Uint64 }
+type inodes struct{ last, generations atomic.Uint64 }
 
 func (n *inodes) of(class uint64, id archive.ID) uint64 {
 	if id <= 0 || id > maxInoID {
@@ -27,6 +27,10 @@ func (n *inodes) of(class uint64, id archive.ID) uint64 {
 	}
 	return uint64(id)<<2 | class
 }
+
+// generation tells inodes of the same number apart: a document or folder that the service
+// moved is another file or directory here, while the kernel still knows the former one.
+func (n *inodes) generation() uint64 { return n.generations.Add(1) }
 
 // local starts at 8|1, above the reserved numbers 0 and 1.
 func (n *inodes) local() uint64 { return (n.last.Add(1)+1)<<2 | inoLocal }

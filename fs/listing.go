@@ -231,8 +231,9 @@ func (d *dir) distrust() {
 // asked for again in its parent.
 func (f *FileSystem) gone(d *dir, err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
-		if parent := d.above(); parent != nil {
+		if parent, name := d.place(); parent != nil {
 			parent.distrust()
+			f.forgetNames(parent, []string{name})
 		}
 	}
 	return err

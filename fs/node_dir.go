@@ -15,13 +15,13 @@ type dirNode struct {
 }
 
 // nodeOf makes the inode of an entry; an inode the kernel knows already is found again by
-// its number.
+// its number and generation.
 func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
 	if e.dir != nil {
-		return n.NewInode(ctx, &dirNode{d: e.dir}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: e.dir.ino})
+		return n.NewInode(ctx, &dirNode{d: e.dir}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: e.dir.ino, Gen: e.dir.gen})
 	}
 	f := n.d.fileOf(e)
-	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
 }
 
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {

@@ -7,6 +7,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -80,8 +81,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		}
 	}
 	if !writer && f.pending() == nil {
-		h, fuseFlags, err := f.openRead(ctx)
-		return h, fuseFlags, f.fs.errno("open", f.path(), err)
+		return n.openRead(ctx)
 	}
 	if writer {
 		ctx = detached(ctx)
@@ -92,6 +92,26 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	return h, 0, 0
 }
+
+// openRead opens a document for reading and corrects the length that the kernel was told
+// before: it reads no further.
+func (n *fileNode) openRead(ctx context.Context) (fusefs.FileHandle, uint32, syscall.Errno) {
+	f := n.f
+	h, flags, err := f.openRead(ctx)
+	if err != nil {
+		return nil, 0, f.fs.errno("open", f.path(), err)
+	}
+	if f.tell(h.reader.Size()) {
+		if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
+			f.fs.log.Debugf("notify %s: %v", archive.Printable(f.path()), errno)
+		}
+	}
+	return h, flags, 0
+}
+
+// attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It
+// takes no lock that the opener of the file holds.
+const attrsOnly = -1
 
 // mayWrite refuses to change what is archived.
 func (f *file) mayWrite() error {

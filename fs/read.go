@@ -2,8 +2,10 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"io"
 	"syscall"
+	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -33,30 +35,39 @@ func (f *file) openContent(ctx context.Context) (*cache.Reader, error) {
 			break
 		}
 	}
-	if archive.KindOf(err) == archive.KindNotFound {
-		if d, _ := f.place(); d != nil {
-			d.distrust()
-		}
-	}
-	return nil, err
+	return nil, f.missed(err)
 }
 
-// openAs opens the content in one representation. An archived document's content is
-// trusted for ever, an inbox document's for the ttl or as long as the service says that
-// it has not changed.
+// missed handles an error of a request about the document: where the service does not
+// have it any more, its directory is listed again.
+func (f *file) missed(err error) error {
+	if archive.KindOf(err) == archive.KindNotFound {
+		if d, name := f.place(); d != nil {
+			d.distrust()
+			f.fs.forgetNames(d, []string{name})
+		}
+	}
+	return err
+}
+
+// maxAge is how long the content is trusted: an archived document's for ever, an inbox
+// document's for the ttl or as long as the service says that it has not changed.
+func (f *file) maxAge() time.Duration {
+	if f.archived() {
+		return -1
+	}
+	return f.fs.opts.TTL
+}
+
+// openAs opens the content in one representation.
 func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
-	archived := f.archived()
-	maxAge := f.fs.opts.TTL
-	if archived {
-		maxAge = -1
-	}
-	r, err := f.fs.content.Open(ctx, key, maxAge, func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r, err := f.fs.content.Open(ctx, key, f.maxAge(), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		return f.fs.archive.Content(ctx, archive.ContentRequest{
 			Document: doc, Representation: rep, Offset: w.Offset, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
 	})
-	if err == nil && archived {
+	if err == nil && f.archived() {
 		f.fs.facts.Learn(key, r.Size())
 	}
 	return r, err
@@ -77,21 +88,55 @@ var (
 )
 
 // openRead opens a document for reading. The kernel keeps its pages when they are of the
-// same content.
-func (f *file) openRead(ctx context.Context) (fusefs.FileHandle, uint32, error) {
+// same content. While another content is being read, whose pages and length the kernel
+// must not mix with the new ones, the answer is ESTALE: the kernel then looks the name up
+// again and finds the file that takes the place of this one.
+func (f *file) openRead(ctx context.Context) (*readHandle, uint32, error) {
 	r, err := f.openContent(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
+	same, other := f.enterReader(r)
+	if other {
+		f.supersede()
+		return nil, 0, errors.Join(syscall.ESTALE, r.Close())
+	}
 	flags := uint32(fuse.FOPEN_NOFLUSH)
-	f.mu.Lock()
-	if f.content == r.Serial() {
+	if same {
 		flags |= fuse.FOPEN_KEEP_CACHE
 	}
+	return &readHandle{file: f, reader: r}, flags, nil
+}
+
+// enterReader counts a reader in, unless others are at another content of the file. same
+// says that the content is the one that was opened last.
+func (f *file) enterReader(r *cache.Reader) (same, other bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	same = f.content == r.Serial()
+	if !same && f.readers > 0 {
+		return false, true
+	}
+	f.readers++
 	f.content = r.Serial()
 	f.opened, f.sized = r.Size(), true
-	f.mu.Unlock()
-	return &readHandle{file: f, reader: r}, flags, nil
+	return same, false
+}
+
+// supersede lets the next lookup make a new file, with an inode of its own, of the
+// document. Those who have this one open keep it.
+func (f *file) supersede() {
+	d, _ := f.place()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == nil && f.dir == d {
+		f.entry.file.CompareAndSwap(f, nil)
+	}
 }
 
 func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
@@ -147,6 +192,9 @@ func (h *readHandle) Flush(context.Context) syscall.Errno         { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
+	h.file.mu.Lock()
+	h.file.readers--
+	h.file.mu.Unlock()
 	if err := h.reader.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
 	}

@@ -17,6 +17,9 @@ const (
 	// sizePatience is how long an answer about attributes waits for a length, and how
 	// slow an answer may be before no more are asked for in the folder.
 	sizePatience = 2 * time.Second
+	// maxSilent is how many more answers than not may tell no length, as those about an
+	// empty document and about one that is gone, before no more are asked for.
+	maxSilent = 4
 )
 
 // sizes learns the lengths of a folder's documents where the listing does not tell them.
@@ -27,6 +30,8 @@ type sizes struct {
 	known  map[archive.ID]int64         // of inbox documents; guarded by mu
 	ahead  int                          // how many are asked for at once; guarded by mu
 	gaveUp time.Time                    // when the service turned out to be slow or to refuse; guarded by mu
+	told   int                          // answers that told a length; guarded by mu
+	silent int                          // answers that did not; guarded by mu
 }
 
 // get returns a length that was asked for.
@@ -42,12 +47,13 @@ func (s *sizes) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known, s.asked, s.gaveUp = nil, nil, time.Time{}
+	s.told, s.silent = 0, 0
 }
 
 // learnSize finds out the exact length of a document when nobody told it, within bounds:
 // content is never downloaded for it.
 func (f *file) learnSize(ctx context.Context) {
-	if _, ok := f.exactSize(); ok {
+	if _, ok := f.currentSize(); ok {
 		return
 	}
 	d, _ := f.place()
@@ -129,16 +135,28 @@ func (d *dir) askLocked(doc archive.ID) {
 		info, err := d.fs.archive.ContentInfo(ctx, doc, key.Representation)
 		d.sizes.mu.Lock()
 		defer d.sizes.mu.Unlock()
-		switch {
-		case err != nil || info.Size == archive.SizeUnknown || d.fs.now().Sub(began) > sizePatience:
+		if err == nil && info.Size != archive.SizeUnknown {
+			d.learnLocked(key, info.Size)
+		} else {
+			d.sizes.silent++
+		}
+		refused := err != nil && archive.KindOf(err) != archive.KindNotFound
+		if refused || d.sizes.silent > d.sizes.told+maxSilent || d.fs.now().Sub(began) > sizePatience {
 			d.sizes.gaveUp = d.fs.now()
-		case d.kind.archives():
-			d.fs.facts.Learn(key, info.Size)
-		default:
-			if d.sizes.known == nil {
-				d.sizes.known = map[archive.ID]int64{}
-			}
-			d.sizes.known[doc] = info.Size
 		}
 	})
+}
+
+// learnLocked remembers a length: an archived document's for ever. The caller holds
+// sizes.mu.
+func (d *dir) learnLocked(key cache.Key, size int64) {
+	d.sizes.told++
+	if d.kind.archives() {
+		d.fs.facts.Learn(key, size)
+		return
+	}
+	if d.sizes.known == nil {
+		d.sizes.known = map[archive.ID]int64{}
+	}
+	d.sizes.known[key.Document] = size
 }

@@ -142,7 +142,7 @@ func (h *writeHandle) contentReader(ctx context.Context) (*cache.Reader, error) 
 }
 
 func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
-	size, ok := h.file.exactSize()
+	size, ok := h.file.currentSize()
 	if !ok {
 		return 0, syscall.EINVAL // cp then reads without looking for holes
 	}

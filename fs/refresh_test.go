@@ -1,0 +1,213 @@
+package fs_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// clock is a clock that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time // guarded by mu
+}
+
+func newClock() *clock { return &clock{now: time.Now()} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// longTTL is longer than any test, so that the kernel forgets only what it is told to.
+const longTTL = time.Hour
+
+// slow mounts with a ttl that ends when the test moves the clock.
+func (f *foreign) slow(t testing.TB) (*mounted, *clock) {
+	t.Helper()
+	c := newClock()
+	return f.mount(t, func(o *fs.Options) {
+		o.TTL, o.Now = longTTL, c.Now
+		o.Content = get(cache.OpenContent(cache.Options{Dir: filepath.Join(t.TempDir(), "content"), Limit: 1 << 30, Now: c.Now}))(t)
+		t.Cleanup(func() { must(t, o.Content.Close()) })
+	}), c
+}
+
+// eventually tries until ok holds: the kernel is told of changes from outside of requests.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	for !ok() {
+		if ctx.Err() != nil {
+			t.Fatalf("never: %s", what)
+		}
+		runtime.Gosched()
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestDocumentsChangedAtTheService(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	one := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
+	two := f.AddDocument(f.bills, hostile.Document{Name: "zwei.txt", Content: []byte("2")})
+	f.AddDocument(f.bills, hostile.Document{Name: "zwei.txt", Content: []byte("another")})
+	m, c := f.slow(t)
+	dir := m.path("Muster GmbH", "Rechnungen")
+	wantNames(t, dir, "eins.txt", "zwei.txt", "zwei (3).txt")
+	for _, name := range []string{"eins.txt", "drei.txt", "drei neu.txt"} {
+		_ = exists(m.path("Muster GmbH", "Rechnungen", name)) // the kernel remembers both answers
+	}
+	f.Remove(two)
+	f.Change(one, func(d *hostile.Document) { d.Name = "drei neu.txt" })
+	f.AddDocument(f.bills, hostile.Document{Name: "drei.txt", Content: []byte("3")})
+	wantNames(t, dir, "eins.txt", "zwei.txt", "zwei (3).txt") // within the ttl
+	c.advance(2 * longTTL)
+	wantNames(t, dir, "drei neu.txt", "drei.txt", "zwei (3).txt") // which keeps its name
+	eventually(t, "the old names go and the new ones come", func() bool {
+		return !exists(dir+"/eins.txt") && !exists(dir+"/zwei.txt") && exists(dir+"/drei.txt") && exists(dir+"/drei neu.txt")
+	})
+	wantContent(t, dir+"/drei neu.txt", "1")
+	wantContent(t, dir+"/drei.txt", "3")
+	wantContent(t, dir+"/zwei (3).txt", "another")
+	m.remount()
+	wantNames(t, dir, "drei neu.txt", "drei.txt", "zwei.txt")
+}
+
+func TestFoldersChangedAtTheService(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
+	m, c := f.slow(t)
+	wantNames(t, m.dir, "Muster GmbH", "inboxes")
+	wantNames(t, m.path("Muster GmbH"), "Rechnungen", "Briefe")
+	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
+	wantNames(t, m.path("inboxes"), "Administrator")
+	if exists(m.path("Zweite AG")) {
+		t.Fatal("a mandator before its time")
+	}
+	f.RemoveFolder(f.bills)
+	f.AddFolder(f.mandator, "Verträge")
+	f.AddFolder(f.AddMandator("Zweite AG"), "Akten")
+	f.AddInbox(2, "Buchhaltung")
+	c.advance(2 * longTTL)
+	wantNames(t, m.dir, "Muster GmbH", "Zweite AG", "inboxes")
+	wantNames(t, m.path("Muster GmbH"), "Briefe", "Verträge")
+	wantNames(t, m.path("inboxes"), "Administrator", "Buchhaltung")
+	eventually(t, "folders follow the service", func() bool {
+		return !exists(m.path("Muster GmbH", "Rechnungen")) && exists(m.path("Zweite AG", "Akten"))
+	})
+	f.RemoveFolder(f.mandator)
+	f.RemoveFolder(f.inbox)
+	c.advance(2 * longTTL)
+	wantNames(t, m.dir, "Zweite AG", "inboxes")
+	wantNames(t, m.path("inboxes"), "Buchhaltung")
+	eventually(t, "the mandator and the inbox go", func() bool {
+		return !exists(m.path("Muster GmbH")) && !exists(m.path("inboxes", "Administrator"))
+	})
+}
+
+// A folder that is gone says so when it is opened, and its parent is asked again.
+func TestFolderGoneWithinTheTTL(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m, c := f.slow(t)
+	wantNames(t, m.path("Muster GmbH"), "Rechnungen", "Briefe")
+	f.RemoveFolder(f.bills)
+	c.advance(longTTL / 2)
+	_, err := os.ReadDir(m.path("Muster GmbH", "Rechnungen"))
+	wantErrno(t, "list a folder that is gone", err, syscall.ENOENT)
+	wantNames(t, m.path("Muster GmbH"), "Briefe")
+}
+
+func TestDocumentGoneWithinTheTTL(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
+	f.AddDocument(f.bills, hostile.Document{Name: "b.txt", Content: []byte("b")})
+	m, _ := f.slow(t)
+	dir := m.path("Muster GmbH", "Rechnungen")
+	wantNames(t, dir, "a.txt", "b.txt")
+	f.Remove(id)
+	_, err := os.ReadFile(dir + "/a.txt")
+	wantErrno(t, "read a document that is gone", err, syscall.ENOENT)
+	wantNames(t, dir, "b.txt")
+	eventually(t, "the name goes", func() bool { return !exists(dir + "/a.txt") })
+}
+
+// An attribute that is asked for tells as well that the document is gone.
+func TestAttributesOfADocumentThatIsGone(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
+	m, _ := f.slow(t)
+	dir := m.path("Muster GmbH", "Rechnungen")
+	wantNames(t, dir, "a.txt")
+	f.Remove(id)
+	_, err := syscall.Getxattr(dir+"/a.txt", "user.archive.notes", make([]byte, 100))
+	wantErrno(t, "notes of a document that is gone", err, syscall.ENOENT)
+	wantNames(t, dir)
+}
+
+// A folder and a document moved at the service are what they have become, although the
+// kernel still knows them from the place where they were.
+func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan")})
+	m, c := f.slow(t)
+	wantNames(t, m.path("inboxes", "Administrator"), "scan.txt")
+	old := get(os.Open(m.path("inboxes", "Administrator", "scan.txt")))(t) // the kernel keeps it
+	defer func() { must(t, old.Close()) }()
+	f.Change(id, func(d *hostile.Document) { d.Folder = f.bills })
+	c.advance(2 * longTTL)
+	moved := m.path("Muster GmbH", "Rechnungen", "scan.txt")
+	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "scan.txt")
+	if got := attr(t, moved, "state"); got != "archived" {
+		t.Errorf("state is %q", got)
+	}
+	w, err := os.OpenFile(moved, os.O_WRONLY, 0)
+	if err == nil {
+		must(t, w.Close())
+	}
+	wantErrno(t, "overwrite what is archived", err, syscall.EPERM)
+	if _, err := os.ReadDir(m.path("inboxes", "Administrator")); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "it leaves the inbox", func() bool { return !exists(m.path("inboxes", "Administrator", "scan.txt")) })
+	wantContent(t, moved, "scan")
+}
+
+// While the service is away what is known is still shown, and what is not is an error.
+func TestServiceAway(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
+	m, c := f.slow(t)
+	dir := m.path("Muster GmbH", "Rechnungen")
+	wantNames(t, dir, "a.txt")
+	wantContent(t, dir+"/a.txt", "a")
+	f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Answer(500, "")})
+	c.advance(2 * longTTL)
+	wantNames(t, dir, "a.txt")
+	wantContent(t, dir+"/a.txt", "a")
+	_, err := os.ReadDir(m.path("Muster GmbH", "Briefe"))
+	wantErrno(t, "list what was never listed", err, syscall.EIO)
+	f.ClearFaults()
+	c.advance(time.Minute) // errors are not remembered that long
+	wantNames(t, m.path("Muster GmbH", "Briefe"))
+}
