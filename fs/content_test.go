@@ -19,7 +19,7 @@ import (
 const onePDF = "%PDF-1.4\none\n%%EOF\n"
 
 // What a document's bytes and added extension are, by mode and by what the service has.
-func TestContentModes(t *testing.T) {
+func TestBytesByContentMode(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  hostile.Config
