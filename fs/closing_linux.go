@@ -71,7 +71,13 @@ func lookAtCloser(pid uint32, opener int, ino uint64, mounts *mountIDs) closing 
 	if group != opener {
 		return closeMore
 	}
-	return otherDescriptors(group, ino, mounts)
+	if c := otherDescriptors(group, ino, mounts); c != closeLast {
+		return c
+	}
+	if mapped(group, ino) {
+		return closeUnknown // what is stored through the mapping comes later
+	}
+	return closeLast
 }
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
@@ -110,6 +116,24 @@ func otherDescriptors(group int, ino uint64, mounts *mountIDs) closing {
 		}
 	}
 	return closeLast
+}
+
+// mapped reports whether a process has a file of that inode number mapped shared and
+// writable (proc_pid_maps(5)). A file of another file system with the same number counts
+// too: then the end shows at release.
+func mapped(group int, ino uint64) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(group) + "/maps")
+	if err != nil {
+		return false // the process is exiting: its mappings are gone
+	}
+	want := strconv.FormatUint(ino, 10)
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line) // address perms offset dev inode path
+		if len(f) > 4 && f[4] == want && f[1][1] == 'w' && f[1][3] == 's' {
+			return true
+		}
+	}
+	return false
 }
 
 // infoField returns a field of a /proc/PID/fdinfo file.

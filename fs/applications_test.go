@@ -1,0 +1,171 @@
+package fs_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+func TestNamesAndSizesThatCannotBe(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	long := strings.Repeat("ä", 127) + "a" // 255 bytes
+	must(t, os.WriteFile(filepath.Join(dir, long), []byte("x"), 0o600))
+	wantErrno(t, "256 bytes", os.WriteFile(filepath.Join(dir, long+"b"), []byte("x"), 0o600), syscall.ENAMETOOLONG)
+	wantErrno(t, "Latin-1", os.WriteFile(filepath.Join(dir, "M\xfcller.txt"), []byte("x"), 0o600), syscall.EILSEQ)
+	wantErrno(t, "a folder in Latin-1", os.Mkdir(filepath.Join(dir, "M\xfcller"), 0o700), syscall.EILSEQ)
+	must(t, os.WriteFile(filepath.Join(dir, "a.part"), []byte("x"), 0o600))
+	wantErrno(t, "rename to Latin-1", os.Rename(filepath.Join(dir, "a.part"), filepath.Join(dir, "M\xfcller.txt")), syscall.EILSEQ)
+	wantArchived(t, o, o.letters, long+"=x")
+}
+
+func TestOpenFlags(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.bills, "alt.txt", "alt")
+	m := o.mount(t, nil)
+	path, archived := m.path("Muster GmbH", "Briefe", "a.txt"), m.path("Muster GmbH", "Rechnungen", "alt.txt")
+	for what, flags := range map[string]int{
+		"write": os.O_WRONLY, "append": os.O_WRONLY | os.O_APPEND, "both": os.O_RDWR, "truncate": os.O_WRONLY | os.O_TRUNC,
+		"read and truncate": os.O_RDONLY | os.O_TRUNC, "create": os.O_WRONLY | os.O_CREATE,
+	} {
+		_, err := os.OpenFile(archived, flags, 0o600)
+		wantErrno(t, what, err, syscall.EPERM)
+	}
+	_, err := os.OpenFile(archived, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	wantErrno(t, "exclusive", err, syscall.EEXIST)
+	w := get(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o400))(t)
+	get(w.WriteString("Inhalt"))(t)
+	_, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	wantErrno(t, "exclusive", err, syscall.EEXIST)
+	must(t, w.Truncate(2))
+	must(t, w.Close())
+	wantArchived(t, o, o.letters, "a.txt=In")
+	wantArchived(t, o, o.bills, "alt.txt=alt")
+	if n := len(o.asked("POST", "")); n != 1 {
+		t.Errorf("%d requests changed something", n)
+	}
+}
+
+// truncate(2) has no close after it.
+func TestTruncateByPath(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.inbox, "scan.txt", "lang")
+	m := o.mount(t, nil)
+	path := m.path("inboxes", "Administrator", "scan.txt")
+	must(t, os.Truncate(path, 2))
+	wantArchived(t, o, o.inbox, "scan.txt=la")
+	wantContent(t, path, "la")
+}
+
+func TestBigFilesAndCopiesWithinTheMount(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<19) // 8 MiB
+	src := filepath.Join(t.TempDir(), "gross.bin")
+	must(t, os.WriteFile(src, content, 0o600))
+	sh(t, m, `cd "$1/Muster GmbH"; cp '`+src+`' Briefe/a.bin; cp Briefe/a.bin Rechnungen/b.bin; cp --reflink=auto Briefe/a.bin Rechnungen/c.bin
+		python3 -c 'import os
+s=os.open("Briefe/a.bin",os.O_RDONLY); d=os.open("Rechnungen/d.bin",os.O_WRONLY|os.O_CREAT)
+n=0
+try:
+  while True:
+    k=os.copy_file_range(s,d,1<<20)
+    if k==0: break
+    n+=k
+except OSError as e: 
+  import errno; assert e.errno in (errno.ENOSYS,errno.EOPNOTSUPP,errno.EXDEV,errno.EINVAL), e
+  while True:
+    b=os.read(s,1<<20)
+    if not b: break
+    os.write(d,b)
+os.close(d)'
+		for f in b c d; do cmp '`+src+`' Rechnungen/$f.bin; done`)
+	if n := len(o.documents(t, o.bills)); n != 3 {
+		t.Errorf("%d documents", n)
+	}
+}
+
+// A mapping outlives the descriptor: what is stored through it belongs to the file.
+func TestMappedWrites(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	sh(t, m, `python3 -c '
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR, 0o600)
+os.ftruncate(fd, 8192)
+p = libc.mmap(None, 8192, 3, 1, fd, 0)
+ctypes.memmove(p, b"vorher", 6)
+os.close(fd)
+ctypes.memmove(p + 4096, b"nachher", 7)
+assert libc.munmap(p, 8192) == 0' "$1/Muster GmbH/Briefe/a.bin"`)
+	m.unmount()
+	want := make([]byte, 8192)
+	copy(want, "vorher")
+	copy(want[4096:], "nachher")
+	wantArchived(t, o, o.letters, "a.bin="+string(want))
+	if n := len(o.asked("POST", "/file-upload")); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+// A message that the service takes apart is sent once, whatever it is called then.
+func TestSplitMailIsSentOnce(t *testing.T) {
+	mail := "From: a@example.org\r\nTo: b@example.org\r\nSubject: Angebot\r\nMIME-Version: 1.0\r\n" +
+		"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\nHallo\r\n" +
+		"--x\r\nContent-Type: text/plain; name=anlage.txt\r\nContent-Disposition: attachment; filename=anlage.txt\r\n\r\nAnlage\r\n--x--\r\n"
+	for name, do := range map[string]hostile.Action{"whole": nil, "lost after": hostile.DropAfter()} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{SplitMail: true}})
+			m := f.mount(t, nil)
+			if do != nil {
+				f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: do})
+			}
+			must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "angebot.eml"), []byte(mail), 0o600))
+			if n := len(f.Documents(f.letters)); n != 2 {
+				t.Errorf("%d documents", n)
+			}
+			if n := f.Count("POST", "/file-upload"); n != 1 {
+				t.Errorf("%d uploads", n)
+			}
+			if ups := m.uploads(); len(ups) != 0 {
+				t.Errorf("uploads: %+v", ups)
+			}
+		})
+	}
+}
+
+func TestBrowserDownload(t *testing.T) {
+	for name, script := range map[string]string{
+		"Chromium": `printf '%%PDF' > .org.chromium.Chromium.a1B2c3; mv .org.chromium.Chromium.a1B2c3 'Unconfirmed 1.crdownload'
+			printf ' Inhalt %%%%EOF' >> 'Unconfirmed 1.crdownload'; mv 'Unconfirmed 1.crdownload' a.pdf`,
+		"Firefox": `: > Ab3xYz12.pdf; rm Ab3xYz12.pdf; : > a.pdf; printf '%%PDF Inhalt %%%%EOF' > Ab3xYz12.pdf.part; mv Ab3xYz12.pdf.part a.pdf`,
+		"Dolphin": `printf '%%PDF Inhalt %%%%EOF' > a.pdf.part; mv a.pdf.part a.pdf; chmod 644 a.pdf; touch -d 2020-01-02 a.pdf`,
+		"rsync":   `mkdir /tmp/$$; printf '%%PDF Inhalt %%%%EOF' > /tmp/$$/a.pdf; touch -d 2020-01-02 /tmp/$$/a.pdf; rsync -a /tmp/$$/ ./; rsync -a /tmp/$$/ ./; [ -z "$(rsync -ai /tmp/$$/ ./ | grep '^>f')" ]; rm -r /tmp/$$`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, nil)
+			m := o.mount(t, nil)
+			sh(t, m, `cd "$1/Muster GmbH/Briefe"; `+script)
+			if n := len(o.asked("POST", "/file-upload")); n != 1 {
+				t.Errorf("%d uploads", n)
+			}
+			if docs := o.documents(t, o.letters); len(docs) != 1 || docs[0].Name != "a.pdf" {
+				t.Errorf("documents %+v", docs)
+			}
+			wantNames(t, m.path("Muster GmbH", "Briefe"), "a.pdf")
+			if ups := m.uploads(); len(ups) != 0 {
+				t.Errorf("uploads: %+v", ups)
+			}
+		})
+	}
+}
