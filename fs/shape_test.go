@@ -1,0 +1,41 @@
+package fs_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// The same archive shows in whatever shape the service answers.
+func TestEveryShapeShowsTheSameTree(t *testing.T) {
+	for name, cfg := range map[string]hostile.Config{
+		"parent itself, lazy null":   {Structure: hostile.StructureShape{Parent: hostile.ParentItself, LazyChildren: hostile.Null}},
+		"parent itself, lazy empty":  {Structure: hostile.StructureShape{Parent: hostile.ParentItself}},
+		"parent itself, lazy absent": {Structure: hostile.StructureShape{Parent: hostile.ParentItself, LazyChildren: hostile.Absent}},
+		"lazy ignored":               {Structure: hostile.StructureShape{LazyIgnored: true, Leaf: hostile.Null}},
+		"bare inboxes":               {Inboxes: hostile.InboxShape{Folders: true, Bare: true, Leaf: hostile.Null}},
+		"null lists, single objects": {List: hostile.ListShape{EmptyNull: true}, Singles: true, StringIDs: true},
+		"gone routes by 405":         {OnlyEight: true, WithoutStatus: 405},
+		"gone routes by 501":         {OnlyEight: true, WithoutStatus: 501, CloseConnections: true, BOM: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, cfg)
+			deep := f.AddFolder(f.bills, "2024")
+			f.AddDocument(f.AddFolder(deep, "Januar"), hostile.Document{Name: "Rechnung.txt", Content: []byte("x")})
+			f.AddDocument(f.AddFolder(f.inbox, "Unterordner"), hostile.Document{Name: "Scan.txt", Content: []byte("x")})
+			m, _ := f.slow(t)
+			wantNames(t, m.dir, "Muster GmbH", "inboxes")
+			wantNames(t, m.path("Muster GmbH"), "Rechnungen", "Briefe")
+			wantNames(t, m.path("Muster GmbH", "Briefe"))
+			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "2024")
+			wantNames(t, m.path("Muster GmbH", "Rechnungen", "2024", "Januar"), "Rechnung.txt")
+			wantNames(t, m.path("inboxes"), "Administrator")
+			wantNames(t, m.path("inboxes", "Administrator"), "Unterordner")
+			wantNames(t, m.path("inboxes", "Administrator", "Unterordner"), "Scan.txt")
+			if b := get(os.ReadFile(m.path("Muster GmbH", "Rechnungen", "2024", "Januar", "Rechnung.txt")))(t); len(b) == 0 {
+				t.Error("the document is empty")
+			}
+		})
+	}
+}
