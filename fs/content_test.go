@@ -204,3 +204,18 @@ func TestErrnosOfReading(t *testing.T) {
 		wantErrno(t, "read answered "+strconv.Itoa(tt.status), err, tt.want)
 	}
 }
+
+// Under the data mode a file holds what was said about the document just now.
+func TestDataFollowsAttributesSetHere(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "a", Content: []byte("x")})
+	m := f.mount(t, func(o *fs.Options) { o.Mode = fs.ContentData })
+	path := m.path("Muster GmbH", "Rechnungen", "a.json")
+	if text := string(get(os.ReadFile(path))(t)); strings.Contains(text, "dringend") {
+		t.Fatalf("the data is %s", text)
+	}
+	must(t, setAttr(path, "keywords", "dringend"))
+	if text := string(get(os.ReadFile(path))(t)); !strings.Contains(text, "dringend") {
+		t.Errorf("the data is %s", text)
+	}
+}

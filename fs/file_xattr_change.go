@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -105,5 +106,19 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		return syscall.EPERM
 	}
 	d.update(&doc)
+	f.forgetData(doc.ID)
 	return nil
+}
+
+// forgetData drops the cached document data, which tell the attributes too.
+func (f *file) forgetData(doc archive.ID) {
+	key := cache.Key{Document: doc, Representation: archive.Data}
+	f.fs.content.Remove(key)
+	f.fs.facts.Forget(key)
+	if f.fs.representation(doc) != archive.Data {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sized = false
 }
