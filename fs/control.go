@@ -71,9 +71,25 @@ func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 
 // file is the node of an upload: a file that no folder shows.
 func (n *uploadsDir) file(ctx context.Context, up *spool.Upload, out *fuse.EntryOut) *fusefs.Inode {
-	f := &file{fs: n.fs, ino: n.fs.inodes.local(), up: up}
+	f := n.fs.keptFile(up)
 	out.SetAttrTimeout(f.fill(&out.Attr))
 	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+}
+
+// keptFile is the file of an upload in the control directory: the same one, with the same
+// inode number, as long as there is the upload.
+func (f *FileSystem) keptFile(up *spool.Upload) *file {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range f.kept {
+		if _, there := f.spool.Get(id); !there {
+			delete(f.kept, id)
+		}
+	}
+	if f.kept[up.ID()] == nil {
+		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.local(), up: up}
+	}
+	return f.kept[up.ID()]
 }
 
 func (n *uploadsDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {

@@ -51,7 +51,7 @@ func (f *file) currentSize() (size int64, ok bool) {
 			return size, true
 		}
 	}
-	if key.Representation == archive.Original && doc.Size != archive.SizeUnknown {
+	if f.fs.settled() && key.Representation == archive.Original && doc.Size != archive.SizeUnknown {
 		return doc.Size, true
 	}
 	return 0, false

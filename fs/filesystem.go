@@ -42,6 +42,10 @@ type FileSystem struct {
 
 	// rep is the representation that ContentAuto came to, 0 while it is not known.
 	rep atomic.Uint32
+	// noReplace says that the service turned out to lack document/{id}/replace.
+	noReplace atomic.Bool
+	// away is why the service could not be asked the last time, nil when it answered.
+	away atomic.Pointer[Failure]
 	// sending counts uploads under way.
 	sending atomic.Int64
 	// work is what Close waits for: uploads and background work.
@@ -49,6 +53,7 @@ type FileSystem struct {
 
 	mu      sync.Mutex
 	waiting map[archive.ID][]*spool.Upload // recovered files not shown yet, by folder; guarded by mu
+	kept    map[string]*file               // uploads shown in the control directory, by id; guarded by mu
 	failure lastFailure                    // guarded by mu
 }
 
@@ -69,7 +74,7 @@ func New(opts Options) *FileSystem {
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
 		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
-		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[archive.ID][]*spool.Upload{},
+		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[archive.ID][]*spool.Upload{}, kept: map[string]*file{},
 	}
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)

@@ -109,7 +109,8 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 		return d.loadInboxes(ctx)
 	}
 	got, err := d.fs.children.Get(ctx, d.id, func(ctx context.Context) (archive.Structure, error) {
-		return d.fs.archive.Children(ctx, d.id)
+		s, err := d.fs.archive.Children(ctx, d.id)
+		return s, d.fs.answered(err)
 	})
 	if err != nil {
 		return d.fs.gone(d, err)
@@ -125,7 +126,10 @@ func mergedOf[V any](e cache.Entry[V]) merged {
 // loadInboxes fills the directory from the one listing that tells all inboxes with all
 // their folders.
 func (d *dir) loadInboxes(ctx context.Context) error {
-	got, err := d.fs.inboxes.Get(ctx, struct{}{}, d.fs.archive.Inboxes)
+	got, err := d.fs.inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
+		boxes, err := d.fs.archive.Inboxes(ctx)
+		return boxes, d.fs.answered(err)
+	})
 	if err != nil {
 		return err
 	}
@@ -182,7 +186,8 @@ func (d *dir) loadDocuments(ctx context.Context, n need) error {
 // documents returns the directory's document list, from the cache while it is fresh.
 func (d *dir) documents(ctx context.Context) (cache.Entry[[]archive.Document], error) {
 	return d.fs.documents.Get(ctx, d.id, func(ctx context.Context) ([]archive.Document, error) {
-		return d.fs.archive.Documents(ctx, d.id, d.fs.opts.List)
+		docs, err := d.fs.archive.Documents(ctx, d.id, d.fs.opts.List)
+		return docs, d.fs.answered(err)
 	})
 }
 

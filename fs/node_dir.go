@@ -83,14 +83,21 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	return &dirHandle{n: n, entries: n.d.entries()}, 0, 0
 }
 
+// dots are the entries that every directory begins with.
+var dots = [...]string{".", ".."} //nolint:gochecknoglobals // a table
+
 func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
-	if h.next >= len(h.entries) {
+	at := h.next
+	if at >= len(dots)+len(h.entries) {
 		return nil, 0
 	}
-	e := h.entries[h.next]
-	h.last = e
 	h.next++
-	out := &fuse.DirEntry{Name: e.name, Off: uint64(h.next)} //nolint:gosec // a count
+	if at < len(dots) {
+		return &fuse.DirEntry{Name: dots[at], Mode: fuse.S_IFDIR, Ino: h.n.d.ino, Off: uint64(h.next)}, 0
+	}
+	e := h.entries[at-len(dots)]
+	h.last = e
+	out := &fuse.DirEntry{Name: e.name, Off: uint64(h.next)}
 	if e.dir != nil {
 		out.Mode, out.Ino = fuse.S_IFDIR, e.dir.ino
 	} else {
@@ -110,7 +117,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 }
 
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
-	if off > uint64(len(h.entries)) {
+	if off > uint64(len(dots)+len(h.entries)) {
 		return syscall.EINVAL
 	}
 	h.next = int(off) //nolint:gosec // at most the length of a slice

@@ -121,7 +121,7 @@ func (f *file) mayWrite() error {
 	f.mu.Lock()
 	kept := f.dir == nil && !f.removed // in the control directory
 	f.mu.Unlock()
-	if kept || f.pending() == nil && f.archived() {
+	if kept || f.pending() == nil && (f.archived() || f.fs.noReplace.Load()) {
 		return syscall.EPERM
 	}
 	return nil

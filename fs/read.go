@@ -63,9 +63,10 @@ func (f *file) maxAge() time.Duration {
 func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
 	r, err := f.fs.content.Open(ctx, key, f.maxAge(), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
-		return f.fs.archive.Content(ctx, archive.ContentRequest{
+		c, err := f.fs.archive.Content(ctx, archive.ContentRequest{
 			Document: doc, Representation: rep, Offset: w.Offset, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
+		return c, f.fs.answered(err)
 	})
 	if err == nil && f.archived() {
 		f.fs.facts.Learn(key, r.Size())

@@ -87,7 +87,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 	switch {
 	case over.dir != nil:
 		return nil, syscall.EISDIR
-	case doc != nil && (d.kind != inboxDir || d.staysLocal(name)):
+	case doc != nil && (d.kind != inboxDir || d.staysLocal(name) || d.fs.noReplace.Load()):
 		return nil, syscall.EPERM
 	case doc != nil && over.busy():
 		return nil, syscall.EBUSY

@@ -48,19 +48,16 @@ func (f *FileSystem) chosen(rep archive.Representation) {
 	}
 }
 
-// chooseRepresentation finds out what the service has, by one document, before documents
-// without an extension are named for the first time. What cannot be found out now is left
-// open: the names then say .pdf.
+// settled reports whether it is known what stands for documents, and so whose length the
+// listed one is.
+func (f *FileSystem) settled() bool { return f.opts.Mode != ContentAuto || f.rep.Load() != 0 }
+
+// chooseRepresentation finds out what the service has, by the first document that is
+// listed, before documents are named and measured. What cannot be found out now is left
+// open: names then get .pdf, and lengths are estimated.
 func (f *FileSystem) chooseRepresentation(ctx context.Context, docs []archive.Document) {
-	if f.opts.Mode != ContentAuto || f.rep.Load() != 0 {
-		return
-	}
-	for i := range docs {
-		if _, ext := splitExt(docs[i].Name); ext != "" || docs[i].ContentType != "" {
-			continue
-		}
-		f.probe(ctx, docs[i].ID)
-		return
+	if !f.settled() && len(docs) > 0 {
+		f.probe(ctx, docs[0].ID)
 	}
 }
 

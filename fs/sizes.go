@@ -114,7 +114,7 @@ func (d *dir) askSizes(doc archive.ID) <-chan struct{} {
 // sizeKnown reports whether there is no need to ask for a document's length.
 func (d *dir) sizeKnown(doc *archive.Document) bool {
 	rep := d.fs.representation(doc.ID)
-	if rep == archive.Original && doc.Size != archive.SizeUnknown {
+	if d.fs.settled() && rep == archive.Original && doc.Size != archive.SizeUnknown {
 		return true
 	}
 	_, ok := d.fs.facts.Size(cache.Key{Document: doc.ID, Representation: rep})

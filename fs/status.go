@@ -61,8 +61,20 @@ type UploadInfo struct {
 // Health words.
 const (
 	healthOK      = "ok"
-	healthFailing = "failing" // the newest request failed, or an upload did
+	healthAway    = "away"    // the service does not answer, or not to these credentials
+	healthFailing = "failing" // an upload failed, and waits for somebody to decide
 )
+
+// answered notes whether the service answered a request for data, and returns err.
+func (f *FileSystem) answered(err error) error {
+	switch {
+	case err == nil:
+		f.away.Store(nil)
+	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
+		f.away.Store(&Failure{Time: f.now(), Text: err.Error()})
+	}
+	return err
+}
 
 // Status takes stock.
 func (f *FileSystem) Status() Status {
@@ -83,13 +95,16 @@ func (f *FileSystem) Status() Status {
 	if !failure.at.IsZero() {
 		s.LastError = &Failure{Time: failure.at, Text: failure.text}
 	}
+	if away := f.away.Load(); away != nil {
+		s.Health, s.LastError = healthAway, away
+	}
 	for _, up := range f.spool.List() {
 		r := up.Record()
 		if !listed(&r) {
 			continue
 		}
 		info := uploadInfo(&r, up.Size())
-		if info.State == string(spool.Failed) {
+		if info.State == string(spool.Failed) && s.Health == healthOK {
 			s.Health = healthFailing
 		}
 		s.Uploads.List = append(s.Uploads.List, info)

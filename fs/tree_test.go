@@ -139,7 +139,7 @@ func TestListingDownloadsNothing(t *testing.T) {
 	if lines := strings.Count(string(out), "\n"); lines != 101 {
 		t.Errorf("ls printed %d lines:\n%s", lines, out)
 	}
-	if got := o.asked("", "/pdf"); len(got) != 0 {
+	if got := o.asked("GET", "/pdf"); len(got) != 0 {
 		t.Errorf("a listing asked for content %d times", len(got))
 	}
 	if all := o.asked("", ""); len(all) > 4 {

@@ -94,6 +94,9 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir) (archive.ID, 
 	id, err := f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline)
 	if err != nil {
 		f.fs.failed("archive", f.path(), err)
+		if archive.KindOf(err) == archive.KindUnsupported && up.Record().Replace != 0 {
+			f.fs.noReplace.Store(true)
+		}
 	}
 	return id, err
 }

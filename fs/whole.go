@@ -10,7 +10,14 @@ import (
 )
 
 // errIncomplete is what close answers for a file that visibly lacks its end.
-var errIncomplete = fmt.Errorf("%w: the end of the file is missing, as after a cancelled copy", syscall.EIO)
+var errIncomplete error = incompleteError{}
+
+type incompleteError struct{}
+
+func (incompleteError) Error() string {
+	return "the end of the file is missing, as after a cancelled copy"
+}
+func (incompleteError) Unwrap() error { return syscall.EIO }
 
 // blob is what checkWhole looks at.
 type blob interface {

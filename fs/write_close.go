@@ -28,22 +28,32 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	}
 	up, todo := f.unfinished()
 	if !todo {
-		return f.fs.errno("close", f.path(), h.outcome())
+		return closeErrno(h.outcome())
 	}
 	switch examineClose(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
 	case closeMore:
 		return 0
 	case closeUnknown: // the end shows at release
-		return f.fs.errno("close", f.path(), h.accept(up))
+		return closeErrno(h.accept(up))
 	case closeKilled:
 		f.abandon("the program that wrote it was killed before it had finished")
 		return 0
 	case closeLast:
 	}
 	if others := h.ended(); others { // half of what they write is not to be archived
-		return f.fs.errno("close", f.path(), h.accept(up))
+		return closeErrno(h.accept(up))
 	}
-	return f.fs.errno("close", f.path(), f.finish(detached(ctx)))
+	return closeErrno(f.finish(detached(ctx)))
+}
+
+// closeErrno is what close answers; why was logged where it happened. What the service has
+// no operation for is not permitted.
+func closeErrno(err error) syscall.Errno {
+	errno := toErrno(err)
+	if errno == syscall.ENOTSUP {
+		return syscall.EPERM
+	}
+	return errno
 }
 
 // unfinished returns the bytes in the spool and whether they were written to since they

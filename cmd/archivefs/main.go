@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -77,4 +79,20 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	}
 }
 
-func usageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }
+// usageError says in our words what the library found wrong with an option.
+func usageError(_ *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		return config.Usagef("there is no option --%s", strings.TrimPrefix(name, "-"))
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return config.Usagef("--%s needs a value", strings.TrimPrefix(name, "-"))
+	}
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		return config.Usagef("--%s: %s is no value for it (%s)", m[2], m[1], m[3])
+	}
+	return config.Usagef("%s", text)
+}
+
+// badValue is how the library says that a value does not fit its option.
+var badValue = regexp.MustCompile(`^invalid (?:boolean )?value ("[^"]*") for (?:flag )?-?-?([a-z-]+): (.*)$`) //nolint:gochecknoglobals // a constant that Go cannot write

@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 )
@@ -91,8 +92,15 @@ const unmountPatience = 3 * time.Second
 
 // unreachable says what to do when the first request failed.
 func (s *session) unreachable(err error) error {
-	return fmt.Errorf("cannot use the archive service at %s: %w\n"+
-		"Check --base-url, the credentials and the network, then mount again", s.client.BaseURL(), err)
+	cure := "check --base-url and the network"
+	switch archive.KindOf(err) {
+	case archive.KindUnauthorized, archive.KindForbidden:
+		cure = "check the API key, and the user with password or the Cloud-ID that go with it"
+	case archive.KindNotFound, archive.KindUnsupported, archive.KindProtocol:
+		cure = "check --base-url: what answers there is no archive service"
+	default:
+	}
+	return fmt.Errorf("cannot use the archive service at %s: %w; %s", s.client.BaseURL(), err, cure)
 }
 
 // drainFor bounds the wait for uploads that are under way when the mount ends.

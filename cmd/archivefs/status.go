@@ -62,7 +62,7 @@ func readStatus(dir string) ([]byte, *fs.Status, error) {
 	case errors.Is(err, syscall.ENOTCONN):
 		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; repair it with fusermount3 -uz %s", dir, dir)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, nil, fmt.Errorf("there is no archive mounted at %s; archivefs mount %s would mount one", dir, dir)
+		return nil, nil, fmt.Errorf("there is no archive mounted at %s", dir)
 	case err != nil:
 		return nil, nil, fmt.Errorf("ask the mount at %s: %w", dir, err)
 	}

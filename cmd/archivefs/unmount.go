@@ -50,7 +50,7 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	if err := fusermount(c.Context, "-u", dir); err != nil {
-		return fmt.Errorf("%w; close the files of it that are open, or use --force", err)
+		return fmt.Errorf("a program still has files of it open, or is in it: end that, or use --force (%w)", err)
 	}
 	return waitForEnd(c.Context, status.PID)
 }
@@ -141,7 +141,10 @@ func fusermount(ctx context.Context, flag, dir string) error {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "fusermount3", flag, dir).CombinedOutput() //nolint:gosec // a path, as an argument
 	if err != nil {
-		return fmt.Errorf("unmount %s: %w: %s", dir, err, strings.TrimSpace(string(out)))
+		if text := strings.TrimSpace(string(out)); text != "" {
+			err = errors.New(text)
+		}
+		return fmt.Errorf("unmount %s: %w", dir, err)
 	}
 	return nil
 }
