@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pkg/xattr"
+
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
@@ -160,7 +162,7 @@ func TestAttributesOfADocumentThatIsGone(t *testing.T) {
 	dir := m.path("Muster GmbH", "Rechnungen")
 	wantNames(t, dir, "a.txt")
 	f.Remove(id)
-	_, err := syscall.Getxattr(dir+"/a.txt", "user.archive.notes", make([]byte, 100))
+	_, err := xattr.Get(dir+"/a.txt", "user.archive.notes")
 	wantErrno(t, "notes of a document that is gone", err, syscall.ENOENT)
 	wantNames(t, dir)
 }
