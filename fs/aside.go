@@ -13,6 +13,9 @@ import (
 // and is not shown until a file is created under its name, which replaces its content, or
 // until the next listing shows it again. Refused, vim copies the document and removes it.
 func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entry) error {
+	if d.fs.noReplace.Load() {
+		return syscall.EPERM // nothing could give the document its new bytes
+	}
 	f := d.fileOf(e)
 	f.commit.Lock()
 	defer f.commit.Unlock()
