@@ -158,6 +158,11 @@ func TestRequestsAreLogged(t *testing.T) {
 	if at < 0 || !strings.Contains(lines[at], "level=info") || !strings.Contains(lines[at], "target-folder-id=3") {
 		t.Errorf("log %q", lines)
 	}
+	for _, line := range lines {
+		if strings.Contains(line, "/document/list") && strings.Contains(line, "form=") {
+			t.Errorf("the line of a request without a form names one: %s", line)
+		}
+	}
 	for _, secret := range []string{testKey, "secret", auth[1]} {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("the log tells a secret: %s", out.String())

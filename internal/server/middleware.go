@@ -28,16 +28,25 @@ func (s *Server) logged(next http.Handler) http.Handler {
 				Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Form: w.form,
 				Status: w.status, Bytes: w.bytes, Duration: time.Since(began),
 			}
-			s.log.WithFields(logrus.Fields{
-				"method": done.Method, "path": decoded(done), "form": fields(done.Form),
-				"status": done.Status, "bytes": done.Bytes, "duration": done.Duration.Round(time.Microsecond),
-			}).Info("request")
+			s.log.WithFields(line(done)).Info("request")
 			if s.options.OnRequest != nil {
 				s.options.OnRequest(done)
 			}
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// line is what is logged of a request.
+func line(r Request) logrus.Fields {
+	l := logrus.Fields{
+		"method": r.Method, "path": decoded(r),
+		"status": r.Status, "bytes": r.Bytes, "duration": r.Duration.Round(time.Microsecond),
+	}
+	if len(r.Form) > 0 {
+		l["form"] = fields(r.Form)
+	}
+	return l
 }
 
 // decoded is a request's path and query as people read them.
