@@ -64,6 +64,7 @@ func (s *session) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	s.usable = true
 	if _, err := fmt.Fprintf(c.App.Writer, "mounted %s at %s\n", s.client.BaseURL(), m.Dir); err != nil {
 		s.log.Warnf("print the ready line: %v", err)
 	}
@@ -138,6 +139,7 @@ type session struct {
 	fs       *fs.FileSystem
 	client   clientCloser
 	dirs     *config.Dirs
+	usable   bool // the mount came up
 	closers  []func() error
 }
 

@@ -35,7 +35,7 @@ func (s *session) open(ctx context.Context) error {
 	if s.dirs, err = config.OpenDirs(s.settings.stateDir, identity); err != nil {
 		return err
 	}
-	s.later(s.dirs.Close)
+	s.later(s.leaveDirs)
 	o := s.settings.fs
 	o.Archive, o.Log, o.Source, o.Version, o.PID = s.client, s.log, s.client.BaseURL(), version(), os.Getpid()
 	if o.Content, err = cache.OpenContent(cache.Options{
@@ -60,6 +60,15 @@ func (s *session) open(ctx context.Context) error {
 	s.later(o.Spool.Close)
 	s.fs = fs.New(o)
 	return nil
+}
+
+// leaveDirs gives the state directories free. Those of a mount that never was usable, as
+// with a wrong key, go when they are new.
+func (s *session) leaveDirs() error {
+	if s.usable {
+		return s.dirs.Close()
+	}
+	return s.dirs.Discard()
 }
 
 // spoolReserve is how much of the disk the spool leaves free.

@@ -18,6 +18,9 @@ type Dirs struct {
 	State string // the spool, and what users said: must not be lost
 	Cache string // contents and learned sizes: can be thrown away
 	lock  *os.File
+
+	fresh bool     // State belonged to no archive before
+	made  []string // directories that were not there, those below others first
 }
 
 // Files in the state directory.
@@ -60,7 +63,9 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 		return nil, err
 	}
 	for _, p := range []string{d.State, d.Cache} {
+		d.made = append(missing(p), d.made...)
 		if err := private(p); err != nil {
+			d.unmake()
 			return nil, err
 		}
 	}
@@ -138,8 +143,22 @@ func (d *Dirs) take() error {
 		}
 		return fmt.Errorf("lock state directory %s: %w", d.State, err)
 	}
+	if !isAt(f, path) {
+		_ = f.Close() // nothing was written
+		return fmt.Errorf("another mount that failed removed the state directory %s at this moment; try again", d.State)
+	}
 	d.lock = f
 	return nil
+}
+
+// isAt reports whether f still is the file of that path.
+func isAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
 }
 
 // bind remembers which archive the directory belongs to, and refuses another.
@@ -151,6 +170,7 @@ func (d *Dirs) bind(identity string) error {
 		if err := durable.WriteFile(path, []byte(identity+"\n"), 0o600); err != nil {
 			return fmt.Errorf("bind state directory: %w", err)
 		}
+		d.fresh = true
 		return nil
 	case err != nil:
 		return fmt.Errorf("bind state directory: %w", err)

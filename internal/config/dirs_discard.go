@@ -1,0 +1,76 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// missing lists dir and the directories above it that are not there, the deepest first.
+func missing(dir string) []string {
+	var all []string
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			return all
+		}
+		all = append(all, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Discard gives the directories free as Close does and removes what was made since
+// OpenDirs, for a mount that never became usable: nothing was stored yet. What was there
+// before stays, and so does a spool that holds something. The stores are closed before.
+func (d *Dirs) Discard() error {
+	if !d.fresh {
+		return d.Close()
+	}
+	if err := d.clear(); err != nil {
+		return errors.Join(fmt.Errorf("remove new state directory: %w", err), d.Close())
+	}
+	err := d.Close()
+	d.unmake()
+	return err
+}
+
+// clear removes what lies in the directories. The binding and the lock go last: a mount
+// takes up what a crash leaves with them.
+func (d *Dirs) clear() error {
+	if slices.Contains(d.made, d.Cache) {
+		if err := os.RemoveAll(d.Cache); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(d.State)
+	if err != nil {
+		return err
+	}
+	var files []string
+	for _, e := range entries {
+		path := filepath.Join(d.State, e.Name())
+		switch {
+		case e.Name() == boundName, e.Name() == lockName:
+		case !e.IsDir():
+			files = append(files, path)
+		default: // the spool, which goes when it is empty
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range append(files, filepath.Join(d.State, boundName), filepath.Join(d.State, lockName)) {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmake removes the directories that OpenDirs made, as far as they are empty.
+func (d *Dirs) unmake() {
+	for _, dir := range d.made {
+		_ = os.Remove(dir) // another program may have put something there meanwhile
+	}
+}
