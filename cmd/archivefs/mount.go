@@ -43,7 +43,7 @@ func mount(c *cli.Context) error {
 		return err
 	}
 	defer done()
-	if err := checkMountpoint(settings.mountpoint); err != nil {
+	if err := checkMountpoint(settings.mountpoint, settings.nonempty); err != nil {
 		return err
 	}
 	s, err := openSession(c.Context, settings, log)

@@ -30,6 +30,7 @@ func mountFlags() []cli.Flag {
 		&cli.StringFlag{Name: "time-zone", EnvVars: env("TIME_ZONE"), Usage: "`ZONE` of the service's dates (default: local)"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: env("READ_ONLY"), Usage: "refuse every change"},
+		&cli.BoolFlag{Name: "nonempty", EnvVars: env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), DefaultText: "you", Usage: "owner of all files"},
 		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), DefaultText: "yours", Usage: "group of all files"},
@@ -44,6 +45,7 @@ func mountFlags() []cli.Flag {
 // mountSettings are the validated options of mount.
 type mountSettings struct {
 	mountpoint string
+	nonempty   bool // hide what is in mountpoint
 	embedded   bool
 	data       string
 	sample     bool
@@ -72,7 +74,7 @@ func readOperands(c *cli.Context, s *mountSettings) error {
 	if c.NArg() != 1 {
 		return config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 	}
-	s.mountpoint = c.Args().First()
+	s.mountpoint, s.nonempty = c.Args().First(), c.Bool("nonempty")
 	return nil
 }
 

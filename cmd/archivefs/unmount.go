@@ -106,29 +106,6 @@ func isStale(dir string) bool {
 	return errors.Is(err, syscall.ENOTCONN)
 }
 
-// checkMountpoint makes sure that something can be mounted at dir. What a killed process
-// left behind is cleared away.
-func checkMountpoint(dir string) error {
-	if isStale(dir) {
-		if err := detachMount(dir); err != nil {
-			return err
-		}
-	}
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("there is no directory %s to mount at; make it first: mkdir -p %s", dir, dir)
-	case err != nil:
-		return fmt.Errorf("mount point: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory; name one to mount at", dir)
-	}
-	if _, _, err := readStatus(dir); err == nil {
-		return fmt.Errorf("an archive is mounted at %s already; unmount it first: archivefs unmount %s", dir, dir)
-	}
-	return nil
-}
-
 // detachMount takes a mount out of sight also while files of it are open.
 func detachMount(dir string) error { return fusermount(context.Background(), "-uz", dir) }
 
