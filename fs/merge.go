@@ -69,18 +69,6 @@ func (d *dir) dropGoneLocked(known map[archive.ID]*entry, there map[archive.ID]b
 	return stale
 }
 
-// below is the kind of a folder inside a directory of kind k.
-func (k dirKind) below() dirKind {
-	switch k {
-	case rootDir:
-		return mandatorDir
-	case inboxesDir, inboxDir:
-		return inboxDir
-	case mandatorDir, folderDir, localDir:
-	}
-	return folderDir
-}
-
 // rename follows a rename of the directory itself.
 func (d *dir) rename(name string) {
 	d.mu.Lock()
@@ -164,13 +152,6 @@ func (d *dir) arrivingLocked(name string) bool {
 		return false
 	}
 	return e.file.Load().pending().State() == spool.Sending
-}
-
-// busy reports whether the entry has bytes that wait to be archived, so that it stays
-// whatever a listing says.
-func (e *entry) busy() bool {
-	f := e.file.Load()
-	return f != nil && f.pending() != nil
 }
 
 // keepFor is how long what was just made here stays listed although a listing lacks it.

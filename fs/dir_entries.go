@@ -1,0 +1,93 @@
+package fs
+
+import "sort"
+
+// get returns what a name stands for, nil when the directory does not have it as far as
+// is known.
+func (d *dir) get(name string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.names[name]
+}
+
+// entries returns all entries in the order of their names. The slice is shared: it is
+// never written to.
+func (d *dir) entries() []*entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sorted == nil {
+		d.sorted = make([]*entry, 0, len(d.names))
+		for _, e := range d.names {
+			d.sorted = append(d.sorted, e)
+		}
+		sort.Slice(d.sorted, func(i, j int) bool { return d.sorted[i].name < d.sorted[j].name })
+	}
+	return d.sorted
+}
+
+// takenLocked reports whether a name is used. The caller holds mu.
+func (d *dir) takenLocked(name string) bool {
+	_, ok := d.names[name]
+	return ok || d.kind == rootDir && (name == inboxesName || name == controlName)
+}
+
+// addLocked puts an entry under its name. The caller holds mu.
+func (d *dir) addLocked(e *entry) {
+	d.names[e.name] = e
+	if e.dir != nil && e.dir.kind != localDir {
+		d.folders[e.dir.id] = e
+	}
+	if doc := e.doc.Load(); doc != nil {
+		d.docs[doc.ID] = e
+	}
+	d.touchLocked()
+}
+
+// dropLocked takes an entry out. The caller holds mu.
+func (d *dir) dropLocked(e *entry) {
+	if d.names[e.name] == e {
+		delete(d.names, e.name)
+	}
+	if e.dir != nil && d.folders[e.dir.id] == e {
+		delete(d.folders, e.dir.id)
+	}
+	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
+		delete(d.docs, doc.ID)
+	}
+	if d.aside[e.name] == e {
+		delete(d.aside, e.name)
+	}
+	d.touchLocked()
+}
+
+func (d *dir) touchLocked() {
+	d.sorted = nil
+	d.changed = d.fs.now()
+}
+
+// add and drop are addLocked and dropLocked for callers that hold nothing.
+func (d *dir) add(e *entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addLocked(e)
+}
+
+func (d *dir) drop(e *entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dropLocked(e)
+}
+
+// fileOf returns the file of a document's entry and makes it when nobody looked at it
+// before.
+func (d *dir) fileOf(e *entry) *file {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := e.file.Load(); f != nil {
+		return f
+	}
+	doc := e.doc.Load()
+	f := &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, doc.ID), dir: d, entry: e, doc: doc}
+	e.file.Store(f)
+	return f
+}
