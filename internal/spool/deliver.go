@@ -177,7 +177,7 @@ func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
 func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.log.Infof("not archived: %v", err)
 	state := Failed
-	if d.patience.policy.Queue && (archive.Away(err) || ctx.Err() != nil) {
+	if d.patience.policy.Queue && (waits(err) || ctx.Err() != nil) {
 		state = Committed
 		if doubtful {
 			state = Sending
@@ -187,9 +187,21 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
-	failed := func(r *Record) { r.State, r.Doubtful, r.Reason = state, doubtful, archive.Printable(err.Error()) }
+	failed := func(r *Record) {
+		r.State, r.Doubtful, r.Reason = state, doubtful, archive.Printable(err.Error())
+		r.Queued = r.Queued && state != Failed
+	}
 	if werr := u.step(PointFail, PointFailed, failed); werr != nil {
 		return errors.Join(u.outcome, werr)
 	}
 	return u.outcome
+}
+
+// waits reports whether an upload that failed with err is worth another attempt later: the
+// service is away, or does not take these credentials, which is not the document's fault.
+func waits(err error) bool {
+	if errors.Is(err, errUndecided) {
+		return false
+	}
+	return archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized
 }

@@ -335,6 +335,50 @@ func TestQueueKeepsWhatTheServiceCannotTakeNow(t *testing.T) {
 	wantState(t, u, Failed)
 }
 
+func TestQueuedIsKeptWhileItWaitsAndEndsWithFailure(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	f := newFake(outcome{err: kindErr(archive.KindUnauthorized)}, outcome{err: kindErr(archive.KindForbidden)})
+	u := create(t, s, lateBill(), billBytes)
+	must(t, u.Update(func(r *Record) { r.Queued = true }))
+	must(t, u.Commit())
+	queue := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); err == nil {
+		t.Fatal("archived without credentials")
+	}
+	s = reopen(t, s)
+	u = again(t, s, u)
+	if r := u.Record(); r.State != Committed || !r.Queued {
+		t.Fatalf("not in the queue any more: %+v", r)
+	}
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); err == nil || u.Record().Queued {
+		t.Fatalf("%v, %+v", err, u.Record())
+	}
+	wantState(t, u, Failed)
+	must(t, u.Retry())
+	if !u.Record().Queued {
+		t.Fatal("what a person asked for again is not queued")
+	}
+	must(t, u.Reopen())
+	if u.Record().Queued {
+		t.Fatal("queued while it is written")
+	}
+}
+
+func TestWhatCannotBeDecidedLeavesTheQueue(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	f := newFake(outcome{commit: true, err: kindErr(archive.KindServer)})
+	f.hideIDs, f.content = true, kindErr(archive.KindUnsupported)
+	u := committed(t, s, lateBill(), billBytes)
+	queue := Policy{RetryFor: time.Second, Attempts: 2, Queue: true}
+	_, err := s.DeliverWith(t.Context(), u, f, nil, queue)
+	if err == nil || f.sends() != 1 {
+		t.Fatalf("%v, %d sends", err, f.sends())
+	}
+	if r := u.Record(); r.State != Failed || !r.Doubtful || !strings.Contains(r.Reason, "may be archived") {
+		t.Fatalf("%+v", r)
+	}
+}
+
 func TestContextEnds(t *testing.T) {
 	t.Run("before", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -21,6 +21,10 @@ type verdict struct {
 	err error
 }
 
+// errUndecided says that nothing tells whether the archive has an upload; another look
+// would not either.
+var errUndecided = errors.New("it may be archived already")
+
 // failure is why, by this look, the upload neither is there nor may be sent again; nil
 // when it is absent. cause is the end of the attempt that led to the look.
 func (v verdict) failure(cause error) error {
@@ -28,7 +32,7 @@ func (v verdict) failure(cause error) error {
 	case v.err != nil:
 		return fmt.Errorf("it is not known whether it was archived: %w; the look at the archive failed too: %w", cause, v.err)
 	case len(v.open) > 0:
-		return fmt.Errorf("it may be archived already, as document %s: %w", joinIDs(v.open), cause)
+		return fmt.Errorf("%w, as document %s: %w", errUndecided, joinIDs(v.open), cause)
 	}
 	return nil
 }

@@ -19,7 +19,11 @@ type Record struct {
 	Closed bool `json:"closed,omitempty"`
 	// Visible (state failed): it stays in its folder, because its close had been answered
 	// with success; else it left the folder.
-	Visible bool      `json:"visible,omitempty"`
+	Visible bool `json:"visible,omitempty"`
+	// Queued (state committed or sending): its close was answered with success before the
+	// archive had it, or a person asked for it again, so it is delivered in the background,
+	// by a later run too. It ends with these states.
+	Queued  bool      `json:"queued,omitempty"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field
 

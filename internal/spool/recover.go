@@ -105,7 +105,8 @@ func (s *Spool) failRecovered(u *Upload, reason string) {
 	if r.SHA256 == "" {
 		r.Size = u.Size()
 	}
-	r.State, r.Closed, r.Reason, r.Changed = Failed, false, archive.Printable(reason), s.now()
+	r.State, r.Closed, r.Queued, r.Changed = Failed, false, false, s.now()
+	r.Reason = archive.Printable(reason)
 	err := s.fault(PointRecover)
 	if err == nil {
 		err = u.storeLocked(&r, true)

@@ -15,16 +15,16 @@ func (u *Upload) Commit() error {
 		return err
 	}
 	u.content.seal(true)
-	err := u.commitLocked(PointCommit, PointCommitted, false)
+	err := u.commitLocked(PointCommit, PointCommitted, func(r *Record) { r.Visible = false })
 	if err != nil && u.rec.Load().State == Created {
 		u.content.seal(false)
 	}
 	return err
 }
 
-// commitLocked takes the checksum of the sealed data and makes all durable. Bytes other
-// than those sent before start anew. The caller holds mu.
-func (u *Upload) commitLocked(before, after Point, visible bool) error {
+// commitLocked takes the checksum of the sealed data and makes all durable, with what edit
+// changes. Bytes other than those sent before start anew. The caller holds mu.
+func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	f, err := u.content.acquire()
 	if err != nil {
 		return err
@@ -41,7 +41,8 @@ func (u *Upload) commitLocked(before, after Point, visible bool) error {
 		return err
 	}
 	err = u.step(before, after, func(r *Record) {
-		r.State, r.Closed, r.Visible, r.Reason = Committed, false, visible, ""
+		edit(r)
+		r.State, r.Closed, r.Reason = Committed, false, ""
 		r.Size, r.SHA256 = size, sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
@@ -68,7 +69,7 @@ func (u *Upload) reopenLocked() error {
 		return nil
 	}
 	err := u.step(PointReopen, PointReopened, func(r *Record) {
-		r.State, r.Closed, r.Size, r.SHA256, r.Reason = Created, false, 0, "", ""
+		r.State, r.Closed, r.Queued, r.Size, r.SHA256, r.Reason = Created, false, false, 0, "", ""
 	})
 	if u.rec.Load().State == Created {
 		u.content.seal(false)
@@ -104,7 +105,7 @@ func (u *Upload) Keep() error {
 	if err := u.syncData(); err != nil {
 		return err
 	}
-	return u.step(PointKeep, PointKept, func(r *Record) { r.Closed, r.Size = true, size })
+	return u.step(PointKeep, PointKept, func(r *Record) { r.Closed, r.Queued, r.Size = true, false, size })
 }
 
 // Fail makes an upload failed, whatever it was, except confirmed. visible says that it
@@ -131,7 +132,7 @@ func (u *Upload) failLocked(reason string, visible bool) error {
 		if r.SHA256 == "" {
 			r.Size = size
 		}
-		r.State, r.Closed, r.Visible, r.Reason = Failed, false, visible, archive.Printable(reason)
+		r.State, r.Closed, r.Queued, r.Visible, r.Reason = Failed, false, false, visible, archive.Printable(reason)
 	})
 	if err != nil && u.rec.Load().State == Created {
 		u.content.seal(false)
@@ -139,9 +140,9 @@ func (u *Upload) failLocked(reason string, visible bool) error {
 	return err
 }
 
-// Retry makes a failed upload committed again, so that Deliver sends it; when an earlier
-// attempt may have arrived Deliver first looks. A file that was never complete is then
-// taken as it is.
+// Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
+// an earlier attempt may have arrived Deliver first looks. A file that was never complete
+// is then taken as it is.
 func (u *Upload) Retry() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -150,9 +151,9 @@ func (u *Upload) Retry() error {
 	}
 	r := u.rec.Load()
 	if r.SHA256 == "" {
-		return u.commitLocked(PointRetry, PointRetried, r.Visible)
+		return u.commitLocked(PointRetry, PointRetried, func(c *Record) { c.Visible, c.Queued = r.Visible, true })
 	}
-	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Reason = Committed, "" })
+	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Queued, r.Reason = Committed, true, "" })
 }
 
 // Remove forgets an upload and its bytes. Who has it open can read and write on until
