@@ -1,0 +1,8 @@
+//go:build !faultlab
+
+package main
+
+import "github.com/archivefs/archivefs/internal/spool"
+
+// spoolFault is nil: only the program that internal/faultlab builds fails at its points.
+func spoolFault() func(spool.Point) error { return nil }
