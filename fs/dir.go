@@ -2,6 +2,7 @@ package fs
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -16,6 +17,10 @@ type dir struct {
 	id   archive.ID // of the folder; of the nearest folder above for a localDir
 	ino  uint64
 	gen  uint64 // generation of the inode
+
+	// node is the inode, nil until the kernel asks for it; attached makes it once.
+	node     atomic.Pointer[fusefs.Inode]
+	attached sync.Once
 
 	sizes sizes // of documents, asked for because somebody wanted to know
 
@@ -46,18 +51,6 @@ func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir,
 		names: map[string]*entry{}, folders: map[archive.ID]*entry{}, docs: map[archive.ID]*entry{},
 		changed: f.started, free: true,
 	}
-}
-
-// inode is the inode of the directory that the kernel knows, nil when it knows none.
-func (d *dir) inode() *fusefs.Inode {
-	parent, name := d.place()
-	if parent == nil {
-		return d.fs.top
-	}
-	if up := parent.inode(); up != nil {
-		return up.GetChild(name)
-	}
-	return nil
 }
 
 // place is where the directory is shown.

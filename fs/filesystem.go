@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
@@ -33,7 +32,6 @@ type FileSystem struct {
 	started time.Time
 	inodes  inodes
 	root    *dir
-	top     *fusefs.Inode // of root; set by Mount
 	mounts  mountIDs
 
 	children  *cache.Listings[archive.ID, archive.Structure]
@@ -108,26 +106,6 @@ func (f *FileSystem) goBackground(work func()) {
 		defer f.work.end()
 		work()
 	}()
-}
-
-// forgetNames makes the kernel forget what it knows under the names, which changed at the
-// service. It returns at once: the kernel must not be told from inside a handler.
-func (f *FileSystem) forgetNames(d *dir, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	f.goBackground(func() {
-		node := d.inode()
-		if node == nil {
-			return
-		}
-		for _, n := range names {
-			if errno := node.NotifyEntry(n); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-				f.log.Debugf("notify %s: %v", archive.Printable(d.pathOf(n)), errno)
-				return
-			}
-		}
-	})
 }
 
 // mayChange refuses changes on a read-only mount.

@@ -27,7 +27,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
 	root := &dirNode{d: f.root}
-	f.top = root.EmbeddedInode()
+	f.root.node.Store(root.EmbeddedInode())
 	negative := f.opts.TTL
 	server, err := fusefs.Mount(dir, root, &fusefs.Options{
 		MountOptions:    f.mountOptions(),

@@ -14,14 +14,22 @@ type dirNode struct {
 	d *dir
 }
 
-// nodeOf makes the inode of an entry; an inode the kernel knows already is found again by
-// its number and generation.
+// nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
+// a file is found again by its number and generation while the kernel knows it.
 func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
 	if e.dir != nil {
-		return n.NewInode(ctx, &dirNode{d: e.dir}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: e.dir.ino, Gen: e.dir.gen})
+		return e.dir.attach(ctx, n)
 	}
 	f := n.d.fileOf(e)
 	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
+}
+
+// attach is the inode of the directory, made by the first that asks, below n.
+func (d *dir) attach(ctx context.Context, n *dirNode) *fusefs.Inode {
+	d.attached.Do(func() {
+		d.node.Store(n.NewInode(ctx, &dirNode{d: d}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
+	})
+	return d.node.Load()
 }
 
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {

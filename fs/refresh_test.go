@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -212,4 +213,28 @@ func TestServiceAway(t *testing.T) {
 	f.ClearFaults()
 	c.advance(time.Minute) // errors are not remembered that long
 	wantNames(t, m.path("Muster GmbH", "Briefe"))
+}
+
+// A folder renamed at the service is the same directory to who is in it, and what changes
+// in it later shows there, also while nobody has looked at its new name.
+func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
+	m, c := f.slow(t)
+	inside := get(os.Open(m.path("Muster GmbH", "Rechnungen")))(t)
+	defer func() { must(t, inside.Close()) }()
+	dir := fmt.Sprintf("/proc/self/fd/%d", inside.Fd())
+	f.RenameFolder(f.bills, "Faktura")
+	c.advance(2 * longTTL)
+	eventually(t, "the old name goes", func() bool { return !exists(m.path("Muster GmbH", "Rechnungen")) })
+	if !exists(dir+"/eins.txt") || exists(dir+"/zwei.txt") { // the kernel remembers both answers
+		t.Fatal("the directory does not show what is in it")
+	}
+	f.Change(id, func(d *hostile.Document) { d.Name = "zwei.txt" })
+	c.advance(2 * longTTL)
+	wantNames(t, dir, "zwei.txt")
+	eventually(t, "the name of the document follows", func() bool {
+		return !exists(dir+"/eins.txt") && exists(dir+"/zwei.txt")
+	})
+	wantNames(t, m.path("Muster GmbH", "Faktura"), "zwei.txt")
 }

@@ -89,6 +89,15 @@ func (s *Service) removeFolderLocked(id int64) {
 	s.store.folders = slices.DeleteFunc(s.store.folders, func(f *Folder) bool { return f.ID == id })
 }
 
+// RenameFolder gives a folder another name behind the client's back.
+func (s *Service) RenameFolder(id int64, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.store.selectFolders(func(f *Folder) bool { return f.ID == id }) {
+		f.Name = name
+	}
+}
+
 // Folders returns the folders below parent by ascending id; 0: the mandators.
 func (s *Service) Folders(parent int64) []Folder {
 	s.mu.Lock()
