@@ -12,19 +12,30 @@ import (
 // Create begins an empty file, with the descriptive fields of r. It survives an end of
 // the program; Sync and the transitions make it survive one of the machine.
 func (s *Spool) Create(r Record) (*Upload, error) {
-	now := s.now()
-	r = r.clone()
-	fresh := Record{Version: recordVersion, ID: s.ids.next(now), State: Created, Created: now, Changed: now}
-	fresh.keepOwned(&r)
-	r.Visible = false
+	r = s.fresh(r)
 	if err := s.build(&r); err != nil {
 		return nil, fmt.Errorf("spool: create: %w", err)
 	}
 	u := newUpload(s, r)
+	s.remember(u)
+	return u, nil
+}
+
+// fresh is the record of a new upload with the descriptive fields of r.
+func (s *Spool) fresh(r Record) Record {
+	now := s.now()
+	r = r.clone()
+	blank := Record{Version: recordVersion, ID: s.ids.next(now), State: Created, Created: now, Changed: now}
+	blank.keepOwned(&r)
+	r.Visible, r.Queued, r.Directory = false, false, false
+	return r
+}
+
+// remember makes an upload one of the spool's.
+func (s *Spool) remember(u *Upload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.uploads[r.ID] = u
-	return u, nil
+	s.uploads[u.id] = u
 }
 
 // Prefixes of the hidden names of directories that are not yet, or no longer, uploads.
@@ -50,14 +61,16 @@ func (s *Spool) build(r *Record) error {
 }
 
 func (s *Spool) fill(dir string, r *Record) error {
-	data, err := os.OpenFile(filepath.Join(dir, dataFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
-	if err != nil {
-		return err
+	if !r.Directory {
+		data, err := os.OpenFile(filepath.Join(dir, dataFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
+		if err != nil {
+			return err
+		}
+		if err := data.Close(); err != nil {
+			return err
+		}
 	}
-	if err := data.Close(); err != nil {
-		return err
-	}
-	if err := writeRecord(filepath.Join(dir, recordFile), r, false); err != nil {
+	if err := writeRecord(filepath.Join(dir, recordFile), r, r.Directory); err != nil {
 		return err
 	}
 	return s.fault(PointCreateBuilt)

@@ -31,9 +31,9 @@ func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline func
 
 // DeliverWith is Deliver under a policy of the caller's.
 func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
-	return s.deliver(ctx, u, a, p, func(d *delivery) (archive.ID, error) {
-		d.baseline = baseline
-		return d.run(ctx)
+	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+		d.a, d.baseline = a, baseline
+		return d.withData(ctx, d.run)
 	})
 }
 
@@ -41,7 +41,10 @@ func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline 
 // run had begun to send: it is confirmed when the archive has it, else failed.
 func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
 	p := Policy{RetryFor: s.opts.RetryFor}
-	return s.deliver(ctx, u, a, p, func(d *delivery) (archive.ID, error) { return d.resolve(ctx) })
+	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+		d.a = a
+		return d.withData(ctx, d.resolve)
+	})
 }
 
 // delivery is one call of Deliver: the only one at work on its upload.
@@ -49,13 +52,15 @@ type delivery struct {
 	u        *Upload
 	a        Archive
 	baseline Baseline
+	// looks shows whether what was sent is there.
+	looks    func(context.Context) verdict
 	patience patience
 	log      logrus.FieldLogger
-	sent     int // times the bytes were sent
+	sent     int // times the service was asked
 }
 
 // deliver runs work as the only delivery of u.
-func (s *Spool) deliver(ctx context.Context, u *Upload, a Archive, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
+func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
@@ -68,14 +73,20 @@ func (s *Spool) deliver(ctx context.Context, u *Upload, a Archive, p Policy, wor
 	}
 	defer u.endDelivery()
 	d := &delivery{
-		u: u, a: a, log: s.log.WithField("upload", u.id),
+		u: u, log: s.log.WithField("upload", u.id),
 		patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep},
 	}
-	if err := u.Open(); err != nil {
-		return 0, d.fail(ctx, err, u.rec.Load().inDoubt())
-	}
-	defer u.release()
+	d.looks = d.look
 	return work(d)
+}
+
+// withData keeps the data open during work.
+func (d *delivery) withData(ctx context.Context, work func(context.Context) (archive.ID, error)) (archive.ID, error) {
+	if err := d.u.Open(); err != nil {
+		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
+	}
+	defer d.u.release()
+	return work(ctx)
 }
 
 // beginDelivery keeps others from changing the upload; done says that it is confirmed

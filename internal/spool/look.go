@@ -58,7 +58,7 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	}
 	since := p.now()
 	for absent := 0; ; {
-		v := d.look(context.WithoutCancel(ctx))
+		v := d.looks(context.WithoutCancel(ctx))
 		switch {
 		case v.found:
 			d.log.Infof("found as document %d after: %v", v.id, cause)

@@ -27,7 +27,12 @@ type Record struct {
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field
 
-	Folder archive.ID `json:"folder"`
+	// Directory says that it is no file but a folder to be made. It has no data.
+	Directory bool       `json:"directory,omitempty"`
+	Folder    archive.ID `json:"folder"`
+	// Within is the upload of the folder that this lies in, while that is not made; Folder
+	// is not known then.
+	Within string `json:"within,omitempty"`
 	Inbox  bool       `json:"inbox,omitempty"`
 	// Path is the folder as shown in the mount ("Muster GmbH/Rechnungen"), for people.
 	Path string `json:"path"`
@@ -106,6 +111,7 @@ func (r *Record) clone() Record {
 // keepOwned gives next the fields of r that only the spool changes.
 func (r *Record) keepOwned(next *Record) {
 	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
+	next.Directory = r.Directory
 	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
@@ -131,7 +137,7 @@ func (r *Record) repeats() bool {
 
 // sameRequest reports whether a and b ask the same of the archive.
 func sameRequest(a, b *Record) bool {
-	return a.Folder == b.Folder && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&
+	return a.Folder == b.Folder && a.Within == b.Within && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&
 		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Types, b.Types) && slices.Equal(a.Metadata, b.Metadata) &&
 		a.ExternalID == b.ExternalID && a.EmailImportOrder == b.EmailImportOrder && a.ForceNew == b.ForceNew
 }

@@ -78,7 +78,9 @@ func (r *Record) check() error {
 		return errors.New("unknown value of force-new")
 	case r.needsSum() && !validSum(r.SHA256), r.State == Sending && r.SentSHA256 != r.SHA256:
 		return errors.New("no checksum of its data")
-	case r.State == Sending && r.SentReplace == 0 && r.SentID == "":
+	case r.Directory && r.State == Created:
+		return errors.New("a folder is not written to")
+	case r.State == Sending && !r.Directory && r.SentReplace == 0 && r.SentID == "":
 		return errors.New("no external id although it is being sent")
 	}
 	texts := append([]string{r.Path, r.Name, r.DocumentName, r.ExternalID}, r.Local...)
@@ -95,7 +97,7 @@ func (r *Record) check() error {
 }
 
 func (r *Record) needsSum() bool {
-	return r.State == Committed || r.State == Sending || r.State == Confirmed
+	return !r.Directory && (r.State == Committed || r.State == Sending || r.State == Confirmed)
 }
 
 // validSum reports whether s is a SHA-256 in hexadecimal.

@@ -19,7 +19,7 @@ func full() Record {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
 	return Record{
 		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, Created: at, Changed: at,
-		Folder: 7, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
+		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
 		ForceNew: archive.FlagFalse, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
@@ -57,7 +57,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	r.keepOwned(&next)
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
-		"Visible": true, "Queued": true, "Folder": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
+		"Visible": true, "Queued": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
 		"Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
 		"ForceNew": true, "Xattrs": true, "Mtime": true,
 	}
@@ -86,6 +86,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			r, good := full(), full()
+			r.Directory = false
 			change(&r)
 			b, err := good.encode()
 			must(t, err)

@@ -82,8 +82,8 @@ func (s *Spool) loadBroken(id string, info os.FileInfo, err error) *Upload {
 // unusable says why an upload cannot go on from where it was, empty when it can.
 func unusable(r *Record, info os.FileInfo, err error) string {
 	switch {
-	case r.State == Confirmed || r.State == Failed:
-		return "" // its data may have moved on, or it has a reason already
+	case r.State == Confirmed || r.State == Failed || r.Directory:
+		return "" // its data may have moved on, or it has a reason already, or needs no data
 	case err != nil:
 		return fmt.Sprintf("its data is lost: %v", err)
 	case r.State == Created && !r.Closed:

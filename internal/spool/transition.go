@@ -65,7 +65,10 @@ func (u *Upload) Reopen() error {
 
 func (u *Upload) reopenLocked() error {
 	r := u.rec.Load()
-	if r.State == Created && !r.Closed {
+	switch {
+	case r.Directory:
+		return u.stateError("reopen")
+	case r.State == Created && !r.Closed:
 		return nil
 	}
 	err := u.step(PointReopen, PointReopened, func(r *Record) {
@@ -122,7 +125,7 @@ func (u *Upload) Fail(reason string, visible bool) error {
 
 func (u *Upload) failLocked(reason string, visible bool) error {
 	size := u.Size()
-	if before := u.content.seal(true); !before {
+	if before := u.content.seal(true); !before && !u.rec.Load().Directory {
 		if err := u.syncData(); err != nil { // the record matters more than the error
 			u.spool.log.WithField("upload", u.id).Warn(err)
 		}
@@ -150,7 +153,7 @@ func (u *Upload) Retry() error {
 		return err
 	}
 	r := u.rec.Load()
-	if r.SHA256 == "" {
+	if r.SHA256 == "" && !r.Directory {
 		return u.commitLocked(PointRetry, PointRetried, func(c *Record) { c.Visible, c.Queued = r.Visible, true })
 	}
 	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Queued, r.Reason = Committed, true, "" })

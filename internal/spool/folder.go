@@ -1,0 +1,122 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// FolderMaker makes one folder at the service. Errors are judged by their archive.Kind.
+type FolderMaker interface {
+	// Find lists the parent afresh and returns the folder of the name, 0 when there is none.
+	Find(ctx context.Context) (archive.ID, error)
+	// Make creates the folder and returns its id, 0 when the service does not tell.
+	Make(ctx context.Context) (archive.ID, error)
+}
+
+// CreateFolder queues a folder to be made, with the descriptive fields of r. It is durable
+// when CreateFolder returns. doubtful says that the service was asked for it already and
+// may have made it.
+func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
+	r = s.fresh(r)
+	r.State, r.Directory, r.Queued = Committed, true, true
+	if doubtful {
+		r.State = Sending
+	}
+	if err := s.build(&r); err != nil {
+		return nil, fmt.Errorf("spool: create folder: %w", err)
+	}
+	u := newUpload(s, r)
+	if err := durable.SyncDir(s.dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("spool: create folder: %w", err), u.Remove())
+	}
+	u.linked = true
+	s.remember(u)
+	return u, nil
+}
+
+// DeliverFolder makes a queued folder, or finishes one that was being made, and returns
+// its id. One that is there by then is taken for it: two folders of a name in one place
+// are nobody's wish. It ends as Deliver does.
+func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
+	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+		d.looks = func(ctx context.Context) verdict { return lookFolder(ctx, m) }
+		return d.makeFolder(ctx, m)
+	})
+}
+
+func lookFolder(ctx context.Context, m FolderMaker) verdict {
+	id, err := m.Find(ctx)
+	return verdict{found: err == nil && id != 0, id: id, err: err}
+}
+
+// errNotListed says that a folder was made and cannot be found.
+var errNotListed = errors.New("the service made the folder but does not list it")
+
+// makeFolder asks for the folder unless it is there, and looks after every end in doubt.
+func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, error) {
+	var cause error
+	if d.u.rec.Load().inDoubt() {
+		cause = errCutOff
+	}
+	for {
+		v := d.lookAfter(ctx, cause)
+		switch {
+		case v.found:
+			return d.confirm(v.id)
+		case v.err != nil:
+			return 0, d.fail(ctx, v.err, cause != nil)
+		case d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent):
+			return 0, d.fail(ctx, fmt.Errorf("it was not made: %w", cause), true)
+		}
+		if err := d.prepareFolder(ctx); err != nil {
+			return 0, d.fail(ctx, err, cause != nil)
+		}
+		d.sent++
+		id, err := m.Make(context.WithoutCancel(ctx))
+		switch {
+		case err == nil && id != 0:
+			return d.confirm(id)
+		case err == nil:
+			return d.findMade(ctx)
+		case !archive.Doubtful(err):
+			return 0, d.fail(ctx, err, cause != nil)
+		}
+		cause = err
+	}
+}
+
+// lookAfter looks once before the first request, and until it is clear after one that
+// ended with cause.
+func (d *delivery) lookAfter(ctx context.Context, cause error) verdict {
+	if cause == nil {
+		return d.looks(context.WithoutCancel(ctx))
+	}
+	return d.settle(ctx, cause)
+}
+
+// findMade finds a folder that the service made without telling its id. It is not asked
+// for again: that would make a second one.
+func (d *delivery) findMade(ctx context.Context) (archive.ID, error) {
+	v := d.settle(ctx, errNotListed)
+	if v.found {
+		return d.confirm(v.id)
+	}
+	return 0, d.fail(ctx, errors.Join(errNotListed, v.err), true)
+}
+
+// prepareFolder writes down, durably, that the service is about to be asked.
+func (d *delivery) prepareFolder(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("given up before it was asked for: %w", err)
+	}
+	d.u.mu.Lock()
+	defer d.u.mu.Unlock()
+	return d.u.step(PointSend, PointSending, func(r *Record) {
+		r.State, r.Reason = Sending, ""
+		r.Attempts++
+	})
+}
