@@ -1,0 +1,120 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Proxy is the proxy. Its methods can be called by several goroutines.
+type Proxy struct {
+	service http.Handler
+	clock   func() uint64
+	addr    string // constant
+
+	mu     sync.Mutex
+	server *http.Server   // nil while connections are refused; guarded by mu
+	plan   []*planned     // guarded by mu
+	struck map[string]int // faults that struck, by name; guarded by mu
+	passed []Passed       // guarded by mu
+	healed chan struct{}  // closed by Heal; guarded by mu
+	back   *time.Timer    // ends an absence; guarded by mu
+}
+
+// Start serves on a free port of 127.0.0.1 what is asked of the service. clock is the clock
+// of the run: each call answers more than the ones before.
+func Start(service http.Handler, clock func() uint64) (*Proxy, error) {
+	p := &Proxy{service: service, clock: clock, addr: "127.0.0.1:0", struck: map[string]int{}, healed: make(chan struct{})}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p, p.listenLocked()
+}
+
+// listenLocked takes connections. The caller holds mu.
+func (p *Proxy) listenLocked() error {
+	var config net.ListenConfig
+	ln, err := config.Listen(context.Background(), "tcp", p.addr)
+	if err != nil {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	p.addr = ln.Addr().String()
+	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
+	go p.server.Serve(ln) //nolint:errcheck // it ends by Close
+	return nil
+}
+
+// Addr is host and port.
+func (p *Proxy) Addr() string { return p.addr }
+
+// goAway refuses connections from now on, and breaks those there are.
+func (p *Proxy) goAway(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == nil {
+		return
+	}
+	_ = p.server.Close() // breaks connections, as it should
+	p.server = nil
+	p.back = time.AfterFunc(d, func() { _ = p.comeBack() }) // Heal says what is wrong
+}
+
+// comeBack takes connections again.
+func (p *Proxy) comeBack() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server != nil {
+		return nil
+	}
+	return p.listenLocked()
+}
+
+// Heal takes all faults back, lets go what hangs, and takes connections again.
+func (p *Proxy) Heal() error {
+	p.mu.Lock()
+	p.plan = nil
+	close(p.healed)
+	p.healed = make(chan struct{})
+	if p.back != nil {
+		p.back.Stop()
+	}
+	p.mu.Unlock()
+	return p.comeBack()
+}
+
+// Close ends the proxy.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.healed)
+	p.healed = make(chan struct{})
+	if p.back != nil {
+		p.back.Stop()
+	}
+	if p.server == nil {
+		return nil
+	}
+	if err := p.server.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("proxy: %w", err)
+	}
+	return nil
+}
+
+// Struck counts the faults that really struck, as "net reset after".
+func (p *Proxy) Struck() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.struck)
+}
+
+// Passed returns the contents that the service was given, in the order of the requests.
+func (p *Proxy) Passed() []Passed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.passed)
+}

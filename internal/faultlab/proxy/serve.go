@@ -1,0 +1,153 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"time"
+)
+
+// Passed is a content that the service was given.
+type Passed struct {
+	Sum  [sha256.Size]byte
+	Time uint64 // on the clock of the run, before the service got it
+}
+
+// serve passes a request on, or does to it what the script says.
+func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
+	f := p.strike(operationOf(r))
+	if f == nil {
+		f = &Fault{}
+	}
+	switch f.Deed { //nolint:exhaustive // the others strike later
+	case ResetBefore:
+		reset(w)
+		return
+	case ResetDuring:
+		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // what comes of it
+		reset(w)
+		return
+	case AnswerBefore:
+		refusal(w, f.Status)
+		return
+	case Away:
+		p.goAway(f.For)
+		return
+	case Delay:
+		p.hang(r, f.For)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		reset(w) // half a request is none
+		return
+	}
+	if f.Deed == HangBefore {
+		p.hang(r, 0)
+		reset(w)
+		return
+	}
+	p.answer(w, r, f, p.pass(r, body))
+}
+
+// pass gives the service the whole request and returns its answer.
+func (p *Proxy) pass(r *http.Request, body []byte) *httptest.ResponseRecorder {
+	p.note(r, body)
+	whole := r.Clone(context.WithoutCancel(r.Context()))
+	whole.Body = io.NopCloser(bytes.NewReader(body))
+	answer := httptest.NewRecorder()
+	p.service.ServeHTTP(answer, whole)
+	return answer
+}
+
+// answer tells the client what the service answered, or something else.
+func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer *httptest.ResponseRecorder) {
+	body := answer.Body.Bytes()
+	switch f.Deed { //nolint:exhaustive // the others struck before
+	case ResetAfter:
+		reset(w)
+		return
+	case AnswerAfter:
+		refusal(w, f.Status)
+		return
+	case HangAfter:
+		p.hang(r, 0)
+		reset(w)
+		return
+	case Garbage:
+		body = []byte("{\"\xff garbage")
+		answer.Header().Del("Content-Length")
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	if f.Deed == Truncate {
+		_, _ = w.Write(body[:len(body)/2]) //nolint:gosec // a service of the lab
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler) // the connection ends here
+	}
+	_, _ = w.Write(body) //nolint:gosec // a service of the lab
+}
+
+// hang waits for the client to go away or the proxy to be healed, no longer than most when
+// that is given.
+func (p *Proxy) hang(r *http.Request, most time.Duration) {
+	p.mu.Lock()
+	healed := p.healed
+	p.mu.Unlock()
+	var over <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-healed:
+	case <-over:
+	case <-r.Context().Done():
+	}
+}
+
+// reset breaks the connection without an answer.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // it is broken already
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // close sends RST
+	}
+	_ = conn.Close()
+}
+
+// note remembers the file that a request carries, if it carries one.
+func (p *Proxy) note(r *http.Request, body []byte) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/form-data" {
+		return
+	}
+	parts := multipart.NewReader(bytes.NewReader(body), params["boundary"])
+	for {
+		part, err := parts.NextPart()
+		if err != nil {
+			return
+		}
+		if part.FileName() == "" {
+			continue
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.passed = append(p.passed, Passed{Sum: sha256.Sum256(content), Time: p.clock()})
+		p.mu.Unlock()
+		return
+	}
+}
