@@ -53,7 +53,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.State.Close)
 	if o.Spool, err = spool.Open(spool.Options{
-		Dir: filepath.Join(s.dirs.State, "spool"), Reserve: spoolReserve, Log: s.log, RetryFor: o.RetryFor, Fault: spoolFault(),
+		Dir: filepath.Join(s.dirs.State, "spool"), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"), Reserve: spoolReserve, Log: s.log, RetryFor: o.RetryFor, Fault: spoolFault(),
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}

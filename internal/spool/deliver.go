@@ -180,7 +180,18 @@ func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
 		confirmed(&r)
 		u.rec.Store(&r)
 	}
+	u.receipt()
 	return id, nil
+}
+
+// receipt writes into the log that the archive confirmed the upload. The log tells people;
+// without it the document is archived all the same.
+func (u *Upload) receipt() {
+	if r := u.rec.Load(); !r.Directory {
+		if err := u.spool.receipts.add(r); err != nil {
+			u.spool.log.WithField("upload", u.id).Error(err)
+		}
+	}
 }
 
 // fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful

@@ -59,6 +59,9 @@ func (s *Spool) load(id string) *Upload {
 	if reason := unusable(&r, info, statErr); reason != "" {
 		s.failRecovered(u, reason)
 	}
+	if r.State == Confirmed {
+		u.receipt() // it may have ended in between
+	}
 	return u
 }
 

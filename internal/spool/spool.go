@@ -22,7 +22,9 @@ type Options struct {
 	Budget int64
 	// Reserve is how many bytes to leave free on the disk.
 	Reserve int64
-	Log     logrus.FieldLogger // nil: nothing is logged
+	// Receipts is the file of the receipt log (Receipt); empty for none.
+	Receipts string
+	Log      logrus.FieldLogger // nil: nothing is logged
 	// Now is the clock; nil for time.Now.
 	Now func() time.Time
 	// Sleep waits for d or until ctx is done, whose error it then returns; nil for a timer.
@@ -42,6 +44,8 @@ type Spool struct {
 	lock   *os.File // holds flock(2) on dir
 	budget budget
 	ids    ids
+
+	receipts receipts
 
 	mu      sync.RWMutex
 	uploads map[string]*Upload // by id; guarded by mu
@@ -65,6 +69,11 @@ func Open(opts Options) (*Spool, error) {
 		return nil, fmt.Errorf("open spool %s: %w", s.dir, err)
 	}
 	s.lock = lock
+	if opts.Receipts != "" {
+		if s.receipts.file, err = openReceipts(opts.Receipts); err != nil {
+			return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
+		}
+	}
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
 	}
@@ -116,7 +125,7 @@ func lockDir(dir string) (*os.File, error) {
 // Close lets another process have the spool. No method of it or of its uploads, except
 // Upload.Close, may run then or later.
 func (s *Spool) Close() error {
-	if err := s.lock.Close(); err != nil {
+	if err := errors.Join(s.receipts.close(), s.lock.Close()); err != nil {
 		return fmt.Errorf("close spool: %w", err)
 	}
 	return nil

@@ -1,0 +1,97 @@
+package spool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// Receipt is a line of the receipt log: what the archive confirmed. An upload may have two
+// equal ones when the program or the machine stopped in between; Upload tells them apart.
+type Receipt struct {
+	Time   time.Time `json:"time"`
+	Upload string    `json:"upload"`
+	// Path is where the file was shown in the mount.
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`   // in bytes
+	SHA256 string `json:"sha256"` // of the bytes, hexadecimal
+	// Document is its id, 0 when the service did not tell.
+	Document archive.ID `json:"document"`
+}
+
+// receipts is the receipt log: JSON lines, only ever appended to.
+type receipts struct {
+	mu   sync.Mutex
+	file *os.File // nil: none is kept; guarded by mu
+}
+
+// openReceipts opens the log at path, which is made when it is not there. A last line that
+// a crash cut off is ended, so that the next one stands alone.
+func openReceipts(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600) //nolint:gosec // below the state directory
+	if err != nil {
+		return nil, fmt.Errorf("open receipt log: %w", err)
+	}
+	if err := endLine(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("receipt log: %w", err), f.Close())
+	}
+	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func endLine(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = f.WriteString("\n")
+	return err
+}
+
+// add writes a receipt, durably.
+func (l *receipts) add(r *Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	line, err := json.Marshal(Receipt{
+		Time: r.Changed, Upload: r.ID, Path: r.Path + "/" + r.Name, Size: r.Size, SHA256: r.SHA256, Document: r.Document,
+	})
+	if err != nil {
+		return fmt.Errorf("write receipt: %w", err)
+	}
+	if _, err := l.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write receipt: %w", err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("write receipt: %w", err)
+	}
+	return nil
+}
+
+func (l *receipts) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	return f.Close()
+}

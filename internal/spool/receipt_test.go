@@ -1,0 +1,76 @@
+package spool
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func receiptsIn(t testing.TB, path string) (list []Receipt) {
+	t.Helper()
+	for line := range strings.Lines(readFile(path)) {
+		var r Receipt
+		if err := json.Unmarshal([]byte(line), &r); err == nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func TestReceiptForWhatWasConfirmedAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.jsonl")
+	log := func(o *Options) { o.Receipts = path }
+	s, _ := open(t, t.TempDir(), log)
+	f := newFake(outcome{commit: true}, outcome{err: kindErr(archive.KindForbidden)})
+	r := lateBill()
+	r.Path = "Muster GmbH/Mahnungen"
+	u := committed(t, s, r, billBytes)
+	_, err := s.Deliver(t.Context(), u, f, nil)
+	must(t, err)
+	if _, err := s.Deliver(t.Context(), committed(t, s, r, billBytes), f, nil); err == nil {
+		t.Fatal("a refused upload succeeded")
+	}
+	list := receiptsIn(t, path)
+	if len(list) != 1 {
+		t.Fatalf("%d receipts", len(list))
+	}
+	got := list[0]
+	want := Receipt{
+		Time: u.Record().Changed, Upload: u.ID(), Path: "Muster GmbH/Mahnungen/Mahnung.pdf",
+		Size: int64(len(billBytes)), SHA256: sum(billBytes), Document: 101,
+	}
+	if got != want {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestReceiptAfterACrash: a line that was cut off does not spoil the next, and what was
+// confirmed without one gets it.
+func TestReceiptAfterACrash(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "receipts.jsonl")
+	log := func(o *Options) { o.Receipts = path }
+	dir := t.TempDir()
+	s, _ := open(t, dir)
+	u := committed(t, s, lateBill(), billBytes)
+	_, err := s.Deliver(t.Context(), u, newFake(), nil)
+	must(t, err)
+	must(t, os.WriteFile(path, []byte(`{"time":"2024-`), 0o600))
+	s = reopen(t, s, log)
+	list := receiptsIn(t, path)
+	if len(list) != 1 || list[0].Upload != u.ID() || list[0].Document != 101 {
+		t.Fatalf("%+v", list)
+	}
+	must(t, again(t, s, u).Remove())
+	reopen(t, s, log)
+	if n := len(receiptsIn(t, path)); n != 1 {
+		t.Fatalf("%d receipts", n)
+	}
+}
