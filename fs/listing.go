@@ -56,21 +56,24 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 }
 
 // load makes the whole directory known. Folders and documents are asked for at the same
-// time, and folders are named first.
+// time, each at most once, and folders are named first.
 func (d *dir) load(ctx context.Context, n need) error {
+	if !d.wantsDocuments(n) {
+		return d.loadFolders(ctx, n)
+	}
+	var docs cache.Entry[[]archive.Document]
+	var docsErr error
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		if d.kind.holdsDocuments() && !d.enough(&d.files, n) {
-			_, _ = d.documents(ctx) // loadDocuments finds the answer in the cache
-		}
+		docs, docsErr = d.documents(ctx)
 	}()
 	err := d.loadFolders(ctx, n)
 	<-asked
 	if err != nil {
 		return err
 	}
-	return d.loadDocuments(ctx, n)
+	return d.showDocuments(ctx, docs, docsErr)
 }
 
 // listed reports whether the directory was listed at all.
@@ -123,58 +126,19 @@ func mergedOf[V any](e cache.Entry[V]) merged {
 	return merged{serial: e.Serial, fetched: e.Fetched, known: true}
 }
 
-// loadInboxes fills the directory from the one listing that tells all inboxes with all
-// their folders.
-func (d *dir) loadInboxes(ctx context.Context) error {
-	got, err := d.fs.inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
-		boxes, err := d.fs.archive.Inboxes(ctx)
-		return boxes, d.fs.answered(err)
-	})
-	if err != nil {
-		return err
-	}
-	var folders []archive.Folder
-	if d.kind == inboxesDir {
-		for _, box := range got.Value.Inboxes {
-			folders = append(folders, box.Folder)
-		}
-	} else {
-		f, ok := findInbox(got.Value.Inboxes, d.id)
-		if !ok {
-			return syscall.ENOENT
-		}
-		folders = f.Children
-	}
-	d.fs.forgetNames(d, d.mergeFolders(folders, mergedOf(got), got.Value.Free))
-	return nil
-}
-
-func findInbox(boxes []archive.Inbox, id archive.ID) (archive.Folder, bool) {
-	for _, box := range boxes {
-		if f, ok := findFolder(box.Folder, id); ok {
-			return f, true
-		}
-	}
-	return archive.Folder{}, false
-}
-
-func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
-	if f.ID == id {
-		return f, true
-	}
-	for _, c := range f.Children {
-		if found, ok := findFolder(c, id); ok {
-			return found, true
-		}
-	}
-	return archive.Folder{}, false
-}
-
 func (d *dir) loadDocuments(ctx context.Context, n need) error {
-	if !d.kind.holdsDocuments() || d.enough(&d.files, n) {
+	if !d.wantsDocuments(n) {
 		return nil
 	}
 	got, err := d.documents(ctx)
+	return d.showDocuments(ctx, got, err)
+}
+
+// wantsDocuments reports whether n takes a look at the documents.
+func (d *dir) wantsDocuments(n need) bool { return d.kind.holdsDocuments() && !d.enough(&d.files, n) }
+
+// showDocuments shows what asking for the documents answered.
+func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}

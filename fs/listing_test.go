@@ -2,7 +2,9 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +47,43 @@ func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
 	d := newDir(f, folderDir, 77, f.inodes.of(inoFolder, 77), f.root, "Akten")
 	if err := d.load(t.Context(), needNames); err != nil {
 		t.Fatal(err)
+	}
+	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
+}
+
+// countedLists is a service that counts how often it is asked to list.
+type countedLists struct {
+	slowFolders
+	folders, documents atomic.Int32
+}
+
+func (s *countedLists) Children(ctx context.Context, id archive.ID) (archive.Structure, error) {
+	s.folders.Add(1)
+	return s.slowFolders.Children(ctx, id)
+}
+
+func (s *countedLists) Documents(ctx context.Context, id archive.ID, o archive.ListOptions) ([]archive.Document, error) {
+	if s.documents.Add(1) > 1 {
+		return nil, errors.New("asked once more")
+	}
+	return s.slowFolders.Documents(ctx, id, o)
+}
+
+// However little of its age is left to what is listed, one listing asks once.
+func TestOneListingAsksOnce(t *testing.T) {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	var hours atomic.Int64
+	service := &countedLists{slowFolders: slowFolders{listed: make(chan struct{})}}
+	f := New(Options{Archive: service, Log: log, TTL: time.Minute, Now: func() time.Time {
+		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
+	}})
+	d := newDir(f, folderDir, 77, f.inodes.of(inoFolder, 77), f.root, "Akten")
+	if err := d.load(t.Context(), needListing); err != nil {
+		t.Error(err)
+	}
+	if folders, documents := service.folders.Load(), service.documents.Load(); folders != 1 || documents != 1 {
+		t.Errorf("folders were asked for %d times, documents %d times", folders, documents)
 	}
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
 }

@@ -101,7 +101,7 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 	}
 	h.next++
 	if at < len(dots) {
-		return &fuse.DirEntry{Name: dots[at], Mode: fuse.S_IFDIR, Ino: h.n.d.ino, Off: uint64(h.next)}, 0
+		return &fuse.DirEntry{Name: dots[at], Mode: fuse.S_IFDIR, Ino: h.n.d.ino, Off: uint64(h.next)}, 0 //nolint:gosec // an index
 	}
 	e := h.entries[at-len(dots)]
 	h.last = e
