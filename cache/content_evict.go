@@ -62,9 +62,9 @@ func (c *Content) freeLocked(want int64) int64 {
 	return freed
 }
 
-// free makes room on a full disk, at least want bytes when there is so much to drop.
-// False means that there was nothing to drop.
-func (c *Content) free(want int64) bool {
+// Free makes room on a full disk, at least want bytes when there is so much that nobody
+// uses. False means that there was nothing to drop.
+func (c *Content) Free(want int64) bool {
 	c.mu.Lock()
 	defer c.unlock()
 	return c.freeLocked(want) > 0

@@ -223,7 +223,7 @@ func (t *transfer) append(p []byte) error {
 			continue
 		}
 		full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-		if !full || !t.c.free(max(roomFor, int64(len(rest)))) {
+		if !full || !t.c.Free(max(roomFor, int64(len(rest)))) {
 			return err
 		}
 	}

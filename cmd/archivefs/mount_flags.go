@@ -19,6 +19,8 @@ func mountFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
 		&cli.StringFlag{Name: "state-dir", EnvVars: env("STATE_DIR"), Usage: "`DIR` for the upload spool and the caches (default: in the XDG state and cache homes, one per archive)"},
 		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "bound of the content cache on disk"},
+		&cli.StringFlag{Name: "spool-size", EnvVars: env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "bound of what waits on this machine to be archived"},
+		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "how much of the disk uploads leave free, at most a sixteenth of it"},
 		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
@@ -51,6 +53,8 @@ type mountSettings struct {
 	sample     bool
 	stateDir   string
 	cacheSize  int64
+	spoolSize  int64 // 0 for no bound
+	keepFree   int64
 	client     apiclient.Config
 	fs         fs.Options
 }
@@ -123,6 +127,17 @@ func readService(c *cli.Context, s *mountSettings) error {
 func readCaches(c *cli.Context, s *mountSettings) error {
 	var err error
 	if s.cacheSize, err = config.Size("cache-size", c.String("cache-size")); err != nil {
+		return err
+	}
+	if size := c.String("spool-size"); size != "" {
+		if s.spoolSize, err = config.Size("spool-size", size); err != nil {
+			return err
+		}
+		if s.spoolSize == 0 {
+			return config.Usagef("--spool-size: nothing could be written; leave it out for no bound")
+		}
+	}
+	if s.keepFree, err = config.Size("keep-free", c.String("keep-free")); err != nil {
 		return err
 	}
 	if s.fs.TTL = c.Duration("ttl"); s.fs.TTL <= 0 {

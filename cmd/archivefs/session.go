@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cache"
@@ -53,7 +54,9 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.State.Close)
 	if o.Spool, err = spool.Open(spool.Options{
-		Dir: filepath.Join(s.dirs.State, "spool"), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"), Reserve: spoolReserve, Log: s.log, RetryFor: o.RetryFor, Fault: spoolFault(),
+		Dir: filepath.Join(s.dirs.State, "spool"), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"),
+		Budget: s.settings.spoolSize, Reserve: s.settings.keepFree, MakeRoom: s.roomMaker(o.Content),
+		Log: s.log, RetryFor: o.RetryFor, Fault: spoolFault(),
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}
@@ -71,8 +74,15 @@ func (s *session) leaveDirs() error {
 	return s.dirs.Discard()
 }
 
-// spoolReserve is how much of the disk the spool leaves free.
-const spoolReserve = 64 << 20
+// roomMaker is how the spool gets room from the content cache: nil where that is on another
+// disk.
+func (s *session) roomMaker(content *cache.Content) func(int64) bool {
+	var cached, state unix.Stat_t
+	if unix.Stat(s.dirs.Cache, &cached) != nil || unix.Stat(s.dirs.State, &state) != nil || cached.Dev != state.Dev {
+		return nil
+	}
+	return content.Free
+}
 
 // openService makes the client of the service, which it starts when it is the embedded
 // one. It returns the identity of the archive, which holds no secret.

@@ -14,6 +14,8 @@ type budget struct {
 	limit    int64 // bytes; 0 for none
 	reserve  int64 // free bytes to leave on the disk
 	diskFree func() (int64, error)
+	// makeRoom frees at least so many bytes of the disk; false: it could free none.
+	makeRoom func(int64) bool
 
 	mu     sync.Mutex
 	used   int64 // lengths of all data files; guarded by mu
@@ -28,6 +30,17 @@ func diskFree(dir string) (int64, error) {
 	}
 	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block size is positive
 	return int64(min(free, math.MaxInt64)), nil
+}
+
+// reserveOf is how many bytes to leave free on the disk of dir: what is wished for, but not
+// more than a sixteenth of the disk.
+func reserveOf(dir string, wish int64) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("size of the spool's disk: %w", err)
+	}
+	part := st.Blocks / 16 * uint64(st.Bsize) //nolint:gosec // a block size is positive
+	return min(wish, int64(min(part, math.MaxInt64))), nil
 }
 
 // free is what may still be written, in bytes.
@@ -52,21 +65,33 @@ func (b *budget) freeLocked(disk int64) int64 {
 // take books a write of n bytes by which a file grows by grow bytes. The error is ENOSPC
 // when there is no room for all of it. Whoever took gives back with done.
 func (b *budget) take(n, grow int64) error {
+	short, err := b.tryTake(n, grow)
+	if err == nil && short > 0 && b.makeRoom(short) {
+		short, err = b.tryTake(n, grow)
+	}
+	if err == nil && short > 0 {
+		err = fmt.Errorf("the disk of the spool is full (%d bytes are kept free): %w", b.reserve, syscall.ENOSPC)
+	}
+	return err
+}
+
+// tryTake books what take is asked for, unless the disk is short of so many bytes.
+func (b *budget) tryTake(n, grow int64) (short int64, err error) {
 	disk, err := b.diskFree()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.limit > 0 && grow > b.limit-b.used {
-		return fmt.Errorf("the spool has reached its limit of %d bytes: %w", b.limit, syscall.ENOSPC)
+		return 0, fmt.Errorf("the spool has reached its limit of %d bytes: %w", b.limit, syscall.ENOSPC)
 	}
-	if n > disk-b.reserve-b.flying {
-		return fmt.Errorf("the disk of the spool is full (%d bytes are kept free): %w", b.reserve, syscall.ENOSPC)
+	if short = n - (disk - b.reserve - b.flying); short > 0 {
+		return short, nil
 	}
 	b.used += grow
 	b.flying += n
-	return nil
+	return 0, nil
 }
 
 // done ends a write that took n and grow bytes; the file grew by grown in the end.

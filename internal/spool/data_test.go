@@ -168,6 +168,39 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// TestMakeRoom: what can be fetched again gives way to what cannot.
+func TestMakeRoom(t *testing.T) {
+	disk, cached := int64(100), int64(300)
+	s, _ := open(t, t.TempDir(), func(o *Options) {
+		o.Budget = 1000
+		o.MakeRoom = func(want int64) bool {
+			freed := min(want, cached)
+			disk, cached = disk+freed, cached-freed
+			return freed > 0
+		}
+	})
+	s.budget.diskFree = func() (int64, error) { return disk, nil }
+	u := create(t, s, Record{Name: "x"}, "")
+	if _, err := u.WriteAt(make([]byte, 250), 0); err != nil || cached != 150 {
+		t.Fatalf("%v, %d bytes cached", err, cached)
+	}
+	if _, err := u.WriteAt(make([]byte, 500), 0); !errors.Is(err, syscall.ENOSPC) || u.Size() != 250 {
+		t.Fatalf("%v, size %d", err, u.Size())
+	}
+	cached, disk = 300, 900
+	if _, err := u.WriteAt(make([]byte, 800), 250); !errors.Is(err, syscall.ENOSPC) || cached != 300 {
+		t.Fatalf("%v: the limit of the spool is its own, %d bytes are cached", err, cached)
+	}
+}
+
+func TestReserveIsAFractionOfASmallDisk(t *testing.T) {
+	s, _ := open(t, t.TempDir(), func(o *Options) { o.Reserve = math.MaxInt64 })
+	u := create(t, s, Record{Name: "x"}, "")
+	if _, err := u.WriteAt([]byte("abc"), 0); err != nil {
+		t.Fatalf("nothing fits: %v", err)
+	}
+}
+
 func TestImpossibleOffsets(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, Record{Name: "x"}, "abc")

@@ -33,7 +33,7 @@ type Record struct {
 	// Within is the upload of the folder that this lies in, while that is not made; Folder
 	// is not known then.
 	Within string `json:"within,omitempty"`
-	Inbox  bool       `json:"inbox,omitempty"`
+	Inbox  bool   `json:"inbox,omitempty"`
 	// Path is the folder as shown in the mount ("Muster GmbH/Rechnungen"), for people.
 	Path string `json:"path"`
 	// Local are the names of the local-only directories it lies in, outermost first.

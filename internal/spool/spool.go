@@ -20,8 +20,11 @@ type Options struct {
 	Dir string
 	// Budget bounds the bytes of all files together, 0 for no bound.
 	Budget int64
-	// Reserve is how many bytes to leave free on the disk.
+	// Reserve is how many bytes to leave free on the disk, at most a sixteenth of it.
 	Reserve int64
+	// MakeRoom frees at least so many bytes of the spool's disk, of what can be fetched
+	// again; false: it could free none. It must not call the spool. nil for never.
+	MakeRoom func(bytes int64) bool
 	// Receipts is the file of the receipt log (Receipt); empty for none.
 	Receipts string
 	Log      logrus.FieldLogger // nil: nothing is logged
@@ -60,9 +63,16 @@ var ErrLocked = errors.New("the spool is in use by another process")
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: opts.Dir, uploads: map[string]*Upload{}}
 	s.log = s.opts.Log
-	s.budget = budget{limit: opts.Budget, reserve: opts.Reserve, diskFree: func() (int64, error) { return diskFree(s.dir) }}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	reserve, err := reserveOf(s.dir, opts.Reserve)
+	if err != nil {
+		return nil, fmt.Errorf("open spool: %w", err)
+	}
+	s.budget = budget{
+		limit: opts.Budget, reserve: reserve, makeRoom: s.opts.MakeRoom,
+		diskFree: func() (int64, error) { return diskFree(s.dir) },
 	}
 	lock, err := lockDir(s.dir)
 	if err != nil {
@@ -85,6 +95,9 @@ func (o Options) withDefaults() Options {
 		silent := logrus.New()
 		silent.SetLevel(logrus.PanicLevel)
 		o.Log = silent
+	}
+	if o.MakeRoom == nil {
+		o.MakeRoom = func(int64) bool { return false }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
