@@ -1,0 +1,35 @@
+// Package audit judges a run of the fault lab: it compares what programs were told with
+// what is there when all is mended, mounted again and at rest. It knows no mount and no
+// service, so that it can be tested with outcomes that are made up.
+//
+// # What a program is told
+//
+// An answer of close, fsync, rename or mkdir counts. ENOTCONN and ECONNABORTED are the
+// kernel's words for a mount that has gone: no answer, and so is the death of the program
+// itself. What nobody was told binds to nothing but rules 2 and 3.
+//
+// # The rules
+//
+//  1. Lost: bytes that an answer of close or fsync had accepted are neither in the archive
+//     nor kept, as a failed upload with its bytes and a reason or as a local file. After a
+//     close that was refused the bytes are kept too: a caller that was told "not archived"
+//     still has them to retry. That is waived where the disk refused to take them. What is
+//     still pending when the service answers and nothing fails any more counts as lost:
+//     it would wait for ever.
+//  2. Doubled: the archive has a content more often than once, or a folder twice. No answer
+//     allows that, since each content is put in by one program.
+//  3. Wrong bytes: the archive has a document whose bytes are not those of a whole file that
+//     somebody had begun to close: half of a killed program's file, torn or mixed. So is a
+//     read that succeeded with other bytes. Old bytes of an inbox document are whole as long
+//     as no replacement of them was accepted.
+//  4. Missing: in sync mode close, rename or mkdir answered 0, and the archive does not have
+//     it in the folder and under the name that were meant. That it is kept is no excuse.
+//  5. Late: an error was answered, and the content was given to the service after that. That
+//     it had been given before is no violation: the look for it may have failed.
+//  6. Unexplained: an upload stays as failed that has lost its record or its bytes, although
+//     nothing had been left unanswered that a crash could have cut off. A person could
+//     neither retry nor export it.
+//
+// Asynchronous writes differ in rule 4 alone: accepted means that it is archived in the end
+// (rule 2), or failed with its bytes (rule 1).
+package audit

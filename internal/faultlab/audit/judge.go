@@ -1,0 +1,197 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+)
+
+// judge is an outcome under judgement.
+type judge struct {
+	*Outcome
+	archived   map[Sum][]Document
+	files      map[Sum]*File
+	violations []Violation
+}
+
+// Judge returns the rules that a run broke.
+func Judge(o *Outcome) []Violation {
+	j := &judge{Outcome: o, archived: map[Sum][]Document{}, files: map[Sum]*File{}}
+	for _, d := range o.Archive {
+		j.archived[d.Sum] = append(j.archived[d.Sum], d)
+	}
+	for i := range o.Files {
+		j.files[o.Files[i].sum()] = &o.Files[i]
+	}
+	j.checkDocuments()
+	for i := range o.Files {
+		j.checkFile(&o.Files[i])
+	}
+	j.checkFolders()
+	j.checkReads()
+	j.checkKept()
+	return j.violations
+}
+
+func (f *File) sum() Sum { return sha256.Sum256(f.Content) }
+
+func (j *judge) violate(kind Kind, format string, args ...any) {
+	j.violations = append(j.violations, Violation{kind, fmt.Sprintf(format, args...)})
+}
+
+// checkDocuments looks for documents that nobody put in as they are, and for doubles.
+func (j *judge) checkDocuments() {
+	for _, d := range j.Archive {
+		f := j.files[d.Sum]
+		switch {
+		case f == nil:
+			j.violate(Wrong, "%s/%s holds bytes that are no whole file", d.Folder, d.Name)
+		case !f.Old && !f.Closing:
+			j.violate(Wrong, "%s/%s is archived although its program never closed it", d.Folder, d.Name)
+		case f.Stays:
+			j.violate(Wrong, "%s/%s is archived although its name is a temporary one", d.Folder, d.Name)
+		}
+	}
+	for sum, found := range j.archived {
+		if len(found) > 1 {
+			j.violate(Doubled, "%s is in the archive %d times, as %v", j.name(sum), len(found), places(found))
+		}
+	}
+}
+
+func (j *judge) name(sum Sum) string {
+	if f := j.files[sum]; f != nil {
+		return f.What
+	}
+	return fmt.Sprintf("content %x", sum[:4])
+}
+
+func places(docs []Document) []string {
+	var all []string
+	for _, d := range docs {
+		all = append(all, d.Folder+"/"+d.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// checkFile looks for what became of a content.
+func (j *judge) checkFile(f *File) {
+	found := j.archived[f.sum()]
+	if f.Old {
+		if len(found) == 0 && !j.replaced(f) {
+			j.violate(Lost, "%s, an inbox document, is gone", f.What)
+		}
+	} else {
+		j.checkAccepted(f, len(found) > 0)
+	}
+	if f.Told == OK && !f.Stays && (j.Sync || f.Old) && !j.isThere(f, found) {
+		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
+	}
+	if f.Told == Failed {
+		for _, p := range j.Passed {
+			if p.Sum == f.sum() && p.Time > f.Time {
+				j.violate(Late, "%s was answered an error and sent after that", f.What)
+			}
+		}
+	}
+}
+
+// isThere reports whether a content that was accepted is where it was meant to be, or was
+// replaced there.
+func (j *judge) isThere(f *File, found []Document) bool {
+	return j.replaced(f) || slices.ContainsFunc(found, func(d Document) bool { return d.Folder == f.Folder && d.Name == f.Name })
+}
+
+// replaced reports whether another content may have taken the place of f.
+func (j *judge) replaced(f *File) bool {
+	sum := f.sum()
+	return slices.ContainsFunc(j.Files, func(r File) bool { return r.Replacement && r.Replaces == sum && r.Closing })
+}
+
+// checkAccepted looks for bytes that must not be lost.
+func (j *judge) checkAccepted(f *File, archived bool) {
+	if archived || j.replaced(f) {
+		return
+	}
+	whole := Range{0, len(f.Content)}
+	switch {
+	case f.Told == OK && (!j.Sync || f.Stays): // in sync mode it is rule 4
+		if !j.isKept(f, whole) {
+			j.violate(Lost, "%s was accepted and is neither archived nor kept", f.What)
+		}
+		return
+	case f.Told == Failed && f.Refused && !j.DiskFailed:
+		if !j.isKept(f, whole) {
+			j.violate(Lost, "%s was refused and is not kept", f.What)
+		}
+		return
+	}
+	for _, r := range f.Accepted {
+		if !j.isKept(f, r) {
+			j.violate(Lost, "bytes %d to %d of %s were accepted and are neither archived nor kept", r.Begin, r.End, f.What)
+		}
+	}
+}
+
+// isKept reports whether a part of a content is kept: in a failed upload, or in a local
+// file.
+func (j *judge) isKept(f *File, r Range) bool {
+	for _, k := range j.Kept {
+		if k.State == "failed" && k.Reason != "" && holds(k.Content, f.Content, r) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(j.Local, func(l Local) bool { return holds(l.Content, f.Content, r) })
+}
+
+// holds reports whether a part of content stands in kept at its place.
+func holds(kept, content []byte, r Range) bool {
+	return len(kept) >= r.End && bytes.Equal(kept[r.Begin:r.End], content[r.Begin:r.End])
+}
+
+func (j *judge) checkFolders() {
+	count := map[string]int{}
+	for _, name := range j.Made {
+		count[name]++
+	}
+	for _, f := range j.Folders {
+		switch {
+		case count[f.Name] > 1:
+			j.violate(Doubled, "folder %s was made %d times", f.Name, count[f.Name])
+		case f.Told == OK && count[f.Name] == 0:
+			j.violate(Missing, "folder %s was answered 0 and is not there", f.Name)
+		}
+	}
+}
+
+func (j *judge) checkReads() {
+	for _, r := range j.Reads {
+		if !slices.Contains(r.Want, r.Got) {
+			j.violate(Wrong, "%s read bytes that are not those of the archive", r.What)
+		}
+	}
+}
+
+// checkKept looks for uploads that wait for ever, and for those that nobody can use.
+func (j *judge) checkKept() {
+	unanswered := 0
+	for _, f := range j.Files {
+		if f.Told != OK && !f.Old {
+			unanswered++
+		}
+	}
+	broken := 0
+	for _, k := range j.Kept {
+		if k.State != "failed" {
+			j.violate(Lost, "%s (%s) is still %s: %s", k.Name, k.ID, k.State, k.Reason)
+		}
+		if k.Broken {
+			broken++
+		}
+	}
+	if broken > unanswered {
+		j.violate(Unexplained, "%d uploads have lost their record or bytes, and %d programs were left without an answer", broken, unanswered)
+	}
+}

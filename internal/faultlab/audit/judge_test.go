@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"slices"
+	"testing"
+)
+
+// letter is a file that was archived in order; tests break one thing about it.
+func letter() *Outcome {
+	f := File{What: "write 1", Folder: "Eingang", Name: "a.txt", Content: []byte("a letter"), Closing: true, Told: OK, Time: 5}
+	return &Outcome{
+		Sync: true, Files: []File{f},
+		Archive: []Document{{Folder: "Eingang", Name: "a.txt", Sum: f.sum()}},
+		Passed:  []Passed{{Sum: f.sum(), Time: 3}},
+	}
+}
+
+// kept is an upload that failed with these bytes.
+func kept(content string) Kept {
+	return Kept{ID: "1", Name: "a.txt", State: "failed", Reason: "refused", Content: []byte(content)}
+}
+
+func sum(content string) Sum { return sha256.Sum256([]byte(content)) }
+
+func TestJudge(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Outcome)
+		want   []Kind
+	}{
+		"all in order": {func(*Outcome) {}, nil},
+		"answered 0 and not archived": {func(o *Outcome) {
+			o.Archive = nil
+		}, []Kind{Missing}},
+		"answered 0 and kept as failed": {func(o *Outcome) {
+			o.Archive, o.Kept = nil, []Kept{kept("a letter")}
+		}, []Kind{Missing}},
+		"archived elsewhere": {func(o *Outcome) {
+			o.Archive[0].Folder = "Ausgang"
+		}, []Kind{Missing}},
+		"accepted asynchronously and gone": {func(o *Outcome) {
+			o.Sync, o.Archive = false, nil
+		}, []Kind{Lost}},
+		"accepted asynchronously and kept as failed": {func(o *Outcome) {
+			o.Sync, o.Archive, o.Kept = false, nil, []Kept{kept("a letter")}
+		}, nil},
+		"kept without a reason": {func(o *Outcome) {
+			o.Sync, o.Archive, o.Kept = false, nil, []Kept{kept("a letter")}
+			o.Kept[0].Reason = ""
+		}, []Kind{Lost}},
+		"kept with other bytes": {func(o *Outcome) {
+			o.Sync, o.Archive, o.Kept = false, nil, []Kept{kept("a lett")}
+		}, []Kind{Lost}},
+		"pending for ever": {func(o *Outcome) {
+			o.Kept = []Kept{kept("a letter")}
+			o.Kept[0].State = "pending"
+		}, []Kind{Lost}},
+		"archived twice": {func(o *Outcome) {
+			o.Archive = append(o.Archive, o.Archive[0])
+		}, []Kind{Doubled}},
+		"half a file archived": {func(o *Outcome) {
+			o.Files[0].Told, o.Archive[0].Sum = Nothing, sum("a let")
+		}, []Kind{Wrong}},
+		"archived without a close": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Closing = Nothing, false
+		}, []Kind{Wrong}},
+		"a temporary file archived": {func(o *Outcome) {
+			o.Files[0].Stays = true
+		}, []Kind{Wrong}},
+		"refused and kept": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Refused, o.Archive, o.Kept = Failed, true, nil, []Kept{kept("a letter")}
+		}, nil},
+		"refused and gone": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Refused, o.Archive = Failed, true, nil
+		}, []Kind{Lost}},
+		"refused and gone on a full disk": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Refused, o.Archive, o.DiskFailed = Failed, true, nil, true
+		}, nil},
+		"refused and sent before": {func(o *Outcome) {
+			o.Files[0].Told = Failed
+		}, nil},
+		"refused and sent later": {func(o *Outcome) {
+			o.Files[0].Told, o.Passed[0].Time = Failed, 6
+		}, []Kind{Late}},
+		"synced and gone": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Accepted, o.Archive = Nothing, []Range{{0, 8}}, nil
+		}, []Kind{Lost}},
+		"a synced half that is kept": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Accepted, o.Archive, o.Kept = Nothing, []Range{{0, 4}}, nil, []Kept{kept("a lexxx")}
+		}, nil},
+		"a synced half that is kept elsewhere in the file": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Accepted, o.Archive, o.Kept = Nothing, []Range{{4, 8}}, nil, []Kept{kept("tter")}
+		}, []Kind{Lost}},
+		"a local file that is there": {func(o *Outcome) {
+			o.Files[0].Stays, o.Archive, o.Local = true, nil, []Local{{Name: "a.txt", Content: []byte("a letter")}}
+		}, nil},
+		"a local file that is gone": {func(o *Outcome) {
+			o.Files[0].Stays, o.Archive = true, nil
+		}, []Kind{Lost}},
+		"an inbox document that is gone": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Archive = true, Nothing, nil
+		}, []Kind{Lost}},
+		"an inbox document that was replaced": {func(o *Outcome) {
+			o.Files[0].Old = true
+			o.Files = append(o.Files, File{
+				What: "replace 2", Folder: "Eingang", Name: "a.txt", Content: []byte("new"), Closing: true, Told: OK,
+				Replacement: true, Replaces: sum("a letter"),
+			})
+			o.Archive[0].Sum = sum("new")
+		}, nil},
+		"an inbox document in two places": {func(o *Outcome) {
+			o.Files[0].Old, o.Archive = true, append(o.Archive, Document{Folder: "Inbox", Name: "a.txt", Sum: sum("a letter")})
+		}, []Kind{Doubled}},
+		"a folder made twice": {func(o *Outcome) {
+			o.Folders, o.Made = []Folder{{Name: "Neu", Told: OK}}, []string{"Neu", "Neu"}
+		}, []Kind{Doubled}},
+		"a folder that is missing": {func(o *Outcome) {
+			o.Folders = []Folder{{Name: "Neu", Told: OK}}
+		}, []Kind{Missing}},
+		"a folder that nobody was told of": {func(o *Outcome) {
+			o.Folders, o.Made = []Folder{{Name: "Neu"}, {Name: "Alt"}}, []string{"Neu"}
+		}, nil},
+		"a read of other bytes": {func(o *Outcome) {
+			o.Reads = []Read{{What: "read 3", Got: sum("x"), Want: []Sum{sum("a letter"), sum("y")}}}
+		}, []Kind{Wrong}},
+		"a broken upload that a crash explains": {func(o *Outcome) {
+			o.Files = append(o.Files, File{What: "killed 2", Content: []byte("never")})
+			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
+		}, nil},
+		"a broken upload that nothing explains": {func(o *Outcome) {
+			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
+		}, []Kind{Unexplained}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := letter()
+			test.change(o)
+			var got []Kind
+			for _, v := range Judge(o) {
+				got = append(got, v.Kind)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("found %q, want %q: %v", got, test.want, Judge(o))
+			}
+		})
+	}
+}

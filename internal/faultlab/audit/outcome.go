@@ -1,0 +1,124 @@
+package audit
+
+import "crypto/sha256"
+
+// Sum identifies a content.
+type Sum [sha256.Size]byte
+
+// Outcome is all that is known about a run.
+type Outcome struct {
+	Sync    bool // the mode of writing
+	Files   []File
+	Folders []Folder
+	Reads   []Read
+	Passed  []Passed
+	// DiskFailed says that the disk refused something by plan.
+	DiskFailed bool
+
+	// What is there in the end.
+
+	Archive []Document
+	Made    []string // the names of the folders below the mandator
+	Kept    []Kept   // pending and failed uploads
+	Local   []Local
+}
+
+// Told is what a program was told.
+type Told string
+
+// The answers.
+const (
+	Nothing Told = ""
+	OK      Told = "ok"
+	Failed  Told = "error"
+)
+
+// File is a content that a program put in, or that was in an inbox from the beginning.
+type File struct {
+	What        string // for people: kind and number of the action
+	Folder      string // where it is to be
+	Name        string
+	Content     []byte
+	Old         bool // it was in the inbox from the beginning
+	Replacement bool // of the content of an inbox document
+	// Replaces is the content that it takes the place of, when Replacement is set.
+	Replaces Sum
+
+	// Closing: all of it was written and the last step begun, so that the archive may have it.
+	Closing bool
+	Told    Told
+	Time    uint64 // when it was told, on the clock of the run
+	// Refused says that the answer was an error of close, after all was written.
+	Refused bool
+	// Accepted are parts of the content that were accepted before the last answer.
+	Accepted []Range
+	// Stays says that it has a temporary name and is never sent.
+	Stays bool
+}
+
+// Range is a part of a content.
+type Range struct{ Begin, End int }
+
+// Folder is a folder that a program made.
+type Folder struct {
+	Name string
+	Told Told
+}
+
+// Read is a read that succeeded.
+type Read struct {
+	What string
+	Got  Sum
+	// Want are the contents that are right.
+	Want []Sum
+}
+
+// Passed is a content that the service was given.
+type Passed struct {
+	Sum  Sum
+	Time uint64
+}
+
+// Document is a document of the archive.
+type Document struct {
+	Folder, Name string
+	Sum          Sum
+}
+
+// Kept is an upload that stays here.
+type Kept struct {
+	ID, Name string
+	State    string // pending or failed
+	Reason   string
+	Content  []byte
+	// Broken says that its record or its bytes cannot be read.
+	Broken bool
+}
+
+// Local is a file that is shown in a folder and is no document.
+type Local struct {
+	Name    string
+	Content []byte
+}
+
+// Kind is a kind of violation.
+type Kind string
+
+// The kinds; the package comment has the rules.
+const (
+	Lost        Kind = "lost"
+	Doubled     Kind = "doubled"
+	Wrong       Kind = "wrong bytes"
+	Missing     Kind = "told ok but missing"
+	Late        Kind = "archived after an error"
+	Unexplained Kind = "unexplained failures"
+)
+
+// Kinds returns all kinds, in the order of reports.
+func Kinds() []Kind { return []Kind{Lost, Doubled, Wrong, Missing, Late, Unexplained} }
+
+// Violation is a rule that was broken.
+type Violation struct {
+	Kind Kind
+	Text string
+}

@@ -1,0 +1,49 @@
+package history
+
+// Kind is what a program does in an action.
+type Kind string
+
+// The kinds of actions.
+const (
+	Write     Kind = "write"      // creates a file, writes it and closes it
+	Copy      Kind = "copy"       // the same, then sets mode and time, as cp -p
+	Temporary Kind = "temporary"  // writes under a temporary name and renames it
+	Rewrite   Kind = "rewrite"    // writes, opens again with O_TRUNC, writes, closes both
+	Killed    Kind = "killed"     // is killed when half is written
+	KillClose Kind = "kill close" // is killed while it closes
+	Hanging   Kind = "hanging"    // has half written when the session ends
+	Two       Kind = "two"        // two programs write a half of one file each
+	TwoKilled Kind = "two killed" // the same, and the second is killed before it closes
+	Keep      Kind = "keep"       // leaves a file under a temporary name
+	KeepMore  Kind = "keep more"  // the same, and appends to it later
+	Mkdir     Kind = "mkdir"
+	File      Kind = "file"    // moves an inbox document into the folder
+	Rename    Kind = "rename"  // renames an inbox document
+	Replace   Kind = "replace" // overwrites an inbox document
+	Read      Kind = "read"    // reads an inbox document
+)
+
+// Action is what a program does.
+type Action struct {
+	Kind  Kind
+	Index int    // of the content that it writes
+	Dir   string // Folder or Inbox
+	Name  string // of the file or folder, after all renames
+	Size  int    // in bytes
+	Chunk int    // of a write, in bytes
+	Fsync bool   // before the close
+	// Document is the inbox document that it is about, by its place in History.Waiting.
+	Document int
+}
+
+// Temp is the temporary name of the actions that have one.
+func (a *Action) Temp() string { return a.Name + ".part" }
+
+// OnDocument reports whether the action is about a document of the inbox.
+func (a *Action) OnDocument() bool {
+	switch a.Kind { //nolint:exhaustive // the others are not
+	case File, Rename, Replace, Read:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package history
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Options bound what histories hold.
+type Options struct {
+	Writes []Writes // at least one
+	// Focus, when it is set, directs the histories at one place.
+	Focus *Focus
+}
+
+// Focus directs histories at a place, so that few of them are needed to show a fault there.
+type Focus struct {
+	Service Shape
+	Kinds   []Kind // the actions of the first step
+	Session Session
+	// Fsync makes all actions sync what they wrote.
+	Fsync bool
+}
+
+// generator draws a history.
+type generator struct {
+	rng *rand.Rand
+	h   *History
+	// next is the next index of a content.
+	next int
+}
+
+// New draws the history of a run.
+func New(seed, run uint64, o Options) *History {
+	g := &generator{
+		rng: rand.New(rand.NewPCG(seed, run)), //nolint:gosec // not a secret
+		h:   &History{Seed: seed, Run: run},
+	}
+	g.h.Writes = pick(g.rng, o.Writes)
+	g.h.Service = pick(g.rng, Shapes())
+	g.waiting()
+	if o.Focus != nil {
+		g.focused(o.Focus)
+		return g.h
+	}
+	for range 1 + g.rng.IntN(3) {
+		g.session()
+	}
+	return g.h
+}
+
+func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
+
+// waiting puts documents into the inbox.
+func (g *generator) waiting() {
+	for i := range 4 {
+		index := g.index()
+		g.h.Waiting = append(g.h.Waiting, Waiting{Index: index, Name: fmt.Sprintf("scan-%d.txt", i), Size: g.size()})
+	}
+}
+
+func (g *generator) index() int {
+	g.next++
+	return g.next
+}
+
+// size is the length of a content in bytes: from one to some hundred thousand.
+func (g *generator) size() int {
+	switch g.rng.IntN(6) {
+	case 0:
+		return 1 + g.rng.IntN(64)
+	case 1:
+		return 1 + g.rng.IntN(300<<10)
+	}
+	return 1 + g.rng.IntN(20<<10)
+}
+
+// focused makes one session as the focus says and, where it asks for the recovery of what
+// was cut off, one before it.
+func (g *generator) focused(f *Focus) {
+	if f.Service != "" {
+		g.h.Service = f.Service
+	}
+	if recovers(f.Session.Point.Point) {
+		g.cutOff()
+	}
+	s := f.Session
+	s.Steps = nil
+	for range 1 + g.rng.IntN(2) {
+		var step Step
+		for _, kind := range f.Kinds {
+			a := g.action(kind)
+			a.Fsync = a.Fsync || f.Fsync
+			step = append(step, a)
+		}
+		s.Steps = append(s.Steps, step)
+	}
+	g.h.Sessions = append(g.h.Sessions, s)
+}
+
+// session adds a session with some trouble.
+func (g *generator) session() {
+	s := Session{End: pick(g.rng, []End{Clean, Kill, Crash, Crash})}
+	switch g.rng.IntN(8) {
+	case 0: // trouble from outside alone
+	case 1, 2:
+		s.Moment = time.Duration(1+g.rng.IntN(120)) * time.Millisecond
+	case 3:
+		s.Point = g.strike(pick(g.rng, []Deed{FailEIO, FailFull}))
+	default:
+		s.Point = g.strike(KillThere)
+	}
+	if recovers(s.Point.Point) {
+		g.cutOff()
+	}
+	s.Net, s.Disk = g.netFaults(), g.diskFaults()
+	for range 1 + g.rng.IntN(3) {
+		s.Steps = append(s.Steps, g.step())
+	}
+	for _, kind := range passing(s.Point.Point) {
+		s.Steps[0] = append(s.Steps[0], g.action(kind))
+	}
+	g.h.Sessions = append(g.h.Sessions, s)
+}
+
+// cutOff adds a session that leaves an unfinished file.
+func (g *generator) cutOff() {
+	g.h.Sessions = append(g.h.Sessions, Session{Steps: []Step{{g.action(Hanging), g.action(Hanging)}}, End: Kill})
+}
+
+// step draws what happens at the same time. No two of its actions are about the same
+// document or name.
+func (g *generator) step() Step {
+	var step Step
+	used := map[int]bool{}
+	for range 1 + g.rng.IntN(4) {
+		a := g.action(pick(g.rng, mix()))
+		if a.OnDocument() {
+			if used[a.Document] {
+				continue
+			}
+			used[a.Document] = true
+		}
+		step = append(step, a)
+	}
+	return step
+}
+
+// mix is how often each kind of action is drawn.
+func mix() []Kind {
+	return []Kind{
+		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
+		Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
+	}
+}
+
+// action draws an action of a kind.
+func (g *generator) action(kind Kind) Action {
+	a := Action{
+		Kind: kind, Index: g.index(), Dir: Folder, Size: g.size(), Chunk: 1 << (9 + g.rng.IntN(9)), Fsync: g.rng.IntN(3) == 0,
+		Document: g.rng.IntN(len(g.h.Waiting)),
+	}
+	a.Name = fmt.Sprintf("brief-%d.txt", a.Index)
+	switch kind { //nolint:exhaustive // the others are as they are
+	case Mkdir:
+		a.Dir, a.Name = "Muster GmbH", fmt.Sprintf("Ordner %d", a.Index)
+	case Two, TwoKilled, Killed, Hanging, KeepMore:
+		a.Size++ // has two halves
+	case Rename, Read:
+		a.Dir = Inbox
+	case Replace:
+		a.Dir, a.Name = Inbox, g.h.Waiting[a.Document].Name
+	default:
+		if kind != File && g.rng.IntN(5) == 0 {
+			a.Dir = Inbox
+		}
+	}
+	return a
+}
