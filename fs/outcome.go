@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/archivefs/archivefs/internal/spool"
@@ -33,6 +34,28 @@ func (f *file) giveUp(up *spool.Upload) {
 	default:
 		f.hide()
 	}
+}
+
+// abandon fails a file whose bytes are not what they were meant to be. It leaves its
+// folder and stays in the list of uploads.
+func (f *file) abandon(reason string) {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	f.abandonLocked(reason)
+}
+
+// abandonLocked is abandon for callers that hold commit.
+func (f *file) abandonLocked(reason string) {
+	up := f.pending()
+	if up == nil {
+		return
+	}
+	f.fs.failed("keep as failed", f.path(), errors.New(reason))
+	f.clean()
+	if err := up.Fail(reason, false); err != nil {
+		f.fs.failed("keep as failed", f.path(), err)
+	}
+	f.giveUp(up)
 }
 
 // hide takes the file out of its folder on its own, which the kernel is told.

@@ -6,8 +6,35 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
+
+// record describes a file that is created in a directory; doc is the inbox document that
+// it gets new bytes for, or nil.
+func (f *FileSystem) record(d *dir, name string, doc *archive.Document) spool.Record {
+	r := spool.Record{Folder: d.id, Inbox: d.inInbox(), Path: d.path(), Local: d.local(), Name: name}
+	if doc != nil {
+		r.Replace = doc.ID
+		r.DocumentName = doc.Name
+	}
+	return r
+}
+
+// inInbox reports whether the directory is an inbox or below one.
+func (d *dir) inInbox() bool {
+	if d.kind == localDir {
+		return d.above().inInbox()
+	}
+	return d.kind == inboxDir
+}
+
+// discard throws bytes of the spool away that nobody will ask for.
+func (f *FileSystem) discard(up *spool.Upload) {
+	if err := up.Remove(); err != nil {
+		f.log.Warnf("remove %s from the spool: %v", up.Record().ID, err)
+	}
+}
 
 // stage makes sure that the file's bytes are in the spool and may be changed. An inbox
 // document's content is copied there first, unless empty says that nothing of it is

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -30,6 +31,21 @@ func (f *FileSystem) Recover() {
 			f.goBackground(func() { f.resolve(up) })
 		}
 	}
+}
+
+// resolve finds out about an upload that an earlier mount had begun: it is confirmed when
+// the archive has it, else failed, because the close that began it cannot be told any
+// more.
+func (f *FileSystem) resolve(up *spool.Upload) {
+	ctx := context.Background()
+	id, err := f.spool.Resolve(ctx, up, f.archive)
+	if err != nil {
+		f.failed("archive", up.Record().Path+"/"+up.Record().Name, err)
+		return
+	}
+	f.settle(up, id)
+	f.documents.Invalidate(up.Record().Folder)
+	f.discard(up)
 }
 
 // old reports whether a local file is one that programs leave behind, and is so old that

@@ -1,0 +1,110 @@
+package fs
+
+import (
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// arrived makes the file the document that the archive confirmed. Without an id the next
+// listing shows it, under its own.
+func (f *file) arrived(up *spool.Upload, d *dir, id archive.ID) {
+	r := up.Record()
+	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
+		Infof("archived %d bytes", r.Size)
+	f.fs.settle(up, id)
+	if id == 0 {
+		d.distrust()
+		f.vanish() // who has it open reads on
+	} else {
+		d.outdate()
+		f.become(d, f.confirmed(&r, id, d))
+		f.detach()
+	}
+	f.fs.discard(up)
+}
+
+// confirmed is the document as far as is known without a listing.
+func (f *file) confirmed(r *spool.Record, id archive.ID, d *dir) *archive.Document {
+	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: f.fs.now()}
+	if old := d.document(id); old != nil {
+		doc = *old // it got new bytes
+	}
+	if r.DocumentName != "" {
+		doc.Name = r.DocumentName
+	}
+	doc.Size, doc.Keywords, doc.Metadata = r.Size, r.Keywords, r.Metadata
+	if d.kind.archives() {
+		doc.Archived = f.fs.now()
+	}
+	return &doc
+}
+
+// document returns the document of that id that the directory shows, nil without one.
+func (d *dir) document(id archive.ID) *archive.Document {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.docs[id]; e != nil {
+		return e.doc.Load()
+	}
+	return nil
+}
+
+// become makes doc what the file stands for.
+func (f *file) become(d *dir, doc *archive.Document) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if shown := d.docs[doc.ID]; shown != nil && shown != f.entry {
+		d.dropLocked(shown) // a listing was quicker: it keeps the name given here
+		f.fs.forgetNames(d, []string{shown.name})
+	}
+	f.doc, f.sized = doc, false
+	f.entry.doc.Store(doc)
+	f.entry.keep, f.entry.told = f.fs.keepFor(), ""
+	if f.dir == d { // else it was removed meanwhile
+		d.addLocked(f.entry)
+	}
+}
+
+// detach parts the file from its bytes in the spool, also those of open handles.
+func (f *file) detach() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == nil {
+		return
+	}
+	for range f.handles {
+		if err := f.up.Close(); err != nil {
+			f.fs.log.Debugf("close spool file: %v", err)
+		}
+	}
+	f.up, f.dirty, f.bad, f.accepted = nil, false, nil, false
+}
+
+// settle moves confirmed bytes into the content cache, so that reading them back
+// downloads nothing, and keeps their modification time. The record can go then.
+func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
+	r := up.Record()
+	if id != 0 {
+		mtime := r.Mtime
+		if mtime.IsZero() {
+			mtime = r.Changed
+		}
+		if err := f.opts.State.SetTime(id, mtime); err != nil {
+			f.log.Warnf("keep the time of document %d: %v", id, err)
+		}
+		key := cache.Key{Document: id, Representation: archive.Original}
+		if err := f.content.Adopt(key, up.DataPath(), "", r.SHA256); err != nil {
+			f.log.Debugf("cache document %d: %v", id, err)
+		}
+		if !r.Inbox {
+			f.facts.Learn(key, r.Size)
+		}
+		if r.Replace != 0 { // what was rendered from the old bytes
+			f.content.Remove(cache.Key{Document: id, Representation: archive.PDF})
+			f.content.Remove(cache.Key{Document: id, Representation: archive.Data})
+		}
+	}
+}
