@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/durable"
@@ -139,5 +140,25 @@ func wantNames(t *testing.T, dir string, names ...string) {
 		if e.Name() != names[i] {
 			t.Fatalf("%s holds %v, want %v", dir, entries, names)
 		}
+	}
+}
+
+func TestMkdirAllMakesWhatIsMissing(t *testing.T) {
+	top := t.TempDir()
+	for _, dir := range []string{"a/b/c", "a/b/c", "a/b/d/", "."} {
+		if err := durable.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	wantNames(t, filepath.Join(top, "a", "b"), "c", "d")
+	if err := os.WriteFile(filepath.Join(top, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.MkdirAll(filepath.Join(top, "file", "x"), 0o700); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("below a file: %v, want ENOTDIR", err)
+	}
+	t.Chdir(top)
+	if err := durable.MkdirAll("relative/dir", 0o700); err != nil {
+		t.Errorf("a relative name: %v", err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // Options configure a spool. Only Dir is required.
@@ -63,7 +65,7 @@ var ErrLocked = errors.New("the spool is in use by another process")
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: opts.Dir, uploads: map[string]*Upload{}}
 	s.log = s.opts.Log
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
 	reserve, err := reserveOf(s.dir, opts.Reserve)
