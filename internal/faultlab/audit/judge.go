@@ -101,7 +101,9 @@ func (j *judge) checkFile(f *File) {
 // isThere reports whether a content that was accepted is where it was meant to be, or was
 // replaced there.
 func (j *judge) isThere(f *File, found []Document) bool {
-	return j.replaced(f) || slices.ContainsFunc(found, func(d Document) bool { return d.Folder == f.Folder && d.Name == f.Name })
+	return j.replaced(f) || slices.ContainsFunc(found, func(d Document) bool {
+		return f.Folder == "" || d.Folder == f.Folder && d.Name == f.Name
+	})
 }
 
 // replaced reports whether another content may have taken the place of f.

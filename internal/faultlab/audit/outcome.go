@@ -36,7 +36,7 @@ const (
 // File is a content that a program put in, or that was in an inbox from the beginning.
 type File struct {
 	What        string // for people: kind and number of the action
-	Folder      string // where it is to be
+	Folder      string // where it is to be; empty: nobody can tell
 	Name        string
 	Content     []byte
 	Old         bool // it was in the inbox from the beginning

@@ -16,7 +16,7 @@ const (
 	ResetAfter   Deed = "reset after"
 	AnswerBefore Deed = "answer before" // with Fault.Status
 	AnswerAfter  Deed = "answer after"
-	HangBefore   Deed = "hang before" // until the client gives up or the proxy is healed
+	HangBefore   Deed = "hang before" // for Fault.For, until the client gives up or until healed
 	HangAfter    Deed = "hang after"
 	Truncate     Deed = "truncated answer"
 	Garbage      Deed = "garbage answer"

@@ -48,7 +48,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if f.Deed == HangBefore {
-		p.hang(r, 0)
+		p.hang(r, f.For)
 		reset(w)
 		return
 	}
@@ -76,7 +76,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 		refusal(w, f.Status)
 		return
 	case HangAfter:
-		p.hang(r, 0)
+		p.hang(r, f.For)
 		reset(w)
 		return
 	case Garbage:

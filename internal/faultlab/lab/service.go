@@ -1,0 +1,96 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+
+	"github.com/archivefs/archivefs/internal/faultlab/audit"
+	"github.com/archivefs/archivefs/internal/faultlab/history"
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// service is the archive service of a run, and the truth about what it holds.
+type service interface {
+	http.Handler
+	// base is the path of the service, with the version.
+	base() string
+	// wait adds a document to the inbox.
+	wait(name string, content []byte) error
+	// contents returns all documents, and the names of the folders below the mandator.
+	contents(ctx context.Context) ([]audit.Document, []string, error)
+	close() error
+}
+
+// apiKey is what the program shows.
+const apiKey = "key-of-the-lab"
+
+// newService makes the archive of a run; dir is for what it keeps on disk.
+func newService(ctx context.Context, shape history.Shape, dir string) (service, error) {
+	switch shape { //nolint:exhaustive // the others are of the hostile service
+	case history.Embedded, history.EmbeddedEight:
+		return newEmbedded(ctx, dir, shape == history.EmbeddedEight)
+	}
+	return newFake(configOf(shape)), nil
+}
+
+// configOf makes a shape of the hostile service.
+func configOf(shape history.Shape) hostile.Config {
+	cfg := hostile.Config{Credentials: hostile.Credentials{APIKey: apiKey}}
+	switch shape { //nolint:exhaustive // Full is the zero Config
+	case history.Eight:
+		cfg.OnlyEight = true
+	case history.Silent:
+		cfg.Data.HideExternalID = true
+	case history.SilentEight:
+		cfg.OnlyEight, cfg.Data.HideExternalID = true, true
+	case history.Wordless:
+		cfg.Upload.Answer = hostile.UploadEmpty
+	case history.Late:
+		cfg.Upload.VisibleAfter = 1
+	case history.Sized:
+		cfg.List.Sizes, cfg.Content.Range = true, hostile.RangeIgnored
+	case history.SameID:
+		cfg.ArchiveKeepsID = true
+	}
+	return cfg
+}
+
+// fake is a hostile service.
+type fake struct {
+	*hostile.Service
+	mandator, folder, inbox int64
+}
+
+func newFake(cfg hostile.Config) *fake {
+	f := &fake{Service: hostile.New(cfg)}
+	f.mandator = f.AddMandator("Muster GmbH")
+	f.folder = f.AddFolder(f.mandator, "Eingang")
+	f.inbox = f.AddInbox(1, "Administrator")
+	return f
+}
+
+func (f *fake) base() string { return hostile.DefaultBasePath }
+
+func (f *fake) wait(name string, content []byte) error {
+	f.AddDocument(f.inbox, hostile.Document{Name: name, Content: content, ContentType: "text/plain"})
+	return nil
+}
+
+func (f *fake) contents(context.Context) (all []audit.Document, folders []string, err error) {
+	f.Wait()
+	for id, dir := range map[int64]string{f.folder: history.Folder, f.inbox: history.Inbox} {
+		for _, d := range f.Documents(id) {
+			all = append(all, audit.Document{Folder: dir, Name: d.Name, Sum: sha256.Sum256(d.Content)})
+		}
+	}
+	for _, d := range f.Folders(f.mandator) {
+		folders = append(folders, d.Name)
+	}
+	return all, folders, nil
+}
+
+func (f *fake) close() error {
+	f.Close()
+	return nil
+}

@@ -1,0 +1,95 @@
+package writer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Found is what a process saw of a mount at rest.
+type Found struct {
+	Pending int               // uploads that still wait when its patience ended
+	Kept    map[string][]byte // the bytes of what is not archived, by the upload's id
+	Files   map[string][]byte // of the files in the folders, by their path
+	Errors  []string          // of files that cannot be read
+}
+
+// restless is what status.json says as long as something is under way.
+type restless struct {
+	Uploads struct {
+		Sending int64
+		List    []struct{ ID, State string }
+	}
+}
+
+// Inspect waits for the mount at root to come to rest, no longer than patience, and writes
+// what it finds in dirs and among the uploads to out, as JSON.
+func Inspect(root string, dirs []string, patience time.Duration, out io.Writer) error {
+	pending, err := rest(root, patience)
+	if err != nil {
+		return err
+	}
+	found := Found{Pending: pending, Kept: map[string][]byte{}, Files: map[string][]byte{}}
+	kept := readAll(filepath.Join(root, ".archivefs", "uploads"), &found.Errors)
+	for name, content := range kept {
+		id, _, _ := strings.Cut(name, " ")
+		found.Kept[id] = content
+	}
+	for _, dir := range dirs {
+		for name, content := range readAll(filepath.Join(root, dir), &found.Errors) {
+			found.Files[filepath.Join(dir, name)] = content
+		}
+	}
+	return json.NewEncoder(out).Encode(found)
+}
+
+// rest waits until nothing is sent and nothing is pending, and returns how much still is.
+func rest(root string, patience time.Duration) (pending int, err error) {
+	deadline := time.Now().Add(patience)
+	for {
+		text, err := os.ReadFile(filepath.Join(root, ".archivefs", "status.json")) //nolint:gosec // the lab names it
+		if err != nil {
+			return 0, fmt.Errorf("inspect: %w", err)
+		}
+		var status restless
+		if err := json.Unmarshal(text, &status); err != nil {
+			return 0, fmt.Errorf("inspect: %w", err)
+		}
+		pending = 0
+		for _, u := range status.Uploads.List {
+			if u.State != "failed" {
+				pending++
+			}
+		}
+		if pending == 0 && status.Uploads.Sending == 0 || time.Now().After(deadline) {
+			return pending, nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// readAll reads the files of a directory. What cannot be read is noted.
+func readAll(dir string, errs *[]string) map[string][]byte {
+	all := map[string][]byte{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		*errs = append(*errs, err.Error())
+		return all
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			*errs = append(*errs, err.Error())
+			continue
+		}
+		all[e.Name()] = content
+	}
+	return all
+}
