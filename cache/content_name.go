@@ -30,8 +30,9 @@ var errName = errors.New("not the name of a cached content")
 //
 //	v1.ID.REPRESENTATION.SIZE.FETCHED.SHA256.TAG.ETAG
 //
-// FETCHED in nanoseconds since 1970, SHA256 and ETAG in unpadded base64url (RFC 4648,
-// section 5). TAG makes the name unique: a name is never used for a second file.
+// FETCHED is when the service was asked, in nanoseconds since 1970; SHA256 and ETAG are in
+// unpadded base64url (RFC 4648, section 5). TAG makes the name unique: a name is never used
+// for a second file.
 type fileName struct {
 	key     Key
 	size    int64

@@ -8,13 +8,14 @@ import (
 )
 
 // Open returns a reader of the content of key: of the cached file, or following a download
-// that it starts or joins; there is one per key for any number of readers. It returns as
-// soon as the exact size is known: when the answer begins and announces its length, else
-// when it is complete.
+// that it starts or joins; those who trust it share one. It returns as soon as the exact
+// size is known: when the answer begins and announces its length, else when it is complete.
 //
 // A cached content fetched longer than maxAge ago is validated first, by its ETag where it
 // has one; a negative maxAge trusts it for ever. When it changed, the new content replaces
-// it once it is complete, and readers of the old one keep the old bytes.
+// it once it is complete, and readers of the old one keep the old bytes. In the same way a
+// download that began longer than maxAge ago is not joined: another one begins, and the
+// older goes on for its readers and is not kept.
 //
 // A download belongs to no single caller: when ctx ends Open returns ctx's error and the
 // download serves the others. When the last reader closes, a download that has less than
@@ -50,13 +51,13 @@ func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch
 		return nil, nil, fmt.Errorf("content cache: %w", os.ErrClosed)
 	}
 	cached := c.versions[key]
-	if cached != nil && c.trustedLocked(cached, maxAge) && c.holdLocked(cached) {
+	if cached != nil && c.trusted(cached.fetched, maxAge) && c.holdLocked(cached) {
 		c.stats.Hits++
 		return cached, nil, nil
 	}
 	c.stats.Misses++
 	d := c.downloads[key]
-	if d == nil {
+	if d == nil || !c.trusted(d.began, maxAge) {
 		d = c.startLocked(ctx, key, fetch)
 	}
 	if d.version != nil {
@@ -67,13 +68,13 @@ func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch
 	return nil, d, nil
 }
 
-// trustedLocked reports whether v was fetched, or last validated, at most maxAge ago. A
-// time in the future says nothing.
-func (c *Content) trustedLocked(v *version, maxAge time.Duration) bool {
+// trusted reports whether what was asked for, or last validated, at that time is trusted
+// for maxAge. A time in the future says nothing.
+func (c *Content) trusted(at time.Time, maxAge time.Duration) bool {
 	if maxAge < 0 {
 		return true
 	}
-	age := c.now().Sub(v.fetched)
+	age := c.now().Sub(at)
 	return age >= 0 && age <= maxAge
 }
 

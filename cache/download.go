@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
@@ -18,6 +19,9 @@ type download struct {
 	key    Key
 	fetch  Fetch
 	cancel context.CancelFunc
+	// began is when the service was about to be asked: its answer is no older. It never
+	// changes.
+	began time.Time
 	// old is the version to validate, held, or nil.
 	old *version
 
@@ -35,7 +39,7 @@ type download struct {
 // startLocked starts the download of key, which validates what the cache has.
 func (c *Content) startLocked(ctx context.Context, key Key, fetch Fetch) *download {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, ready: make(chan struct{})}
+	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), ready: make(chan struct{})}
 	if old := c.versions[key]; old != nil && c.holdLocked(old) {
 		d.old = old
 	}
@@ -170,7 +174,7 @@ func (d *download) renew() {
 	c.stats.Renewed++
 	if old := d.old; d.leaveLocked() && old.element != nil {
 		name := old.fileName
-		name.fetched = c.now()
+		name.fetched = d.began
 		if err := os.Rename(c.path(old), name.path(c.dir)); err != nil {
 			c.warnLocked(err)
 		} else {

@@ -64,7 +64,7 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 		return nil, err
 	}
 	v := &version{
-		fileName: fileName{key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: c.now(), etag: content.ETag, tag: newTag()},
+		fileName: fileName{key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, etag: content.ETag, tag: newTag()},
 		temp:     f.Name(), file: f, refs: 1, download: d,
 	}
 	c.mu.Lock()
