@@ -11,7 +11,7 @@ const (
 	closeMore
 	// closeKilled: a signal killed the process; the file is what it had got to.
 	closeKilled
-	// closeUnknown: the process cannot be looked at, or it still has the file mapped, so
-	// the end shows at release.
+	// closeUnknown: the process cannot be looked at, it is about to become another program
+	// (execve), or it still has the file mapped, so the end shows at release.
 	closeUnknown
 )

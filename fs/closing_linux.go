@@ -13,31 +13,40 @@ const (
 	pfSignaled = 0x400
 )
 
-// lookLimit bounds the look at a process. A close-on-exec close comes from inside execve,
-// which holds the lock that /proc waits for: the look ends only after the close, and the
-// time-out tells that the file goes on in the new program.
-const lookLimit = 100 * time.Millisecond
+// lookLimit bounds the look at a process. A look takes microseconds, on a machine under heavy
+// load longer; and it waits for a process that is inside execve, which in turn waits for us.
+// Such a one is recognised beforehand (inExec), so that the limit can be generous.
+const lookLimit = 5 * time.Second
 
 // threadGroup returns the process that a thread belongs to, 0 when it cannot be told.
-func threadGroup(pid uint32) int {
+func threadGroup(pid uint32) int { return tgid(taskStatus(pid)) }
+
+// taskStatus is what proc_pid_status(5) shows of a thread, nothing when that cannot be told.
+// It can be read at any time.
+func taskStatus(pid uint32) []byte {
 	if pid == 0 {
-		return 0 // a process of another pid namespace
+		return nil // a process of another pid namespace
 	}
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(int(pid)) + "/status")
 	if err != nil {
-		return 0
+		return nil
 	}
-	_, rest, ok := strings.Cut(string(b), "\nTgid:")
-	if !ok {
-		return 0
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	tgid, err := strconv.Atoi(strings.TrimSpace(line))
+	return b
+}
+
+func tgid(status []byte) int {
+	group, err := strconv.Atoi(infoField(status, "Tgid:"))
 	if err != nil {
 		return 0
 	}
-	return tgid
+	return group
 }
+
+// inExec reports whether a process is inside execve, by its status: it has the memory of
+// the new program already, and no program in it yet. Descriptors that are closed on exec
+// are closed at this moment, with a lock held for which other files of /proc/PID wait
+// (exec_update_lock, at least stat and maps).
+func inExec(status []byte) bool { return infoField(status, "VmExe:") == "0 kB" }
 
 // examineClose finds out what it means that the thread pid closed a descriptor of the
 // file with the inode number ino, which the process opener had opened.
@@ -55,9 +64,16 @@ func examineClose(pid uint32, opener int, ino uint64, mounts *mountIDs) closing 
 }
 
 func lookAtCloser(pid uint32, opener int, ino uint64, mounts *mountIDs) closing {
-	group := threadGroup(pid)
+	status := taskStatus(pid)
+	group := tgid(status)
 	if group == 0 {
 		return closeUnknown
+	}
+	if inExec(status) {
+		if group == opener || opener == 0 {
+			return closeUnknown
+		}
+		return closeMore // what a program starts does not get what that has open
 	}
 	if flags := taskFlags(pid); flags&pfExiting != 0 && flags&pfSignaled != 0 {
 		if group == opener || opener == 0 {
@@ -136,7 +152,7 @@ func mapped(group int, ino uint64) bool {
 	return false
 }
 
-// infoField returns a field of a /proc/PID/fdinfo file.
+// infoField returns a field of a file in /proc that has one in each line.
 func infoField(info []byte, name string) string {
 	for line := range strings.Lines(string(info)) {
 		if v, ok := strings.CutPrefix(line, name); ok {

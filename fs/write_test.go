@@ -139,6 +139,8 @@ func TestWaysOfClosing(t *testing.T) {
 		"append":           `exec 3> "$f"; printf con >&3; exec 4>> "$f"; printf tent >&4; exec 3>&- 4>&-`,
 		"python":           `python3 -c 'import sys; w=open(sys.argv[1],"w"); w.write("content"); w.close()' "$f"`,
 		"python, no close": `python3 -c 'import sys,os; fd=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(fd,b"content")' "$f"`,
+		"exec":             `python3 -c 'import sys,os; fd=os.open(sys.argv[1],os.O_CREAT|os.O_WRONLY); os.write(fd,b"content"); os.execvp("true",["true"])' "$f"`,
+		"spawn":            `python3 -c 'import sys,os,subprocess as s; w=open(sys.argv[1],"wb",0); w.write(b"con"); s.run(["true"],close_fds=False); w.write(b"tent"); w.close()' "$f"`,
 		"touch and write":  `touch "$f"; printf content > "$f"`,
 	} {
 		t.Run(name, func(t *testing.T) {

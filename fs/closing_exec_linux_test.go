@@ -1,0 +1,115 @@
+package fs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// closeWatch is a file in a mount of its own that looks at who closes it, without a limit.
+type closeWatch struct {
+	fusefs.Inode
+	opener atomic.Int64 // of the newest descriptor
+	seen   chan closing // what each close was found to be
+}
+
+// closeWatchIno is the inode number of the file.
+const closeWatchIno = 4711
+
+// stuck is how long a look may take before it counts as one that never ends.
+const stuck = 20 * time.Second
+
+func (w *closeWatch) Open(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	w.opener.Store(int64(threadGroup(callerPID(ctx))))
+	return w, fuse.FOPEN_DIRECT_IO, 0
+}
+
+func (w *closeWatch) Flush(ctx context.Context) syscall.Errno {
+	done := make(chan closing, 1)
+	go func() { done <- lookAtCloser(callerPID(ctx), int(w.opener.Load()), closeWatchIno, &mountIDs{}) }()
+	select {
+	case c := <-done:
+		w.seen <- c
+	case <-time.After(stuck):
+		w.seen <- ^closing(0)
+	}
+	return 0
+}
+
+// watchCloses mounts a closeWatch until the test ends and returns its path.
+func watchCloses(t *testing.T) (*closeWatch, string) {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
+			t.Fatalf("no FUSE here: %v", err)
+		}
+		t.Skipf("no FUSE here: %v", err)
+	}
+	w := &closeWatch{seen: make(chan closing, 16)}
+	root := &fusefs.Inode{}
+	dir := filepath.Join(t.TempDir(), "mnt")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	server, err := fusefs.Mount(dir, root, &fusefs.Options{
+		MountOptions: fuse.MountOptions{DirectMount: true},
+		OnAdd: func(ctx context.Context) {
+			file := root.NewPersistentInode(ctx, w, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: closeWatchIno})
+			root.AddChild("file", file, false)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Unmount(); err != nil {
+			t.Errorf("unmount: %v", err)
+		}
+	})
+	return w, filepath.Join(dir, "file")
+}
+
+// A descriptor that is closed on exec is closed while /proc keeps whoever looks waiting: the
+// look must not wait for what can only end after it.
+func TestCloseOnExec(t *testing.T) {
+	const open = "import os, sys, subprocess\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+	tests := map[string]struct {
+		script string
+		want   []closing
+	}{
+		"the opener becomes another program": {
+			`os.execvp("true", ["true"])`,
+			[]closing{closeUnknown},
+		},
+		"of two descriptors one stays open": {
+			`os.dup2(fd, 200, inheritable=True); os.execvp("true", ["true"])`,
+			[]closing{closeUnknown, closeLast},
+		},
+		"the opener starts another program": {
+			`subprocess.run(["true"], close_fds=False); os.close(fd)`,
+			[]closing{closeMore, closeLast},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w, path := watchCloses(t)
+			cmd := exec.CommandContext(t.Context(), "python3", "-c", open+tt.script, path)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for i, want := range tt.want {
+				if got := <-w.seen; got != want {
+					t.Errorf("close %d is %d, want %d", i+1, got, want)
+				}
+			}
+		})
+	}
+}
