@@ -26,6 +26,10 @@ var steps = map[string][]func(*life) error{
 		l.f.script = []outcome{{commit: true, err: kindErr(archive.KindInterrupted)}}
 		return deliver(l)
 	}, remove},
+	"answered without an id": {newFile, writeAll, commit, func(l *life) error {
+		l.f.script = []outcome{{commit: true, noID: true, late: 2}}
+		return deliver(l)
+	}, remove},
 	"request lost": {newFile, writeAll, commit, func(l *life) error {
 		l.f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
 		return deliver(l)

@@ -141,7 +141,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 		id, err := d.send(ctx)
 		switch {
 		case err == nil:
-			return d.confirm(id)
+			return d.accepted(ctx, id)
 		case !archive.Doubtful(err):
 			return 0, d.fail(ctx, err, cause != nil)
 		}
@@ -165,9 +165,26 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	return 0, d.fail(ctx, err, true)
 }
 
-// confirm makes the upload confirmed. The archive has it, so an error of this disk is no
-// error of the delivery: the next run looks, and finds it.
+// accepted ends the delivery after the service took what was sent. An id that it did not
+// tell is looked for when the record says already that the archive has it.
+func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, error) {
+	if id == 0 {
+		d.confirmed(0)
+		id = d.identify(ctx)
+	}
+	return d.confirm(id)
+}
+
+// confirm ends the delivery of what the archive has.
 func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
+	d.confirmed(id)
+	d.u.receipt()
+	return id, nil
+}
+
+// confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
+// error of the delivery: the next run looks, and finds it.
+func (d *delivery) confirmed(id archive.ID) {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -180,8 +197,6 @@ func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
 		confirmed(&r)
 		u.rec.Store(&r)
 	}
-	u.receipt()
-	return id, nil
 }
 
 // receipt writes into the log that the archive confirmed the upload. The log tells people;

@@ -44,6 +44,9 @@
 // the name is the upload repeated, with the same external id. What cannot be decided is
 // failed, with the reason, and never sent again without a look.
 //
+// A service that accepts a document without telling its id is asked for it in the same way,
+// when the record says already that the archive has it.
+//
 // So it is certain on a service that shows external ids in document data, provided that a
 // request that was cut off takes effect within the time of the looks (half of RetryFor, at
 // most 30 s). On a service that shows none, a doubtful end is either seen not to have

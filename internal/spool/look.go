@@ -116,7 +116,7 @@ func (d *delivery) arrivals(ctx context.Context, r *Record) ([]archive.Document,
 		known[id] = true
 	}
 	docs = slices.DeleteFunc(slices.Clone(docs), func(doc archive.Document) bool {
-		return known[doc.ID] || !r.Split && !sameName(doc.Name, r.SentName)
+		return known[doc.ID] || !r.mayBeNamed(doc.Name)
 	})
 	slices.SortStableFunc(docs, func(a, b archive.Document) int {
 		return rank(b.Name == r.SentName) - rank(a.Name == r.SentName)
@@ -132,18 +132,36 @@ func rank(b bool) int {
 }
 
 // identify finds the id of a document whose upload succeeded without telling it, 0 when it
-// cannot be told.
-func (d *delivery) identify(ctx context.Context, r *Record) archive.ID {
+// cannot be told. A service can list it late, so it is looked for as long as after an end
+// in doubt.
+func (d *delivery) identify(ctx context.Context) archive.ID {
+	p := &d.patience
+	p.start()
+	since := p.now()
+	for {
+		id, late := d.lookForID(context.WithoutCancel(ctx))
+		left := p.settling() - p.now().Sub(since)
+		if !late || left <= 0 || !p.pause(ctx, left) {
+			return id
+		}
+	}
+}
+
+// lookForID looks once for the document that identify finds. late says that the folder
+// lists none yet that may be the one.
+func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
+	r := d.u.rec.Load()
 	docs, err := d.arrivals(ctx, r)
 	if err != nil {
 		d.log.Infof("archived, its id is not known: %v", err)
-		return 0
+		return 0, false
 	}
 	var shown, silent []archive.ID
 	for _, doc := range docs {
 		switch id, err := d.externalID(ctx, doc.ID); {
 		case err != nil:
-			return 0
+			d.log.Infof("archived, its id is not known: %v", err)
+			return 0, false
 		case id == r.SentID:
 			shown = append(shown, doc.ID)
 		case id == "" && doc.Name == r.SentName:
@@ -152,11 +170,11 @@ func (d *delivery) identify(ctx context.Context, r *Record) archive.ID {
 	}
 	switch {
 	case len(shown) == 1, len(shown) > 1 && r.ExternalID == "":
-		return shown[0]
+		return shown[0], false
 	case len(shown) == 0 && len(silent) == 1 && !r.Split:
-		return silent[0]
+		return silent[0], false
 	}
-	return 0
+	return 0, len(shown)+len(silent) == 0
 }
 
 // lookReplaced compares an inbox document's content with what was sent for it.

@@ -1,8 +1,11 @@
 package spool
 
 import (
+	"context"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -119,6 +122,13 @@ func TestAnswerWithoutAnID(t *testing.T) {
 		}, false},
 		{"listing fails", func(f *fakeArchive) { f.lists = []error{nil, kindErr(archive.KindServer)} }, false},
 		{"data fails", func(f *fakeArchive) { f.data = []error{kindErr(archive.KindServer)} }, false},
+		{"listed late", func(f *fakeArchive) { f.script[0].late = 3 }, true},
+		{"listed late, ids hidden", func(f *fakeArchive) { f.hideIDs, f.script[0].late = true, 3 }, true},
+		{"listed late, others come first", func(f *fakeArchive) {
+			f.script[0].late = 3
+			f.script[0].then = func() { f.addLocked(7, "Mahnung.pdf", "somebody-else", []byte("other"), 0) }
+		}, true},
+		{"not listed for long", func(f *fakeArchive) { f.script[0].late = 1000 }, false},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -137,6 +147,29 @@ func TestAnswerWithoutAnID(t *testing.T) {
 				t.Fatalf("document %d, %v after %d sends; want %d", id, err, f.sends(), want)
 			}
 		})
+	}
+}
+
+// TestConfirmedWhileItsIDIsLookedFor: the archive has it, so the record says so before the
+// first pause, and who is in a hurry does without the id.
+func TestConfirmedWhileItsIDIsLookedFor(t *testing.T) {
+	ctx, hurry := context.WithCancel(t.Context())
+	f := newFake(outcome{commit: true, noID: true, late: 1000})
+	var u *Upload
+	s, c := open(t, t.TempDir())
+	s.opts.Sleep = func(ctx context.Context, d time.Duration) error {
+		if r, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || r.State != Confirmed {
+			t.Errorf("the disk says %s, %v", r.State, err)
+		}
+		hurry()
+		return c.sleep(ctx, d)
+	}
+	u = committed(t, s, lateBill(), billBytes)
+	if id, err := s.Deliver(ctx, u, f, nil); err != nil || id != 0 {
+		t.Fatalf("document %d, %v", id, err)
+	}
+	if f.listed != 2 || len(c.slept) != 0 {
+		t.Fatalf("%d listings, slept %v", f.listed, c.slept)
 	}
 }
 

@@ -135,6 +135,14 @@ func (r *Record) repeats() bool {
 		(r.ExternalID == "" || r.ExternalID == r.SentID)
 }
 
+// MayBe reports whether a document that the folder lists may be what was sent: it was not
+// there before, and has the name where nothing but the upload itself made a document of it.
+func (r *Record) MayBe(doc *archive.Document) bool {
+	return r.mayBeNamed(doc.Name) && !slices.Contains(r.Baseline, doc.ID)
+}
+
+func (r *Record) mayBeNamed(name string) bool { return r.Split || sameName(name, r.SentName) }
+
 // sameRequest reports whether a and b ask the same of the archive.
 func sameRequest(a, b *Record) bool {
 	return a.Folder == b.Folder && a.Within == b.Within && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&

@@ -102,8 +102,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	return nil
 }
 
-// send sends the bytes as the record says. A new document without an id in the answer is
-// looked for.
+// send sends the bytes as the record says.
 func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	ctx = context.WithoutCancel(ctx)
 	d.sent++
@@ -112,14 +111,10 @@ func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	if r.Replace != 0 {
 		return r.Replace, d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
 	}
-	id, err := d.a.Upload(ctx, archive.Upload{
+	return d.a.Upload(ctx, archive.Upload{
 		Folder: r.SentFolder, Name: r.SentName, Keywords: r.Keywords, Types: r.Types, ExternalID: r.SentID,
 		Metadata: r.Metadata, EmailImportOrder: r.EmailImportOrder, ForceNew: r.ForceNew,
 	}, body)
-	if err == nil && id == 0 {
-		id = d.identify(ctx, &r)
-	}
-	return id, err
 }
 
 // blob is the data of a sealed upload.
