@@ -252,11 +252,15 @@ func TestRemovedWhileOpen(t *testing.T) {
 		t.Fatalf("%d bytes in %d files while it is open", used, files)
 	}
 	for name, op := range map[string]func() error{
-		"commit": u.Commit, "keep": u.Keep, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
+		"commit": u.Commit, "keep": u.Keep, "reopen": u.Reopen,
 	} {
 		if err := op(); !errors.Is(err, ErrRemoved) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	must(t, u.Update(func(r *Record) { r.Keywords = []string{"a"} }))
+	if r := u.Record(); len(r.Keywords) != 1 || r.ID != u.ID() {
+		t.Fatalf("changed to %+v", r)
 	}
 	must(t, u.Close())
 	if used, _ := s.Usage(); used != 0 {

@@ -56,7 +56,7 @@ func TestDeliverOutcomes(t *testing.T) {
 		{
 			name: "the folder is gone", script: []outcome{{err: lost}},
 			change: func(f *fakeArchive) { f.lists = []error{nil, kindErr(archive.KindNotFound)} },
-			state:  Failed, sends: 1, doubt: true, kind: archive.KindInterrupted, reason: "not known whether",
+			state:  Failed, sends: 1, doubt: true, kind: archive.KindInterrupted, reason: "may be archived already",
 		},
 		{
 			name: "the look recovers", script: []outcome{{commit: true, err: lost}},

@@ -114,7 +114,11 @@ func (f *fakeArchive) Replace(_ context.Context, doc archive.ID, _ string, _ []s
 	defer f.mu.Unlock()
 	f.uploads = append(f.uploads, archive.Upload{})
 	o := f.nextLocked()
-	if d := f.findLocked(doc); d != nil && o.commit {
+	d := f.findLocked(doc)
+	switch {
+	case d == nil && o.err == nil:
+		return kindErr(archive.KindNotFound)
+	case d != nil && o.commit:
 		d.bytes, d.Size = data, int64(len(data))
 	}
 	return o.err

@@ -29,8 +29,10 @@ var errUndecided = errors.New("it may be archived already")
 // when it is absent. cause is the end of the attempt that led to the look.
 func (v verdict) failure(cause error) error {
 	switch {
-	case v.err != nil:
+	case waits(v.err):
 		return fmt.Errorf("it is not known whether it was archived: %w; the look at the archive failed too: %w", cause, v.err)
+	case v.err != nil:
+		return fmt.Errorf("%w: %w; %w", errUndecided, cause, v.err)
 	case len(v.open) > 0:
 		return fmt.Errorf("%w, as document %s: %w", errUndecided, joinIDs(v.open), cause)
 	}
@@ -177,15 +179,26 @@ func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
 	return 0, len(shown)+len(silent) == 0
 }
 
-// lookReplaced compares an inbox document's content with what was sent for it.
+// lookReplaced compares an inbox document's content with what was sent for it. Where that
+// document is gone nothing was replaced for a file that is to become another document since.
 func (d *delivery) lookReplaced(ctx context.Context, r *Record) verdict {
-	switch same, err := d.sameContent(ctx, r, r.SentReplace); {
+	same, err := d.sameContent(ctx, r, r.SentReplace)
+	gone := archive.KindOf(err) == archive.KindNotFound
+	switch {
+	case gone && r.Replace != r.SentReplace:
+		return verdict{}
+	case gone:
+		return verdict{err: goneError(r.SentReplace, err)}
 	case err != nil && archive.Away(err):
 		return verdict{err: err}
 	case err != nil:
-		return verdict{err: errors.Join(errors.New("its content cannot be compared"), err)}
+		return verdict{err: fmt.Errorf("its content cannot be compared: %w", err)}
 	case same:
 		return verdict{found: true, id: r.SentReplace}
 	}
 	return verdict{}
+}
+
+func goneError(doc archive.ID, err error) error {
+	return fmt.Errorf("document %d, which it replaces, is gone: %w", doc, err)
 }

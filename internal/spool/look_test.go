@@ -2,6 +2,7 @@ package spool
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -211,6 +212,32 @@ func TestReplace(t *testing.T) {
 				t.Fatalf("%v, reason %q", err, u.Record().Reason)
 			}
 		})
+	}
+}
+
+// TestReplacedDocumentIsGone: it ends as failed, with the reason, also in the queue; as a
+// new document the file can be archived still.
+func TestReplacedDocumentIsGone(t *testing.T) {
+	lost := kindErr(archive.KindInterrupted)
+	for name, script := range map[string][]outcome{"at once": nil, "after a doubtful end": {{err: lost}}} {
+		for _, queue := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, queued %v", name, queue), func(t *testing.T) {
+				f := newFake(script...)
+				s, _ := open(t, t.TempDir())
+				u := committed(t, s, Record{Folder: 9, Inbox: true, Name: "scan.pdf", Replace: 42}, billBytes)
+				policy := Policy{RetryFor: time.Second, Attempts: 2, Queue: queue}
+				_, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+				r := u.Record()
+				if r.State != Failed || !strings.Contains(r.Reason, "document 42, which it replaces, is gone") || strings.Contains(r.Reason, `\n`) {
+					t.Fatalf("%s, reason %q: %v", r.State, r.Reason, err)
+				}
+				must(t, u.Update(func(r *Record) { r.Replace = 0 }))
+				must(t, u.Retry())
+				if id, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
+					t.Fatalf("as a new document: %d, %v", id, err)
+				}
+			})
+		}
 	}
 }
 

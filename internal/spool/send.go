@@ -109,7 +109,11 @@ func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	r := d.u.Record()
 	body := blob{upload: d.u, size: r.Size}
 	if r.Replace != 0 {
-		return r.Replace, d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
+		err := d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
+		if archive.KindOf(err) == archive.KindNotFound {
+			err = goneError(r.Replace, err)
+		}
+		return r.Replace, err
 	}
 	return d.a.Upload(ctx, archive.Upload{
 		Folder: r.SentFolder, Name: r.SentName, Keywords: r.Keywords, Types: r.Types, ExternalID: r.SentID,

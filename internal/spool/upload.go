@@ -60,17 +60,21 @@ func (u *Upload) State() State { return u.rec.Load().State }
 // fields that the spool owns do not count. What an upload asks of the archive cannot
 // change while it is being sent, nor after (*StateError). The change is durable, except
 // in state created, where it survives an end of the program until Sync or a transition
-// makes it durable.
+// makes it durable. After Remove it lasts as long as the upload is open.
 func (u *Upload) Update(edit func(*Record)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.usable("change"); err != nil {
-		return err
-	}
 	r := u.rec.Load()
 	next := r.clone()
 	edit(&next)
 	r.keepOwned(&next)
+	if u.removed {
+		u.rec.Store(&next)
+		return nil
+	}
+	if err := u.usable("change"); err != nil {
+		return err
+	}
 	if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, &next) {
 		return u.stateError("change")
 	}
