@@ -2,29 +2,16 @@ package cache
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
-	"time"
 
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// The file is written when this many sizes are new, or this long after the first of them.
-const (
-	factsBatch = 256
-	factsDelay = 5 * time.Second
-)
-
 // maxPending bounds the sizes that wait for a disk that fails; newer ones are not learned.
 const maxPending = 4096
-
-// lockWait is how long the file may be in use by another process.
-const lockWait = time.Second
 
 // sizesBucket holds a big-endian int64 length for each key (encodeKey). Its name carries
 // the version of the format.
@@ -33,7 +20,7 @@ var sizesBucket = []byte("sizes.v1") //nolint:gochecknoglobals // a constant
 // Facts remembers, in one file and for ever, the lengths of contents that were once
 // learned. Sizes are written in batches in the background; a crash loses the newest few.
 type Facts struct {
-	db *bbolt.DB
+	db *database
 
 	mu sync.Mutex
 	// pending is not on disk yet; archive.SizeUnknown stands for a key to be forgotten.
@@ -42,51 +29,20 @@ type Facts struct {
 	// writing is on its way to the disk. Guarded by mu.
 	writing map[Key]int64
 
-	// some and full tell the writer that there is something, or a batch, to write.
-	some, full chan struct{}
-	stop       chan struct{}
-	stopOnce   sync.Once
-	stopped    chan struct{}
+	batch *batch
 }
 
 // OpenFacts opens the file of path, or makes it with permissions 0600. What is there but
 // is no such file is replaced: it held nothing that cannot be learned again. One process
 // at a time can have it open.
 func OpenFacts(path string) (*Facts, error) {
-	db, err := openBolt(path)
-	if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) || errors.Is(err, bolterrors.ErrVersionMismatch) {
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("replace broken size file: %w", err)
-		}
-		db, err = openBolt(path)
-	}
+	db, err := openDatabase(path, sizesBucket)
 	if err != nil {
 		return nil, fmt.Errorf("open size file %s: %w", path, err)
 	}
-	f := &Facts{
-		db: db, pending: make(map[Key]int64),
-		some: make(chan struct{}, 1), full: make(chan struct{}, 1),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
-	go f.write()
+	f := &Facts{db: db, pending: make(map[Key]int64)}
+	f.batch = newBatch(f.flush)
 	return f, nil
-}
-
-func openBolt(path string) (*bbolt.DB, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
-		Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, NoStatistics: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(sizesBucket)
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
 }
 
 // Size returns the length in bytes learned for key. It reads memory, or the mapped file.
@@ -100,7 +56,7 @@ func (f *Facts) Size(key Key) (int64, bool) {
 	if ok {
 		return size, size >= 0
 	}
-	err := f.db.View(func(tx *bbolt.Tx) error {
+	err := f.db.view(func(tx *bbolt.Tx) error {
 		if v := tx.Bucket(sizesBucket).Get(encodeKey(key)); len(v) == 8 {
 			size, ok = int64(binary.BigEndian.Uint64(v)), true //nolint:gosec // it was an int64
 		}
@@ -134,18 +90,7 @@ func (f *Facts) note(key Key, size int64) {
 		return
 	}
 	f.pending[key] = size
-	signal(f.some)
-	if len(f.pending) >= factsBatch {
-		signal(f.full)
-	}
-}
-
-// signal leaves a message in c unless one is there.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	f.batch.note(len(f.pending))
 }
 
 // encodeKey returns the document as a big-endian int64 and the representation's byte.

@@ -92,19 +92,59 @@ func TestFactsWriteManyInBatches(t *testing.T) {
 }
 
 func TestFactsReplaceABrokenFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sizes.db")
-	garbage := make([]byte, 64<<10)
-	for i := range garbage {
-		garbage[i] = byte(i*7 + 1)
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "sizes.db")
+			key := cache.Key{Document: 1, Representation: archive.PDF}
+			f := openFacts(t, path)
+			for i := range archive.ID(5000) {
+				f.Learn(cache.Key{Document: i, Representation: archive.PDF}, 3)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, path)
+			f = openFacts(t, path)
+			wantNoSize(t, f, key)
+			f.Learn(key, 5)
+			wantSize(t, f, key, 5)
+		})
 	}
-	if err := os.WriteFile(path, garbage, 0o600); err != nil {
+}
+
+// damages are what may have happened to a database.
+var damages = map[string]func(t *testing.T, path string){
+	"another file": func(t *testing.T, path string) {
+		garbage := make([]byte, 64<<10)
+		for i := range garbage {
+			garbage[i] = byte(i*7 + 1)
+		}
+		if err := os.WriteFile(path, garbage, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"a short file":                 func(t *testing.T, path string) { cutOff(t, path, 100) },
+	"cut off after the first page": func(t *testing.T, path string) { cutOff(t, path, int64(os.Getpagesize())) },
+	"cut off after two pages":      func(t *testing.T, path string) { cutOff(t, path, 2*int64(os.Getpagesize())) },
+	"all pages but the first two are another file's": func(t *testing.T, path string) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 2 * os.Getpagesize(); i < len(b); i++ {
+			b[i] = byte(i*7 + 1)
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	},
+}
+
+func cutOff(t *testing.T, path string, size int64) {
+	t.Helper()
+	if err := os.Truncate(path, size); err != nil {
 		t.Fatal(err)
 	}
-	f := openFacts(t, path)
-	key := cache.Key{Document: 1, Representation: archive.PDF}
-	wantNoSize(t, f, key)
-	f.Learn(key, 5)
-	wantSize(t, f, key, 5)
 }
 
 func TestFactsNameAFileThatCannotBeOpened(t *testing.T) {

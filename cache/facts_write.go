@@ -4,35 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.etcd.io/bbolt"
 )
-
-// write is the goroutine that brings the buffer to disk. What fails is tried again with
-// the next batch.
-func (f *Facts) write() {
-	defer close(f.stopped)
-	timer := time.NewTimer(factsDelay)
-	defer timer.Stop()
-	for {
-		select {
-		case <-f.stop:
-			return
-		case <-f.some:
-		}
-		timer.Reset(factsDelay)
-		select {
-		case <-f.stop:
-			return
-		case <-f.full:
-		case <-timer.C:
-		}
-		if err := f.flush(); err != nil {
-			signal(f.some)
-		}
-	}
-}
 
 // flush writes the buffer in one transaction.
 func (f *Facts) flush() error {
@@ -45,7 +19,7 @@ func (f *Facts) flush() error {
 	batch := f.writing // not changed until it is taken out below
 	f.mu.Unlock()
 
-	err := f.db.Update(func(tx *bbolt.Tx) error { return store(tx.Bucket(sizesBucket), batch) })
+	err := f.db.update(func(tx *bbolt.Tx) error { return store(tx.Bucket(sizesBucket), batch) })
 
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,11 +54,8 @@ func store(b *bbolt.Bucket, batch map[Key]int64) error {
 // Close writes what is not on disk yet and closes the file. Size answers no more, and
 // what is learned later is lost. A second Close returns nil.
 func (f *Facts) Close() error {
-	var err error
-	f.stopOnce.Do(func() {
-		close(f.stop)
-		<-f.stopped
-		err = errors.Join(f.flush(), f.db.Close())
-	})
-	return err
+	if !f.batch.end() {
+		return nil
+	}
+	return errors.Join(f.flush(), f.db.close())
 }
