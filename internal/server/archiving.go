@@ -24,7 +24,7 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 	if err != nil {
 		return blame("id", err)
 	}
-	to, name, keywords := p.target(), p.documentName(fieldName, d.Name), p.list("keywords")
+	to, name, keywords := p.requiredTarget(), p.documentName(fieldName, d.Name), p.list("keywords")
 	if err := p.err(); err != nil {
 		return err
 	}

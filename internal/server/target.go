@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -24,13 +25,41 @@ type target struct {
 	mandator string
 }
 
-// target reads the fields that name a target folder; one of id and path must be there.
+// target reads the fields that name a target folder; all of them may be absent.
 func (p *params) target() target {
-	t := target{id: p.id(fieldFolderID), byID: p.has(fieldFolderID), path: p.text(fieldFolderPath), mandator: p.text(fieldMandator)}
+	return target{id: p.id(fieldFolderID), byID: p.has(fieldFolderID), path: p.text(fieldFolderPath), mandator: p.text(fieldMandator)}
+}
+
+// requiredTarget reads the same; one of id and path must be there.
+func (p *params) requiredTarget() target {
+	t := p.target()
 	if !t.byID && t.path == "" {
 		p.refuse(fieldFolderID, "either "+fieldFolderID+" or "+fieldFolderPath+" is required")
 	}
 	return t
+}
+
+// destination returns the folder of an upload, for which no field but the file is required
+// (specification, endpoint 3): the target, the mandator itself when only that is named, or
+// without any of them the user's input tray.
+func (s *Server) destination(ctx context.Context, t target, user string) (store.Folder, error) {
+	if t == (target{}) {
+		return s.inputTray(ctx, user)
+	}
+	return s.resolve(ctx, t)
+}
+
+// inputTray returns the inbox that is called like the user, else the first one.
+func (s *Server) inputTray(ctx context.Context, user string) (store.Folder, error) {
+	inboxes, err := s.catalog.Roots(ctx, true)
+	if err != nil {
+		return store.Folder{}, err
+	}
+	if len(inboxes) == 0 {
+		return store.Folder{}, invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
+	}
+	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == user })
+	return inboxes[max(own, 0)], nil
 }
 
 // resolve returns the target folder. An id and a path that are both given must name the

@@ -12,8 +12,8 @@ import (
 )
 
 // fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
-// document in a folder, or waits in an inbox when the target lies in one. The answer is
-// the document's id as text.
+// document in a folder, or waits in an inbox when the target lies in one or none is named.
+// The answer is the document's id as text.
 func (s *Server) fileUpload(w *response, r *http.Request) error {
 	u, err := s.submission(w, r)
 	if err != nil {
@@ -27,11 +27,12 @@ func (s *Server) fileUpload(w *response, r *http.Request) error {
 		return err
 	}
 	ctx := detached(r)
-	folder, err := s.resolve(ctx, to)
+	user := s.accepted.name(r)
+	folder, err := s.destination(ctx, to, user)
 	if err != nil {
 		return err
 	}
-	common.Folder, common.Creator, common.Created = folder.ID, s.accepted.name(r), time.Now()
+	common.Folder, common.Creator, common.Created = folder.ID, user, time.Now()
 	if !folder.Inbox {
 		common.Archived = common.Created
 	}

@@ -60,7 +60,9 @@ func TestUploadFindsItsTarget(t *testing.T) {
 		{"root of mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-path", "/"}, o.mandator},
 		{"id and mandator", []string{"target-mandator-name", "Muster GmbH", "target-folder-id", text(o.year)}, o.year},
 		{"id and path", []string{"target-folder-path", "/Muster GmbH/Rechnungen", "target-folder-id", text(o.invoices)}, o.invoices},
+		{"mandator alone", []string{"target-mandator-name", "Other AG"}, o.other},
 		{"inbox", []string{"target-folder-id", text(o.spare)}, o.spare},
+		{"nothing", nil, o.inbox},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			id := h.uploaded("new "+test.name, "x", test.fields...)
@@ -68,8 +70,35 @@ func TestUploadFindsItsTarget(t *testing.T) {
 			if at < 0 {
 				t.Fatal("not in its folder")
 			}
-			if d := h.list(test.folder)[at]; d.Name != "new "+test.name || (d.Archived == nil) != (test.folder == o.spare) {
+			if d := h.list(test.folder)[at]; d.Name != "new "+test.name || (d.Archived == nil) != (test.folder == o.spare || test.folder == o.inbox) {
 				t.Errorf("listed %+v", d)
+			}
+		})
+	}
+}
+
+func TestUploadWithoutATargetGoesToAnInputTray(t *testing.T) {
+	for _, test := range []struct{ user, inbox string }{{"Eve", "Eve"}, {"adam", "Administrator"}} {
+		t.Run(test.user, func(t *testing.T) {
+			h := start(t, func(o *server.Options) {
+				o.Credentials = server.Credentials{APIKey: testKey, User: test.user, Password: "p"}
+			})
+			body, contentType := multipartBody(t, "f.txt", "x")
+			signed := http.Request{Header: http.Header{}}
+			signed.SetBasicAuth(test.user, "p")
+			auth := []string{"Authorization", signed.Header.Get("Authorization")}
+			post := func() answer {
+				return h.send(http.MethodPost, "/file-upload", contentType, bytes.NewReader(body.Bytes()), auth...)
+			}
+			wantProblem(t, post(), http.StatusBadRequest, "target-folder-id")
+			for user, name := range []string{"Administrator", "Eve"} {
+				if _, err := h.AddInbox(t.Context(), int64(user), name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := post()
+			if data := h.get("/document/"+a.body+"/data", auth...).body; !strings.Contains(data, `"folderPath":"INBOX/`+test.inbox+`/"`) {
+				t.Errorf("%d %s, placed %s", a.status, a.body, data)
 			}
 		})
 	}
@@ -85,8 +114,7 @@ func TestUploadRefuses(t *testing.T) {
 		status int
 		field  string
 	}{
-		{"no target", nil, 400, "target-folder-id"},
-		{"mandator alone", []string{"target-mandator-name", "Other AG"}, 400, "target-folder-id"},
+		{"unknown mandator alone", []string{"target-mandator-name", "No"}, 404, "target-mandator-name"},
 		{"folder no integer", []string{"target-folder-id", "12x"}, 400, "target-folder-id"},
 		{"unknown folder", []string{"target-folder-id", "999"}, 404, "target-folder-id"},
 		{"unknown path", []string{"target-folder-path", "/Muster GmbH/Neu"}, 404, "target-folder-path"},
