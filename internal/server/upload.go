@@ -20,9 +20,9 @@ func (s *Server) fileUpload(w *response, r *http.Request) error {
 		return err
 	}
 	defer s.discard(u.file)
-	to, order := u.target(), u.emailOrder()
+	to, order, force := u.target(), u.emailOrder(), u.flag("force-new-document")
 	common := u.document()
-	reuse := common.ExternalID != "" && !u.flag("force-new-document")
+	reuse := common.ExternalID != "" && !force
 	if err := u.err(); err != nil {
 		return err
 	}

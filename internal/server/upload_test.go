@@ -131,6 +131,7 @@ func TestUploadRefuses(t *testing.T) {
 		{"metadata without key", append([]string{"external-metadatas", "=1"}, in...), 400, "external-metadatas"},
 		{"order", append([]string{"email-import-order", "BOTH"}, in...), 400, "email-import-order"},
 		{"force", append([]string{"external-id", "1", "force-new-document", "ja"}, in...), 400, "force-new-document"},
+		{"force without an external id", append([]string{"force-new-document", "ja"}, in...), 400, "force-new-document"},
 		{"name not UTF-8", append([]string{"target-document-name", "\xff"}, in...), 400, "target-document-name"},
 		{"name too long", append([]string{"target-document-name", strings.Repeat("x", 1025)}, in...), 400, "target-document-name"},
 	} {
