@@ -51,7 +51,9 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
 	}
 	document := e.doc.Load() != nil
-	h, err := e.file.Load().openWrite(ctx, callerPID(ctx), true, document)
+	a := accessOf(ctx, flags)
+	a.write, a.truncate = true, document
+	h, err := e.file.Load().openWrite(ctx, a)
 	if err != nil {
 		if !document {
 			d.drop(e)

@@ -73,20 +73,19 @@ func (f *file) setSize(ctx context.Context, size int64) error {
 // Open opens a document for reading, or an inbox document or a file in the spool for
 // writing as well.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	f := n.f
-	writer := flags&syscall.O_ACCMODE != syscall.O_RDONLY || flags&syscall.O_TRUNC != 0
-	if writer {
+	f, a := n.f, accessOf(ctx, flags)
+	if a.write {
 		if err := f.mayWrite(); err != nil {
 			return nil, 0, f.fs.errno("open", f.path(), err)
 		}
 	}
-	if !writer && f.pending() == nil {
+	if !a.write && f.pending() == nil {
 		return n.openRead(ctx)
 	}
-	if writer {
+	if a.write {
 		ctx = detached(ctx)
 	}
-	h, err := f.openWrite(ctx, callerPID(ctx), writer, flags&syscall.O_TRUNC != 0)
+	h, err := f.openWrite(ctx, a)
 	if err != nil {
 		return nil, 0, f.fs.errno("open", f.path(), err)
 	}

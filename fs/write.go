@@ -18,6 +18,9 @@ type writeHandle struct {
 	file   *file
 	opener int // the process that opened it, 0 when it cannot be told
 	writer bool
+	// appends says that every write goes to the end (O_APPEND), wherever the kernel, which
+	// may know an estimate of the length or a former one, takes that to be.
+	appends bool
 
 	// writing says that it wrote and was not closed since; guarded by mu of the file.
 	writing bool
@@ -36,17 +39,32 @@ var (
 	_ = fusefs.FileAllocater((*writeHandle)(nil))
 )
 
+// access is how a file is opened.
+type access struct {
+	pid                      uint32 // of the thread that opens it, as callerPID tells it
+	write, truncate, appends bool
+}
+
+// accessOf reads the flags of open(2).
+func accessOf(ctx context.Context, flags uint32) access {
+	truncate := flags&syscall.O_TRUNC != 0
+	return access{
+		pid:   callerPID(ctx),
+		write: truncate || flags&syscall.O_ACCMODE != syscall.O_RDONLY, truncate: truncate, appends: flags&syscall.O_APPEND != 0,
+	}
+}
+
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.
-// A document is not touched before the first write; with truncate it starts empty.
-func (f *file) openWrite(ctx context.Context, pid uint32, writer, truncate bool) (*writeHandle, error) {
-	h := &writeHandle{file: f, writer: writer}
-	if writer {
-		h.opener = threadGroup(pid)
+// A document is not touched before the first write; truncated, it starts empty.
+func (f *file) openWrite(ctx context.Context, a access) (*writeHandle, error) {
+	h := &writeHandle{file: f, writer: a.write, appends: a.appends}
+	if a.write {
+		h.opener = threadGroup(a.pid)
 	}
 	if err := f.enterHandle(h); err != nil {
 		return nil, err
 	}
-	if truncate {
+	if a.truncate {
 		if err := f.truncate(ctx, 0); err != nil {
 			f.leaveHandle(h)
 			return nil, err
@@ -94,6 +112,9 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 	up, err := f.stage(detached(ctx), false)
 	if err != nil {
 		return 0, f.fs.errno("write", f.path(), err)
+	}
+	if h.appends {
+		off = up.Size() // the kernel sends one write of an inode at a time
 	}
 	n, err := up.WriteAt(data, off)
 	if err != nil {
