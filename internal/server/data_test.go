@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,7 +57,7 @@ func TestMetadata(t *testing.T) {
 	if order != "amount alpha zeta " {
 		t.Errorf("order %q", order)
 	}
-	for _, bad := range []string{``, `[]`, `{"a":1}`, `{"":"x"}`, `{"a":"b"`, `"x"`} {
+	for _, bad := range []string{``, `null`, `[]`, `{"a":1}`, `{"":"x"}`, `{"a":"b"`, `"x"`} {
 		wantProblem(t, h.postJSON(path, bad), http.StatusBadRequest, "")
 	}
 	wantProblem(t, h.postJSON(path, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`), http.StatusRequestEntityTooLarge, "")
@@ -69,6 +70,16 @@ func TestKeywords(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
 	path := "/document/" + text(o.scan) + "/keywords"
+	for _, bad := range []string{``, `null`, ` null `, `[null]`, `["a",null]`, `{"a":"b"}`, `[1]`, `["a"`} {
+		a := h.postJSON(path, bad)
+		wantProblem(t, a, http.StatusBadRequest, "")
+		if strings.Contains(a.body, "Go value") {
+			t.Errorf("%s: the answer speaks of the program: %s", bad, a.body)
+		}
+	}
+	if got := h.list(o.inbox)[0].Keywords; !slices.Equal(got, []string{"paid", "x,y"}) {
+		t.Errorf("what was refused left the keywords %q", got)
+	}
 	for _, step := range []struct{ body, want string }{
 		{`["b"," a ","b","","x,y"]`, `["b","a","x,y"]`},
 		{`[]`, `[]`},
@@ -80,8 +91,6 @@ func TestKeywords(t *testing.T) {
 			t.Errorf("after %s: %s", step.body, got)
 		}
 	}
-	wantProblem(t, h.postJSON(path, `{"a":"b"}`), http.StatusBadRequest, "")
-	wantProblem(t, h.postJSON(path, `[1]`), http.StatusBadRequest, "")
 	wantProblem(t, h.postJSON("/document/999/keywords", `[]`), http.StatusNotFound, "id")
 }
 

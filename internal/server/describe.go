@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // metadata answers GET /document/{id}/metadata.
@@ -27,7 +29,7 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 		return err
 	}
 	var change map[string]*string
-	if err := jsonBody(w, r, &change); err != nil {
+	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
 		return err
 	}
 	if _, bad := change[""]; bad {
@@ -46,13 +48,17 @@ func (s *Server) keywordsSet(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var given []string
-	if err := jsonBody(w, r, &given); err != nil {
+	const shape = "a JSON array of strings"
+	var given []*string
+	if err := jsonBody(w, r, &given, shape); err != nil {
 		return err
 	}
 	var keywords []string
-	for _, keyword := range given {
-		keyword = strings.TrimSpace(keyword)
+	for _, text := range given {
+		if text == nil {
+			return refuse(archive.KindInvalid, "the body must be %s", shape)
+		}
+		keyword := strings.TrimSpace(*text)
 		if keyword != "" && !slices.Contains(keywords, keyword) {
 			keywords = append(keywords, keyword)
 		}

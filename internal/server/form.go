@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -33,8 +34,9 @@ func form(w *response, r *http.Request) (*params, error) {
 	return &params{values: r.PostForm}, nil
 }
 
-// jsonBody decodes an application/json body.
-func jsonBody(w *response, r *http.Request, into any) error {
+// jsonBody decodes an application/json body of the shape that the words say. Null is of
+// none: it would pass for an empty object or array, and take away what is there.
+func jsonBody(w *response, r *http.Request, into any, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
 		return err
 	}
@@ -42,8 +44,13 @@ func jsonBody(w *response, r *http.Request, into any) error {
 	if err != nil {
 		return badBody(err, "the body cannot be read")
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return badBody(err, "the body is not the JSON that this operation takes")
+	err = json.Unmarshal(body, into)
+	other := new(json.UnmarshalTypeError)
+	switch {
+	case errors.As(err, &other) || err == nil && string(bytes.TrimSpace(body)) == "null":
+		return refuse(archive.KindInvalid, "the body must be %s", shape)
+	case err != nil:
+		return badBody(err, "the body is no JSON")
 	}
 	return nil
 }
