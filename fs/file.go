@@ -34,8 +34,8 @@ type file struct {
 	// accepted says that a close was answered with success before the bytes were archived,
 	// lost that the bytes failed after that was answered with an error; guarded by mu.
 	accepted, lost bool
-	// removed says that the name was unlinked; the bytes go when the last handle does;
-	// guarded by mu.
+	// removed says that the name was unlinked. The spool has forgotten the bytes; they go
+	// with the last handle; guarded by mu.
 	removed bool
 	// content is the serial of the content that the kernel may have cached; guarded by mu.
 	content uint64

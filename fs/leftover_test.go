@@ -1,6 +1,8 @@
 package fs_test
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +36,23 @@ func TestOldTemporaryFilesAreForgotten(t *testing.T) {
 	}
 }
 
+// spoolNow is a copy of the spool as a crash at this moment leaves it.
+func (m *mounted) spoolNow() string {
+	m.t.Helper()
+	crashed := filepath.Join(m.t.TempDir(), "spool")
+	must(m.t, os.CopyFS(crashed, os.DirFS(filepath.Join(m.state, "spool"))))
+	return crashed
+}
+
+// remountAfter mounts again after the crash that left the spool.
+func (m *mounted) remountAfter(crashed string) {
+	m.t.Helper()
+	m.unmount()
+	must(m.t, os.RemoveAll(filepath.Join(m.state, "spool")))
+	must(m.t, os.Rename(crashed, filepath.Join(m.state, "spool")))
+	m.remount()
+}
+
 // What a crash leaves: the state directory is opened again as it was at that moment.
 func TestMountAfterACrash(t *testing.T) {
 	o := newOffice(t, nil)
@@ -50,16 +69,12 @@ func TestMountAfterACrash(t *testing.T) {
 	r := get(os.OpenFile(filepath.Join(in, "scan.txt"), os.O_WRONLY|os.O_APPEND, 0))(t)
 	get(r.WriteString(" und halb"))(t)
 	must(t, r.Sync())
-	crashed := filepath.Join(t.TempDir(), "spool")
-	must(t, os.CopyFS(crashed, os.DirFS(filepath.Join(m.state, "spool"))))
+	crashed := m.spoolNow()
 	must(t, w.Close())
 	must(t, r.Close())
 	m.unmount()
 	wantArchived(t, o, o.letters, "fertig.txt=fertig", "halb.txt=halb")
-	must(t, os.RemoveAll(filepath.Join(m.state, "spool")))
-	must(t, os.Rename(crashed, filepath.Join(m.state, "spool")))
-
-	m.remount()
+	m.remountAfter(crashed)
 	wantNames(t, dir, "a.part", "fertig.txt", "halb.txt")
 	if info := get(os.Stat(filepath.Join(dir, "a.part")))(t); !info.ModTime().Equal(old) || info.Size() != 5 {
 		t.Errorf("the local file is of %v, %d bytes", info.ModTime(), info.Size())
@@ -84,5 +99,64 @@ func TestMountAfterACrash(t *testing.T) {
 	m.remount()
 	if info := get(os.Stat(filepath.Join(dir, "a.txt")))(t); !info.ModTime().Equal(old) {
 		t.Errorf("the time after a fresh mount is %v", info.ModTime())
+	}
+}
+
+// A file that was removed while it was open does not come back, while who has it open goes
+// on with it.
+func TestRemovedWhileOpenAndACrash(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	var open []*os.File
+	for name, gone := range map[string]func(path string) error{
+		"entfernt.txt": os.Remove,
+		"ersetzt.part": func(path string) error {
+			other := filepath.Join(dir, "anders.part")
+			if err := os.WriteFile(other, []byte("anders"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(other, path)
+		},
+	} {
+		f := get(os.Create(filepath.Join(dir, name)))(t)
+		get(f.WriteString("Entwurf"))(t)
+		must(t, f.Sync())
+		must(t, gone(f.Name()))
+		open = append(open, f)
+	}
+	crashed := m.spoolNow()
+	for _, f := range open {
+		get(f.WriteString(" und mehr"))(t)
+		must(t, f.Truncate(15))
+		must(t, f.Chmod(0o644))
+		now := syscall.NsecToTimeval(time.Now().UnixNano())
+		must(t, syscall.Futimes(int(f.Fd()), []syscall.Timeval{now, now}))
+		must(t, syscall.Setxattr(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), "user.archive.keywords", []byte("rot"), 0))
+		if got := string(get(io.ReadAll(io.NewSectionReader(f, 0, 100)))(t)); got != "Entwurf und meh" {
+			t.Errorf("%s holds %q", f.Name(), got)
+		}
+		again := get(os.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd())))(t)
+		must(t, again.Close())
+		must(t, f.Close())
+	}
+	wantNames(t, dir, "ersetzt.part")
+	m.remountAfter(crashed)
+	wantNames(t, dir, "ersetzt.part")
+	wantContent(t, filepath.Join(dir, "ersetzt.part"), "anders")
+	if ups := m.uploads(); len(ups) != 0 {
+		t.Errorf("uploads: %+v", ups)
+	}
+	wantArchived(t, o, o.letters)
+}
+
+// What its writer itself had removed is nobody's failure when the writer is killed.
+func TestRemovedByAWriterThatIsKilled(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	sh(t, m, `python3 -c 'import os,sys; f=open(sys.argv[1],"wb",0); f.write(b"x"); os.remove(sys.argv[1]); os.kill(os.getpid(),9)' "$1/Muster GmbH/Briefe/a.txt" || test $? = 137`)
+	wantNames(t, m.path("Muster GmbH", "Briefe"))
+	if s := m.fs.Status(); len(s.Uploads.List) != 0 || s.LastError != nil {
+		t.Errorf("uploads %+v, last error %+v", s.Uploads.List, s.LastError)
 	}
 }

@@ -60,12 +60,8 @@ func (f *file) setSize(ctx context.Context, size int64) error {
 		return err
 	}
 	err := f.truncate(ctx, size)
-	last, lastWriter := f.leaveHandle(h)
-	if err == nil && lastWriter {
+	if lastWriter := f.leaveHandle(h); err == nil && lastWriter {
 		err = f.finish(ctx)
-	}
-	if last {
-		f.dropRemoved()
 	}
 	return err
 }

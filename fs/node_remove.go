@@ -65,11 +65,16 @@ func (f *file) removeLocal() error {
 	if d, _ := f.place(); d == nil {
 		return syscall.ENOENT // it was archived meanwhile, or failed
 	}
+	if err := f.pending().Remove(); err != nil {
+		return err
+	}
 	f.remove()
 	return nil
 }
 
-// remove takes a file out of its directory; its bytes in the spool go with the last handle.
+// remove takes a file out of its directory, and its bytes out of the spool, so that a crash
+// does not bring them back. Who has it open goes on with them until the last close. The
+// file goes on standing for them, for who holds its inode.
 func (f *file) remove() {
 	d, _ := f.place()
 	if d == nil {
@@ -79,11 +84,11 @@ func (f *file) remove() {
 	f.mu.Lock()
 	d.dropLocked(f.entry)
 	f.dir, f.removed = nil, true
-	idle := f.handles == 0
+	up := f.up
 	f.mu.Unlock()
 	d.mu.Unlock()
-	if idle {
-		f.dropRemoved()
+	if up != nil {
+		f.fs.discard(up)
 	}
 }
 

@@ -46,8 +46,10 @@ func (f *file) abandon(reason string) {
 
 // abandonLocked is abandon for callers that hold commit.
 func (f *file) abandonLocked(reason string) {
-	up := f.pending()
-	if up == nil {
+	f.mu.Lock()
+	up, removed := f.up, f.removed
+	f.mu.Unlock()
+	if up == nil || removed {
 		return
 	}
 	f.fs.failed("keep as failed", f.path(), errors.New(reason))

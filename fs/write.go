@@ -89,9 +89,9 @@ func (f *file) enterHandle(h *writeHandle) error {
 	return nil
 }
 
-// leaveHandle undoes enterHandle and reports whether it was the last handle, and the last
-// that might write.
-func (f *file) leaveHandle(h *writeHandle) (last, lastWriter bool) {
+// leaveHandle undoes enterHandle and reports whether it was the last handle that might
+// write.
+func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.handles--
@@ -104,7 +104,7 @@ func (f *file) leaveHandle(h *writeHandle) (last, lastWriter bool) {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
 	}
-	return f.handles == 0, lastWriter
+	return lastWriter
 }
 
 func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {

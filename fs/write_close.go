@@ -57,11 +57,11 @@ func closeErrno(err error) syscall.Errno {
 }
 
 // unfinished returns the bytes in the spool and whether they were written to since they
-// were archived last.
+// were archived last. Nothing becomes of a file that was removed.
 func (f *file) unfinished() (up *spool.Upload, todo bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.up, f.up != nil && (f.dirty || f.bad != nil)
+	return f.up, f.up != nil && !f.removed && (f.dirty || f.bad != nil)
 }
 
 // Release ends the handle. What no close could be told about is archived now.
@@ -74,12 +74,8 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 	}
 	h.mu.Unlock()
 	h.ended()
-	last, lastWriter := f.leaveHandle(h)
-	if lastWriter {
+	if lastWriter := f.leaveHandle(h); lastWriter {
 		f.endWriting(detached(ctx))
-	}
-	if last {
-		f.dropRemoved()
 	}
 	return 0
 }
@@ -101,16 +97,5 @@ func (f *file) endWriting(ctx context.Context) {
 		if err := up.Keep(); err != nil { // created and closed without a byte
 			f.fs.failed("keep", f.path(), err)
 		}
-	}
-}
-
-// dropRemoved throws the bytes away of a file that was removed while it was open. The
-// file goes on standing for them, for who holds its inode.
-func (f *file) dropRemoved() {
-	f.mu.Lock()
-	up, gone := f.up, f.removed && f.handles == 0
-	f.mu.Unlock()
-	if up != nil && gone {
-		f.fs.discard(up)
 	}
 }
