@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"runtime"
 
 	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
@@ -21,8 +22,8 @@ type Store struct {
 	read  *pool
 }
 
-// Open opens the database file, makes it when it is not there, and migrates it. The
-// caller sees to it that no other process has it open for writing.
+// Open opens the database file, makes it when it is not there, and migrates it. Only its
+// owner may read it. The caller sees to it that no other process has it open for writing.
 func Open(ctx context.Context, file string) (*Store, error) {
 	s := &Store{}
 	if err := s.open(ctx, file); err != nil {
@@ -32,6 +33,9 @@ func Open(ctx context.Context, file string) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, file string) (err error) {
+	if err := private(file); err != nil {
+		return err
+	}
 	s.write, err = openPool(file, 1, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
@@ -54,6 +58,17 @@ func (s *Store) open(ctx context.Context, file string) (err error) {
 	}
 	s.read.statements, err = compile(ctx, s.read.db, selectFolder, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse)
 	return err
+}
+
+// private makes the file with mode 0600, or gives it that mode: SQLite would take 0644,
+// and the directory may be one that others can enter. The files beside it, the
+// write-ahead log among them, get the mode of this one.
+func private(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
 // openPool prepares connections, of which up to n are kept.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +45,34 @@ func TestOpenTakesAnyPath(t *testing.T) {
 	folder(t, s, store.Folder{Name: "M"})
 	if matches, err := filepath.Glob(filepath.Join(filepath.Dir(file), "100%*")); err != nil || !slices.Contains(matches, file) {
 		t.Errorf("files %v, %v", matches, err)
+	}
+}
+
+func TestTheDatabaseIsItsOwnersAlone(t *testing.T) {
+	for name, earlier := range map[string]bool{"new": false, "readable before": true} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "archive.db")
+			if earlier {
+				if err := os.WriteFile(file, nil, 0o644); err != nil { //nolint:gosec // what is to be mended
+					t.Fatal(err)
+				}
+			}
+			s := open(t, file)
+			folder(t, s, store.Folder{Name: "M"})
+			matches, err := filepath.Glob(file + "*")
+			if err != nil || len(matches) < 2 {
+				t.Fatalf("files %v, %v", matches, err)
+			}
+			for _, match := range matches {
+				info, err := os.Stat(match)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if mode := info.Mode().Perm(); mode != 0o600 {
+					t.Errorf("%s has mode %o", filepath.Base(match), mode)
+				}
+			}
+		})
 	}
 }
 
