@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -62,6 +63,13 @@ func (l *laboratory) runAll(ctx context.Context) (ok bool, err error) {
 		h := history.New(l.seed, n, options)
 		histories = append(histories, h)
 		fmt.Fprintln(digests, h.Digest()) //nolint:errcheck // a hash takes everything
+	}
+	if l.only >= 0 && l.verbose {
+		text, err := json.MarshalIndent(histories[0], "", "  ")
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprintf(l.out, "%s\n", text) //nolint:errcheck // nowhere to say it
 	}
 	t := newTally()
 	l.each(ctx, b, histories, func(r *lab.Result) bool {

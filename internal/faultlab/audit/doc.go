@@ -27,8 +27,10 @@
 //  5. Late: an error was answered, and the content was given to the service after that. That
 //     it had been given before is no violation: the look for it may have failed.
 //  6. Unexplained: an upload stays as failed that has lost its record or its bytes, although
-//     nothing had been left unanswered that a crash could have cut off. A person could
-//     neither retry nor export it.
+//     no program was left without an answer whose file a crash could have cut off: a person
+//     could export it at best. Or, in sync mode, one stays as failed although close answered
+//     0 and the archive has it: who retries it makes two. Both are waived where the disk
+//     refused something, since what it did not take cannot be known after a restart.
 //
 // Asynchronous writes differ in rule 4 alone: accepted means that it is archived in the end
 // (rule 2), or failed with its bytes (rule 1).

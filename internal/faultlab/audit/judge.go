@@ -50,7 +50,7 @@ func (j *judge) checkDocuments() {
 		case !f.Old && !f.Closing:
 			j.violate(Wrong, "%s/%s is archived although its program never closed it", d.Folder, d.Name)
 		case f.Stays:
-			j.violate(Wrong, "%s/%s is archived although its name is a temporary one", d.Folder, d.Name)
+			j.violate(Wrong, "%s/%s is archived although it must stay", d.Folder, d.Name)
 		}
 	}
 	for sum, found := range j.archived {
@@ -176,24 +176,44 @@ func (j *judge) checkReads() {
 	}
 }
 
-// checkKept looks for uploads that wait for ever, and for those that nobody can use.
+// checkKept looks for uploads that wait for ever.
 func (j *judge) checkKept() {
-	unanswered := 0
-	for _, f := range j.Files {
-		if f.Told != OK && !f.Old {
-			unanswered++
-		}
-	}
-	broken := 0
 	for _, k := range j.Kept {
 		if k.State != "failed" {
 			j.violate(Lost, "%s (%s) is still %s: %s", k.Name, k.ID, k.State, k.Reason)
 		}
+	}
+	if !j.DiskFailed {
+		j.checkBroken()
+		j.checkNeedless()
+	}
+}
+
+// checkBroken looks for uploads that nobody can use, and nothing explains.
+func (j *judge) checkBroken() {
+	cutOff, broken := 0, 0
+	for _, f := range j.Files {
+		if f.Told == Nothing && len(f.Accepted) == 0 && !f.Old {
+			cutOff++
+		}
+	}
+	for _, k := range j.Kept {
 		if k.Broken {
 			broken++
 		}
 	}
-	if broken > unanswered {
-		j.violate(Unexplained, "%d uploads have lost their record or bytes, and %d programs were left without an answer", broken, unanswered)
+	if broken > cutOff {
+		j.violate(Unexplained, "%d uploads have lost their record or their bytes, and %d files may have been cut off", broken, cutOff)
+	}
+}
+
+// checkNeedless looks for uploads that failed although they did not.
+func (j *judge) checkNeedless() {
+	for _, k := range j.Kept {
+		sum := Sum(sha256.Sum256(k.Content))
+		f := j.files[sum]
+		if j.Sync && f != nil && f.Told == OK && !f.Old && len(j.archived[sum]) > 0 {
+			j.violate(Unexplained, "%s was answered 0, is archived, and is kept as %s: %s", f.What, k.State, k.Reason)
+		}
 	}
 }

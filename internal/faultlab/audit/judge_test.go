@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 			o.Sync, o.Archive, o.Kept = false, nil, []Kept{kept("a lett")}
 		}, []Kind{Lost}},
 		"pending for ever": {func(o *Outcome) {
-			o.Kept = []Kept{kept("a letter")}
+			o.Sync, o.Kept = false, []Kept{kept("a letter")}
 			o.Kept[0].State = "pending"
 		}, []Kind{Lost}},
 		"archived twice": {func(o *Outcome) {
@@ -126,6 +126,20 @@ func TestJudge(t *testing.T) {
 		"a broken upload that a crash explains": {func(o *Outcome) {
 			o.Files = append(o.Files, File{What: "killed 2", Content: []byte("never")})
 			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
+		}, nil},
+		"a broken upload of a file that was synced": {func(o *Outcome) {
+			f := File{What: "hanging 2", Content: []byte("half"), Accepted: []Range{{0, 2}}}
+			o.Files = append(o.Files, f)
+			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true, Content: []byte("ha")}}
+		}, []Kind{Unexplained}},
+		"kept although it is archived": {func(o *Outcome) {
+			o.Kept = []Kept{kept("a letter")}
+		}, []Kind{Unexplained}},
+		"kept although it is archived, after the disk had failed": {func(o *Outcome) {
+			o.Kept, o.DiskFailed = []Kept{kept("a letter")}, true
+		}, nil},
+		"kept although it is archived, asynchronously": {func(o *Outcome) {
+			o.Sync, o.Kept = false, []Kept{kept("a letter")}
 		}, nil},
 		"a broken upload that nothing explains": {func(o *Outcome) {
 			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}

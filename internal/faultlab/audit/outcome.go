@@ -52,7 +52,7 @@ type File struct {
 	Refused bool
 	// Accepted are parts of the content that were accepted before the last answer.
 	Accepted []Range
-	// Stays says that it has a temporary name and is never sent.
+	// Stays says that it is never sent: it has a temporary name, or visibly lacks its end.
 	Stays bool
 }
 

@@ -14,6 +14,7 @@ const (
 	Hanging   Kind = "hanging"    // has half written when the session ends
 	Two       Kind = "two"        // two programs write a half of one file each
 	TwoKilled Kind = "two killed" // the same, and the second is killed before it closes
+	Cut       Kind = "cut"        // writes a PDF without its end, as a cancelled copy does
 	Keep      Kind = "keep"       // leaves a file under a temporary name
 	KeepMore  Kind = "keep more"  // the same, and appends to it later
 	Mkdir     Kind = "mkdir"

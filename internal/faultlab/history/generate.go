@@ -150,7 +150,7 @@ func (g *generator) step() Step {
 func mix() []Kind {
 	return []Kind{
 		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
-		Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
+		Cut, Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
 	}
 }
 

@@ -51,7 +51,7 @@ func TestHistoriesReachEveryPlace(t *testing.T) {
 			t.Errorf("no history of 500 strikes at %s", p)
 		}
 	}
-	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 16 {
+	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 17 {
 		t.Errorf("%d shapes, %d ends, %d modes of writing, %d kinds of actions", len(shapes), len(ends), len(writes), len(kinds))
 	}
 	if net == 0 || disk == 0 {

@@ -32,6 +32,8 @@ func (s *session) act(a history.Action) {
 func (s *session) order(a history.Action) *writer.Order {
 	o := &writer.Order{Action: a, Root: s.mountpoint(), Path: path.Join(a.Dir, a.Name), Content: s.h.Content(a.Index, a.Size)}
 	switch a.Kind { //nolint:exhaustive // the others are as they are
+	case history.Cut:
+		o.Content = append([]byte("%PDF-1.4\n"), o.Content...)
 	case history.Temporary:
 		o.Path, o.To = path.Join(a.Dir, a.Temp()), o.Path
 	case history.Keep, history.KeepMore:
@@ -50,7 +52,7 @@ func what(a *history.Action) string { return fmt.Sprintf("%s %d", a.Kind, a.Inde
 func (s *session) file(a *history.Action, content []byte) *audit.File {
 	f := &audit.File{
 		What: what(a), Folder: a.Dir, Name: a.Name, Content: content,
-		Stays: a.Kind == history.Keep || a.Kind == history.KeepMore,
+		Stays: a.Kind == history.Keep || a.Kind == history.KeepMore || a.Kind == history.Cut,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

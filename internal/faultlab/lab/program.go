@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 		p.err = p.cmd.Wait()
 		close(p.exited)
 	}()
+	go p.bury(r.mountpoint())
 	if rerr != nil {
 		<-p.exited
 		return p, false, nil
@@ -77,6 +79,30 @@ func (p *program) gone() bool {
 	default:
 		return false
 	}
+}
+
+// bury breaks the mount of a process that was killed and does not go. When one is killed
+// while it tells the kernel of a change, that waits for a directory which a program has
+// locked, which waits for an answer of the process: only breaking the mount helps.
+func (p *program) bury(mountpoint string) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.exited:
+			return
+		case <-tick.C:
+		}
+		if p.dead() {
+			_ = unix.Unmount(mountpoint, unix.MNT_FORCE|unix.UMOUNT_NOFOLLOW) // breaks it also when it is busy
+		}
+	}
+}
+
+// dead reports whether the process has ended, as far as it can before its threads have.
+func (p *program) dead() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	return err == nil && strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
 }
 
 // kill ends the process at once.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -104,12 +105,23 @@ func (r *run) unmountDisk() error {
 	if r.server == nil {
 		return nil
 	}
-	if err := r.server.Unmount(); err != nil {
+	// The memory of a process that was killed may outlive it for a moment, and with it what
+	// it had mapped.
+	deadline := time.Now().Add(busyFor)
+	err := r.server.Unmount()
+	for err != nil && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+		err = r.server.Unmount()
+	}
+	if err != nil {
 		return fmt.Errorf("unmount the disk: %w", err)
 	}
 	r.server = nil
 	return nil
 }
+
+// busyFor is how long the disk may be in use after its last program was killed.
+const busyFor = 10 * time.Second
 
 // close ends what open began.
 func (r *run) close() error {

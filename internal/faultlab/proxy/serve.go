@@ -68,7 +68,11 @@ func (p *Proxy) pass(r *http.Request, body []byte) *httptest.ResponseRecorder {
 // answer tells the client what the service answered, or something else.
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer *httptest.ResponseRecorder) {
 	body := answer.Body.Bytes()
-	switch f.Deed { //nolint:exhaustive // the others struck before
+	deed := f.Deed
+	if deed == Garbage && operationOf(r) == Content {
+		deed = Truncate // other bytes of the right length would be a lie that nobody can see
+	}
+	switch deed { //nolint:exhaustive // the others struck before
 	case ResetAfter:
 		reset(w)
 		return
@@ -87,7 +91,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.Code)
-	if f.Deed == Truncate {
+	if deed == Truncate {
 		_, _ = w.Write(body[:len(body)/2]) //nolint:gosec // a service of the lab
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler) // the connection ends here

@@ -15,7 +15,7 @@ type Found struct {
 	Pending int               // uploads that still wait when its patience ended
 	Kept    map[string][]byte // the bytes of what is not archived, by the upload's id
 	Files   map[string][]byte // of the files in the folders, by their path
-	Errors  []string          // of files that cannot be read
+	Errors  []string          // of folders and their files that cannot be read
 }
 
 // restless is what status.json says as long as something is under way.
@@ -34,13 +34,15 @@ func Inspect(root string, dirs []string, patience time.Duration, out io.Writer) 
 		return err
 	}
 	found := Found{Pending: pending, Kept: map[string][]byte{}, Files: map[string][]byte{}}
-	kept := readAll(filepath.Join(root, ".archivefs", "uploads"), &found.Errors)
+	kept, _ := readAll(filepath.Join(root, ".archivefs", "uploads")) // bytes that are missing are for the audit
 	for name, content := range kept {
 		id, _, _ := strings.Cut(name, " ")
 		found.Kept[id] = content
 	}
 	for _, dir := range dirs {
-		for name, content := range readAll(filepath.Join(root, dir), &found.Errors) {
+		files, errs := readAll(filepath.Join(root, dir))
+		found.Errors = append(found.Errors, errs...)
+		for name, content := range files {
 			found.Files[filepath.Join(dir, name)] = content
 		}
 	}
@@ -72,13 +74,12 @@ func rest(root string, patience time.Duration) (pending int, err error) {
 	}
 }
 
-// readAll reads the files of a directory. What cannot be read is noted.
-func readAll(dir string, errs *[]string) map[string][]byte {
-	all := map[string][]byte{}
+// readAll reads the files of a directory.
+func readAll(dir string) (all map[string][]byte, errs []string) {
+	all = map[string][]byte{}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		*errs = append(*errs, err.Error())
-		return all
+		return all, []string{err.Error()}
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -86,10 +87,10 @@ func readAll(dir string, errs *[]string) map[string][]byte {
 		}
 		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			*errs = append(*errs, err.Error())
+			errs = append(errs, err.Error())
 			continue
 		}
 		all[e.Name()] = content
 	}
-	return all
+	return all, errs
 }

@@ -14,6 +14,8 @@ func (p *process) run() error {
 	switch p.Kind {
 	case history.Write, history.KillClose:
 		return p.writeAndReadBack()
+	case history.Cut:
+		return p.create(p.path())
 	case history.Copy:
 		if err := p.create(p.path()); err != nil {
 			return err
