@@ -42,7 +42,8 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		return sendWhole(w, content)
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
-	http.ServeContent(w, r, "", time.Time{}, content)
+	bytesOnly(r)
+	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, content)
 	return nil
 }
 

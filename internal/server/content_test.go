@@ -52,6 +52,8 @@ func TestOriginal(t *testing.T) {
 		{"from", []string{"Range", "bytes=7-"}, 206, "789", "bytes 7-9/10"},
 		{"suffix", []string{"Range", "bytes=-3"}, 206, "789", "bytes 7-9/10"},
 		{"beyond", []string{"Range", "bytes=10-"}, 416, "", "bytes */10"},
+		{"no range", []string{"Range", "bytes=x"}, 416, "", ""},
+		{"another unit", []string{"Range", "pages=1-2"}, 200, content, ""},
 		{"not changed", []string{"If-None-Match", etag(content)}, 304, "", ""},
 		{"changed", []string{"If-None-Match", `"other"`}, 200, content, ""},
 		{"range of the same", []string{"Range", "bytes=2-4", "If-Range", etag(content)}, 206, "234", "bytes 2-4/10"},
@@ -64,6 +66,9 @@ func TestOriginal(t *testing.T) {
 			}
 			if test.status < 400 && a.header.Get("ETag") != etag(content) {
 				t.Errorf("entity tag %s", a.header.Get("ETag"))
+			}
+			if test.status >= 400 {
+				wantProblem(t, a, test.status, "")
 			}
 		})
 	}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// bytesOnly drops a Range of another unit: a server that does not understand the unit
+// answers the whole (RFC 9110, 14.2), while net/http would refuse it.
+func bytesOnly(r *http.Request) {
+	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
+	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		r.Header.Del("Range")
+	}
+}
+
+// ranged passes on what net/http answers to a request for a range, and replaces the text
+// of its refusal with a problem.
+type ranged struct {
+	*response
+	refused bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *ranged) WriteHeader(status int) {
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		w.response.WriteHeader(status)
+		return
+	}
+	w.refused = true
+	w.Header().Del("Content-Length")
+	w.problem(status, describe(problemType("range"), status,
+		refuse(archive.KindInvalid, "Range: the content has no such bytes")))
+}
+
+// Write implements io.Writer.
+func (w *ranged) Write(p []byte) (int, error) {
+	if w.refused {
+		return len(p), nil
+	}
+	return w.response.Write(p)
+}
