@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
@@ -16,9 +17,14 @@ import (
 // in bytes.
 const maxForm = 1 << 20
 
-// query returns a request's query parameters.
+// query returns a request's query parameters. One that cannot be read is told by their
+// err, lest what is left of it be taken for what was asked.
 func query(r *http.Request) *params {
-	return &params{values: r.URL.Query()}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		err = badBody(err, "the query cannot be read")
+	}
+	return &params{values: values, broken: err}
 }
 
 // form reads an application/x-www-form-urlencoded body. Query parameters do not count.

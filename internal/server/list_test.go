@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/server"
@@ -62,6 +63,22 @@ func TestDocumentListRefuses(t *testing.T) {
 		t.Run(test.query, func(t *testing.T) {
 			wantProblem(t, h.get("/document/list"+test.query), test.status, test.field)
 		})
+	}
+}
+
+func TestABrokenQueryIsRefused(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	in, doc := "folder-id="+text(o.year), "/document/"+text(o.a)
+	for _, path := range []string{
+		"/document/list?" + in + "&subfolders-recursive=%zz", "/document/list?" + in + ";subfolders-recursive=true",
+		"/archivestructure?lazy=%", "/inboxes?lazy=%", doc + "/pdf?original;true",
+	} {
+		a := h.get(path)
+		wantProblem(t, a, http.StatusBadRequest, "")
+		if !strings.Contains(a.body, "the query cannot be read") {
+			t.Errorf("%s: %s", path, a.body)
+		}
 	}
 }
 

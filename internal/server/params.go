@@ -14,13 +14,14 @@ import (
 // one answer names every bad field. An empty value counts as absent.
 type params struct {
 	values url.Values
+	broken error // of the whole, so that the values say nothing
 	wrong  fieldErrors
 }
 
 // err returns what was wrong with the values read so far.
 func (p *params) err() error {
-	if len(p.wrong) == 0 {
-		return nil
+	if p.broken != nil || len(p.wrong) == 0 {
+		return p.broken
 	}
 	return p.wrong
 }
