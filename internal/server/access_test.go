@@ -74,9 +74,13 @@ func TestRoutes(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
 	doc := "/document/" + text(o.a)
-	for _, path := range []string{"/nothing", doc + "/ocr-result", "/page/1/preview", "/", doc} {
+	for _, path := range []string{
+		"/nothing", doc + "/ocr-result", "/page/1/preview", "/", doc,
+		"//inboxes", "/./inboxes", "/document/../inboxes", "/document//data", doc + "/data/",
+	} {
 		wantProblem(t, h.get(path), http.StatusNotFound, "")
 	}
+	wantProblem(t, h.post("/document//archive", "target-folder-id", text(o.year)), http.StatusNotFound, "")
 	for _, test := range []struct{ method, path, allow string }{
 		{"POST", "/archivestructure", "GET"},
 		{"GET", "/file-upload", "POST"},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -61,11 +62,24 @@ func (s *Server) Handler() http.Handler {
 		mux.Handle(route.method+" "+base+route.path, s.problems(route.handle))
 		methods[route.path] = append(methods[route.path], route.method)
 	}
-	for path, allowed := range methods {
-		mux.Handle(base+path, s.problems(notAllowed(allowed)))
+	for operation, allowed := range methods {
+		mux.Handle(base+operation, s.problems(notAllowed(allowed)))
 	}
 	mux.Handle("/", s.problems(noSuchOperation))
-	return s.logged(s.recovered(s.authenticated(mux)))
+	return s.logged(s.recovered(s.authenticated(s.literal(mux))))
+}
+
+// literal takes a path with empty or dotted segments for an unknown one. A ServeMux
+// redirects it to another path, which a client that sends its keys along need not follow.
+func (s *Server) literal(mux *http.ServeMux) http.Handler {
+	unknown := s.problems(noSuchOperation)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path.Clean(r.URL.Path) != r.URL.Path {
+			unknown.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // notAllowed answers a method that a path does not have (RFC 9110, 15.5.6).
