@@ -14,6 +14,7 @@ const deepestFolder = 200
 var (
 	errTooDeep   = fmt.Errorf("folders nest deeper than %d", deepestFolder)
 	errNoFolders = errors.New("the answer is no structure of folders")
+	errNoIDs     = errors.New("no folder of the answer has an id")
 )
 
 // folderReader reads folder trees.
@@ -25,7 +26,8 @@ type folderReader struct {
 }
 
 // folders reads a value described as an array of folders: an array, one folder, or
-// null. depth is that of the folders themselves.
+// null. What is none of them counts as a folder without an id. depth is that of the
+// folders themselves.
 func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 	token, err := r.token()
 	if err != nil {
@@ -35,7 +37,10 @@ func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 	case json.Delim('['):
 	case json.Delim('{'):
 		return r.append(nil, depth)
+	case nil:
+		return nil, nil
 	default:
+		r.skipped++
 		return nil, nil
 	}
 	var folders []archive.Folder
@@ -44,6 +49,7 @@ func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 			return nil, err
 		}
 		if token != json.Delim('{') {
+			r.skipped++
 			err = r.skipRest(token)
 		} else {
 			folders, err = r.append(folders, depth)
@@ -107,10 +113,19 @@ func (r *folderReader) folder(wire *folderWire) (archive.Folder, bool) {
 	return f, f.ID != 0
 }
 
-// structure reads an archive structure: an object with folders, an array of folders,
-// one folder, or null. An object of something else is an error: it must not look like
-// an empty archive.
+// structure reads an archive structure. An answer of which nothing can be used is an
+// error: it must not look like an empty archive.
 func (r *folderReader) structure() (archive.Structure, error) {
+	s, err := r.anyStructure()
+	if err == nil && len(s.Folders) == 0 && r.skipped > 0 {
+		err = errNoIDs
+	}
+	return s, err
+}
+
+// anyStructure reads an object with folders, an array of folders, one folder, or null.
+// An object of something else is an error.
+func (r *folderReader) anyStructure() (archive.Structure, error) {
 	s := archive.Structure{Free: true}
 	if r.first != '{' {
 		if r.first != '[' && r.first != 'n' {

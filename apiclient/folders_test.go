@@ -41,7 +41,6 @@ func TestStructureDecodes(t *testing.T) {
 		{name: "nothing", body: `{}`},
 		{name: "null", body: `null`},
 		{name: "null folders", body: `{"folders":null}`},
-		{name: "no array", body: `{"folders":7}`},
 		{name: "an array alone", body: "\ufeff" + `[{"id":1,"name":"a"}]`, complete: "1 a()", lazy: "1 a(?)"},
 		{name: "a folder alone", body: `{"id":1,"name":"a","folders":[{"id":2,"name":"b"}]}`, complete: "1 a(2 b())", lazy: "1 a(2 b(?))"},
 		{
@@ -76,6 +75,9 @@ func TestStructureRefuses(t *testing.T) {
 		{"what follows", `{"folders":[]}}`, "byte 15"},
 		{"something else", `{"message":"session expired"}`, "no structure"},
 		{"a text", `"no"`, "no structure"},
+		{"no array", `{"folders":7}`, "has an id"},
+		{"no folder", `{"folders":[7,null]}`, "has an id"},
+		{"no usable id", `{"folders":[{"id":99999999999999999999,"name":"a"}]}`, "has an id"},
 		{"depth", nested(deepestFolder + 1), "deeper than 200"},
 		{"great depth", nested(100_000), "deeper than 200"},
 	} {
