@@ -83,12 +83,14 @@ func (c Credentials) basic() string {
 }
 
 // authorizer returns what puts the credentials on a request. The secrets live in its
-// closure, where no formatting of the Client reaches them.
+// closure, where no formatting of the Client reaches them. The names are sent in the
+// letters of the specification: not everything between here and the service knows that
+// their case says nothing, and Header.Set would write Api-Key.
 func (c Credentials) authorizer() func(http.Header) {
 	return func(h http.Header) {
-		h.Set("API-Key", c.APIKey)
+		h["API-Key"] = []string{c.APIKey}
 		if c.CloudID != "" {
-			h.Set("Cloud-ID", c.CloudID)
+			h["Cloud-ID"] = []string{c.CloudID}
 		}
 		if c.User != "" {
 			h.Set("Authorization", "Basic "+c.basic())

@@ -3,6 +3,7 @@ package apiclient
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -46,6 +47,21 @@ func TestIdentity(t *testing.T) {
 	} {
 		if got := tc.c.Identity(); got != tc.want {
 			t.Errorf("Identity is %q, want %q", got, tc.want)
+		}
+	}
+}
+
+func TestCredentialHeadersAreSpelledAsSpecified(t *testing.T) {
+	for want, c := range map[string]Credentials{
+		"API-Key: k\r\nAuthorization: Basic dTpw\r\n": {APIKey: "k", User: "u", Password: "p"},
+		"API-Key: k\r\nCloud-ID: c\r\n":               {APIKey: "k", CloudID: "c"},
+		"API-Key: k\r\n":                              {APIKey: "k"},
+	} {
+		sent := http.Header{}
+		c.authorizer()(sent)
+		var onTheWire strings.Builder
+		if err := sent.Write(&onTheWire); err != nil || onTheWire.String() != want {
+			t.Errorf("%v: sent %q (%v), want %q", c, onTheWire.String(), err, want)
 		}
 	}
 }
