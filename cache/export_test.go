@@ -23,3 +23,6 @@ func ParseFileName(s string) (string, error) {
 
 // CopyFile is how Adopt takes a file over from another file system.
 func CopyFile(path, target string) error { return copyFile(path, target) }
+
+// SetLimit replaces the bound of the file.
+func (k *Known) SetLimit(limit uint64) { k.limit = limit }

@@ -21,7 +21,8 @@ type Entry[V any] struct {
 	// Serial grows with every fetch and every Update, over all keys, and is never used
 	// twice by one Listings.
 	Serial uint64
-	// Stale says that the service is away and Value is older than the ttl.
+	// Stale says that the service is away and Value is not to be trusted beyond that: it is
+	// older than the ttl, or was changed, or comes from the store.
 	Stale bool
 }
 
@@ -29,6 +30,8 @@ type Entry[V any] struct {
 type Listings[K comparable, V any] struct {
 	ttl time.Duration
 	now func() time.Time
+	// store is nil unless Keep was called.
+	store Store[K, V]
 
 	mu sync.Mutex
 	// items are the answers and remembered errors. Guarded by mu.
@@ -76,8 +79,8 @@ func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() t
 // when the last caller waiting for it has gone; a caller whose ctx ends leaves at once
 // with ctx's error. The error of a fetch is answered, without another fetch, for up to
 // two seconds; context errors are not. When the fetch fails because the service is away
-// (archive.Away) and an older answer is known, that is returned with Stale set and a nil
-// error, and the service is left alone for two seconds.
+// (archive.Away) and an older answer is known, here or in the store, that is returned with
+// Stale set and a nil error, and the service is left alone for two seconds.
 func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (Entry[V], error) {
 	l.mu.Lock()
 	if entry, ok, err := l.cachedLocked(key); ok {

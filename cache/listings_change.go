@@ -33,18 +33,25 @@ func (it *item[V]) expire() {
 // and calls nothing of this cache. The answer keeps its age and gets a new serial. A
 // fetch under way is not stored, as after Invalidate, whether or not an answer is known.
 func (l *Listings[K, V]) Update(key K, f func(V) (V, bool)) {
+	if entry, changed := l.update(key, f); changed {
+		l.keep(key, entry, nil)
+	}
+}
+
+func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, key)
 	it, ok := l.items.Peek(key)
 	if !ok || !it.known {
-		return
+		return Entry[V]{}, false
 	}
 	value, changed := f(it.entry.Value)
 	if !changed {
-		return
+		return Entry[V]{}, false
 	}
 	l.serial++
 	it.entry.Value = value
 	it.entry.Serial = l.serial
+	return it.entry, true
 }

@@ -35,10 +35,18 @@ func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(cont
 
 // land stores the result of f, unless f was superseded, and hands it to those who wait.
 func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
+	l.recall(key, err)
+	if l.settle(key, f, value, err) {
+		l.keep(key, f.entry, err)
+	}
+	close(f.done)
+}
+
+// settle sets the result of f and reports whether it counts: f was not superseded.
+func (l *Listings[K, V]) settle(key K, f *flight[V], value V, err error) (current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer close(f.done)
-	current := l.flights[key] == f
+	current = l.flights[key] == f
 	if current {
 		delete(l.flights, key)
 	}
@@ -47,12 +55,13 @@ func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 		it = &item[V]{}
 	}
 	if err != nil {
+		it.known = it.known && !(current && refused(err))
 		f.entry, f.err = l.failLocked(it, f, err)
 		if current && memorable(err) {
 			it.err, it.until = err, l.now().Add(retryAfter)
 			l.items.Add(key, it)
 		}
-		return
+		return current
 	}
 	l.serial++
 	f.entry = Entry[V]{Value: value, Fetched: l.now(), Serial: l.serial}
@@ -60,6 +69,7 @@ func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 		*it = item[V]{entry: f.entry, known: true, fresh: true}
 		l.items.Add(key, it)
 	}
+	return current
 }
 
 // failLocked returns what those who wait for f get when it fails with err.

@@ -1,0 +1,107 @@
+package cache
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"go.etcd.io/bbolt"
+)
+
+// knownLimit bounds the bytes of all listings in the file; about half a million documents.
+const knownLimit = 64 << 20
+
+// The buckets of the file; their names carry the version of their format. Keys and values
+// are those of the shelf that has the bucket; a value begins with when it was fetched, a
+// big-endian int64 of nanoseconds since 1970.
+var (
+	foldersBucket   = []byte("folders.v1")        //nolint:gochecknoglobals // a constant
+	documentsBucket = []byte("documents.v1")      //nolint:gochecknoglobals // a constant
+	inboxesBucket   = []byte("inboxes.v1")        //nolint:gochecknoglobals // a constant
+	readAsBucket    = []byte("representation.v1") //nolint:gochecknoglobals // a constant
+	// sumBucket holds under sumKey how many bytes of values are in the others, a
+	// big-endian uint64.
+	sumBucket = []byte("sum.v1") //nolint:gochecknoglobals // a constant
+	sumKey    = []byte("bytes")  //nolint:gochecknoglobals // a constant
+)
+
+// Known keeps, in one file, what the service listed last, for a mount that starts or goes
+// on while it is away. What is saved is encoded and written in batches in the background;
+// a crash loses the newest few. The file is bounded: what was fetched longest ago goes
+// first.
+type Known struct {
+	db    *database
+	log   logrus.FieldLogger
+	limit uint64
+	batch *batch
+
+	mu sync.Mutex
+	// pending is not on disk yet. Guarded by mu.
+	pending map[place]saved
+	// writing is on its way to the disk. Guarded by mu.
+	writing map[place]saved
+}
+
+// place is where in the file something lies.
+type place struct{ bucket, key string }
+
+// saved is what is to be written to a place.
+type saved struct {
+	value   any
+	fetched time.Time
+	// encode appends value to a slice. Nil: the place is to be emptied.
+	encode func([]byte) []byte
+}
+
+// OpenKnown opens the file of path, or makes it with permissions 0600. What is there but
+// is no such file is replaced. One process at a time can have it open.
+func OpenKnown(path string, log logrus.FieldLogger) (*Known, error) {
+	db, err := openDatabase(path, foldersBucket, documentsBucket, inboxesBucket, readAsBucket, sumBucket)
+	if err != nil {
+		return nil, fmt.Errorf("open known listings %s: %w", path, err)
+	}
+	k := &Known{db: db, log: log, limit: knownLimit, pending: make(map[place]saved)}
+	k.batch = newBatch(k.flush)
+	return k, nil
+}
+
+// note puts a change into the write buffer. A buffer that a slow disk has let grow too
+// long takes no more.
+func (k *Known) note(at place, what saved) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	before, there := k.pending[at]
+	late := there && what.encode != nil && before.fetched.After(what.fetched)
+	if late || !there && len(k.pending) >= maxPending {
+		return
+	}
+	k.pending[at] = what
+	k.batch.note(len(k.pending))
+}
+
+// noted returns what waits to be written to a place.
+func (k *Known) noted(at place) (saved, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	what, ok := k.pending[at]
+	if !ok {
+		what, ok = k.writing[at]
+	}
+	return what, ok
+}
+
+// read hands the bytes of a place to decode, with when they were fetched; they are valid
+// until it returns. It reports whether there are any.
+func (k *Known) read(at place, decode func(b []byte, fetched time.Time)) bool {
+	found := false
+	err := k.db.view(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(at.bucket)).Get([]byte(at.key))
+		if fetched, rest, ok := splitAge(b); ok {
+			found = true
+			decode(rest, fetched)
+		}
+		return nil
+	})
+	return found && err == nil
+}
