@@ -125,7 +125,7 @@ func (f *file) state() xattr.State {
 		switch r := f.up.Record(); {
 		case r.State == spool.Failed:
 			return xattr.StateFailed
-		case r.State == spool.Created && (r.Closed || f.dir != nil && f.dir.staysLocal(f.entry.name)):
+		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && f.dir.staysLocal(f.entry.name)):
 			return xattr.StateLocal
 		case r.State == spool.Created && f.dirty, r.State != spool.Created:
 			return xattr.StatePending

@@ -128,6 +128,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 		return []string{e.name}
 	}
 	e.setDocument(doc)
+	d.refillLocked(e)
 	if d.aside[e.name] == e {
 		return []string{d.unhideLocked(e).name}
 	}
@@ -154,10 +155,11 @@ func (d *dir) arrivingLocked(name string) bool {
 	return e.file.Load().pending().State() == spool.Sending
 }
 
-// keepFor is how long what was just made here stays listed although a listing lacks it.
-func (f *FileSystem) keepFor() time.Time {
-	return f.now().Add(max(f.opts.TTL, time.Minute))
-}
+// grace is how long what was changed here counts more than what a listing says.
+func (f *FileSystem) grace() time.Duration { return max(f.opts.TTL, time.Minute) }
+
+// keepFor is until when what was just made here stays listed although a listing lacks it.
+func (f *FileSystem) keepFor() time.Time { return f.now().Add(f.grace()) }
 
 // update shows a document as it is after a change made here, until it is listed again.
 func (d *dir) update(doc *archive.Document) {

@@ -16,7 +16,7 @@ func (f *file) finish(ctx context.Context) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()
-	up, dirty, bad, d := f.up, f.dirty, f.bad, f.dir
+	up, dirty, bad, d, doc := f.up, f.dirty, f.bad, f.dir, f.doc
 	f.mu.Unlock()
 	switch {
 	case up == nil || !dirty && bad == nil:
@@ -28,7 +28,7 @@ func (f *file) finish(ctx context.Context) error {
 		return bad
 	}
 	_, name := f.place()
-	if d.staysLocal(name) || up.Size() == 0 {
+	if doc == nil && d.staysLocal(name) || up.Size() == 0 {
 		f.clean()
 		return up.Keep()
 	}

@@ -20,7 +20,7 @@ func (f *FileSystem) Recover() {
 	for _, up := range f.spool.List() {
 		r := up.Record()
 		switch {
-		case r.State == spool.Created && r.Closed && f.old(&r):
+		case r.State == spool.Created && r.Closed && f.old(&r), nothingIn(&r):
 			f.discard(up)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)

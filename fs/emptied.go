@@ -1,0 +1,33 @@
+package fs
+
+import "github.com/archivefs/archivefs/internal/spool"
+
+// An archive holds no empty document. An inbox document that is emptied and closed stays at
+// the service as it was, and reads empty here for a while, because what is emptied is
+// mostly written again (: > FILE; echo >> FILE). The next listing after that shows it as it
+// is, as a fresh mount does.
+
+// nothingIn reports whether a record is of an inbox document that was emptied and closed.
+func nothingIn(r *spool.Record) bool {
+	return r.Replace != 0 && r.State == spool.Created && r.Closed && r.Size == 0
+}
+
+// refillLocked makes the entry of a document that was emptied long enough ago what the
+// service has. The caller holds mu of the directory.
+func (d *dir) refillLocked(e *entry) {
+	f := e.file.Load()
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	up := f.up
+	if up == nil || f.handles > 0 {
+		return
+	}
+	if r := up.Record(); !nothingIn(&r) || d.fs.now().Before(r.Changed.Add(d.fs.grace())) {
+		return
+	}
+	f.up = nil
+	d.fs.goBackground(func() { d.fs.discard(up) })
+}

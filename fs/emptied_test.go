@@ -1,0 +1,84 @@
+package fs_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// emptiable is a service with a document in its inbox, and its mount.
+func emptiable(t *testing.T) (f *foreign, m *mounted, c *clock, path string) {
+	t.Helper()
+	f = newForeign(t, hostile.Config{})
+	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
+	m, c = f.slow(t)
+	return f, m, c, m.path("inboxes", "Administrator", "scan.txt")
+}
+
+// change makes the next listing of a directory ask the service.
+func change(t *testing.T, dir string) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(dir, "neu.txt"), []byte("neu"), 0o600))
+	_ = get(os.ReadDir(dir))(t)
+}
+
+func TestEmptiedInboxDocument(t *testing.T) {
+	for name, empty := range map[string]func(path string) error{
+		"by open":     func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"by truncate": func(path string) error { return os.Truncate(path, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, m, c, path := emptiable(t)
+			wantContent(t, path, "alt")
+			must(t, empty(path))
+			wantContent(t, path, "")
+			change(t, filepath.Dir(path))
+			wantContent(t, path, "")
+			c.advance(2 * longTTL)
+			wantNames(t, filepath.Dir(path), "scan.txt", "neu.txt")
+			wantContent(t, path, "alt")
+			if n := f.named(f.inbox, "scan.txt", "alt"); n != 1 || len(m.uploads()) != 0 {
+				t.Errorf("the service has it %d times, uploads %+v", n, m.uploads())
+			}
+			must(t, os.WriteFile(path, []byte("neu"), 0o600))
+			if n := f.named(f.inbox, "scan.txt", "neu"); n != 1 {
+				t.Error("it cannot be written any more")
+			}
+		})
+	}
+}
+
+func TestEmptiedAndWrittenLater(t *testing.T) {
+	f, _, c, path := emptiable(t)
+	must(t, os.Truncate(path, 0))
+	change(t, filepath.Dir(path))
+	w := get(os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0))(t)
+	c.advance(2 * longTTL)
+	_ = get(os.ReadDir(filepath.Dir(path)))(t)
+	get(w.WriteString("frisch"))(t)
+	must(t, w.Close())
+	if n := f.named(f.inbox, "scan.txt", "frisch"); n != 1 {
+		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
+	}
+	wantContent(t, path, "frisch")
+}
+
+func TestEmptiedDocumentAfterAFreshMount(t *testing.T) {
+	_, m, _, path := emptiable(t)
+	must(t, os.Truncate(path, 0))
+	m.remount()
+	wantContent(t, path, "alt")
+}
+
+// A document that is in an inbox under the name of a temporary file is a document.
+func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.inbox, hostile.Document{Name: "desktop.ini", Content: []byte("alt")})
+	m := f.mount(t, nil)
+	must(t, os.WriteFile(m.path("inboxes", "Administrator", "desktop.ini"), []byte("neu"), 0o600))
+	if n := f.named(f.inbox, "desktop.ini", "neu"); n != 1 {
+		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
+	}
+}
