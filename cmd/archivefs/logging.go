@@ -9,11 +9,12 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-func logFlags() []cli.Flag {
+// logFlags are the options of the log; requests is the level at which each request has a line.
+func logFlags(requests string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name: "log-level", Value: "info", EnvVars: env("LOG_LEVEL"),
-			Usage: "how much is logged: error, warn, info or debug (each request)",
+			Usage: "how much is logged: error, warn, info or debug; each request from " + requests + " on",
 		},
 		&cli.StringFlag{
 			Name: "log-format", Value: "text", EnvVars: env("LOG_FORMAT"),

@@ -26,7 +26,7 @@ func mountCommand() *cli.Command {
 			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
 			"       --api-key-file KEY ~/Archive\n\n" +
 			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, and as -o base_url=URL.",
-		Flags:        append(append(mountFlags(), credentialFlags()...), logFlags()...),
+		Flags:        append(append(mountFlags(), credentialFlags()...), logFlags("debug")...),
 		OnUsageError: usageError,
 		Action:       mount,
 	}

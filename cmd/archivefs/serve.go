@@ -33,7 +33,7 @@ func serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
-		}, credentialFlags()...), logFlags()...),
+		}, credentialFlags()...), logFlags("info")...),
 		OnUsageError: usageError,
 		Action:       serve,
 	}

@@ -211,7 +211,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"mount", "-h"}, []string{"MOUNTPOINT"}},
 		{[]string{"mount", "DIR", "-h"}, []string{"MOUNTPOINT"}},
 		{[]string{"unmount", "--help"}, []string{"MOUNTPOINT", "--force"}},
-		{[]string{"serve", "--help"}, []string{"--listen", "--data", "--sample"}},
+		{[]string{"serve", "--help"}, []string{"--listen", "--data", "--sample", "each request from info on"}},
 		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
 		{[]string{"uploads", "--help"}, []string{"list"}},
 		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
