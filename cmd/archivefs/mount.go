@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -100,6 +101,9 @@ func (s *session) unreachable(err error) error {
 	case archive.KindNotFound, archive.KindUnsupported, archive.KindProtocol:
 		cure = "check --base-url: what answers there is no archive service"
 	default:
+		if distrust := new(tls.CertificateVerificationError); errors.As(err, &distrust) {
+			cure = "name the certificate authority with --ca-file, if this is the right service"
+		}
 	}
 	return fmt.Errorf("cannot use the archive service at %s: %w; %s", s.client.BaseURL(), err, cure)
 }
