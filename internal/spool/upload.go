@@ -33,7 +33,7 @@ type Upload struct {
 	mu      sync.Mutex
 	busy    bool  // Deliver is at work; guarded by mu
 	removed bool  // guarded by mu
-	linked  bool  // the directory's own name is durable; guarded by mu
+	linked  bool  // the directory's own name is durable, and a record in it; guarded by mu
 	checked bool  // the data was seen to have the record's checksum in this run; guarded by mu
 	outcome error // of the last delivery in this run, nil for success; guarded by mu
 	broken  error // why the record cannot be acted on; constant
@@ -58,9 +58,9 @@ func (u *Upload) State() State { return u.rec.Load().State }
 
 // Update changes descriptive fields by edit, which must not call the spool. Changes of
 // fields that the spool owns do not count. What an upload asks of the archive cannot
-// change while it is being sent, nor after (*StateError). The change is durable, except
-// in state created, where it survives an end of the program until Sync or a transition
-// makes it durable. After Remove it lasts as long as the upload is open.
+// change while it is being sent, nor after (*StateError). The change is durable; before the
+// first Sync or transition it survives an end of the program only. After Remove it lasts as
+// long as the upload is open.
 func (u *Upload) Update(edit func(*Record)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,7 +82,8 @@ func (u *Upload) Update(edit func(*Record)) error {
 	if err := u.spool.fault(PointUpdate); err != nil {
 		return err
 	}
-	if err := u.storeLocked(&next, r.State != Created || r.Closed); err != nil {
+	// A record that is durable is not replaced by one that a crash would tear.
+	if err := u.storeLocked(&next, u.linked); err != nil {
 		return err
 	}
 	return u.spool.fault(PointUpdated)
