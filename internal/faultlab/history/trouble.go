@@ -60,7 +60,9 @@ func (g *generator) netFaults() []proxy.Fault {
 		}
 		f.Status = pick(g.rng, []int{400, 403, 404, 409, 413, 429, 500, 502, 503})
 		if f.Deed == proxy.AnswerAfter {
-			f.Status = pick(g.rng, []int{429, 500, 502, 503, 504}) // a service may lie like this
+			// Proxies answer like this for a service that has carried a request out. 429 is not
+			// among them: it is said before anything is done (RFC 6585, 4).
+			f.Status = pick(g.rng, []int{400, 409, 500, 502, 503, 504})
 		}
 		all = append(all, f)
 	}

@@ -1,0 +1,104 @@
+package mutation
+
+import (
+	"github.com/archivefs/archivefs/internal/faultlab/history"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// synced are files that programs have synced when the machine crashes.
+func synced() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Hanging, history.Hanging}, Fsync: true, Session: crash()}
+}
+
+// local are files under temporary names, closed when the machine crashes.
+func local() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Keep, history.Keep}, Session: crash()}
+}
+
+// refusals are files that the service has refused when the machine crashes.
+func refusals() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: refused()}
+}
+
+// durability takes the calls of internal/durable that sync.
+func durability() []Mutation {
+	return []Mutation{
+		{
+			Name: "a published file is not synced", File: "internal/durable/write.go",
+			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: refusals(),
+		},
+		{
+			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
+			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+		},
+		{
+			Name: "the old directory of a rename is not synced", File: "internal/durable/write.go",
+			Old: "return SyncDir(oldDir)", New: "return nil", Focus: synced(),
+			Unneeded: "the spool renames within one directory; between two only the content cache does, which may lose everything",
+		},
+		{
+			Name: "directories are not synced", File: "internal/durable/dir.go",
+			Old: "err = d.Sync()", New: "err = nil", Focus: synced(),
+		},
+		{
+			Name: "the names of new directories are not synced", File: "internal/durable/dir.go",
+			Old: "if err := SyncDir(above); err != nil &&", New: "if err := error(nil); err != nil &&", Focus: synced(),
+		},
+	}
+}
+
+// spooling takes the calls of internal/spool that sync.
+func spooling() []Mutation {
+	return []Mutation{
+		{
+			Name: "data is not synced", File: "internal/spool/data.go",
+			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); f == nil {", Focus: synced(),
+		},
+		{
+			Name: "fsync does not sync data", File: "internal/spool/data.go",
+			Old: "if err := u.syncData(); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+		},
+		{
+			Name: "fsync does not sync the record", File: "internal/spool/data.go",
+			Old: "return u.storeLocked(u.rec.Load(), true)", New: "return nil", Focus: synced(),
+		},
+		{
+			Name: "a commit does not sync data", File: "internal/spool/transition.go",
+			Old:   "if err := u.syncData(); err != nil {\n\t\treturn err\n\t}\n\terr = u.step(before, after,",
+			New:   "err = u.step(before, after,",
+			Focus: refusals(),
+		},
+		{
+			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
+			Old:   "if err := u.syncData(); err != nil {\n\t\treturn err\n\t}\n\treturn u.step(PointKeep,",
+			New:   "return u.step(PointKeep,",
+			Focus: local(),
+		},
+		{
+			Name: "a failed file's data is not synced", File: "internal/spool/transition.go",
+			Old:   "if err := u.syncData(); err != nil { // the record",
+			New:   "if err := error(nil); err != nil { // the record",
+			Focus: history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
+		},
+		{
+			Name: "a synced record is replaced by one that is not", File: "internal/spool/upload.go",
+			Old: "if err := u.storeLocked(&next, u.linked); err != nil {", New: "if err := u.storeLocked(&next, false); err != nil {",
+			Focus: history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
+		},
+		{
+			Name: "the name of an upload's directory is not synced", File: "internal/spool/upload.go",
+			Old: "if err := durable.SyncDir(u.spool.dir); err != nil {", New: "if err := error(nil); err != nil {",
+			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Focus: synced(),
+		},
+		{
+			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
+			Old: "rename = durable.Rename", New: "rename = os.Rename",
+			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"",
+			Focus:  history.Focus{Kinds: []history.Kind{history.Write, history.Write, history.Write}, Service: history.Full, Session: crash()},
+		},
+		{
+			Name: "records are not synced", File: "internal/spool/record_file.go",
+			Old: "if sync {", New: "if sync && r == nil {", Focus: refusals(),
+		},
+	}
+}

@@ -1,0 +1,72 @@
+package mutation
+
+import (
+	"github.com/archivefs/archivefs/internal/faultlab/history"
+	"github.com/archivefs/archivefs/internal/faultlab/proxy"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// All returns all mutations: the rules by which an upload is sent or not, and each call
+// that makes something survive a crash of the machine.
+func All() []Mutation { return append(append(rules(), durability()...), spooling()...) }
+
+// always is how often a fault strikes that strikes every time.
+const always = 1 << 20
+
+// crash is a session that ends with a crash of the machine after its steps.
+func crash() history.Session { return history.Session{End: history.Crash} }
+
+// refused is one in which the service refuses every upload.
+func refused() history.Session {
+	s := crash()
+	s.Net = []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: always, Deed: proxy.AnswerBefore, Status: 400}}
+	return s
+}
+
+// unanswered is one in which the answer of the first upload is lost.
+func unanswered() history.Session {
+	return history.Session{
+		End: history.Clean, Net: []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: 1, Deed: proxy.ResetAfter}},
+	}
+}
+
+// killedAt is one in which the program is killed at a point, and the machine with it when end
+// is a crash.
+func killedAt(p spool.Point, end history.End) history.Session {
+	return history.Session{End: end, Point: history.Strike{Point: p, Nth: 1, Deed: history.KillThere}}
+}
+
+// rules are the rules that decide whether something is sent.
+func rules() []Mutation {
+	return []Mutation{
+		{
+			Name: "no look before a repeat", File: "internal/spool/deliver.go",
+			Old: "v := d.settle(ctx, cause)\n", New: "d.patience.start()\n\t\t\tv := verdict{}\n",
+			Focus: history.Focus{Service: history.Full, Kinds: []history.Kind{history.Write}, Session: unanswered()},
+		},
+		{
+			Name: "one look is enough", File: "internal/spool/look.go",
+			Old: "absent++\n", New: "absent++\n\t\t\treturn v\n",
+			Focus: history.Focus{Service: history.Late, Kinds: []history.Kind{history.Write}, Session: unanswered()},
+		},
+		{
+			Name: "what a killed program wrote is a file", File: "fs/closing_linux.go",
+			Old: "flags&pfExiting != 0 && flags&pfSignaled != 0 {", New: "flags&pfExiting != 0 && flags&pfSignaled == pfSignaled+1 {",
+			Focus: history.Focus{Kinds: []history.Kind{history.Killed}, Session: history.Session{End: history.Clean}},
+		},
+		{
+			Name: "a file that lacks its end is whole", File: "fs/whole.go",
+			Old: "if err == nil && !whole {", New: "if err == nil && !whole && b.Size() < 0 {",
+			Focus: history.Focus{Kinds: []history.Kind{history.Cut}, Session: history.Session{End: history.Clean}},
+		},
+		{
+			Name: "what was cut off while it was sent is not looked for", File: "internal/spool/deliver.go",
+			Old: "v := d.settle(ctx, errCutOff)\n", New: "v := verdict{}\n",
+			Focus: history.Focus{
+				Kinds: []history.Kind{history.Write}, Service: history.Full,
+				Session: killedAt(spool.PointAnswered, history.Kill),
+			},
+			Unneeded: "nobody was told of what was cut off; kept as failed, with a reason that leaves it open, it breaks no promise",
+		},
+	}
+}
