@@ -29,20 +29,21 @@ type attempt struct {
 // send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
 // whose body the caller closes. Every error is an *archive.Error.
 func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
+	if err := c.slots.enter(ctx, r.op); err != nil {
 		return nil, ended(ctx, r.op, nil)
 	}
 	probe, err := c.lockout.enter()
 	if err != nil {
-		<-c.slots
+		c.slots.leave(r.op)
 		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnauthorized, Err: err}
 	}
 	started := time.Now()
 	a := c.newAttempt(ctx, r.op)
 	resp, err := a.roundTrip(r)
 	took := time.Since(started)
+	if err == nil && c.outage.end() {
+		c.log.Info("the service answers again")
+	}
 	if err == nil && !accepted(r, resp) {
 		err = c.refusal(r.op, resp)
 		discard(resp.Body)
@@ -120,7 +121,7 @@ func (a *attempt) release() {
 		a.body.end()
 	}
 	a.cancel(nil)
-	<-a.client.slots
+	a.client.slots.leave(a.op)
 }
 
 // observe counts and logs one request.

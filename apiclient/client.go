@@ -1,8 +1,10 @@
 package apiclient
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,13 +24,18 @@ type Client struct {
 	retryFor  time.Duration
 	log       logrus.FieldLogger
 
-	slots   chan struct{} // holds one element for each request in flight
+	slots   slots
 	lockout lockout
+	outage  outage
 	support supportTable
 	stats   statsTable
 	// lazyIsSilent is set once a lazy structure has left out the children of the very
 	// parent that was asked for.
 	lazyIsSilent atomic.Bool
+
+	alive  context.Context // until Close; of the probes alone
+	die    context.CancelFunc
+	probes sync.WaitGroup
 }
 
 // New returns a Client for cfg. It reads the certificate files and sends nothing.
@@ -51,6 +58,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Log.WithField("base-url", base.String()).
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
+	alive, die := context.WithCancel(context.Background())
 	return &Client{
 		base:      base,
 		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
@@ -61,7 +69,9 @@ func New(cfg Config) (*Client, error) {
 		stall:     cfg.Stall,
 		retryFor:  cfg.RetryFor,
 		log:       cfg.Log,
-		slots:     make(chan struct{}, cfg.Connections),
+		slots:     newSlots(cfg.Connections),
+		alive:     alive,
+		die:       die,
 	}, nil
 }
 
@@ -69,5 +79,12 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) BaseURL() string { return c.base.String() }
 
 // Close closes idle connections. Requests in flight go on, and the Client can still be
-// used.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+// used while the service answers; it does not find out any more when one that was away is
+// back.
+func (c *Client) Close() {
+	c.outage.mu.Lock()
+	c.die()
+	c.outage.mu.Unlock()
+	c.probes.Wait()
+	c.http.CloseIdleConnections()
+}

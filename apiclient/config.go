@@ -23,14 +23,15 @@ type Config struct {
 	// end in it. Only http and https; no user information, query or fragment.
 	BaseURL     string
 	Credentials Credentials
-	// Connections is the most requests in flight; a body being read counts. Default 16.
+	// Connections is the most requests in flight; a body being read counts. A quarter of
+	// them, one at least if there are two, serves listings alone. Default 16.
 	Connections int
 	// RetryFor is how long a repeatable request is repeated before its error is
 	// returned, default 3 s; waiting as Retry-After asks comes on top, 30 s at most in
 	// sum. Negative: nothing is repeated.
 	RetryFor time.Duration
 	// Stall ends a request with archive.KindTimeout when no byte was sent or received
-	// for so long, default 30 s.
+	// for so long, default 30 s. One that only reads is sent once more then.
 	Stall time.Duration
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location

@@ -227,43 +227,6 @@ func TestParseContentRange(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreBounded(t *testing.T) {
-	const most = 3
-	c := newService(t, answer(http.StatusOK, "", "body"), func(cfg *Config) { cfg.Connections = most })
-	var open []io.Closer
-	for range most {
-		content, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: archive.PDF})
-		if err != nil {
-			t.Fatal(err)
-		}
-		open = append(open, content.Body)
-	}
-	done := make(chan error)
-	go func() {
-		_, err := c.Data(t.Context(), 4)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		t.Errorf("a request beyond the bound is answered: %v", err)
-	default:
-	}
-	if len(c.slots) != most {
-		t.Errorf("%d slots are taken, want %d", len(c.slots), most)
-	}
-	for _, body := range open {
-		for range 2 { // a second Close does nothing
-			if err := body.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	wantKind(t, <-done, OpDocumentData, archive.KindProtocol)
-	if len(c.slots) != 0 {
-		t.Errorf("%d slots are still taken", len(c.slots))
-	}
-}
-
 func TestConnectionsAreReused(t *testing.T) {
 	addresses := map[string]bool{}
 	status := http.StatusOK

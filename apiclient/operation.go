@@ -40,3 +40,8 @@ func (op Operation) optional() bool {
 	}
 	return false
 }
+
+// lists reports whether op shows what is in a directory.
+func (op Operation) lists() bool {
+	return op == OpStructure || op == OpDocumentList || op == OpInboxes
+}

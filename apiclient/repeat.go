@@ -22,8 +22,11 @@ const (
 
 // repeat sends r until read accepts its answer, as often as r may be sent. read closes
 // the answer's body, or keeps it when it returns nil. The error is that of the last
-// attempt.
+// attempt. While the service is away nothing is sent.
 func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Response) error) error {
+	if err := c.pass(ctx, r.op); err != nil {
+		return err
+	}
 	plan := newRetryPlan(r.repeat, c.retryFor)
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		plan.last = c.once(ctx, r, read)
@@ -42,6 +45,9 @@ func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Respons
 	}
 	if ctx.Err() != nil {
 		return ended(ctx, r.op, plan.last)
+	}
+	if c.outage.begin(plan.started, plan.last) {
+		c.log.WithError(plan.last).Info("the service is away; until it answers, requests fail at once")
 	}
 	return plan.last
 }

@@ -12,6 +12,9 @@ import (
 	"time"
 )
 
+// longestDial bounds making a connection, and its TLS handshake.
+const longestDial = 10 * time.Second
+
 // errProxy hides the cause, which quotes the proxy's address with its password.
 var errProxy = errors.New("the proxy address in the environment is not valid")
 
@@ -22,12 +25,12 @@ func newTransport(cfg Config) (*http.Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: min(longestDial, cfg.Stall), KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                 environmentProxy,
 		DialContext:           dialer.DialContext,
 		TLSClientConfig:       tlsConfig,
-		TLSHandshakeTimeout:   10 * time.Second,
+		TLSHandshakeTimeout:   min(longestDial, cfg.Stall),
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   cfg.Connections,
 		IdleConnTimeout:       time.Minute,

@@ -71,7 +71,7 @@ func (d *decoder) list(read func()) {
 // count reads the length of a text or a list, of which each element has a byte at least.
 func (d *decoder) count() int {
 	n, size := binary.Uvarint(d.rest)
-	if size <= 0 || n > uint64(len(d.rest)-size) {
+	if size <= 0 || n > uint64(len(d.rest)-size) { //nolint:gosec // size is at most the length
 		d.fail()
 		return 0
 	}
@@ -132,7 +132,7 @@ func (d *decoder) time() time.Time {
 		d.fail()
 		return time.Time{}
 	}
-	t := time.Unix(seconds, int64(nanos)) //nolint:gosec // less than a second
+	t := time.Unix(seconds, int64(nanos))
 	if east == 0 {
 		return t.UTC()
 	}

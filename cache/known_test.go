@@ -122,8 +122,14 @@ func TestKnownDocumentsDependOnWhatWasAskedFor(t *testing.T) {
 	k := openKnown(t, filepath.Join(t.TempDir(), "known.db"))
 	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 	views := []archive.ListOptions{
-		{}, {IncludeMetadata: []string{"a"}}, {ExcludeMetadata: []string{"a"}}, {IncludeMetadata: []string{"a", "b"}},
-		{IncludeMetadata: []string{"a b"}}, {WithAutoExport: true}, {CreatedAfter: day}, {CreatedAfter: day.AddDate(0, 0, 1)},
+		{},
+		{IncludeMetadata: []string{"a"}},
+		{ExcludeMetadata: []string{"a"}},
+		{IncludeMetadata: []string{"a", "b"}},
+		{IncludeMetadata: []string{"a b"}},
+		{WithAutoExport: true},
+		{CreatedAfter: day},
+		{CreatedAfter: day.AddDate(0, 0, 1)},
 	}
 	for i, view := range views {
 		k.Documents(view).Save(1, []archive.Document{{ID: archive.ID(i)}}, day)

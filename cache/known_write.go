@@ -69,7 +69,7 @@ func (s *saved) bytes() []byte {
 	if s.encode == nil {
 		return nil
 	}
-	return s.encode(binary.BigEndian.AppendUint64(nil, uint64(s.fetched.UnixNano()))) //nolint:gosec // the bits are kept
+	return s.encode(binary.BigEndian.AppendUint64(nil, uint64(s.fetched.UnixNano())))
 }
 
 func put(b *bbolt.Bucket, key, value []byte) error {

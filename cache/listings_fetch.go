@@ -55,7 +55,9 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], value V, err error) (curren
 		it = &item[V]{}
 	}
 	if err != nil {
-		it.known = it.known && !(current && refused(err))
+		if current && refused(err) {
+			it.known = false
+		}
 		f.entry, f.err = l.failLocked(it, f, err)
 		if current && memorable(err) {
 			it.err, it.until = err, l.now().Add(retryAfter)

@@ -1,0 +1,127 @@
+package apiclient
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+const (
+	// probeEvery is how long after a probe that found no service the next may begin.
+	probeEvery = 2 * time.Second
+	// probePatience is how long after its begin a request waits for a probe to succeed.
+	probePatience = time.Second
+)
+
+// outage spares requests the wait for a service that just did not answer another one. It
+// begins when a call ends without a connection, or without progress while nothing else was
+// answered either: a document that hangs is no outage. From then on calls fail at once, but
+// for one probe at a time that the first of them begins, every two seconds at most. The
+// probe may last as long as any request; calls wait for it only a second. Its zero value
+// lets calls through.
+type outage struct {
+	mu    sync.Mutex
+	cause error     // why the service counts as away, nil when it does not; guarded by mu
+	since time.Time // of cause; guarded by mu
+	heard time.Time // when a request was answered last; guarded by mu
+	next  time.Time // no probe begins before; guarded by mu
+	probe *probe    // under way, or nil; guarded by mu
+}
+
+// probe is a request that finds out whether the service is back.
+type probe struct {
+	began time.Time
+	done  chan struct{} // closed at its end
+}
+
+// pass returns nil when a call may be sent. It may be the one that begins a probe.
+func (c *Client) pass(ctx context.Context, op Operation) error {
+	o := &c.outage
+	o.mu.Lock()
+	if o.cause == nil {
+		o.mu.Unlock()
+		return nil
+	}
+	if o.probe == nil && !time.Now().Before(o.next) && c.alive.Err() == nil {
+		o.probe = &probe{began: time.Now(), done: make(chan struct{})}
+		c.probes.Go(c.probeService)
+	}
+	p := o.probe
+	o.mu.Unlock()
+	if p != nil {
+		if err := p.wait(ctx); err != nil {
+			return ended(ctx, op, nil)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cause == nil {
+		return nil
+	}
+	return &archive.Error{Op: string(op), Kind: archive.KindUnreachable, Err: fmt.Errorf(
+		"not sent, because the service has not answered since %s: %w", o.since.Format(time.TimeOnly), o.cause)}
+}
+
+// wait returns when the probe has ended, or has lasted for probePatience. Its error is
+// ctx's.
+func (p *probe) wait(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// probeService asks for the top of the archive, on a new connection. Whatever is answered,
+// the service is back, which send has noted.
+func (c *Client) probeService() {
+	c.http.CloseIdleConnections()
+	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
+	err := c.once(c.alive, r, func(resp *http.Response) error {
+		discard(resp.Body)
+		return nil
+	})
+	if err != nil {
+		c.log.WithError(err).Debug("probe of the service")
+	}
+	o := &c.outage
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.next = time.Now().Add(probeEvery)
+	close(o.probe.done)
+	o.probe = nil
+}
+
+// end notes that the service answered something, and reports whether that ended an outage.
+func (o *outage) end() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ended := o.cause != nil
+	o.heard, o.cause = time.Now(), nil
+	return ended
+}
+
+// begin notes the error of a call that began at that time and has failed for good. It
+// reports whether that is the begin of an outage.
+func (o *outage) begin(began time.Time, err error) bool {
+	kind := archive.KindOf(err)
+	if kind != archive.KindUnreachable && kind != archive.KindTimeout {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cause != nil || o.heard.After(began) {
+		return false
+	}
+	o.cause, o.since, o.next = err, time.Now(), time.Now().Add(probeEvery)
+	return true
+}
