@@ -6,20 +6,20 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// arrived makes the file the document that the archive confirmed. Without an id the next
-// listing shows it, under its own.
+// arrived makes the file the document that the archive confirmed. Without an id it waits
+// for a listing to show it.
 func (f *file) arrived(up *spool.Upload, d *dir, id archive.ID) {
 	r := up.Record()
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("archived %d bytes", r.Size)
 	f.fs.settle(up, id)
-	if id == 0 {
-		d.distrust()
-		f.vanish() // who has it open reads on
-	} else {
+	switch {
+	case id != 0:
 		d.outdate()
 		f.become(d, f.confirmed(&r, id, d))
 		f.detach()
+	case f.stayUnlisted():
+		return
 	}
 	f.fs.discard(up)
 }
@@ -88,13 +88,7 @@ func (f *file) detach() {
 func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	if id != 0 {
-		mtime := r.Mtime
-		if mtime.IsZero() {
-			mtime = r.Changed
-		}
-		if err := f.opts.State.SetTime(id, mtime); err != nil {
-			f.log.Warnf("keep the time of document %d: %v", id, err)
-		}
+		f.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
 		if err := f.content.Adopt(key, up.DataPath(), "", r.SHA256); err != nil {
 			f.log.Debugf("cache document %d: %v", id, err)
@@ -106,5 +100,16 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 			f.content.Remove(cache.Key{Document: id, Representation: archive.PDF})
 			f.content.Remove(cache.Key{Document: id, Representation: archive.Data})
 		}
+	}
+}
+
+// keepTime keeps the modification time that a file had as that of its document.
+func (f *FileSystem) keepTime(r *spool.Record, id archive.ID) {
+	mtime := r.Mtime
+	if mtime.IsZero() {
+		mtime = r.Changed
+	}
+	if err := f.opts.State.SetTime(id, mtime); err != nil {
+		f.log.Warnf("keep the time of document %d: %v", id, err)
 	}
 }

@@ -31,6 +31,7 @@ type dir struct {
 	folders map[archive.ID]*entry // guarded by mu
 	docs    map[archive.ID]*entry // guarded by mu
 	aside   map[string]*entry     // documents of docs that are not shown, by name; guarded by mu
+	late    []*file               // archived under an id that is not known yet; guarded by mu
 	sorted  []*entry              // names in order, nil when it must be made anew; guarded by mu
 	subs    merged                // which listing of folders names reflects; guarded by mu
 	files   merged                // which listing of documents; guarded by mu

@@ -121,7 +121,7 @@ func (f *file) archived() bool {
 func (f *file) state() xattr.State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.up != nil {
+	if f.up != nil && f.up.State() != spool.Confirmed {
 		switch r := f.up.Record(); {
 		case r.State == spool.Failed:
 			return xattr.StateFailed

@@ -95,7 +95,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = d.dropGoneLocked(d.docs, there)
+	stale = append(d.dropGoneLocked(d.docs, there), d.showListedLocked(order)...)
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
 			continue // listed twice
@@ -152,7 +152,8 @@ func (d *dir) arrivingLocked(name string) bool {
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
 	}
-	return e.file.Load().pending().State() == spool.Sending
+	s := e.file.Load().pending().State()
+	return s == spool.Sending || s == spool.Confirmed
 }
 
 // grace is how long what was changed here counts more than what a listing says.

@@ -116,7 +116,7 @@ func (f *file) mayWrite() error {
 	f.mu.Lock()
 	kept := f.dir == nil && !f.removed // in the control directory
 	f.mu.Unlock()
-	if kept || f.pending() == nil && (f.archived() || f.fs.noReplace.Load()) {
+	if kept || f.archivedUnlisted() || f.pending() == nil && (f.archived() || f.fs.noReplace.Load()) {
 		return syscall.EPERM
 	}
 	return nil

@@ -59,7 +59,7 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 func (f *file) removeLocal() error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if f.document() != nil {
+	if f.document() != nil || f.archivedUnlisted() {
 		return syscall.EPERM
 	}
 	if d, _ := f.place(); d == nil {

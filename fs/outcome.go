@@ -76,15 +76,6 @@ func (f *file) hide() {
 	f.fs.forgetNames(d, []string{name})
 }
 
-// vanish hides a file that the archive has under an id which it did not tell. The next
-// listing shows the document.
-func (f *file) vanish() {
-	f.hide()
-	f.mu.Lock()
-	f.removed = true
-	f.mu.Unlock()
-}
-
 // accept makes what a close answers with success durable, although the end of the file is
 // still to come: from here on it is not lost without a trace.
 func (h *writeHandle) accept(up *spool.Upload) error {

@@ -1,0 +1,130 @@
+package fs_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pkg/xattr"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// silent is a service that tells no ids and lists what is new only when it is told to.
+var silent = hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 1 << 20}} //nolint:gochecknoglobals // a table
+
+// A file that the archive confirmed stays where it is until a listing shows the document.
+func TestUnlistedFileStays(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"written": func(path string) error { return os.WriteFile(path, []byte("Inhalt"), 0o600) },
+		"renamed": func(path string) error {
+			if err := os.WriteFile(path+".part", []byte("Inhalt"), 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".part", path)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, silent)
+			m, c := f.slow(t)
+			dir := m.path("Muster GmbH", "Briefe")
+			path := filepath.Join(dir, "a.txt")
+			must(t, put(path))
+			old := time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
+			must(t, os.Chtimes(path, old, old))
+			for range 2 {
+				wantNames(t, dir, "a.txt")
+				wantContent(t, path, "Inhalt")
+				c.advance(longTTL * 2 / 5)
+			}
+			if state := get(xattr.Get(path, "user.archive.state"))(t); string(state) != "archived" {
+				t.Errorf("it is %s", state)
+			}
+			wantErrno(t, "remove", os.Remove(path), syscall.EPERM)
+			wantErrno(t, "overwrite", os.WriteFile(path, []byte("x"), 0o600), syscall.EPERM)
+			wantErrno(t, "append", appendTo(path, "x"), syscall.EPERM)
+			wantErrno(t, "rename", os.Rename(path, filepath.Join(dir, "b.txt")), syscall.EBUSY)
+			reader := get(os.Open(path))(t)
+			f.Reveal()
+			c.advance(longTTL)
+			wantNames(t, dir, "a.txt")
+			if got := string(get(io.ReadAll(reader))(t)); got != "Inhalt" {
+				t.Errorf("who had it open reads %q", got)
+			}
+			must(t, reader.Close())
+			wantContent(t, path, "Inhalt")
+			if id := get(xattr.Get(path, "user.archive.id"))(t); len(id) == 0 {
+				t.Error("the document has no id")
+			}
+			if mtime := get(os.Stat(path))(t).ModTime(); !mtime.Equal(old) {
+				t.Errorf("it is of %v", mtime)
+			}
+			if ups, n := m.uploads(), f.named(f.letters, "a.txt", "Inhalt"); len(ups) != 0 || n != 1 {
+				t.Errorf("archived %d times, uploads %+v", n, ups)
+			}
+		})
+	}
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// Of what no listing ever shows the folder is rid in the end.
+func TestUnlistedFileGoesInTheEnd(t *testing.T) {
+	f := newForeign(t, silent)
+	m, c := f.slow(t)
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600))
+	c.advance(2 * longTTL)
+	wantNames(t, dir)
+	if exists(filepath.Join(dir, "a.txt")) {
+		t.Error("it is found by its name")
+	}
+	m.remount()
+	wantNames(t, dir)
+	if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 || len(m.uploads()) != 0 {
+		t.Errorf("archived %d times, uploads %+v", n, m.uploads())
+	}
+}
+
+// A document of the same name that somebody else made meanwhile is not mixed up with it.
+func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
+	f := newForeign(t, silent)
+	m, c := f.slow(t)
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600))
+	f.AddDocument(f.letters, hostile.Document{Name: "a.txt", Content: []byte("anderer")})
+	c.advance(2 * longTTL)
+	wantNames(t, dir, "a.txt")
+	wantContent(t, filepath.Join(dir, "a.txt"), "anderer")
+	f.Reveal()
+	c.advance(2 * longTTL)
+	wantNames(t, dir, "a.txt", "a (1).txt")
+	wantContent(t, filepath.Join(dir, "a (1).txt"), "Inhalt")
+}
+
+// What is listed a little late is known by its id when close returns.
+func TestListedLate(t *testing.T) {
+	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 2}})
+	m := f.mount(t, nil)
+	m.retry = 10 * time.Second
+	m.remount()
+	path := m.path("Muster GmbH", "Briefe", "a.txt")
+	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+	if id := get(xattr.Get(path, "user.archive.id"))(t); len(id) == 0 {
+		t.Error("the document has no id")
+	}
+	wantNames(t, m.path("Muster GmbH", "Briefe"), "a.txt")
+}
