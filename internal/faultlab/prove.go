@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/faultlab/history"
@@ -15,7 +16,7 @@ import (
 )
 
 // proofRuns is how many directed histories may pass before a mutation must be noticed.
-const proofRuns = 40
+const proofRuns = 100
 
 // prove breaks archivefs in each known way and prints how the lab notices; ok says that it
 // noticed all that a promise rests on, and found nothing wrong with the program as it is.
@@ -52,8 +53,13 @@ func (l *laboratory) prove(ctx context.Context) (ok bool, err error) {
 // with the whole program too, which must pass.
 func (l *laboratory) trial(ctx context.Context, m *mutation.Mutation, whole, broken *lab.Bench) (said string, right bool) {
 	modes, err := whole.Modes(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err.Error(), false
+	case m.Async && !slices.Contains(modes, history.Async):
+		return "not tried: this archivefs has no asynchronous writes", true
+	case m.Async:
+		modes = []history.Writes{history.Async}
 	}
 	var histories []*history.History
 	for n := range uint64(proofRuns) {

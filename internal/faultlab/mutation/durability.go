@@ -1,6 +1,8 @@
 package mutation
 
 import (
+	"slices"
+
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -94,7 +96,26 @@ func spooling() []Mutation {
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
 			Old: "rename = durable.Rename", New: "rename = os.Rename",
 			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"",
-			Focus:  history.Focus{Kinds: []history.Kind{history.Write, history.Write, history.Write}, Service: history.Full, Session: crash()},
+			Focus:  history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()},
+		},
+		{
+			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
+			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
+			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()},
+		},
+		{
+			Name: "the receipt log's name is not synced", File: "internal/spool/receipt.go",
+			Old: "if err := durable.SyncDir(filepath.Dir(path)); err != nil {", New: "if err := error(nil); err != nil {",
+			Import:   "\n\t\"github.com/archivefs/archivefs/internal/durable\"",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
+			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
+		},
+		{
+			Name: "receipts are not synced", File: "internal/spool/receipt.go",
+			Old: "if err := l.file.Sync(); err != nil {", New: "if err := error(nil); err != nil {",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
+			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
 		},
 		{
 			Name: "records are not synced", File: "internal/spool/record_file.go",

@@ -23,6 +23,13 @@ func refused() history.Session {
 	return s
 }
 
+// unreachable is one without the service, once it is mounted.
+func unreachable() history.Session {
+	s := crash()
+	s.Net = []proxy.Fault{{Op: proxy.Folder, Nth: 1, Times: always, Deed: proxy.ResetBefore}}
+	return s
+}
+
 // unanswered is one in which the answer of the first upload is lost.
 func unanswered() history.Session {
 	return history.Session{
