@@ -95,6 +95,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
+	c.support.learn(contentOperation(http.MethodGet, as), SupportYes) // what has a head has a body
 	return content, nil
 }
 

@@ -33,20 +33,20 @@ func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Respo
 
 // judge tells a missing operation from a missing document. 405 and 501 are about the
 // route. 404 is about the document, unless its data can be read (specification,
-// endpoint 8): then the deployment lacks the operation, or, where it has answered
-// before, has nothing to answer for this document.
+// endpoint 8) and the operation has never answered: then the deployment lacks it.
 func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
 		c.support.learn(r.op, SupportNo)
 	case archive.KindNotFound:
+		if c.support.of(r.op) == SupportYes {
+			return
+		}
 		if _, err := c.Data(ctx, r.document); err != nil {
 			return
 		}
 		e.Kind = archive.KindUnsupported
-		if c.support.of(r.op) != SupportYes {
-			c.support.learn(r.op, SupportNo)
-			c.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
-		}
+		c.support.learn(r.op, SupportNo)
+		c.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
 	}
 }

@@ -94,11 +94,35 @@ func TestSupportIsForgottenAndLearnedAnew(t *testing.T) {
 		}
 		// An operation that has answered is not missing because of one document.
 		status = http.StatusNotFound
-		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindUnsupported)
+		wantKind(t, ask(t.Context(), c), OpOriginal, archive.KindNotFound)
 		if got := c.Supports(OpOriginal); got != SupportYes {
 			t.Errorf("support %s after one document without an original", got)
 		}
 	})
+}
+
+// TestHeadProvesTheContent asks for the head of one document and then for the content of
+// another, which is not there although its data are.
+func TestHeadProvesTheContent(t *testing.T) {
+	c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/data"):
+			reply(w, http.StatusOK, mediaJSON, `{"id":4}`)
+		case r.Method == http.MethodHead:
+			w.WriteHeader(http.StatusOK)
+		default:
+			reply(w, http.StatusNotFound, "", "")
+		}
+	})
+	for as, op := range map[archive.Representation]Operation{archive.Original: OpOriginal, archive.PDF: OpPDF} {
+		if _, err := c.ContentInfo(t.Context(), 5, as); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, readAll(as)(t.Context(), c), op, archive.KindNotFound)
+		if got := c.Supports(op); got != SupportYes {
+			t.Errorf("support of %s is %s", op, got)
+		}
+	}
 }
 
 func TestOperationsOfTheSpecificationAreAlwaysThere(t *testing.T) {

@@ -205,6 +205,23 @@ func TestErrnosOfReading(t *testing.T) {
 	}
 }
 
+// A document without content is an error of that document: it neither shows something else
+// in place of it, nor does any other.
+func TestDocumentWithoutContent(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
+		f.AddDocument(f.bills, hostile.Document{Name: name, Content: []byte(name)})
+	}
+	m, _ := f.slow(t)
+	bills := m.path("Muster GmbH", "Rechnungen")
+	wantContent(t, filepath.Join(bills, "a.txt"), "a.txt")
+	f.Fault(hostile.Fault{Method: "GET", Path: "/document/{id}/pdf", Do: hostile.Answer(404, "")})
+	_, err := os.ReadFile(filepath.Join(bills, "b.txt"))
+	wantErrno(t, "read without content", err, syscall.ENOENT)
+	wantContent(t, filepath.Join(bills, "c.txt"), "c.txt")
+	wantContent(t, filepath.Join(bills, "b.txt"), "b.txt")
+}
+
 // Under the data mode a file holds what was said about the document just now.
 func TestDataFollowsAttributesSetHere(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
