@@ -55,7 +55,7 @@ func (l *laboratory) runAll(ctx context.Context) (ok bool, err error) {
 	options := history.Options{Writes: modes}
 	first, end := uint64(0), l.runs
 	if l.only >= 0 {
-		first, end = uint64(l.only), uint64(l.only)+1 //nolint:gosec // not negative
+		first, end = uint64(l.only), uint64(l.only)+1
 	}
 	var histories []*history.History
 	digests := sha256.New()

@@ -56,7 +56,7 @@ func (d *Disk) truncate(n *inode, size uint64) syscall.Errno {
 	if size > maxFile {
 		return syscall.EFBIG
 	}
-	return d.change(n, Truncate, write{off: int(size)}) //nolint:gosec // bounded above
+	return d.change(n, Truncate, write{off: int(size)})
 }
 
 func (d *Disk) change(n *inode, op Operation, w write) syscall.Errno {

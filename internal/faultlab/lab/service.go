@@ -23,7 +23,7 @@ type service interface {
 }
 
 // apiKey is what the program shows.
-const apiKey = "key-of-the-lab"
+const apiKey = "key-of-the-lab" //nolint:gosec // of archives that a run makes
 
 // newService makes the archive of a run; dir is for what it keeps on disk.
 func newService(ctx context.Context, shape history.Shape, dir string) (service, error) {

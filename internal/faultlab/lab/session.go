@@ -35,7 +35,7 @@ func (r *run) session(ctx context.Context, n int) error {
 		return err
 	}
 	s.program = p
-	if s.Session.End == history.Crash {
+	if s.End == history.Crash {
 		go func() { // the machine takes the writers with it
 			<-p.exited
 			s.crash()

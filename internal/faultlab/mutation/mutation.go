@@ -45,7 +45,7 @@ func (m *Mutation) Overlay(root, dir string) (file string, err error) {
 		return "", err
 	}
 	file = filepath.Join(dir, "overlay.json")
-	return file, errors.Join(os.WriteFile(replacement, []byte(mutant), 0o600), os.WriteFile(file, overlay, 0o600))
+	return file, errors.Join(os.WriteFile(replacement, []byte(mutant), 0o600), os.WriteFile(file, overlay, 0o600)) //nolint:gosec // in a directory of the lab
 }
 
 // apply replaces the text of the mutation.

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +15,7 @@ import (
 type Proxy struct {
 	service http.Handler
 	clock   func() uint64
-	addr    string // constant
+	addr    *net.TCPAddr // constant after Start
 
 	mu     sync.Mutex
 	server *http.Server   // nil while connections are refused; guarded by mu
@@ -30,7 +29,7 @@ type Proxy struct {
 // Start serves on a free port of 127.0.0.1 what is asked of the service. clock is the clock
 // of the run: each call answers more than the ones before.
 func Start(service http.Handler, clock func() uint64) (*Proxy, error) {
-	p := &Proxy{service: service, clock: clock, addr: "127.0.0.1:0", struck: map[string]int{}, healed: make(chan struct{})}
+	p := &Proxy{service: service, clock: clock, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, struck: map[string]int{}, healed: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.listenLocked()
@@ -38,19 +37,20 @@ func Start(service http.Handler, clock func() uint64) (*Proxy, error) {
 
 // listenLocked takes connections. The caller holds mu.
 func (p *Proxy) listenLocked() error {
-	var config net.ListenConfig
-	ln, err := config.Listen(context.Background(), "tcp", p.addr)
+	ln, err := net.ListenTCP("tcp", p.addr)
 	if err != nil {
 		return fmt.Errorf("proxy: %w", err)
 	}
-	p.addr = ln.Addr().String()
+	if addr, ok := ln.Addr().(*net.TCPAddr); ok && p.addr.Port == 0 {
+		p.addr = addr // for good: a service comes back where it was
+	}
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: time.Minute}
 	go p.server.Serve(ln) //nolint:errcheck // it ends by Close
 	return nil
 }
 
 // Addr is host and port.
-func (p *Proxy) Addr() string { return p.addr }
+func (p *Proxy) Addr() string { return p.addr.String() }
 
 // goAway refuses connections from now on, and breaks those there are.
 func (p *Proxy) goAway(d time.Duration) {

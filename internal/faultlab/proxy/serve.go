@@ -92,11 +92,11 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 	}
 	w.WriteHeader(answer.Code)
 	if deed == Truncate {
-		_, _ = w.Write(body[:len(body)/2]) //nolint:gosec // a service of the lab
+		_, _ = w.Write(body[:len(body)/2])
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler) // the connection ends here
 	}
-	_, _ = w.Write(body) //nolint:gosec // a service of the lab
+	_, _ = w.Write(body)
 }
 
 // hang waits for the client to go away or the proxy to be healed, no longer than most when
