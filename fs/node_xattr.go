@@ -76,7 +76,16 @@ func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint
 }
 
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	return n.f.fs.errno("setxattr", n.f.path(), n.f.setAttr(detached(ctx), name, value, flags))
+	return setErrno(n.f.fs.errno("setxattr", n.f.path(), n.f.setAttr(detached(ctx), name, value, flags)))
+}
+
+// setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
+// programs that copy attributes take for a file system without any and say nothing.
+func setErrno(errno syscall.Errno) syscall.Errno {
+	if errno == syscall.EAGAIN {
+		return syscall.EBUSY
+	}
+	return errno
 }
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {

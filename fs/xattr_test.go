@@ -83,6 +83,17 @@ func TestAutoExportIsSetOnce(t *testing.T) {
 	}
 }
 
+// Linux would turn EAGAIN into ENOTSUP.
+func TestAttributeOnABusyService(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("x")})
+	m, _ := f.slow(t)
+	f.Fault(hostile.Fault{Path: "/document/auto_export_status/set", Do: hostile.Answer(503, "", "Retry-After", "60")})
+	path := m.path("Muster GmbH", "Rechnungen", "r.txt")
+	wantErrno(t, "set while the service is busy", setAttr(path, "auto-export", "true"), syscall.EBUSY)
+	must(t, setAttr(path, "auto-export", "true"))
+}
+
 func TestKeywordsOfInboxDocumentsTravelWithTheMove(t *testing.T) {
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "x")
