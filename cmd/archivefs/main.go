@@ -11,8 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
-	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -31,16 +29,16 @@ func main() {
 // run carries out a command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
-	args, err := arrange(app, args)
+	arranged, err := arrange(app, args)
 	if err == nil {
-		err = app.RunContext(ctx, args)
+		err = app.RunContext(ctx, arranged)
 	}
 	var usage *config.UsageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "archivefs: %s\nTry archivefs help.\n", err) //nolint:errcheck // nowhere to say it
+		fmt.Fprintf(stderr, "archivefs: %s; see %s\n", err, helpCommand(app, args)) //nolint:errcheck // nowhere to say it
 		return 2
 	default:
 		fmt.Fprintf(stderr, "archivefs: %s\n", err) //nolint:errcheck // nowhere to say it
@@ -78,21 +76,3 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		},
 	}
 }
-
-// usageError says in our words what the library found wrong with an option.
-func usageError(_ *cli.Context, err error, _ bool) error {
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return config.Usagef("there is no option --%s", strings.TrimPrefix(name, "-"))
-	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return config.Usagef("--%s needs a value", strings.TrimPrefix(name, "-"))
-	}
-	if m := badValue.FindStringSubmatch(text); m != nil {
-		return config.Usagef("--%s: %s is no value for it (%s)", m[2], m[1], m[3])
-	}
-	return config.Usagef("%s", text)
-}
-
-// badValue is how the library says that a value does not fit its option.
-var badValue = regexp.MustCompile(`^invalid (?:boolean )?value ("[^"]*") for (?:flag )?-?-?([a-z-]+): (.*)$`) //nolint:gochecknoglobals // a constant that Go cannot write

@@ -98,6 +98,9 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	if o.MaxUpload, err = config.Size("max-upload", c.String("max-upload")); err != nil {
 		return o, err
 	}
+	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
+		return o, config.Usagef("--listen: %q is no address; write for example 127.0.0.1:8081", c.String("listen"))
+	}
 	if o.Data, err = dataDir(c.String("data")); err != nil {
 		return o, err
 	}

@@ -112,7 +112,8 @@ func TestMountWrongUsage(t *testing.T) {
 			home := isolate(t)
 			t.Chdir(home)
 			status, stdout, stderr := call(t, append([]string{"mount"}, tt.args...)...)
-			if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: ") || !strings.Contains(stderr, tt.says) {
+			if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: ") || !strings.Contains(stderr, tt.says) ||
+				!strings.HasSuffix(stderr, "; see archivefs mount --help\n") || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, tt.says)
 			}
 			if strings.Contains(stderr, "geheim") {
@@ -137,6 +138,33 @@ func TestMountWrongUsageInTheEnvironment(t *testing.T) {
 				t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about %s", status, stdout, stderr, value)
 			}
 			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestUsageErrorsSayWhatFits(t *testing.T) {
+	tests := []struct {
+		name, line, variable, value string
+		want                        string
+	}{
+		{"no command", "bogus", "", "", `there is no command "bogus"; see archivefs --help`},
+		{"command in a command", "uploads list", "", "", "list needs one MOUNTPOINT, and was given 0 operands; see archivefs uploads list --help"},
+		{"duration", "mount --ttl=5", "", "", `--ttl: "5" is no duration; write for example 90s or 5m; see archivefs mount --help`},
+		{"number", "mount --connections=many", "", "", `--connections: "many" is no whole number; see archivefs mount --help`},
+		{"flag", "mount --read-only=perhaps", "", "", `--read-only: "perhaps" is neither true nor false; see archivefs mount --help`},
+		{"variable", "mount", "ARCHIVEFS_TTL", "5", `ARCHIVEFS_TTL: "5" is no duration; write for example 90s or 5m; see archivefs mount --help`},
+		{"number in a variable", "mount", "ARCHIVEFS_UID", "me", `ARCHIVEFS_UID: "me" is no whole number; see archivefs mount --help`},
+		{"flag in a variable", "mount", "ARCHIVEFS_READ_ONLY", "perhaps", `ARCHIVEFS_READ_ONLY: "perhaps" is neither true nor false; see archivefs mount --help`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			isolate(t)
+			if tt.variable != "" {
+				t.Setenv(tt.variable, tt.value)
+			}
+			if _, _, stderr := call(t, strings.Fields(tt.line)...); stderr != "archivefs: "+tt.want+"\n" {
+				t.Errorf("got %q, want %q", stderr, tt.want)
+			}
 		})
 	}
 }
@@ -175,6 +203,7 @@ func TestOtherWrongUsage(t *testing.T) {
 		{"serve with an operand", []string{"serve", "A"}, "operands"},
 		{"serve with an unknown option", []string{"serve", "--bogus"}, "bogus"},
 		{"serve with a bad size", []string{"serve", "--max-upload=big"}, "--max-upload"},
+		{"serve at no address", []string{"serve", "--listen=localhost"}, "--listen"},
 		{"serve with a key twice", []string{"serve", "--api-key=k-geheim", "--api-key-file=K"}, "--api-key-file"},
 		{"serve with a bad log level", []string{"serve", "--log-level=loud"}, "--log-level"},
 		{"serve with a user without password", []string{"serve", "--user=erika"}, "password"},
