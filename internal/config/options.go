@@ -2,13 +2,14 @@ package config
 
 import "strings"
 
-// ignored are options of mount(8) and fstab(5) that say something to others, or nothing
-// here.
+// ignored are options of mount(8), fstab(5) and fuse(8) that say something to others, or
+// nothing here: the kernel checks permissions wherever other users come in.
 var ignored = map[string]bool{
 	"defaults": true, "rw": true, "auto": true, "noauto": true, "user": true, "nouser": true, "users": true,
 	"owner": true, "group": true, "_netdev": true, "nofail": true, "exec": true, "noexec": true, "suid": true,
 	"nosuid": true, "dev": true, "nodev": true, "atime": true, "noatime": true, "relatime": true,
-	"norelatime": true, "diratime": true, "nodiratime": true, "sync": true, "async": true, "dirsync": true,
+	"norelatime": true, "strictatime": true, "lazytime": true, "diratime": true, "nodiratime": true,
+	"sync": true, "async": true, "dirsync": true, "default_permissions": true,
 }
 
 // MountOptions turns the value of -o ("a,b=c", a comma inside a value written "\,") into

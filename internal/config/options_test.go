@@ -38,6 +38,7 @@ func TestMountOptions(t *testing.T) {
 			"x-systemd.automount,x-systemd.mount-timeout=30,x-gvfs-show,x-gvfs-name=My Archive,comment=ours,ro",
 			[]string{"--read-only"},
 		},
+		{"what FUSE mounts often carry", "default_permissions,lazytime,strictatime,allow_other", []string{"--allow-other"}},
 		{"a user is ignored, a user name is not", "user,user=erika", []string{"--user=erika"}},
 		{"unknown options are for the command line to refuse", "bogus,also=1", []string{"--bogus", "--also=1"}},
 	}
