@@ -7,13 +7,16 @@ import (
 )
 
 // arrived makes the file the document that the archive confirmed. Without an id it waits
-// for a listing to show it.
-func (f *file) arrived(up *spool.Upload, d *dir, id archive.ID) {
+// for a listing to show it. The caller holds commit.
+func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("archived %d bytes", r.Size)
 	f.fs.settle(up, id)
-	switch {
+	switch d, _ := f.place(); {
+	case d == nil: // recovered and not shown yet
+		f.fs.documents.Invalidate(r.Folder)
+		f.showNowhere()
 	case id != 0:
 		d.outdate()
 		f.become(d, f.confirmed(&r, id, d))
@@ -22,6 +25,13 @@ func (f *file) arrived(up *spool.Upload, d *dir, id archive.ID) {
 		return
 	}
 	f.fs.discard(up)
+}
+
+// showNowhere keeps a folder from showing the file when it is listed.
+func (f *file) showNowhere() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.removed = true
 }
 
 // confirmed is the document as far as is known without a listing.

@@ -51,6 +51,7 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	d.dropLocked(shown)
 	d.hideLocked(shown, f.doc)
 	f.doc, f.up = nil, up
+	d.fs.hold(up, f)
 	f.entry = newEntry(newName, nil, f)
 	d.addLocked(f.entry)
 	return nil

@@ -6,8 +6,6 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // The control directory: reachable by name, never listed.
@@ -49,57 +47,6 @@ func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) 
 		{Name: statusName, Mode: fuse.S_IFREG, Ino: inoStatus},
 		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inoUploads},
 	}), 0
-}
-
-// uploadsDir shows the bytes of what is not archived.
-type uploadsDir struct{ fixedDir }
-
-// uploadName is the name of an upload in the control directory.
-func uploadName(r *spool.Record) string {
-	stem, ext := splitExt(safeName(r.Name))
-	return fit(r.ID+" "+stem, "", ext)
-}
-
-func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	for _, up := range n.fs.spool.List() {
-		if r := up.Record(); listed(&r) && uploadName(&r) == name {
-			return n.file(ctx, up, out), 0
-		}
-	}
-	return nil, syscall.ENOENT
-}
-
-// file is the node of an upload: a file that no folder shows.
-func (n *uploadsDir) file(ctx context.Context, up *spool.Upload, out *fuse.EntryOut) *fusefs.Inode {
-	f := n.fs.keptFile(up)
-	out.SetAttrTimeout(f.fill(&out.Attr))
-	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
-}
-
-// keptFile is the file of an upload in the control directory: the same one, with the same
-// inode number, as long as there is the upload.
-func (f *FileSystem) keptFile(up *spool.Upload) *file {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for id := range f.kept {
-		if _, there := f.spool.Get(id); !there {
-			delete(f.kept, id)
-		}
-	}
-	if f.kept[up.ID()] == nil {
-		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.local(), up: up}
-	}
-	return f.kept[up.ID()]
-}
-
-func (n *uploadsDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
-	var list []fuse.DirEntry
-	for _, up := range n.fs.spool.List() {
-		if r := up.Record(); listed(&r) {
-			list = append(list, fuse.DirEntry{Name: uploadName(&r), Mode: fuse.S_IFREG})
-		}
-	}
-	return fusefs.NewListDirStream(list), 0
 }
 
 // statusFile is status.json: each open is a snapshot.

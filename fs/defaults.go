@@ -3,6 +3,7 @@ package fs
 import (
 	"slices"
 	"strconv"
+	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -17,7 +18,7 @@ func (d *dir) stateKey() archive.ID {
 	if d.kind == inboxesDir {
 		return inboxes
 	}
-	return d.id
+	return d.id()
 }
 
 // node is the directory in the table of attributes.
@@ -32,14 +33,14 @@ func (d *dir) attrNode() xattr.Node {
 func (d *dir) attrs() []xattr.Value {
 	var all []xattr.Value
 	if d.attrNode() == xattr.NodeDirectory {
-		if d.kind != localDir {
-			all = append(all, xattr.Value{Attr: xattr.Attr{Kind: xattr.KindID}, Data: strconv.AppendInt(nil, int64(d.id), 10)})
+		if d.kind != localDir && d.queuedAs() == nil {
+			all = append(all, xattr.Value{Attr: xattr.Attr{Kind: xattr.KindID}, Data: strconv.AppendInt(nil, int64(d.id()), 10)})
 		}
 		all = append(all,
 			xattr.Value{Attr: xattr.Attr{Kind: xattr.KindKind}, Data: []byte(d.kind.String())},
 			xattr.Value{Attr: xattr.Attr{Kind: xattr.KindPath}, Data: []byte("/" + d.path())})
 	}
-	if d.kind == localDir {
+	if d.kind == localDir || d.queuedAs() != nil {
 		return all
 	}
 	return append(all, defaultAttrs(d.fs.opts.State.Defaults(d.stateKey()))...)
@@ -86,6 +87,9 @@ func (d *dir) changeAttr(name string, value []byte, flags uint32) error {
 		if err := a.Check(value); err != nil {
 			return attrErr(err)
 		}
+	}
+	if d.queuedAs() != nil {
+		return syscall.EBUSY // defaults are kept by the folder's id
 	}
 	def := d.fs.opts.State.Defaults(d.stateKey())
 	if err := setDefault(&def, a, value); err != nil {

@@ -8,15 +8,18 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // dir is the model of one directory.
 type dir struct {
 	fs   *FileSystem
 	kind dirKind
-	id   archive.ID // of the folder; of the nearest folder above for a localDir
 	ino  uint64
 	gen  uint64 // generation of the inode
+
+	folder atomic.Int64                 // its id; negative while the folder is queued
+	queued atomic.Pointer[spool.Upload] // what makes the folder, nil when the service has it
 
 	// node is the inode, nil until the kernel asks for it; attached makes it once.
 	node     atomic.Pointer[fusefs.Inode]
@@ -47,11 +50,21 @@ type merged struct {
 }
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
-	return &dir{
-		fs: f, kind: kind, id: id, ino: ino, gen: f.inodes.generation(), parent: parent, name: name,
+	d := &dir{
+		fs: f, kind: kind, ino: ino, gen: f.inodes.generation(), parent: parent, name: name,
 		names: map[string]*entry{}, folders: map[archive.ID]*entry{}, docs: map[archive.ID]*entry{},
 		changed: f.started, free: true,
 	}
+	d.folder.Store(int64(id))
+	return d
+}
+
+// id is the folder's id; for a localDir that of the nearest folder above.
+func (d *dir) id() archive.ID {
+	if d.kind == localDir {
+		return d.above().id()
+	}
+	return archive.ID(d.folder.Load())
 }
 
 // place is where the directory is shown.

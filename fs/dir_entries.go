@@ -35,7 +35,7 @@ func (d *dir) takenLocked(name string) bool {
 func (d *dir) addLocked(e *entry) {
 	d.names[e.name] = e
 	if e.dir != nil && e.dir.kind != localDir {
-		d.folders[e.dir.id] = e
+		d.folders[e.dir.id()] = e
 	}
 	if doc := e.doc.Load(); doc != nil {
 		d.docs[doc.ID] = e
@@ -48,8 +48,8 @@ func (d *dir) dropLocked(e *entry) {
 	if d.names[e.name] == e {
 		delete(d.names, e.name)
 	}
-	if e.dir != nil && d.folders[e.dir.id] == e {
-		delete(d.folders, e.dir.id)
+	if e.dir != nil && e.dir.kind != localDir && d.folders[e.dir.id()] == e {
+		delete(d.folders, e.dir.id())
 	}
 	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
 		delete(d.docs, doc.ID)

@@ -57,6 +57,9 @@ func (e *entry) setDocument(doc *archive.Document) {
 // busy reports whether the entry has bytes that wait to be archived, so that it stays
 // whatever a listing says.
 func (e *entry) busy() bool {
+	if e.dir != nil {
+		return e.dir.queuedAs() != nil
+	}
 	f := e.file.Load()
 	return f != nil && f.pending() != nil
 }

@@ -49,7 +49,7 @@ func (f *file) localAttrs(up *spool.Upload) []xattr.Value {
 		all = append(all, xattr.Value{Attr: xattr.Attr{Kind: kind, Key: key}, Data: value})
 	}
 	add(xattr.KindState, "", []byte(f.state()))
-	if r.State == spool.Failed {
+	if r.Reason != "" {
 		add(xattr.KindError, "", []byte(archive.Printable(r.Reason)))
 	}
 	if len(r.Keywords) > 0 {

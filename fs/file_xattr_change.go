@@ -14,6 +14,9 @@ import (
 // removes it.
 func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	if up := f.pending(); up != nil {
+		if a.Kind == xattr.KindRetry {
+			return f.fs.retry(up)
+		}
 		return f.changeLocal(up, a, value)
 	}
 	err := f.changeDocument(ctx, a, value)

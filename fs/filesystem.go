@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -40,19 +41,25 @@ type FileSystem struct {
 
 	// rep is the representation that ContentAuto came to, 0 while it is not known.
 	rep atomic.Uint32
+	// probing finds it out, once for all who wait for it.
+	probing singleflight.Group
 	// noReplace says that the service turned out to lack document/{id}/replace.
 	noReplace atomic.Bool
 	// away is why the service could not be asked the last time, nil when it answered.
 	away atomic.Pointer[Failure]
 	// sending counts uploads under way.
 	sending atomic.Int64
+	// queue is what is archived in the background.
+	queue *queue
 	// work is what Close waits for: uploads and background work.
 	work tracker
 
-	mu      sync.Mutex
-	waiting map[archive.ID][]*spool.Upload // recovered files not shown yet, by folder; guarded by mu
-	kept    map[string]*file               // uploads shown in the control directory, by id; guarded by mu
-	failure lastFailure                    // guarded by mu
+	mu         sync.Mutex
+	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
+	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
+	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
+	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
+	failure    lastFailure                   // guarded by mu
 }
 
 // New makes a file system. Nothing is asked of the service before Check or Mount.
@@ -72,8 +79,10 @@ func New(opts Options) *FileSystem {
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
 		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
-		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[archive.ID][]*spool.Upload{}, kept: map[string]*file{},
+		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, kept: map[string]*file{},
 	}
+	f.queue = newQueue(f.now)
+	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
@@ -91,9 +100,16 @@ func (f *FileSystem) Check(ctx context.Context) error {
 	return f.root.loadFolders(ctx, needNames)
 }
 
-// Close waits for uploads and background work to end, at most until ctx is done. The file
-// system must be unmounted, or out of sight.
-func (f *FileSystem) Close(ctx context.Context) error { return f.work.wait(ctx) }
+// Close waits for uploads and background work to end, at most until ctx is done; what the
+// service cannot take now stays in the spool. The file system must be unmounted, or out of
+// sight.
+func (f *FileSystem) Close(ctx context.Context) error {
+	err := f.work.wait(ctx)
+	if derr := f.queue.drain(ctx); !errors.Is(derr, errAway) {
+		err = errors.Join(err, derr)
+	}
+	return errors.Join(err, f.queue.end(ctx))
+}
 
 // detached is the context of a change that goes on when the request that began it is
 // interrupted.

@@ -80,7 +80,7 @@ func (d *dir) load(ctx context.Context, n need) error {
 func (d *dir) listed() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.kind == localDir || d.subs.known && (d.files.known || !d.kind.holdsDocuments())
+	return d.isLocal() || d.subs.known && (d.files.known || !d.kind.holdsDocuments())
 }
 
 // enough reports whether m serves n without a look into the cache.
@@ -98,21 +98,25 @@ func (d *dir) validFor() time.Duration {
 	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
 		oldest = d.files.fetched
 	}
-	if d.kind == localDir {
+	switch {
+	case d.kind == localDir:
 		return d.fs.opts.TTL
+	case d.isLocal():
+		return 0 // until the folder is made
 	}
 	return max(0, min(d.fs.opts.TTL, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
 }
 
 func (d *dir) loadFolders(ctx context.Context, n need) error {
-	if d.kind == localDir || d.enough(&d.subs, n) {
+	if d.isLocal() || d.enough(&d.subs, n) {
 		return nil
 	}
 	if d.kind == inboxesDir || d.kind == inboxDir {
 		return d.loadInboxes(ctx)
 	}
-	got, err := d.fs.children.Get(ctx, d.id, func(ctx context.Context) (archive.Structure, error) {
-		s, err := d.fs.archive.Children(ctx, d.id)
+	id := d.id()
+	got, err := d.fs.children.Get(ctx, id, func(ctx context.Context) (archive.Structure, error) {
+		s, err := d.fs.archive.Children(ctx, id)
 		return s, d.fs.answered(err)
 	})
 	if err != nil {
@@ -135,7 +139,9 @@ func (d *dir) loadDocuments(ctx context.Context, n need) error {
 }
 
 // wantsDocuments reports whether n takes a look at the documents.
-func (d *dir) wantsDocuments(n need) bool { return d.kind.holdsDocuments() && !d.enough(&d.files, n) }
+func (d *dir) wantsDocuments(n need) bool {
+	return d.kind.holdsDocuments() && !d.isLocal() && !d.enough(&d.files, n)
+}
 
 // showDocuments shows what asking for the documents answered.
 func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error) error {
@@ -149,8 +155,9 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 
 // documents returns the directory's document list, from the cache while it is fresh.
 func (d *dir) documents(ctx context.Context) (cache.Entry[[]archive.Document], error) {
-	return d.fs.documents.Get(ctx, d.id, func(ctx context.Context) ([]archive.Document, error) {
-		docs, err := d.fs.archive.Documents(ctx, d.id, d.fs.opts.List)
+	id := d.id()
+	return d.fs.documents.Get(ctx, id, func(ctx context.Context) ([]archive.Document, error) {
+		docs, err := d.fs.archive.Documents(ctx, id, d.fs.opts.List)
 		return docs, d.fs.answered(err)
 	})
 }
@@ -161,7 +168,7 @@ func (d *dir) listAfresh(ctx context.Context) ([]archive.Document, error) {
 	d.distrust()
 	all := d.fs.opts.List
 	all.CreatedAfter = time.Time{}
-	return d.fs.archive.Documents(ctx, d.id, all)
+	return d.fs.archive.Documents(ctx, d.id(), all)
 }
 
 // findDocument returns the document of that id in a listing, nil when there is none.
@@ -177,12 +184,12 @@ func findDocument(docs []archive.Document, id archive.ID) *archive.Document {
 // outdate makes the next listing of the directory ask the service again. What changed here
 // is in the names already.
 func (d *dir) outdate() {
-	d.fs.documents.Invalidate(d.id)
+	d.fs.documents.Invalidate(d.id())
 	switch d.kind {
 	case inboxDir, inboxesDir:
 		d.fs.inboxes.Invalidate(struct{}{})
 	case rootDir, mandatorDir, folderDir:
-		d.fs.children.Invalidate(d.id)
+		d.fs.children.Invalidate(d.id())
 	case localDir:
 	}
 }

@@ -23,7 +23,7 @@ func (d *dir) loadInboxes(ctx context.Context) error {
 			folders = append(folders, box.Folder)
 		}
 	} else {
-		f, ok := findInbox(got.Value.Inboxes, d.id)
+		f, ok := findInbox(got.Value.Inboxes, d.id())
 		if !ok {
 			return syscall.ENOENT
 		}

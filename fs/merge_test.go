@@ -89,7 +89,7 @@ func shown(d *dir) []string {
 		switch {
 		case e.dir != nil && e.dir.kind == inboxesDir:
 		case e.dir != nil:
-			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.id))
+			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.id()))
 		case e.doc.Load() != nil:
 			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.Load().ID))
 		default:
@@ -414,8 +414,8 @@ func TestKindsOfFolders(t *testing.T) {
 		tr := newTree()
 		d := tr.dir(kind)
 		tr.folders(d, "5 a")
-		if got := d.get("a").dir; got.kind != want || got.id != 5 || got.ino != 5<<2|inoFolder {
-			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.id, got.ino)
+		if got := d.get("a").dir; got.kind != want || got.id() != 5 || got.ino != 5<<2|inoFolder {
+			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.id(), got.ino)
 		}
 	}
 }

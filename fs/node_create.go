@@ -79,7 +79,8 @@ func (d *dir) create(name string) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{name: name}
-	e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up})
+	f := &file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up}
+	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.takenLocked(name) { // a listing brought it meanwhile
@@ -87,6 +88,7 @@ func (d *dir) create(name string) (*entry, error) {
 		return nil, syscall.EEXIST
 	}
 	d.addLocked(e)
+	d.fs.hold(up, f)
 	return e, nil
 }
 
@@ -106,7 +108,7 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 		return nil, err
 	}
 	if d.kind == localDir || isJunkDir(name) {
-		e := &entry{name: name, dir: newDir(d.fs, localDir, d.id, d.fs.inodes.local(), d, name)}
+		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
 		d.add(e)
 		return e, nil
 	}
@@ -119,8 +121,14 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	if !free {
 		return nil, syscall.EPERM
 	}
+	if d.queuesFolders() {
+		return d.queueFolder(name, false)
+	}
 	id, err := d.createFolder(ctx, name)
-	if err != nil {
+	switch {
+	case err != nil && d.fs.opts.Async && archive.Away(err):
+		return d.queueFolder(name, archive.Doubtful(err))
+	case err != nil:
 		return nil, err
 	}
 	d.outdate()
@@ -138,7 +146,7 @@ func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error)
 		return id != 0, err
 	}
 	err := d.fs.change(ctx, func(ctx context.Context) error {
-		made, err := d.fs.archive.CreateFolder(ctx, d.id, name)
+		made, err := d.fs.archive.CreateFolder(ctx, d.id(), name)
 		id = made.ID
 		return err
 	}, look)

@@ -61,7 +61,7 @@ func (f *file) setSize(ctx context.Context, size int64) error {
 	}
 	err := f.truncate(ctx, size)
 	if lastWriter := f.leaveHandle(h); err == nil && lastWriter {
-		err = f.finish(ctx)
+		err = f.finish(ctx, false)
 	}
 	return err
 }

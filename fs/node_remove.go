@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
@@ -57,6 +58,9 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 // removeLocal removes a file that the archive does not have. One that is being sent is
 // waited for: then the archive has it.
 func (f *file) removeLocal() error {
+	if _, err := f.recall(); err != nil {
+		return err
+	}
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.document() != nil || f.archivedUnlisted() {
@@ -65,7 +69,11 @@ func (f *file) removeLocal() error {
 	if d, _ := f.place(); d == nil {
 		return syscall.ENOENT // it was archived meanwhile, or failed
 	}
-	if err := f.pending().Remove(); err != nil {
+	up := f.pending()
+	if up.State() == spool.Sending {
+		return syscall.EBUSY // the archive may have it; the queue finds out
+	}
+	if err := up.Remove(); err != nil {
 		return err
 	}
 	f.remove()
@@ -107,10 +115,12 @@ func (d *dir) rmdir(ctx context.Context, name string) error {
 		return err
 	case e.dir == nil:
 		return syscall.ENOTDIR
-	case e.dir.kind != localDir:
+	case !e.dir.isLocal():
 		return syscall.EPERM
 	case len(e.dir.entries()) > 0:
 		return syscall.ENOTEMPTY
+	case e.dir.kind != localDir:
+		return d.removeQueued(e)
 	}
 	d.drop(e)
 	return nil

@@ -46,14 +46,15 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 	if err != nil && toErrno(err) != syscall.ENOENT {
 		return err
 	}
+	if over != nil && over != e && flags&renameNoReplace != 0 {
+		return syscall.EEXIST
+	}
 	if over == nil {
-		over = to.setAsideAs(newName) // an editor puts its backup back
+		over = to.setAsideAs(newName) // an editor puts its backup back; nobody sees what is there
 	}
 	switch {
 	case over == e:
 		return nil
-	case over != nil && flags&renameNoReplace != 0:
-		return syscall.EEXIST
 	case e.dir != nil:
 		return d.renameDir(e, to, newName, over)
 	case e.doc.Load() != nil:
@@ -69,7 +70,9 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 // renameDir renames a directory that only this machine has; folders stay where they are.
 func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 	switch {
-	case e.dir.kind != localDir || to.kind != localDir && !isJunkDir(newName) || to.id != d.id:
+	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
+		return d.renameQueued(e, to, newName)
+	case e.dir.kind != localDir || to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
 		return syscall.EPERM
 	case over != nil:
 		return syscall.EEXIST

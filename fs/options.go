@@ -60,6 +60,9 @@ type Options struct {
 	Mode     ContentMode
 	// List is passed to every document list.
 	List archive.ListOptions
+	// Async lets close return as soon as the file is safe in the spool; the archive gets it
+	// in the background.
+	Async bool
 	// AllowDelete lets an inbox document be removed.
 	AllowDelete bool
 	ReadOnly    bool

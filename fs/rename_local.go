@@ -17,6 +17,42 @@ var errSettled = errors.New("the file is not local any more")
 func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
 	f.fs.work.begin()
 	defer f.fs.work.end()
+	recalled, err := f.recallFor(to, newName, over)
+	if err == nil {
+		err = f.renameRecalled(ctx, to, newName, over)
+	}
+	if err != nil {
+		for _, r := range recalled {
+			err = errors.Join(err, r.requeue())
+		}
+	}
+	return err
+}
+
+// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
+// the file itself where it is to stay local.
+func (f *file) recallFor(to *dir, newName string, over *entry) (recalled []*file, err error) {
+	var ends []*file
+	if over != nil && over.dir == nil {
+		ends = append(ends, to.fileOf(over))
+	}
+	if to.staysLocal(newName) {
+		ends = append(ends, f)
+	}
+	for _, end := range ends {
+		was, err := end.recall()
+		if err != nil {
+			return recalled, err
+		}
+		if was {
+			recalled = append(recalled, end)
+		}
+	}
+	return recalled, nil
+}
+
+// renameRecalled is renameLocal without the queue.
+func (f *file) renameRecalled(ctx context.Context, to *dir, newName string, over *entry) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	up := f.pending()
@@ -28,25 +64,27 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 		return err
 	}
 	before := up.Record()
-	if err := up.Update(func(r *spool.Record) { aim(r, f.fs.record(to, newName, replaced)) }); err != nil {
+	if err := up.Update(func(r *spool.Record) { retarget(r, f.fs.record(to, newName, replaced)) }); err != nil {
 		return err
 	}
 	if !f.ready(up, to, newName) {
 		f.moveTo(to, newName, over, replaced)
 		return nil
 	}
-	id, err := f.send(ctx, up, to)
+	id, sent, err := f.send(ctx, up, to, false)
 	if err != nil {
 		return f.takeBack(up, before, err)
 	}
 	f.moveTo(to, newName, over, replaced)
-	f.arrived(up, to, id)
+	if sent {
+		f.arrived(up, id)
+	}
 	return nil
 }
 
-// aim gives a record another place and name.
-func aim(r *spool.Record, place spool.Record) {
-	r.Folder, r.Inbox, r.Path, r.Local = place.Folder, place.Inbox, place.Path, place.Local
+// retarget gives a record another place and name.
+func retarget(r *spool.Record, place spool.Record) {
+	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
 	r.Name, r.DocumentName, r.Replace = place.Name, place.DocumentName, place.Replace
 }
 
@@ -71,7 +109,7 @@ func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error 
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
 	}
-	if kerr := up.Update(func(r *spool.Record) { aim(r, before) }); kerr != nil {
+	if kerr := up.Update(func(r *spool.Record) { retarget(r, before) }); kerr != nil {
 		return errors.Join(err, kerr)
 	}
 	return errors.Join(err, up.Keep())

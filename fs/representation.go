@@ -54,10 +54,23 @@ func (f *FileSystem) settled() bool { return f.opts.Mode != ContentAuto || f.rep
 
 // chooseRepresentation finds out what the service has, by the first document that is
 // listed, before documents are named and measured. What cannot be found out now is left
-// open: names then get .pdf, and lengths are estimated.
+// open: names then get .pdf, and lengths are estimated. Callers that come meanwhile wait
+// for the one that asks.
 func (f *FileSystem) chooseRepresentation(ctx context.Context, docs []archive.Document) {
-	if !f.settled() && len(docs) > 0 {
-		f.probe(ctx, docs[0].ID)
+	if f.settled() || len(docs) == 0 {
+		return
+	}
+	found := f.probing.DoChan("", func() (any, error) {
+		f.work.begin()
+		defer f.work.end()
+		if !f.settled() {
+			f.probe(context.WithoutCancel(ctx), docs[0].ID)
+		}
+		return struct{}{}, nil
+	})
+	select {
+	case <-found:
+	case <-ctx.Done():
 	}
 }
 

@@ -1,9 +1,12 @@
 package fs
 
 import (
+	"context"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -106,4 +109,40 @@ func TestAddedExtension(t *testing.T) {
 			}
 		})
 	}
+}
+
+// anyService is embedded for Archive, which has a method of its own name.
+type anyService interface{ Archive }
+
+// blockedInfo is a service whose answers to HEAD wait.
+type blockedInfo struct {
+	anyService
+	asked  atomic.Int32
+	answer chan struct{}
+}
+
+func (b *blockedInfo) ContentInfo(context.Context, archive.ID, archive.Representation) (*archive.Content, error) {
+	b.asked.Add(1)
+	<-b.answer
+	return &archive.Content{Size: 1}, nil
+}
+
+func TestRepresentationIsAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &blockedInfo{answer: make(chan struct{})}
+		f := newLogged(io.Discard)
+		f.opts.Mode, f.archive = ContentAuto, service
+		for range 5 {
+			go f.chooseRepresentation(t.Context(), []archive.Document{{ID: 1}})
+		}
+		interrupted, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		f.chooseRepresentation(interrupted, []archive.Document{{ID: 1}}) // waits for nothing
+		synctest.Wait()
+		close(service.answer)
+		synctest.Wait()
+		if n := service.asked.Load(); n != 1 || !f.settled() {
+			t.Errorf("asked %d times, settled: %t", n, f.settled())
+		}
+	})
 }

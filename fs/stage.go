@@ -13,7 +13,8 @@ import (
 // record describes a file that is created in a directory; doc is the inbox document that
 // it gets new bytes for, or nil.
 func (f *FileSystem) record(d *dir, name string, doc *archive.Document) spool.Record {
-	r := spool.Record{Folder: d.id, Inbox: d.inInbox(), Path: d.path(), Local: d.local(), Name: name}
+	r := spool.Record{Inbox: d.inInbox(), Path: d.path(), Local: d.local(), Name: name}
+	d.aim(&r)
 	if doc != nil {
 		r.Replace = doc.ID
 		r.DocumentName = doc.Name
@@ -32,14 +33,19 @@ func (d *dir) inInbox() bool {
 // discard throws bytes of the spool away that nobody will ask for.
 func (f *FileSystem) discard(up *spool.Upload) {
 	if err := up.Remove(); err != nil {
-		f.log.Warnf("remove %s from the spool: %v", up.Record().ID, err)
+		f.log.Warnf("remove %s from the spool: %v", up.ID(), err)
+		return
 	}
+	f.letGo(up)
 }
 
 // stage makes sure that the file's bytes are in the spool and may be changed. An inbox
 // document's content is copied there first, unless empty says that nothing of it is
 // wanted. An archived document cannot be staged.
 func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
+	if _, err := f.recall(); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	up, doc := f.up, f.doc
 	f.mu.Unlock()
@@ -76,7 +82,55 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 		}
 	}
 	f.up, f.lost = up, false
+	f.fs.hold(up, f)
 	return up, nil
+}
+
+// recall takes a file that is queued back, so that it can be changed before the archive
+// gets it. One that is being sent is waited for: it is a document then, or has failed. One
+// that the archive may have is busy. It reports whether the file was queued.
+func (f *file) recall() (bool, error) {
+	if up := f.pending(); up == nil || !up.Record().Queued {
+		return false, nil
+	}
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	up := f.pending()
+	switch {
+	case up == nil || !up.Record().Queued:
+		return false, nil
+	case up.State() == spool.Sending:
+		return false, syscall.EBUSY
+	}
+	if err := up.Reopen(); err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	f.accepted = false
+	f.mu.Unlock()
+	return true, up.Keep()
+}
+
+// requeue undoes recall.
+func (f *file) requeue() error {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	up := f.pending()
+	if up == nil || up.State() != spool.Created {
+		return nil
+	}
+	err := up.Update(func(r *spool.Record) { r.Queued = true })
+	if err == nil {
+		err = up.Commit()
+	}
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.accepted = true
+	f.mu.Unlock()
+	f.fs.queue.add(up)
+	return nil
 }
 
 // unseal makes bytes that were closed or failed writable again.

@@ -51,11 +51,15 @@ type UploadStatus struct {
 // UploadInfo is one file that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID      string    `json:"id"`
-	State   string    `json:"state"` // pending, failed or local
+	State   string    `json:"state"` // pending or failed
 	Path    string    `json:"path"`
 	Size    int64     `json:"size"`
 	Changed time.Time `json:"changed"`
-	Error   string    `json:"error,omitempty"`
+	// Directory: it is a folder to be made.
+	Directory bool `json:"directory,omitempty"`
+	// Waits: it was tried, and is tried again later; Error tells why.
+	Waits bool   `json:"waits,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
 // Health words.
@@ -70,6 +74,7 @@ func (f *FileSystem) answered(err error) error {
 	switch {
 	case err == nil:
 		f.away.Store(nil)
+		f.queue.wake()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
 		f.away.Store(&Failure{Time: f.now(), Text: err.Error()})
 	}
@@ -125,7 +130,7 @@ func uploadInfo(r *spool.Record, size int64) UploadInfo {
 	}
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: size,
-		Changed: r.Changed, Error: archive.Printable(r.Reason),
+		Changed: r.Changed, Directory: r.Directory, Waits: r.Queued && r.Reason != "", Error: archive.Printable(r.Reason),
 	}
 }
 

@@ -8,9 +8,10 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// finish turns the bytes in the spool into a document, or keeps them as a local file. Its
-// error is what close answers: the file has then left its folder and is kept as failed.
-func (f *file) finish(ctx context.Context) error {
+// finish turns the bytes in the spool into a document, now or, with later, in the
+// background, or keeps them as a local file. Its error is what close answers: the file has
+// then left its folder and is kept as failed.
+func (f *file) finish(ctx context.Context, later bool) error {
 	f.fs.work.begin()
 	defer f.fs.work.end()
 	f.commit.Lock()
@@ -32,13 +33,14 @@ func (f *file) finish(ctx context.Context) error {
 		f.clean()
 		return up.Keep()
 	}
-	id, err := f.send(ctx, up, d)
-	if err != nil {
+	id, sent, err := f.send(ctx, up, d, later)
+	switch {
+	case err != nil:
 		f.giveUp(up)
-		return err
+	case sent:
+		f.arrived(up, id)
 	}
-	f.arrived(up, d, id)
-	return nil
+	return err
 }
 
 // clean notes that what was written is taken care of.
@@ -49,29 +51,57 @@ func (f *file) clean() {
 }
 
 // send archives the bytes as their record says, in the directory d, and returns the
-// document's id, 0 when the service does not tell it. On an error the upload is failed and
-// keeps the reason. The caller holds commit.
-func (f *file) send(ctx context.Context, up *spool.Upload, d *dir) (archive.ID, error) {
+// document's id, 0 when the service does not tell it. With later it only queues them, as it
+// does where the folder itself is queued. On an error the upload is failed and keeps the
+// reason. The caller holds commit.
+func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
 	f.clean()
-	if err := checkWhole(up); err != nil {
-		return 0, f.refuse(up, err)
+	later = later || f.fs.opts.Async || d.queuedAs() != nil
+	if err := f.seal(up, d, later); err != nil {
+		f.fs.failed("archive", f.path(), err)
+		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
-	if err := up.Update(d.applyDefaults); err != nil {
-		return 0, f.refuse(up, err)
-	}
-	if err := up.Commit(); err != nil {
-		return 0, f.refuse(up, err)
+	if later {
+		f.fs.queue.add(up)
+		return 0, false, nil
 	}
 	f.fs.sending.Add(1)
 	defer f.fs.sending.Add(-1)
-	id, err := f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline)
-	if err != nil {
+	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline); err != nil {
 		f.fs.failed("archive", f.path(), err)
-		if archive.KindOf(err) == archive.KindUnsupported && up.Record().Replace != 0 {
-			f.fs.noReplace.Store(true)
-		}
+		f.noteUnsupported(up, err)
+		return 0, false, err
 	}
-	return id, err
+	return id, true, nil
+}
+
+// seal makes the bytes complete, with the directory's defaults, durably. With queued they
+// are accepted for the background.
+func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
+	if err := checkWhole(up); err != nil {
+		return err
+	}
+	err := up.Update(func(r *spool.Record) {
+		d.aim(r)
+		d.applyDefaults(r)
+		r.Queued = queued
+	})
+	if err == nil {
+		err = up.Commit()
+	}
+	if err == nil && queued {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.accepted = true
+	}
+	return err
+}
+
+// noteUnsupported remembers that the service has no operation that replaces a document.
+func (f *file) noteUnsupported(up *spool.Upload, err error) {
+	if archive.KindOf(err) == archive.KindUnsupported && up.Record().Replace != 0 {
+		f.fs.noReplace.Store(true)
+	}
 }
 
 // baseline lists what the directory holds before something is sent there. What is known
@@ -91,13 +121,4 @@ func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
 		docs = append(docs, *e.doc.Load())
 	}
 	return docs, nil
-}
-
-// refuse fails an upload that was not sent.
-func (f *file) refuse(up *spool.Upload, err error) error {
-	f.fs.failed("archive", f.path(), err)
-	if ferr := up.Fail(err.Error(), false); ferr != nil {
-		return errors.Join(err, ferr)
-	}
-	return err
 }

@@ -13,24 +13,37 @@ import (
 const junkAge = 7 * 24 * time.Hour
 
 // Recover takes up what an earlier mount left in the spool: local files show in their
-// folders again, what was being sent is looked for at the service, what had not been sent
-// when its close was cut off is failed, and old temporary files are forgotten. It does not
-// wait for the service.
+// folders again, what was accepted goes on to the archive, what was being sent is looked
+// for at the service, what had not been sent when its close was cut off is failed, and old
+// temporary files are forgotten. It does not wait for the service.
 func (f *FileSystem) Recover() {
 	for _, up := range f.spool.List() {
 		r := up.Record()
 		switch {
 		case r.State == spool.Created && r.Closed && f.old(&r), nothingIn(&r):
 			f.discard(up)
+		case r.State == spool.Confirmed && r.Directory:
+			f.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
 			f.discard(up)
-		case r.State == spool.Created && r.Closed, r.State == spool.Failed && r.Visible:
-			f.waiting[r.Folder] = append(f.waiting[r.Folder], up)
+		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
+			f.await(up)
+		case r.Queued:
+			f.await(up)
+			f.queue.add(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
 			f.goBackground(func() { f.resolve(up) })
 		}
 	}
+}
+
+// await shows an upload when its folder is listed.
+func (f *FileSystem) await(up *spool.Upload) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := up.Record()
+	f.waiting[refOf(&r)] = append(f.waiting[refOf(&r)], up)
 }
 
 // resolve finds out about an upload that an earlier mount had begun: it is confirmed when
@@ -54,12 +67,16 @@ func (f *FileSystem) old(r *spool.Record) bool {
 	return (isJunk(r.Name) || len(r.Local) > 0) && f.now().Sub(r.Changed) > junkAge
 }
 
-// placeWaitingLocked shows the recovered files of a folder that is listed for the first
-// time. The caller holds mu.
+// placeWaitingLocked shows what was recovered of a folder that is listed for the first
+// time, or is queued itself. The caller holds mu.
 func (d *dir) placeWaitingLocked() {
+	ref := folderRef{id: d.id()}
+	if up := d.queuedAs(); up != nil {
+		ref = folderRef{within: up.ID()}
+	}
 	d.fs.mu.Lock()
-	waiting := d.fs.waiting[d.id]
-	delete(d.fs.waiting, d.id)
+	waiting := d.fs.waiting[ref]
+	delete(d.fs.waiting, ref)
 	d.fs.mu.Unlock()
 	for _, up := range waiting {
 		d.placeLocked(up)
@@ -68,15 +85,42 @@ func (d *dir) placeWaitingLocked() {
 
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
-	if e := d.docs[r.Replace]; r.Replace != 0 && e != nil && e.file.Load() == nil {
-		e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, r.Replace), dir: d, entry: e, doc: e.doc.Load(), up: up})
-		return
-	}
-	if len(r.Local) > 0 {
+	switch e := d.docs[r.Replace]; {
+	case r.State == spool.Confirmed: // meanwhile; the listing shows it
+	case r.Directory:
+		d.placeFolderLocked(up)
+	case r.Replace != 0 && e != nil && e.file.Load() == nil:
+		if f := d.fs.holder(up); f.standFor(d, e) {
+			e.file.Store(f)
+		}
+	case len(r.Local) > 0:
 		d.localPathLocked(r.Local, up)
+	default:
+		d.looseLocked(up)
+	}
+}
+
+// placeFolderLocked shows a queued folder with all that lies in it. The caller holds mu.
+func (d *dir) placeFolderLocked(up *spool.Upload) {
+	e := d.showQueuedLocked(up)
+	if e == nil {
 		return
 	}
-	d.addLocked(d.looseLocked(up))
+	e.dir.mu.Lock()
+	defer e.dir.mu.Unlock()
+	e.dir.placeWaitingLocked()
+}
+
+// standFor gives a file that no folder shows its place. It is false when the file needs
+// none any more.
+func (f *file) standFor(d *dir, e *entry) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == nil || f.removed {
+		return false
+	}
+	f.dir, f.entry, f.doc = d, e, e.doc.Load()
+	return true
 }
 
 // freeLocked is name, or name with a number when a document took it meanwhile.
@@ -95,16 +139,16 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	for i, name := range path {
 		e := d.names[name]
 		if e == nil {
-			e = &entry{name: name, dir: newDir(d.fs, localDir, d.id, d.fs.inodes.local(), d, name)}
+			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
 			d.addLocked(e)
 		}
 		if e.dir == nil || e.dir.kind != localDir {
-			d.addLocked(d.looseLocked(up))
+			d.looseLocked(up)
 			return
 		}
 		if i == len(path)-1 {
 			e.dir.mu.Lock()
-			e.dir.addLocked(e.dir.looseLocked(up))
+			e.dir.looseLocked(up)
 			e.dir.mu.Unlock()
 			return
 		}
@@ -114,9 +158,11 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	}
 }
 
-// looseLocked is an entry for a file of the spool under a free name.
-func (d *dir) looseLocked(up *spool.Upload) *entry {
-	e := &entry{name: d.freeLocked(up.Record().Name)}
-	e.file.Store(&file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up})
-	return e
+// looseLocked shows a file of the spool under a free name. The caller holds mu.
+func (d *dir) looseLocked(up *spool.Upload) {
+	f := d.fs.holder(up)
+	e := newEntry(d.freeLocked(up.Record().Name), nil, f)
+	if f.standFor(d, e) {
+		d.addLocked(e)
+	}
 }

@@ -43,7 +43,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if others := h.ended(); others { // half of what they write is not to be archived
 		return closeErrno(h.accept(up))
 	}
-	return closeErrno(f.finish(detached(ctx)))
+	return closeErrno(f.finish(detached(ctx), false))
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has
@@ -90,7 +90,7 @@ func (f *file) endWriting(ctx context.Context) {
 	switch {
 	case up == nil || removed:
 	case dirty || bad != nil:
-		if err := f.finish(ctx); err != nil {
+		if err := f.finish(ctx, true); err != nil {
 			f.fs.failed("archive after close", f.path(), err)
 		}
 	case doc == nil && up.State() == spool.Created:

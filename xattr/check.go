@@ -7,7 +7,7 @@ import "fmt"
 func (a Attr) Check(v []byte) error {
 	var err error
 	switch a.Kind {
-	case KindAutoExport, KindForceNewDocument, KindUploadForceNewDocument:
+	case KindAutoExport, KindForceNewDocument, KindUploadForceNewDocument, KindRetry:
 		_, err = ParseBool(v)
 	case KindKeywords, KindDocumentTypes, KindUploadKeywords, KindUploadDocumentTypes:
 		_, err = ParseKeywords(v)

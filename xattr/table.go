@@ -22,6 +22,7 @@ const (
 	KindStamps
 	KindData
 	KindError
+	KindRetry // sends a failed file again when it is set; it has no value
 	KindKind
 	KindPath
 	KindUploadKeywords
@@ -103,6 +104,7 @@ var rules = [kindEnd]rule{
 	KindStamps:           {name: "stamps", unlisted: true, access: ofService},
 	KindData:             {name: "data", unlisted: true, access: ofService},
 	KindError:            {name: "error", access: [nodeEnd]Access{NodeLocal: Ignored}},
+	KindRetry:            {name: "retry", unlisted: true, access: ofUpload},
 	KindKind:             {name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
 	KindPath:             {name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
 

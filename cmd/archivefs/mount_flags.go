@@ -24,7 +24,7 @@ func mountFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
-		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error"},
+		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error; async: when the file is safe on this machine"},
 		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds: auto, original, pdf or data"},
 		&cli.StringFlag{Name: "metadata-include", EnvVars: env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
 		&cli.StringFlag{Name: "metadata-exclude", EnvVars: env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
@@ -144,8 +144,11 @@ func readCaches(c *cli.Context, s *mountSettings) error {
 		return config.Usagef("--ttl: a listing must be trusted for some time; write for example 1m")
 	}
 	s.fs.RetryFor = c.Duration("retry-for")
-	if w := c.String("writes"); w != "sync" {
-		return config.Usagef("--writes: %q is not known; sync is", w)
+	switch w := c.String("writes"); w {
+	case "sync", "async":
+		s.fs.Async = w == "async"
+	default:
+		return config.Usagef("--writes: %q is neither sync nor async", w)
 	}
 	return nil
 }

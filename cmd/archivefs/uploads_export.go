@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/fs"
+)
+
+func exportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "copy the bytes of uploads out of the mount",
+		ArgsUsage: "MOUNTPOINT [ID...]",
+		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file that is\n" +
+			"there. Without an ID all pending and failed uploads are exported. They stay in the mount.",
+		OnUsageError: usageError,
+		Action:       exportUploads,
+	}
+}
+
+func exportUploads(c *cli.Context) error {
+	dir, chosen, err := chosenUploads(c, func(u *fs.UploadInfo) bool { return !u.Directory })
+	if err != nil {
+		return err
+	}
+	return eachUpload(chosen, func(u *fs.UploadInfo) error {
+		target, err := exportUpload(dir, u)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s  %s\n", u.ID, target)
+		return err
+	})
+}
+
+// exportUpload copies one upload to its path below the current directory, or beside what
+// is there, and returns where it is.
+func exportUpload(dir string, u *fs.UploadInfo) (target string, err error) {
+	if u.Directory {
+		return "", errors.New("it is a folder, and has no bytes")
+	}
+	source, err := uploadFile(dir, u.ID)
+	if err != nil {
+		return "", err
+	}
+	in, err := os.Open(source) //nolint:gosec // in the mount
+	if err != nil {
+		return "", err
+	}
+	defer in.Close() //nolint:errcheck // read only
+	_, name, _ := strings.Cut(filepath.Base(source), " ")
+	// Printable paths are local and have no empty, dot or absolute parts, whatever a
+	// service calls its folders.
+	folder := filepath.Join(".", filepath.Clean("/"+filepath.Dir(u.Path)))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	out, err := createBeside(folder, name)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(out.Name()))
+	}
+	if info, err := in.Stat(); err == nil {
+		_ = os.Chtimes(out.Name(), info.ModTime(), info.ModTime()) // the bytes count
+	}
+	return out.Name(), nil
+}
+
+// createBeside creates a file of that name, or with a number when there is one already.
+func createBeside(folder, name string) (*os.File, error) {
+	ext := filepath.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 1; ; n++ {
+		path := filepath.Join(folder, name)
+		if n > 1 {
+			path = filepath.Join(folder, fmt.Sprintf("%s (%d)%s", stem, n, ext))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the current directory
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package fs
+
+import (
+	"context"
+	"errors"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// backgroundPatience is how much longer the background looks for what ended in doubt than
+// a call does that somebody waits for.
+const backgroundPatience = 4
+
+// deliverQueued is the queue's attempt at an upload. wait says that the service could not
+// take it now.
+func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	f.work.begin()
+	defer f.work.end()
+	f.sending.Add(1)
+	defer f.sending.Add(-1)
+	if up.Record().Directory {
+		return f.makeQueued(ctx, up)
+	}
+	return f.holder(up).deliverQueued(ctx, up)
+}
+
+// deliverable reports whether an upload of the queue can be tried: the folder that it lies
+// in is there.
+func (f *FileSystem) deliverable(up *spool.Upload) bool {
+	within := up.Record().Within
+	if within == "" {
+		return true
+	}
+	_, waiting := f.spool.Get(within)
+	return !waiting
+}
+
+// deliverQueued tries to archive a file that was accepted before. What is refused stays
+// in its folder as failed.
+func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	if f.pending() != up || f.gone() || !up.Record().Queued {
+		return false, nil // changed, or removed, meanwhile
+	}
+	d, _ := f.place()
+	if err := f.leaveQueuedFolder(up, d); err != nil {
+		return false, err
+	}
+	var baseline spool.Baseline
+	if d != nil {
+		baseline = d.baseline
+	}
+	id, err := f.fs.spool.DeliverWith(ctx, up, f.fs.archive, baseline, f.fs.queuePolicy())
+	_ = f.fs.answered(err)
+	switch {
+	case err == nil:
+		f.arrived(up, id)
+		return false, nil
+	case up.Record().Queued:
+		f.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
+		return true, err
+	}
+	f.fs.failed("archive", f.path(), err)
+	f.giveUp(up)
+	return false, err
+}
+
+// leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
+// the file was put there.
+func (f *file) leaveQueuedFolder(up *spool.Upload, d *dir) error {
+	if up.Record().Within == "" {
+		return nil
+	}
+	if d != nil && d.queuedAs() == nil {
+		return up.Update(d.aim)
+	}
+	err := errors.New("the folder that it was put into was discarded")
+	f.fs.failed("archive", f.path(), err)
+	return errors.Join(err, up.Fail(err.Error(), true))
+}
+
+func (f *FileSystem) queuePolicy() spool.Policy {
+	return spool.Policy{RetryFor: backgroundPatience * f.opts.RetryFor, Attempts: 1, Queue: true}
+}
+
+// gone reports whether the file's name was removed.
+func (f *file) gone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.removed
+}
+
+// holder returns the file that stands for an upload: the one in the tree, or one that no
+// folder shows.
+func (f *FileSystem) holder(up *spool.Upload) *file {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if held := f.holders[up.ID()]; held != nil {
+		return held
+	}
+	r := up.Record()
+	held := &file{fs: f, ino: f.inodes.local(), up: up, accepted: r.Queued || r.Visible}
+	f.holders[up.ID()] = held
+	return held
+}
+
+// hold notes that a file stands for an upload.
+func (f *FileSystem) hold(up *spool.Upload, by *file) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holders[up.ID()] = by
+}
+
+// letGo notes that no file of the tree stands for an upload any more.
+func (f *FileSystem) letGo(up *spool.Upload) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.holders, up.ID())
+}

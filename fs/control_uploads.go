@@ -1,0 +1,156 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// uploadsDir shows the bytes of what is not archived.
+type uploadsDir struct{ fixedDir }
+
+// uploadName is the name of an upload in the control directory.
+func uploadName(r *spool.Record) string {
+	stem, ext := splitExt(safeName(r.Name))
+	return fit(r.ID+" "+stem, "", ext)
+}
+
+func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if up := n.find(name); up != nil {
+		return n.file(ctx, up, out), 0
+	}
+	return nil, syscall.ENOENT
+}
+
+// find returns the upload of that name, nil without one.
+func (n *uploadsDir) find(name string) *spool.Upload {
+	for _, up := range n.fs.spool.List() {
+		if r := up.Record(); listed(&r) && uploadName(&r) == name {
+			return up
+		}
+	}
+	return nil
+}
+
+// file is the node of an upload: a file that no folder shows.
+func (n *uploadsDir) file(ctx context.Context, up *spool.Upload, out *fuse.EntryOut) *fusefs.Inode {
+	f := n.fs.keptFile(up)
+	out.SetAttrTimeout(f.fill(&out.Attr))
+	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+}
+
+// keptFile is the file of an upload in the control directory: the same one, with the same
+// inode number, as long as there is the upload.
+func (f *FileSystem) keptFile(up *spool.Upload) *file {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id := range f.kept {
+		if _, there := f.spool.Get(id); !there {
+			delete(f.kept, id)
+		}
+	}
+	if f.kept[up.ID()] == nil {
+		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.local(), up: up}
+	}
+	return f.kept[up.ID()]
+}
+
+func (n *uploadsDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
+	var list []fuse.DirEntry
+	for _, up := range n.fs.spool.List() {
+		if r := up.Record(); listed(&r) {
+			list = append(list, fuse.DirEntry{Name: uploadName(&r), Mode: fuse.S_IFREG})
+		}
+	}
+	return fusefs.NewListDirStream(list), 0
+}
+
+// Unlink discards an upload and its bytes.
+func (n *uploadsDir) Unlink(_ context.Context, name string) syscall.Errno {
+	err := n.fs.mayChange()
+	if err == nil {
+		err = syscall.ENOENT
+		if up := n.find(name); up != nil {
+			err = n.fs.forget(up)
+		}
+	}
+	return n.fs.errno("discard", name, err)
+}
+
+// retry sends a failed upload again, in the background, and shows it in its folder. What
+// waits for the service is tried at once.
+func (f *FileSystem) retry(up *spool.Upload) error {
+	held := f.holder(up)
+	held.commit.Lock()
+	defer held.commit.Unlock()
+	if r := up.Record(); r.State == spool.Failed {
+		if err := up.Retry(); err != nil {
+			return err
+		}
+		held.mu.Lock()
+		held.bad, held.accepted, held.lost = nil, true, false
+		shown := held.dir != nil
+		held.mu.Unlock()
+		if !shown && !r.Directory {
+			f.await(up)
+		}
+	} else if !r.Queued {
+		return syscall.EBUSY
+	}
+	f.queue.add(up)
+	return nil
+}
+
+// forget discards an upload that a person has decided about. One that is being sent, or
+// that the archive may have, is busy.
+func (f *FileSystem) forget(up *spool.Upload) error {
+	held := f.holder(up)
+	if !held.commit.TryLock() {
+		return syscall.EBUSY
+	}
+	defer held.commit.Unlock()
+	if up.State() == spool.Sending {
+		return syscall.EBUSY
+	}
+	if up.Record().Directory {
+		return f.forgetFolder(up)
+	}
+	if d, _ := held.place(); d != nil && held.document() == nil {
+		held.hide()
+	}
+	held.mu.Lock()
+	held.removed = true
+	held.mu.Unlock()
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	f.discard(up)
+	return nil
+}
+
+// forgetFolder discards a queued folder, which must be empty.
+func (f *FileSystem) forgetFolder(up *spool.Upload) error {
+	for _, inside := range f.spool.List() {
+		if inside.Record().Within == up.ID() {
+			return syscall.ENOTEMPTY
+		}
+	}
+	f.mu.Lock()
+	d := f.queuedDirs[up.ID()]
+	f.mu.Unlock()
+	if d == nil {
+		return up.Remove()
+	}
+	parent, name := d.place()
+	if e := parent.get(name); e != nil && e.dir == d {
+		if err := parent.removeQueued(e); err != nil {
+			return err
+		}
+		f.forgetNames(parent, []string{name})
+	}
+	return nil
+}

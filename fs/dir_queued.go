@@ -1,0 +1,233 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// A folder is queued when it was made here while the service was away. Until the service
+// has it, it has an id that no folder has, nothing is asked about it, and what is put into
+// it names its upload (spool.Record.Within).
+
+// folderRef is a folder by its id, or by its upload while it is queued.
+type folderRef struct {
+	id     archive.ID
+	within string
+}
+
+func refOf(r *spool.Record) folderRef { return folderRef{id: r.Folder, within: r.Within} }
+
+// queuedAs is what makes the folder, nil when the service has it.
+func (d *dir) queuedAs() *spool.Upload {
+	if d.kind == localDir {
+		return d.above().queuedAs()
+	}
+	return d.queued.Load()
+}
+
+// isLocal reports whether the service knows nothing of the directory.
+func (d *dir) isLocal() bool { return d.kind == localDir || d.queued.Load() != nil }
+
+// aim makes a record one of the directory's folder.
+func (d *dir) aim(r *spool.Record) {
+	if up := d.queuedAs(); up != nil {
+		r.Folder, r.Within = 0, up.ID()
+		return
+	}
+	r.Folder, r.Within = d.id(), ""
+}
+
+// recentlyAway is how long a service that was found away is not asked for a folder.
+const recentlyAway = 5 * time.Second
+
+// queuesFolders reports whether a new folder is queued without asking the service.
+func (d *dir) queuesFolders() bool {
+	if d.queuedAs() != nil {
+		return true
+	}
+	away := d.fs.away.Load()
+	return d.fs.opts.Async && away != nil && d.fs.now().Sub(away.Time) < recentlyAway
+}
+
+// queueFolder makes a folder that the service is to have later. doubtful says that it was
+// asked for it and may have made it.
+func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
+	up, err := d.fs.spool.CreateFolder(d.fs.record(d, name, nil), doubtful)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	e := d.showQueuedLocked(up)
+	d.mu.Unlock()
+	d.fs.queue.add(up)
+	return e, nil
+}
+
+// showQueuedLocked shows a queued folder; nil when the service has it by now. The caller
+// holds mu.
+func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
+	ino := d.fs.inodes.local()
+	e := &entry{name: d.freeLocked(up.Record().Name)}
+	e.dir = newDir(d.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
+	e.dir.queued.Store(up)
+	d.fs.mu.Lock()
+	defer d.fs.mu.Unlock()
+	if up.State() == spool.Confirmed {
+		return nil
+	}
+	d.fs.queuedDirs[up.ID()] = e.dir
+	d.addLocked(e)
+	return e
+}
+
+// folderMaker makes a queued folder at the service (spool.FolderMaker).
+type folderMaker struct {
+	fs     *FileSystem
+	parent archive.ID
+	inbox  bool
+	name   string
+}
+
+// Find implements spool.FolderMaker.
+func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
+	list, err := m.siblings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range list {
+		if f.Name == m.name {
+			return f.ID, nil
+		}
+	}
+	return 0, nil
+}
+
+func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
+	if !m.inbox {
+		s, err := m.fs.archive.Children(ctx, m.parent)
+		return s.Folders, err
+	}
+	boxes, err := m.fs.archive.Inboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parent, ok := findInbox(boxes.Inboxes, m.parent)
+	if !ok {
+		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
+	}
+	return parent.Children, nil
+}
+
+// Make implements spool.FolderMaker.
+func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
+	f, err := m.fs.archive.CreateFolder(ctx, m.parent, m.name)
+	return f.ID, err
+}
+
+// makeQueued is the queue's attempt at a folder.
+func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	r := up.Record()
+	if !r.Queued {
+		return false, nil // removed, or failed
+	}
+	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
+	_ = f.answered(err)
+	switch {
+	case err == nil:
+		f.folderMade(up, id)
+		return false, nil
+	case up.Record().Queued:
+		return true, err
+	}
+	f.failed("make folder", r.Path+"/"+r.Name, err)
+	return false, err
+}
+
+// folderMade turns a queued folder into the one that the service has, and what lies in it
+// into files of that.
+func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
+	f.mu.Lock()
+	d := f.queuedDirs[up.ID()]
+	delete(f.queuedDirs, up.ID())
+	from, to := folderRef{within: up.ID()}, folderRef{id: id}
+	f.waiting[to] = append(f.waiting[to], f.waiting[from]...)
+	delete(f.waiting, from)
+	f.mu.Unlock()
+	if d != nil {
+		d.made(id)
+	}
+	for _, inside := range f.spool.List() {
+		if inside.Record().Within == up.ID() {
+			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
+				f.failed("file into its folder", inside.Record().Path+"/"+inside.Record().Name, err)
+			}
+		}
+	}
+	r := up.Record()
+	f.children.Invalidate(r.Folder)
+	f.inboxes.Invalidate(struct{}{})
+	f.discard(up)
+}
+
+// made gives a queued directory the id of its folder. A listing that was quicker shows it
+// under another name, which goes.
+func (d *dir) made(id archive.ID) {
+	parent, name := d.place()
+	parent.mu.Lock()
+	e := parent.names[name]
+	if listed := parent.folders[id]; listed != nil && listed != e {
+		parent.dropLocked(listed)
+		d.fs.forgetNames(parent, []string{listed.name})
+	}
+	delete(parent.folders, d.id())
+	d.folder.Store(int64(id))
+	if e != nil && e.dir == d {
+		e.told, e.keep = "", d.fs.keepFor()
+		parent.folders[id] = e
+	}
+	d.mu.Lock()
+	d.subs, d.files = merged{}, merged{}
+	d.queued.Store(nil) // from here on the service is asked
+	d.mu.Unlock()
+	parent.mu.Unlock()
+	parent.outdate()
+}
+
+// removeQueued removes a queued folder, which must be empty, before the service has it.
+func (d *dir) removeQueued(e *entry) error {
+	up := e.dir.queuedAs()
+	if up == nil || up.State() == spool.Sending {
+		return syscall.EBUSY // the service may have it
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	d.drop(e)
+	d.fs.mu.Lock()
+	defer d.fs.mu.Unlock()
+	delete(d.fs.queuedDirs, up.ID())
+	return nil
+}
+
+// renameQueued gives a queued folder another place or name.
+func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
+	up := e.dir.queuedAs()
+	switch {
+	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
+		return syscall.EPERM
+	case up.State() == spool.Sending:
+		return syscall.EBUSY // the service may have it
+	}
+	if err := up.Update(func(r *spool.Record) { retarget(r, d.fs.record(to, newName, nil)) }); err != nil {
+		return err
+	}
+	d.drop(e)
+	e.dir.moveTo(to, newName)
+	to.add(e.renamed(newName))
+	e.dir.retarget()
+	return nil
+}

@@ -1,0 +1,239 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// fakeAttempts answers the attempts of a queue: an upload has the errors of its script
+// before it, then success.
+type fakeAttempts struct {
+	mu      sync.Mutex
+	script  map[*spool.Upload][]error
+	done    map[*spool.Upload]int // attempts
+	order   []*spool.Upload       // of success
+	active  int
+	most    int           // active at once
+	blocked chan struct{} // attempts wait for it, when it is set
+	// notReady cannot be tried.
+	notReady map[*spool.Upload]bool
+}
+
+func (a *fakeAttempts) attempt(ctx context.Context, up *spool.Upload) (bool, error) {
+	a.mu.Lock()
+	a.done[up]++
+	a.active++
+	a.most = max(a.most, a.active)
+	var err error
+	if s := a.script[up]; len(s) > 0 {
+		err, a.script[up] = s[0], s[1:]
+	}
+	blocked := a.blocked
+	a.mu.Unlock()
+	if blocked != nil {
+		select {
+		case <-blocked:
+		case <-ctx.Done():
+			err = &archive.Error{Kind: archive.KindInterrupted, Err: ctx.Err()}
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.active--
+	if err == nil {
+		a.order = append(a.order, up)
+	}
+	return archive.Away(err), err
+}
+
+func (a *fakeAttempts) ready(up *spool.Upload) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.notReady[up]
+}
+
+func (a *fakeAttempts) attempts(up *spool.Upload) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.done[up]
+}
+
+// newTestQueue makes a queue of n uploads that are not added yet. Uploads wait pause after
+// an attempt that the service could not take.
+func newTestQueue(t *testing.T, n int, pause time.Duration) (*queue, *fakeAttempts, []*spool.Upload) {
+	t.Helper()
+	a := &fakeAttempts{script: map[*spool.Upload][]error{}, done: map[*spool.Upload]int{}, notReady: map[*spool.Upload]bool{}}
+	q := newQueue(time.Now)
+	q.attempt, q.ready, q.pause = a.attempt, a.ready, func(int) time.Duration { return pause }
+	t.Cleanup(func() {
+		if err := q.end(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	ups := make([]*spool.Upload, n)
+	for i := range ups {
+		ups[i] = new(spool.Upload)
+	}
+	return q, a, ups
+}
+
+func mustDrain(t *testing.T, q *queue, want error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := q.drain(ctx); !errors.Is(err, want) {
+		t.Fatalf("drain: %v, want %v", err, want)
+	}
+}
+
+// soon waits until ok is true.
+func soon(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not become true")
+		}
+	}
+}
+
+func awayErr(kind archive.Kind) error { return &archive.Error{Op: "file-upload", Kind: kind} }
+
+// always is a script that ends later than any test.
+func always(err error) []error { return slices.Repeat([]error{err}, 1000) }
+
+func TestQueueSendsAFewAtATime(t *testing.T) {
+	q, a, ups := newTestQueue(t, 40, time.Hour)
+	a.blocked = make(chan struct{})
+	for _, up := range ups {
+		q.add(up)
+	}
+	q.add(ups[len(ups)-1]) // once is enough
+	close(a.blocked)
+	mustDrain(t, q, nil)
+	if a.most > uploadsAtOnce || len(a.order) != len(ups) {
+		t.Fatalf("%d at once, %d of %d sent", a.most, len(a.order), len(ups))
+	}
+}
+
+func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
+	q, a, ups := newTestQueue(t, 1, time.Nanosecond)
+	a.script[ups[0]] = []error{awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable)}
+	q.add(ups[0])
+	soon(t, func() bool { return a.attempts(ups[0]) == 4 })
+	mustDrain(t, q, nil)
+}
+
+// TestAddedAgainWhileItIsSent: what changed meanwhile is sent too.
+func TestAddedAgainWhileItIsSent(t *testing.T) {
+	q, a, ups := newTestQueue(t, 1, time.Hour)
+	a.blocked = make(chan struct{})
+	q.add(ups[0])
+	soon(t, func() bool { return a.attempts(ups[0]) == 1 })
+	q.add(ups[0])
+	close(a.blocked)
+	mustDrain(t, q, nil)
+	if n := a.attempts(ups[0]); n != 2 {
+		t.Fatalf("%d attempts", n)
+	}
+}
+
+func TestQueueForgetsWhatWasRefused(t *testing.T) {
+	q, a, ups := newTestQueue(t, 2, time.Hour)
+	a.script[ups[0]] = []error{awayErr(archive.KindForbidden)}
+	q.add(ups[0])
+	q.add(ups[1])
+	mustDrain(t, q, nil)
+	if a.attempts(ups[0]) != 1 || a.attempts(ups[1]) != 1 {
+		t.Fatalf("%d and %d attempts", a.attempts(ups[0]), a.attempts(ups[1]))
+	}
+}
+
+// TestQueueComesBackAtOnce: what waits for hours is sent as soon as one gets through.
+func TestQueueComesBackAtOnce(t *testing.T) {
+	q, a, ups := newTestQueue(t, 20, time.Hour)
+	for _, up := range ups {
+		a.script[up] = always(awayErr(archive.KindUnreachable))
+	}
+	for _, up := range ups {
+		q.add(up)
+	}
+	mustDrain(t, q, errAway)
+	if n := len(a.order); n != 0 {
+		t.Fatalf("%d sent while the service is away", n)
+	}
+	a.mu.Lock()
+	clear(a.script)
+	a.mu.Unlock()
+	q.wake()
+	mustDrain(t, q, nil)
+	if len(a.order) != len(ups) {
+		t.Fatalf("%d of %d sent", len(a.order), len(ups))
+	}
+}
+
+// TestOneBadUploadDoesNotHoldUpTheOthers: the service fails at one document for good.
+func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
+	q, a, ups := newTestQueue(t, 30, time.Hour)
+	a.script[ups[0]] = always(awayErr(archive.KindServer))
+	for _, up := range ups {
+		q.add(up)
+	}
+	soon(t, func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.order) == len(ups)-1
+	})
+	if n := a.attempts(ups[0]); n != 1 {
+		t.Fatalf("the bad one was tried %d times", n)
+	}
+}
+
+func TestQueueWaitsForTheFolder(t *testing.T) {
+	q, a, ups := newTestQueue(t, 2, time.Hour)
+	a.notReady[ups[0]] = true
+	q.add(ups[0])
+	q.add(ups[1])
+	soon(t, func() bool { return a.attempts(ups[1]) == 1 })
+	if a.attempts(ups[0]) != 0 {
+		t.Fatal("sent before its folder was made")
+	}
+	a.mu.Lock()
+	clear(a.notReady)
+	a.mu.Unlock()
+	mustDrain(t, q, nil)
+	if a.attempts(ups[0]) != 1 {
+		t.Fatal("not sent after its folder was made")
+	}
+}
+
+func TestDrainEndsWithItsContext(t *testing.T) {
+	q, a, ups := newTestQueue(t, 1, time.Hour)
+	a.blocked = make(chan struct{})
+	q.add(ups[0])
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := q.drain(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+func TestPausesGrowAndAreBounded(t *testing.T) {
+	last := time.Duration(0)
+	for tries := 1; tries < 100; tries++ {
+		d := pauseAfter(tries)
+		if d > longestPause || d < firstPause*3/4 || tries > 15 && d < longestPause*3/4 {
+			t.Fatalf("after %d attempts %v", tries, d)
+		}
+		last = max(last, d)
+	}
+	if last < longestPause*3/4 {
+		t.Fatalf("the longest is %v", last)
+	}
+}
