@@ -121,10 +121,14 @@ type blockedInfo struct {
 	answer chan struct{}
 }
 
-func (b *blockedInfo) ContentInfo(context.Context, archive.ID, archive.Representation) (*archive.Content, error) {
+func (b *blockedInfo) ContentInfo(ctx context.Context, _ archive.ID, _ archive.Representation) (*archive.Content, error) {
 	b.asked.Add(1)
-	<-b.answer
-	return &archive.Content{Size: 1}, nil
+	select {
+	case <-b.answer:
+		return &archive.Content{Size: 1}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func TestRepresentationIsAskedForOnce(t *testing.T) {
