@@ -16,9 +16,9 @@ const errFailed = syscall.EIO
 // or on its way, and a retry can create the name anew. A document stays in any case, with
 // its old bytes when it leaves. The caller holds commit.
 func (f *file) giveUp(up *spool.Upload) {
-	d, _ := f.place()
-	if d != nil {
-		d.distrust() // the service may have it after all
+	if d, name := f.place(); d != nil {
+		d.distrust() // the service may have it after all, or not even the document
+		f.fs.forgetNames(d, []string{name})
 	}
 	f.mu.Lock()
 	stays, document := f.accepted, f.doc != nil

@@ -49,16 +49,18 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	f.mu.Lock()
 	up, doc := f.up, f.doc
 	f.mu.Unlock()
-	if up != nil {
-		return up, f.unseal(up)
-	}
-	if doc == nil || f.archived() {
+	switch {
+	case up == nil && (doc == nil || f.archived()):
 		return nil, syscall.EPERM
+	case up != nil && up.State() == spool.Created:
+		return up, nil
+	case up != nil && up.State() != spool.Failed:
+		return nil, syscall.EPERM // being archived as it was closed
 	}
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if up := f.pending(); up != nil { // staged meanwhile
-		return up, f.unseal(up)
+	if up := f.pending(); up != nil { // failed, or staged meanwhile
+		return up, f.unsealLocked(up)
 	}
 	d, name := f.place()
 	if d == nil {
@@ -133,8 +135,9 @@ func (f *file) requeue() error {
 	return nil
 }
 
-// unseal makes bytes that were closed or failed writable again.
-func (f *file) unseal(up *spool.Upload) error {
+// unsealLocked makes bytes that failed writable again. The caller holds commit, under which
+// is decided what becomes of a failed file.
+func (f *file) unsealLocked(up *spool.Upload) error {
 	switch up.State() {
 	case spool.Failed:
 		if d, _ := f.place(); d == nil {
@@ -144,8 +147,12 @@ func (f *file) unseal(up *spool.Upload) error {
 			return err
 		}
 		f.mu.Lock()
-		defer f.mu.Unlock()
+		orphaned := f.doc == nil && up.Record().Replace != 0
 		f.bad, f.accepted = nil, false
+		f.mu.Unlock()
+		if orphaned { // the document that it was to replace is gone
+			return up.Update(func(r *spool.Record) { r.Replace = 0 })
+		}
 		return nil
 	case spool.Created:
 		return nil

@@ -1,0 +1,84 @@
+package fs_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// failedReplacement is a service whose inbox document got new bytes that it refused when
+// the close of their writer had been answered, and its mount.
+func failedReplacement(t *testing.T) (f *foreign, m *mounted, doc int64, path string) {
+	t.Helper()
+	f = newForeign(t, hostile.Config{})
+	doc = f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
+	m = f.mount(t, nil)
+	f.Fault(hostile.Fault{Method: "POST", Path: "/document/{id}/replace", Times: 1, Do: hostile.Answer(400, "not today")})
+	sh(t, m, `python3 -c 'import os,sys; fd=os.open(sys.argv[1],os.O_WRONLY|os.O_TRUNC); os.write(fd,b"neu"); os.execvp("true",["true"])' "$1/inboxes/Administrator/scan.txt"`)
+	eventually(t, "the replacement fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
+	return f, m, doc, m.path("inboxes", "Administrator", "scan.txt")
+}
+
+// Bytes that were to replace a document which is gone by the next mount are a failed file
+// in its place, of which a person makes what they want.
+func TestReplacementOfADocumentThatIsGone(t *testing.T) {
+	tests := map[string]struct {
+		then func(path string) error
+		want string // name and content of the only document
+	}{
+		"overwritten":    {func(path string) error { return os.WriteFile(path, []byte("frisch"), 0o600) }, "scan.txt=frisch"},
+		"the same again": {func(path string) error { return os.WriteFile(path, []byte("neu"), 0o600) }, "scan.txt=neu"},
+		"renamed and overwritten": {func(path string) error {
+			if err := os.Rename(path, path+".txt"); err != nil {
+				return err
+			}
+			return os.WriteFile(path+".txt", []byte("frisch"), 0o600)
+		}, "scan.txt.txt=frisch"},
+		"made anew": {func(path string) error {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+			return os.WriteFile(path, []byte("frisch"), 0o600)
+		}, "scan.txt=frisch"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f, m, doc, path := failedReplacement(t)
+			m.unmount()
+			f.Remove(doc)
+			m.remount()
+			wantContent(t, path, "neu")
+			if ups := m.uploads(); len(ups) != 1 || ups[0].State != "failed" || !strings.Contains(ups[0].Error, "not today") {
+				t.Errorf("uploads: %+v", ups)
+			}
+			must(t, tt.then(path))
+			docs := f.Documents(f.inbox)
+			if len(docs) != 1 || docs[0].Name+"="+string(docs[0].Content) != tt.want {
+				t.Errorf("the inbox holds %+v, want %s", docs, tt.want)
+			}
+			if ups := m.uploads(); len(ups) != 0 {
+				t.Errorf("uploads: %+v", ups)
+			}
+		})
+	}
+}
+
+// When the document goes while the mount runs, writing to it fails once, with the reason;
+// then its name is free.
+func TestReplacementOfADocumentThatGoes(t *testing.T) {
+	f, m, doc, path := failedReplacement(t)
+	wantContent(t, path, "neu")
+	f.Remove(doc)
+	if err := os.WriteFile(path, []byte("frisch"), 0o600); !os.IsNotExist(err) {
+		t.Errorf("close: %v", err)
+	}
+	if ups := m.uploads(); len(ups) != 1 || !strings.Contains(ups[0].Error, "which it replaces, is gone") {
+		t.Errorf("uploads: %+v", ups)
+	}
+	eventually(t, "it is a new document", func() bool { return os.WriteFile(path, []byte("frisch"), 0o600) == nil })
+	if n := f.named(f.inbox, "scan.txt", "frisch"); n != 1 {
+		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
+	}
+}
