@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"slices"
 )
 
@@ -162,10 +163,17 @@ func (j *judge) checkFolders() {
 		switch {
 		case count[f.Name] > 1:
 			j.violate(Doubled, "folder %s was made %d times", f.Name, count[f.Name])
-		case f.Told == OK && count[f.Name] == 0:
+		case f.Told == OK && count[f.Name] == 0 && (j.Sync || !j.isKeptFolder(f.Name)):
 			j.violate(Missing, "folder %s was answered 0 and is not there", f.Name)
 		}
 	}
+}
+
+// isKeptFolder reports whether a folder that could not be made is kept, with the reason.
+func (j *judge) isKeptFolder(name string) bool {
+	return slices.ContainsFunc(j.Kept, func(k Kept) bool {
+		return k.Directory && k.State == "failed" && k.Reason != "" && path.Base(k.Name) == name
+	})
 }
 
 func (j *judge) checkReads() {

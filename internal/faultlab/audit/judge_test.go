@@ -117,6 +117,10 @@ func TestJudge(t *testing.T) {
 		"a folder that is missing": {func(o *Outcome) {
 			o.Folders = []Folder{{Name: "Neu", Told: OK}}
 		}, []Kind{Missing}},
+		"a folder that is kept as failed": {func(o *Outcome) {
+			o.Sync, o.Folders = false, []Folder{{Name: "Neu", Told: OK}}
+			o.Kept = []Kept{{ID: "2", Name: "Muster GmbH/Neu", State: "failed", Reason: "refused", Directory: true}}
+		}, nil},
 		"a folder that nobody was told of": {func(o *Outcome) {
 			o.Folders, o.Made = []Folder{{Name: "Neu"}, {Name: "Alt"}}, []string{"Neu"}
 		}, nil},

@@ -91,6 +91,8 @@ type Kept struct {
 	State    string // pending or failed
 	Reason   string
 	Content  []byte
+	// Directory says that it is a folder that waits to be made.
+	Directory bool
 	// Broken says that its record or its bytes cannot be read.
 	Broken bool
 }

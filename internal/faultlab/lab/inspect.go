@@ -28,6 +28,7 @@ func told(e writer.Event) audit.Told {
 // upload is a line of archivefs uploads list --json.
 type upload struct {
 	ID, State, Path, Error string
+	Directory              bool
 }
 
 // inspect waits for the mount to come to rest and takes down what it shows.
@@ -51,7 +52,8 @@ func (r *run) inspect(ctx context.Context) error {
 	for _, u := range uploads {
 		content, there := r.found.Kept[u.ID]
 		r.outcome.Kept = append(r.outcome.Kept, audit.Kept{
-			ID: u.ID, Name: u.Path, State: u.State, Reason: u.Error, Content: content, Broken: !there || u.Path == "/"+u.ID,
+			ID: u.ID, Name: u.Path, State: u.State, Reason: u.Error, Content: content,
+			Directory: u.Directory, Broken: !u.Directory && (!there || u.Path == "/"+u.ID),
 		})
 	}
 	return errors.Join(err, lerr)

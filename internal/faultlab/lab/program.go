@@ -2,13 +2,13 @@ package lab
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -93,16 +93,35 @@ func (p *program) bury(mountpoint string) {
 			return
 		case <-tick.C:
 		}
-		if p.dead() {
+		if p.stuck() {
 			_ = unix.Unmount(mountpoint, unix.MNT_FORCE|unix.UMOUNT_NOFOLLOW) // breaks it also when it is busy
 		}
 	}
 }
 
-// dead reports whether the process has ended, as far as it can before its threads have.
-func (p *program) dead() bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	return err == nil && strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " Z")
+// stuck reports whether the process was killed and is still there: its main thread is a
+// zombie that waits for others, or cannot take the signal.
+func (p *program) stuck() bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return false // gone
+	}
+	const kill = 1 << (syscall.SIGKILL - 1)
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch name {
+		case "State":
+			if strings.HasPrefix(value, "Z") {
+				return true
+			}
+		case "SigPnd", "ShdPnd": // proc_pid_status(5)
+			if mask, err := strconv.ParseUint(value, 16, 64); err == nil && mask&kill != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // kill ends the process at once.
