@@ -38,6 +38,8 @@ type FileSystem struct {
 	children  *cache.Listings[archive.ID, archive.Structure]
 	documents *cache.Listings[archive.ID, []archive.Document]
 	inboxes   *cache.Listings[struct{}, archive.Inboxes]
+	// readAs outlives the mount with what ContentAuto came to; nil where nothing does.
+	readAs cache.Store[struct{}, archive.Representation]
 
 	// rep is the representation that ContentAuto came to, 0 while it is not known.
 	rep atomic.Uint32
@@ -86,6 +88,7 @@ func New(opts Options) *FileSystem {
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
+	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)
 	f.root.names[inboxesName] = &entry{name: inboxesName, dir: inboxes}
@@ -95,7 +98,8 @@ func New(opts Options) *FileSystem {
 func (f *FileSystem) now() time.Time { return f.opts.Now() }
 
 // Check asks the service for the top of its archive, so that a mount with a wrong address
-// or wrong credentials fails at once.
+// or wrong credentials fails at once. While the service is away what is known of it will
+// do; Away then tells why.
 func (f *FileSystem) Check(ctx context.Context) error {
 	return f.root.loadFolders(ctx, needNames)
 }

@@ -37,6 +37,7 @@ type mounted struct {
 	cred    apiclient.Credentials
 	tweak   func(*fs.Options)
 	retry   time.Duration // how long a change is tried
+	stall   time.Duration // how long a request may make no progress; 0: as usual
 	fs      *fs.FileSystem
 	mount   *fs.Mount
 	close   []func() error
@@ -64,6 +65,12 @@ func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(
 func (m *mounted) remount() {
 	m.t.Helper()
 	m.unmount()
+	must(m.t, m.open())
+}
+
+// open mounts. Its error is the check's, which says that the archive cannot be mounted.
+func (m *mounted) open() error {
+	m.t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	if testing.Verbose() {
@@ -71,7 +78,7 @@ func (m *mounted) remount() {
 		log.SetLevel(logrus.DebugLevel)
 	}
 	client := get(apiclient.New(apiclient.Config{
-		BaseURL: m.baseURL, Credentials: m.cred, RetryFor: m.retry, Location: time.UTC, Log: log,
+		BaseURL: m.baseURL, Credentials: m.cred, RetryFor: m.retry, Stall: m.stall, Location: time.UTC, Log: log,
 	}))(m.t)
 	m.close = append(m.close, func() error { client.Close(); return nil })
 	o := fs.Options{
@@ -82,6 +89,8 @@ func (m *mounted) remount() {
 	m.close = append(m.close, o.Content.Close)
 	o.Facts = get(cache.OpenFacts(filepath.Join(m.state, "facts.db")))(m.t)
 	m.close = append(m.close, o.Facts.Close)
+	o.Known = get(cache.OpenKnown(filepath.Join(m.state, "known.db"), log))(m.t)
+	m.close = append(m.close, o.Known.Close)
 	o.State = get(state.Open(filepath.Join(m.state, "state.db")))(m.t)
 	m.close = append(m.close, o.State.Close)
 	o.Spool = get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool"), Log: log, RetryFor: o.RetryFor}))(m.t)
@@ -90,9 +99,12 @@ func (m *mounted) remount() {
 		m.tweak(&o)
 	}
 	m.fs = fs.New(o)
-	must(m.t, m.fs.Check(m.t.Context()))
+	if err := m.fs.Check(m.t.Context()); err != nil {
+		return err
+	}
 	m.fs.Recover()
 	m.mount = get(m.fs.Mount(m.dir))(m.t)
+	return nil
 }
 
 // unmount ends the mount, if there is one, and fails the test when anything stays.

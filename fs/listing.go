@@ -126,8 +126,14 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	return nil
 }
 
+// mergedOf is the listing e, which is not trusted when it only stands in for a service
+// that is away.
 func mergedOf[V any](e cache.Entry[V]) merged {
-	return merged{serial: e.Serial, fetched: e.Fetched, known: true}
+	m := merged{serial: e.Serial, fetched: e.Fetched, known: true}
+	if e.Stale {
+		m.fetched = time.Time{}
+	}
+	return m
 }
 
 func (d *dir) loadDocuments(ctx context.Context, n need) error {
@@ -148,7 +154,11 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
-	d.fs.chooseRepresentation(ctx, got.Value)
+	if got.Stale {
+		d.fs.chooseAsBefore()
+	} else {
+		d.fs.chooseRepresentation(ctx, got.Value)
+	}
 	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got), d.fs.addedExtension))
 	return nil
 }

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"syscall"
+	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -32,6 +33,10 @@ func (d *dir) attach(ctx context.Context, n *dirNode) *fusefs.Inode {
 	return d.node.Load()
 }
 
+// briefly is how long the kernel remembers that a name is not there, while a listing that
+// cannot be trusted says so. It is not 0, which the library takes for the usual time.
+const briefly = time.Nanosecond
+
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	if len(name) > maxName {
@@ -42,6 +47,9 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	}
 	e, err := d.lookup(ctx, name)
 	if err != nil {
+		if d.validFor() == 0 && !isJunk(name) {
+			out.SetEntryTimeout(briefly)
+		}
 		return nil, d.fs.errno("lookup", d.pathOf(name), err)
 	}
 	d.fillEntry(e, out)

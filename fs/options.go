@@ -45,9 +45,11 @@ type Options struct {
 	Archive Archive
 	Content *cache.Content
 	Facts   *cache.Facts
-	Spool   *spool.Spool
-	State   *state.Store
-	Log     logrus.FieldLogger
+	// Known keeps what is listed beyond the mount; nil: nothing does.
+	Known *cache.Known
+	Spool *spool.Spool
+	State *state.Store
+	Log   logrus.FieldLogger
 
 	// Source is what the mount shows as its device: the address of the service.
 	Source string

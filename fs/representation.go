@@ -43,8 +43,12 @@ func (f *FileSystem) representation(doc archive.ID) archive.Representation {
 
 // chosen remembers the representation that ContentAuto came to.
 func (f *FileSystem) chosen(rep archive.Representation) {
-	if f.opts.Mode == ContentAuto && f.rep.Swap(uint32(rep)) != uint32(rep) {
-		f.log.Infof("documents are read as %s", rep)
+	if f.opts.Mode != ContentAuto || f.rep.Swap(uint32(rep)) == uint32(rep) {
+		return
+	}
+	f.log.Infof("documents are read as %s", rep)
+	if f.readAs != nil {
+		f.readAs.Save(struct{}{}, rep, f.now())
 	}
 }
 
@@ -91,6 +95,9 @@ func (f *FileSystem) probe(ctx context.Context, doc archive.ID) {
 			return
 		case archive.KindOf(err) != archive.KindUnsupported:
 			f.log.Debugf("find out what the service has: %v", err)
+			if archive.Away(err) {
+				f.chooseAsBefore()
+			}
 			return
 		}
 	}
