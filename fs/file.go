@@ -37,14 +37,18 @@ type file struct {
 	// removed says that the name was unlinked. The spool has forgotten the bytes; they go
 	// with the last handle; guarded by mu.
 	removed bool
-	// content is the serial of the content that the kernel may have cached; guarded by mu.
+	// content is the serial of the content that the kernel may have pages of, 0 when that is
+	// not known; guarded by mu.
 	content uint64
 	// opened is the exact length that the last open found out; sized says that there is
 	// one; guarded by mu.
 	opened int64
 	sized  bool
-	// readers counts open handles on that content; guarded by mu.
-	readers int
+	// reading is the content that open handles read, nil while none does; guarded by mu.
+	reading *reading
+	// superseded is nil until another file takes the place of this one; then it holds the
+	// threads that were told so; guarded by mu.
+	superseded map[uint32]bool
 	// told is the length that the kernel was told last; guarded by mu.
 	told int64
 	// gen is the generation of the inode, 0 before there is one; guarded by mu.

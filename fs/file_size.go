@@ -62,7 +62,7 @@ func (f *file) currentSize() (size int64, ok bool) {
 func (f *file) openedSize() (size int64, open, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.opened, f.readers > 0, f.sized
+	return f.opened, f.reading != nil, f.sized
 }
 
 // tell notes the length that the kernel is told, and reports whether it was told another

@@ -53,7 +53,7 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 	document := e.doc.Load() != nil
 	a := accessOf(ctx, flags)
 	a.write, a.truncate = true, document
-	h, err := e.file.Load().openWrite(ctx, a)
+	h, err := e.file.Load().openWrite(ctx, a, nil)
 	if err != nil {
 		if !document {
 			d.drop(e)

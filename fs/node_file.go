@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -60,6 +61,7 @@ func (f *file) setSize(ctx context.Context, size int64) error {
 		return err
 	}
 	err := f.truncate(ctx, size)
+	f.doubtPages()
 	if lastWriter := f.leaveHandle(h); err == nil && lastWriter {
 		err = f.finish(ctx, false)
 	}
@@ -75,33 +77,53 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 			return nil, 0, f.fs.errno("open", f.path(), err)
 		}
 	}
-	if !a.write && f.pending() == nil {
-		return n.openRead(ctx)
+	var v *view
+	if f.pending() == nil {
+		var same bool
+		var err error
+		if v, same, err = n.openView(ctx, a); err != nil {
+			return nil, 0, f.fs.errno("open", f.path(), err)
+		}
+		if !a.write {
+			return &readHandle{file: f, view: v}, openFlags(same), 0
+		}
 	}
 	if a.write {
 		ctx = detached(ctx)
 	}
-	h, err := f.openWrite(ctx, a)
+	h, err := f.openWrite(ctx, a, v)
 	if err != nil {
-		return nil, 0, f.fs.errno("open", f.path(), err)
+		return nil, 0, f.fs.errno("open", f.path(), errors.Join(err, v.Close()))
 	}
 	return h, 0, 0
 }
 
-// openRead opens a document for reading and corrects the length that the kernel was told
-// before: it reads no further.
-func (n *fileNode) openRead(ctx context.Context) (fusefs.FileHandle, uint32, syscall.Errno) {
+// openView opens the document's content, unless all of it is about to be replaced, and
+// corrects the length that the kernel was told before: it reads no further.
+func (n *fileNode) openView(ctx context.Context, a access) (v *view, same bool, err error) {
 	f := n.f
-	h, flags, err := f.openRead(ctx)
-	if err != nil {
-		return nil, 0, f.fs.errno("open", f.path(), err)
+	if a.truncate {
+		_, err := f.openFormer(a)
+		return nil, false, err
 	}
-	if f.tell(h.reader.Size()) {
+	if v, same, err = f.openView(ctx, a); err != nil {
+		return nil, false, err
+	}
+	if f.tell(v.Size()) {
 		if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
 			f.fs.log.Debugf("notify %s: %v", archive.Printable(f.path()), errno)
 		}
 	}
-	return h, flags, 0
+	return v, same, nil
+}
+
+// openFlags says that the kernel keeps its pages of a document when they are of the same
+// content, and that the close of one that is only read is nothing to tell.
+func openFlags(same bool) uint32 {
+	if same {
+		return fuse.FOPEN_NOFLUSH | fuse.FOPEN_KEEP_CACHE
+	}
+	return fuse.FOPEN_NOFLUSH
 }
 
 // attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It

@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"io"
 	"syscall"
 	"time"
@@ -14,9 +13,9 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// openContent opens the document's content in the representation that the service has.
+// fetchContent opens the document's content in the representation that the service has.
 // It returns when the exact length is known.
-func (f *file) openContent(ctx context.Context) (*cache.Reader, error) {
+func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	doc := f.document().ID
 	order := f.fs.order()
 	if first := f.fs.representation(doc); first != order[0] {
@@ -76,8 +75,8 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 
 // readHandle reads a document. It never writes.
 type readHandle struct {
-	file   *file
-	reader *cache.Reader
+	file *file
+	view *view
 }
 
 var (
@@ -88,60 +87,8 @@ var (
 	_ = fusefs.FileFsyncer((*readHandle)(nil))
 )
 
-// openRead opens a document for reading. The kernel keeps its pages when they are of the
-// same content. While another content is being read, whose pages and length the kernel
-// must not mix with the new ones, the answer is ESTALE: the kernel then looks the name up
-// again and finds the file that takes the place of this one.
-func (f *file) openRead(ctx context.Context) (*readHandle, uint32, error) {
-	r, err := f.openContent(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	same, other := f.enterReader(r)
-	if other {
-		f.supersede()
-		return nil, 0, errors.Join(syscall.ESTALE, r.Close())
-	}
-	flags := uint32(fuse.FOPEN_NOFLUSH)
-	if same {
-		flags |= fuse.FOPEN_KEEP_CACHE
-	}
-	return &readHandle{file: f, reader: r}, flags, nil
-}
-
-// enterReader counts a reader in, unless others are at another content of the file. same
-// says that the content is the one that was opened last.
-func (f *file) enterReader(r *cache.Reader) (same, other bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	same = f.content == r.Serial()
-	if !same && f.readers > 0 {
-		return false, true
-	}
-	f.readers++
-	f.content = r.Serial()
-	f.opened, f.sized = r.Size(), true
-	return same, false
-}
-
-// supersede lets the next lookup make a new file, with an inode of its own, of the
-// document. Those who have this one open keep it.
-func (f *file) supersede() {
-	d, _ := f.place()
-	if d == nil {
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == nil && f.dir == d {
-		f.entry.file.CompareAndSwap(f, nil)
-	}
-}
-
 func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	res, err := readContent(ctx, h.reader, dest, off)
+	res, err := readContent(ctx, h.view.Reader, dest, off)
 	return res, h.file.readErrno(err)
 }
 
@@ -171,7 +118,7 @@ func (f *file) readErrno(err error) syscall.Errno {
 }
 
 func (h *readHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
-	return lseek(h.reader.Size(), off, whence)
+	return lseek(h.view.Size(), off, whence)
 }
 
 // lseek answers SEEK_DATA and SEEK_HOLE for a file without holes (lseek(2)).
@@ -193,10 +140,7 @@ func (h *readHandle) Flush(context.Context) syscall.Errno         { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
-	h.file.mu.Lock()
-	h.file.readers--
-	h.file.mu.Unlock()
-	if err := h.reader.Close(); err != nil {
+	if err := h.view.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
 	}
 	return 0

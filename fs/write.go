@@ -26,7 +26,7 @@ type writeHandle struct {
 	writing bool
 
 	mu     sync.Mutex
-	reader *cache.Reader // of the document, while nothing was written; guarded by mu
+	reader *view // of the document, while nothing was written; guarded by mu
 }
 
 var (
@@ -55,9 +55,10 @@ func accessOf(ctx context.Context, flags uint32) access {
 }
 
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.
-// A document is not touched before the first write; truncated, it starts empty.
-func (f *file) openWrite(ctx context.Context, a access) (*writeHandle, error) {
-	h := &writeHandle{file: f, writer: a.write, appends: a.appends}
+// v is what it reads of a document, which is not touched before the first write, or nil;
+// truncated, it starts empty.
+func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, error) {
+	h := &writeHandle{file: f, writer: a.write, appends: a.appends, reader: v}
 	if a.write {
 		h.opener = threadGroup(a.pid)
 	}
@@ -69,6 +70,7 @@ func (f *file) openWrite(ctx context.Context, a access) (*writeHandle, error) {
 			f.leaveHandle(h)
 			return nil, err
 		}
+		f.doubtPages()
 	}
 	return h, nil
 }
@@ -113,6 +115,7 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 	if err != nil {
 		return 0, f.fs.errno("write", f.path(), err)
 	}
+	f.doubtPages()
 	if h.appends {
 		off = up.Size() // the kernel sends one write of an inode at a time
 	}
@@ -144,22 +147,23 @@ func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 	return res, f.readErrno(err)
 }
 
-// contentReader opens the document behind a handle that nothing was written through, or
+// contentReader is what the handle reads of the document that nothing was written to, or
 // whose bytes have been archived meanwhile.
 func (h *writeHandle) contentReader(ctx context.Context) (*cache.Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.reader == nil {
+	if h.reader == nil || !h.reader.current() {
 		if h.file.document() == nil {
 			return nil, syscall.EIO
 		}
-		r, err := h.file.openContent(ctx)
+		v, err := h.file.openContent(ctx)
 		if err != nil {
 			return nil, err
 		}
-		h.reader = r
+		v.former = h.reader
+		h.reader = v
 	}
-	return h.reader, nil
+	return h.reader.Reader, nil
 }
 
 func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
