@@ -119,6 +119,19 @@ func (h *writeHandle) ended() (others bool) {
 	return f.writing > 0
 }
 
+// spoiled is why the bytes cannot be made durable any more, nil while they can: a disk that
+// failed to write them forgets that it has them, and would answer the next sync with success.
+func (h *writeHandle) spoiled() error {
+	f := h.file
+	f.mu.Lock()
+	bad := f.bad
+	f.mu.Unlock()
+	if bad != nil {
+		return bad
+	}
+	return h.outcome()
+}
+
 // outcome is what a close is told when nothing is left to archive: an error when what the
 // handle wrote failed with the close of another one.
 func (h *writeHandle) outcome() error {

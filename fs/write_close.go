@@ -13,6 +13,9 @@ func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 	if up == nil {
 		return 0
 	}
+	if err := h.spoiled(); err != nil {
+		return h.file.fs.errno("fsync", h.file.path(), err)
+	}
 	if err := up.Sync(); err != nil {
 		return h.file.fs.errno("fsync", h.file.path(), h.file.spoil(up, err))
 	}
