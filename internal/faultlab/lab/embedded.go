@@ -56,7 +56,7 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 	}
 	e.options.OnlyEight = false
 	if e.server, err = server.Open(ctx, e.options); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("open the archive for the audit: %w", err)
 	}
 	h := e.server.Handler()
 	for id, dir := range map[archive.ID]string{e.folder: history.Folder, e.inbox: history.Inbox} {
@@ -114,4 +114,9 @@ func getJSON(ctx context.Context, h http.Handler, path string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-func (e *embedded) close() error { return e.server.Close() }
+func (e *embedded) close() error {
+	if e.server == nil {
+		return nil // it could not be opened again
+	}
+	return e.server.Close()
+}

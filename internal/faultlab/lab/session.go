@@ -137,6 +137,7 @@ func (r *run) conclude(ctx context.Context) error {
 	if p.err != nil {
 		return fmt.Errorf("the program ended in disorder: %w: %s", p.err, p.said())
 	}
+	r.proxy.Wait()
 	docs, folders, err := r.service.contents(ctx)
 	r.outcome.Archive, r.outcome.Made = docs, folders
 	r.takeStock()

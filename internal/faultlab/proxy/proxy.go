@@ -15,7 +15,8 @@ import (
 type Proxy struct {
 	service http.Handler
 	clock   func() uint64
-	addr    *net.TCPAddr // constant after Start
+	addr    *net.TCPAddr   // constant after Start
+	working sync.WaitGroup // requests that the service is carrying out
 
 	mu     sync.Mutex
 	server *http.Server   // nil while connections are refused; guarded by mu
@@ -104,6 +105,9 @@ func (p *Proxy) Close() error {
 	}
 	return nil
 }
+
+// Wait returns when the service has nothing to carry out any more. No client is left.
+func (p *Proxy) Wait() { p.working.Wait() }
 
 // Struck counts the faults that really struck, as "net reset after".
 func (p *Proxy) Struck() map[string]int {

@@ -57,6 +57,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 
 // pass gives the service the whole request and returns its answer.
 func (p *Proxy) pass(r *http.Request, body []byte) *httptest.ResponseRecorder {
+	p.working.Add(1)
+	defer p.working.Done()
 	p.note(r, body)
 	whole := r.Clone(context.WithoutCancel(r.Context()))
 	whole.Body = io.NopCloser(bytes.NewReader(body))
