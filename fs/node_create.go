@@ -41,17 +41,41 @@ func (d *dir) isArchived(name string) bool {
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	d := n.d
-	ctx = detached(ctx)
+	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags))
+	if err != nil {
+		return nil, nil, 0, n.d.fs.errno("create", n.d.pathOf(name), err)
+	}
+	n.d.fillEntry(e, out)
+	return n.nodeOf(ctx, e), h, 0, 0
+}
+
+// Mknod makes a file without opening it, as tar does for one that has attributes. The tree
+// holds folders and documents, nothing else.
+func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, syscall.EPERM
+	}
+	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY))
+	if err != nil {
+		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), err)
+	}
+	if errno := h.Release(ctx); errno != 0 {
+		return nil, errno
+	}
+	n.d.fillEntry(e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+// createOpen makes a file in the spool and opens it for writing.
+func (d *dir) createOpen(ctx context.Context, name string, a access) (*entry, *writeHandle, error) {
 	if err := d.mayHold(name); err != nil {
-		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+		return nil, nil, err
 	}
 	e, err := d.create(name)
 	if err != nil {
-		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+		return nil, nil, err
 	}
 	document := e.doc.Load() != nil
-	a := accessOf(ctx, flags)
 	a.write, a.truncate = true, document
 	h, err := e.file.Load().openWrite(ctx, a, nil)
 	if err != nil {
@@ -59,10 +83,9 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 			d.drop(e)
 			d.fs.discard(e.file.Load().pending())
 		}
-		return nil, nil, 0, d.fs.errno("create", d.pathOf(name), err)
+		return nil, nil, err
 	}
-	d.fillEntry(e, out)
-	return n.nodeOf(ctx, e), h, 0, 0
+	return e, h, nil
 }
 
 // create puts an empty file into the spool and shows it. Under the name of a document that
@@ -200,11 +223,7 @@ func (d *dir) addFolder(id archive.ID, name string) *entry {
 	return e
 }
 
-// The tree holds folders and documents, nothing else.
-
-func (n *dirNode) Mknod(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, syscall.EPERM
-}
+// Links are nothing that an archive has.
 
 func (n *dirNode) Link(context.Context, fusefs.InodeEmbedder, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	return nil, syscall.EPERM

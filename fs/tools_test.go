@@ -34,6 +34,7 @@ func TestTools(t *testing.T) {
 		"inplace":  `rsync -a --inplace "$src/Angebot.txt" "$d/a.txt" && cmp "$src/Angebot.txt" "$d/a.txt"`,
 		"tar in":   `tar -C "$src/.." -cf - "Projekt Süd" | tar -C "$d" -xf - && diff -r "$src" "$d/Projekt Süd"`,
 		"tar out":  `cp -r "$src" "$d/" && tar -C "$d" -cf - "Projekt Süd" | tar -tf - | grep -q 'Grundriss 1'`,
+		"tar attr": `cp "$src/Angebot.txt" "$d/a.txt"; mkdir "$d/x"; tar --xattrs -C "$d" -cf - a.txt | tar --xattrs -C "$d/x" -xf - && cmp "$src/Angebot.txt" "$d/x/a.txt"`,
 		"dd":       `dd if="$src/Angebot.txt" of="$d/a.txt" conv=fsync status=none && cmp "$src/Angebot.txt" "$d/a.txt"`,
 		"find":     `cp -r "$src" "$d/" && [ "$(find "$1" -name 'Grundriss*' -type f | wc -l)" = 1 ]`,
 		"touch":    `touch "$d/neu.txt" && touch -d 2020-01-02 "$d/neu.txt" && [ "$(stat -c %Y "$d/neu.txt")" = "$(date -d 2020-01-02 +%s)" ]`,

@@ -43,6 +43,22 @@ func wantArchived(t testing.TB, o *office, folder archive.ID, want ...string) {
 	}
 }
 
+// mknod(2) of a regular file is a create that leaves nothing open.
+func TestMknod(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	path := m.path("Muster GmbH", "Briefe", "a.txt")
+	must(t, syscall.Mknod(path, syscall.S_IFREG|0o600, 0))
+	wantErrno(t, "again", syscall.Mknod(path, syscall.S_IFREG|0o600, 0), syscall.EEXIST)
+	wantErrno(t, "pipe", syscall.Mknod(path+".pipe", syscall.S_IFIFO|0o600, 0), syscall.EPERM)
+	wantErrno(t, "in the root", syscall.Mknod(m.path("a.txt"), syscall.S_IFREG|0o600, 0), syscall.EPERM)
+	m.remount()
+	wantContent(t, path, "")
+	wantArchived(t, o, o.letters)
+	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
+	wantArchived(t, o, o.letters, "a.txt=Inhalt")
+}
+
 func TestWriteArchivesAtClose(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
