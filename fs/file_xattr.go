@@ -145,7 +145,7 @@ func (f *file) setAttr(ctx context.Context, name string, value []byte, flags uin
 	}
 	a, err := xattr.Parse(name)
 	if errors.Is(err, xattr.ErrForeign) {
-		return f.setForeign(name, value)
+		return f.setForeign(name, value, flags)
 	}
 	if err != nil {
 		return attrErr(err)
@@ -174,7 +174,7 @@ func (f *file) removeAttr(ctx context.Context, name string) error {
 		if _, err := f.getAttr(ctx, name); err != nil {
 			return err
 		}
-		return f.setForeign(name, nil)
+		return f.setForeign(name, nil, 0)
 	}
 	if err != nil {
 		return attrErr(err)
@@ -194,10 +194,14 @@ func (f *file) removeAttr(ctx context.Context, name string) error {
 
 // setForeign keeps another program's attribute with a local file; nil removes it.
 // Documents have no place for it.
-func (f *file) setForeign(name string, value []byte) error {
+func (f *file) setForeign(name string, value []byte, flags uint32) error {
 	up := f.pending()
 	if up == nil {
 		return syscall.ENOTSUP
+	}
+	_, there := up.Record().Xattrs[name]
+	if err := expected(there, flags); err != nil {
+		return err
 	}
 	if _, err := xattr.Sized(value); err != nil {
 		return attrErr(err)

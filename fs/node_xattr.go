@@ -58,13 +58,18 @@ func admit(a xattr.Attr, node xattr.Node, there bool, flags uint32) (ignore bool
 		return true, nil
 	case xattr.Writable:
 	}
+	return false, expected(there, flags)
+}
+
+// expected checks the flags of setxattr(2) against what is there.
+func expected(there bool, flags uint32) error {
 	switch {
 	case flags&unix.XATTR_CREATE != 0 && there:
-		return false, syscall.EEXIST
+		return syscall.EEXIST
 	case flags&unix.XATTR_REPLACE != 0 && !there:
-		return false, errNoAttr
+		return errNoAttr
 	}
-	return false, nil
+	return nil
 }
 
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {

@@ -130,6 +130,8 @@ func TestAttributesTravelWithTheUpload(t *testing.T) {
 	if got := string(get(xattr.FGet(f, "user.other"))(t)); got != "kept while local" {
 		t.Errorf("foreign attribute is %q", got)
 	}
+	wantErrno(t, "create what is there", xattr.FSetWithFlags(f, "user.other", nil, xattr.XATTR_CREATE), syscall.EEXIST)
+	wantErrno(t, "replace what is not", xattr.FSetWithFlags(f, "user.third", nil, xattr.XATTR_REPLACE), syscall.ENODATA)
 	must(t, f.Close())
 	docs := o.documents(t, o.letters)
 	if len(docs) != 1 || !slices.Equal(docs[0].Keywords, []string{"vom Ordner"}) || len(docs[0].Metadata) != 2 {
