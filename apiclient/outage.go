@@ -1,7 +1,9 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -113,8 +115,8 @@ func (o *outage) end() bool {
 // begin notes the error of a call that began at that time and has failed for good. It
 // reports whether that is the begin of an outage.
 func (o *outage) begin(began time.Time, err error) bool {
-	kind := archive.KindOf(err)
-	if kind != archive.KindUnreachable && kind != archive.KindTimeout {
+	var e *archive.Error
+	if !errors.As(err, &e) || e.Kind != archive.KindUnreachable && e.Kind != archive.KindTimeout {
 		return false
 	}
 	o.mu.Lock()
@@ -122,6 +124,6 @@ func (o *outage) begin(began time.Time, err error) bool {
 	if o.cause != nil || o.heard.After(began) {
 		return false
 	}
-	o.cause, o.since, o.next = err, time.Now(), time.Now().Add(probeEvery)
+	o.cause, o.since, o.next = cmp.Or(e.Err, err), time.Now(), time.Now().Add(probeEvery)
 	return true
 }
