@@ -60,6 +60,10 @@ func (s *session) serve(c *cli.Context) error {
 	if err := s.fs.Check(c.Context); err != nil {
 		return s.unreachable(err)
 	}
+	if away := s.fs.Away(); away != nil {
+		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
+			s.client.BaseURL(), away.Text)
+	}
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.mountpoint)
 	if err != nil {

@@ -23,6 +23,7 @@ func mountFlags() []cli.Flag {
 		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "how much of the disk uploads leave free, at most a sixteenth of it"},
 		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
+		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "how long a request may make no progress before it is given up"},
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
 		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error; async: when the file is safe on this machine"},
 		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds: auto, original, pdf or data"},
@@ -106,11 +107,17 @@ func readService(c *cli.Context, s *mountSettings) error {
 	if c.Duration("retry-for") < 0 {
 		return config.Usagef("--retry-for: a duration is not negative")
 	}
+	if c.Duration("timeout") <= 0 {
+		return config.Usagef("--timeout: a request needs some time; write for example 30s")
+	}
 	s.client = apiclient.Config{
-		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Location: zone,
+		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
 		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
 		UserAgent:   "archivefs/" + version(),
 		Credentials: apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password},
+	}
+	if s.client.RetryFor == 0 {
+		s.client.RetryFor = -1 // nothing is repeated; 0 is the client's default
 	}
 	if s.embedded {
 		if cred != (credentials{}) {

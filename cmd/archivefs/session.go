@@ -49,6 +49,12 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("open learned sizes: %w", err)
 	}
 	s.later(o.Facts.Close)
+	if !s.settings.embedded { // which is never away
+		if o.Known, err = cache.OpenKnown(filepath.Join(s.dirs.Cache, "known.db"), s.log); err != nil {
+			return err
+		}
+		s.later(o.Known.Close)
+	}
 	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {
 		return err
 	}

@@ -89,6 +89,9 @@ func TestMountWrongUsage(t *testing.T) {
 		{"ttl below zero", []string{"DIR", "--ttl=-1s"}, "--ttl"},
 		{"ttl in -o", []string{"DIR", "-o", "ttl=long"}, "ttl"},
 		{"retry below zero", []string{"DIR", "--retry-for=-1s"}, "--retry-for"},
+		{"timeout of zero", []string{"DIR", "--timeout=0s"}, "--timeout"},
+		{"timeout below zero", []string{"DIR", "--timeout=-1s"}, "--timeout"},
+		{"timeout without a unit", []string{"DIR", "--timeout=30"}, "timeout"},
 		{"no connections", []string{"DIR", "--connections=0"}, "--connections"},
 		{"connections of no number", []string{"DIR", "--connections=many"}, "connections"},
 		{"cache size", []string{"DIR", "--cache-size=big"}, "--cache-size"},
@@ -126,7 +129,7 @@ func TestMountWrongUsage(t *testing.T) {
 
 func TestMountWrongUsageInTheEnvironment(t *testing.T) {
 	tests := map[string]string{
-		"ARCHIVEFS_TTL": "long", "ARCHIVEFS_UMASK": "9", "ARCHIVEFS_CONTENT": "video", "ARCHIVEFS_CONNECTIONS": "many",
+		"ARCHIVEFS_TTL": "long", "ARCHIVEFS_TIMEOUT": "soon", "ARCHIVEFS_UMASK": "9", "ARCHIVEFS_CONTENT": "video", "ARCHIVEFS_CONNECTIONS": "many",
 		"ARCHIVEFS_READ_ONLY": "perhaps", "ARCHIVEFS_CACHE_SIZE": "big", "ARCHIVEFS_UID": "-5",
 	}
 	for name, value := range tests {

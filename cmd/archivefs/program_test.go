@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asProgram in the environment makes the test binary the program itself, for tests of what
+// only processes show.
+const asProgram = "TEST_AS_ARCHIVEFS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// program is archivefs as a process of its own.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	lines  chan string // of standard output
+	done   chan error
+	mu     sync.Mutex
+	stderr bytes.Buffer // guarded by mu
+}
+
+// start starts the program; it is killed when the test ends without having stopped it.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
+	p.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
+	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Stderr = p
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for s := bufio.NewScanner(out); s.Scan(); {
+			p.lines <- s.Text()
+		}
+		_, _ = io.Copy(io.Discard, out)
+		p.done <- p.cmd.Wait()
+	}()
+	return p
+}
+
+// Write takes what the program says on standard error.
+func (p *program) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.Write(b)
+}
+
+func (p *program) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+// line waits for a line of output that begins with prefix, and returns the rest of it.
+func (p *program) line(prefix string) string {
+	p.t.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case text := <-p.lines:
+			if rest, ok := strings.CutPrefix(text, prefix); ok {
+				return rest
+			}
+		case err := <-p.done:
+			p.done <- err
+			p.t.Fatalf("no line %q, but %v: %s", prefix, err, p.said())
+		case <-limit:
+			p.t.Fatalf("no line %q: %s", prefix, p.said())
+		}
+	}
+}
+
+// stop ends the program as Ctrl-C does, and fails the test unless it ends well.
+func (p *program) stop() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.wait(); err != nil {
+		p.t.Fatalf("stopped with %v: %s", err, p.said())
+	}
+}
+
+// wait waits for the end of the program.
+func (p *program) wait() error {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		p.done <- err
+		return err
+	case <-time.After(time.Minute):
+		p.t.Fatalf("does not end: %s", p.said())
+		return nil
+	}
+}
+
+// needFUSE skips the test where nothing can be mounted.
+func needFUSE(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
+			t.Fatalf("no FUSE here: %v", err)
+		}
+		t.Skipf("no FUSE here: %v", err)
+	}
+}
+
+// startMount mounts at dir until the test ends, at the latest.
+func startMount(t *testing.T, dir string, args ...string) *program {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err == nil {
+			t.Errorf("%s was still mounted", dir)
+		}
+	})
+	return start(t, append([]string{"mount", dir}, args...)...)
+}
+
+// heals tries until ok holds.
+func heals(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%s: not within 20 s", what)
+		}
+	}
+}
