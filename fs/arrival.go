@@ -27,7 +27,7 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	f.fs.discard(up)
 }
 
-// showNowhere keeps a folder from showing the file when it is listed.
+// showNowhere keeps folders from showing the file from now on.
 func (f *file) showNowhere() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,70 +1,69 @@
 package fs
 
 import (
-	"context"
+	"maps"
 	"strconv"
-	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// junkAge is how long files under temporary names stay after their last change: longer than
-// anybody waits for a download that was broken off.
-const junkAge = 7 * 24 * time.Hour
+// What an upload of an earlier mount, or one that is sent again, stands for is shown in its
+// folder as soon as that has been listed: before, its name could be that of a document.
 
-// Recover takes up what an earlier mount left in the spool: local files show in their
-// folders again, what was accepted goes on to the archive, what was being sent is looked
-// for at the service, what had not been sent when its close was cut off is failed, and old
-// temporary files are forgotten. It does not wait for the service.
-func (f *FileSystem) Recover() {
-	for _, up := range f.spool.List() {
-		r := up.Record()
-		switch {
-		case r.State == spool.Created && r.Closed && f.old(&r), nothingIn(&r):
-			f.discard(up)
-		case r.State == spool.Confirmed && r.Directory:
-			f.folderMade(up, r.Document)
-		case r.State == spool.Confirmed:
-			f.settle(up, r.Document)
-			f.discard(up)
-		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
-			f.await(up)
-		case r.Queued:
-			f.await(up)
-			f.queue.add(up)
-		case r.State == spool.Sending, r.State == spool.Committed:
-			f.goBackground(func() { f.resolve(up) })
+// await shows an upload in its folder: at once where that has been listed, else when it is.
+func (f *FileSystem) await(up *spool.Upload) {
+	r := up.Record()
+	ref := refOf(&r)
+	f.mu.Lock()
+	f.waiting[ref] = append(f.waiting[ref], up)
+	f.mu.Unlock()
+	if d := f.folder(ref); d != nil {
+		d.placeWaiting()
+	}
+}
+
+// folder returns the directory of a folder, nil when nobody has looked at it.
+func (f *FileSystem) folder(ref folderRef) *dir {
+	if ref.within != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.queuedDirs[ref.within]
+	}
+	return f.root.known(ref.id)
+}
+
+// known returns the directory of a folder that is d or lies below it.
+func (d *dir) known(id archive.ID) *dir {
+	if d.kind.holdsDocuments() && d.id() == id {
+		return d
+	}
+	for _, e := range d.entries() {
+		if e.dir == nil || e.dir.kind == localDir {
+			continue
+		}
+		if found := e.dir.known(id); found != nil {
+			return found
 		}
 	}
+	return nil
 }
 
-// await shows an upload when its folder is listed.
-func (f *FileSystem) await(up *spool.Upload) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r := up.Record()
-	f.waiting[refOf(&r)] = append(f.waiting[refOf(&r)], up)
-}
-
-// resolve finds out about an upload that an earlier mount had begun: it is confirmed when
-// the archive has it, else failed, because the close that began it cannot be told any
-// more.
-func (f *FileSystem) resolve(up *spool.Upload) {
-	ctx := context.Background()
-	id, err := f.spool.Resolve(ctx, up, f.archive)
-	if err != nil {
-		f.failed("archive", up.Record().Path+"/"+up.Record().Name, err)
-		return
+// placeWaiting shows what waits for a folder that was listed already, or is queued itself.
+func (d *dir) placeWaiting() {
+	d.mu.Lock()
+	before := maps.Clone(d.names)
+	if d.files.known || d.isLocal() {
+		d.placeWaitingLocked()
 	}
-	f.settle(up, id)
-	f.documents.Invalidate(up.Record().Folder)
-	f.discard(up)
-}
-
-// old reports whether a local file is one that programs leave behind, and is so old that
-// nobody will ask for it.
-func (f *FileSystem) old(r *spool.Record) bool {
-	return (isJunk(r.Name) || len(r.Local) > 0) && f.now().Sub(r.Changed) > junkAge
+	var shown []string
+	for name := range d.names {
+		if before[name] == nil {
+			shown = append(shown, name)
+		}
+	}
+	d.mu.Unlock()
+	d.fs.forgetNames(d, shown)
 }
 
 // placeWaitingLocked shows what was recovered of a folder that is listed for the first
@@ -89,7 +88,8 @@ func (d *dir) placeLocked(up *spool.Upload) {
 	case r.State == spool.Confirmed: // meanwhile; the listing shows it
 	case r.Directory:
 		d.placeFolderLocked(up)
-	case r.Replace != 0 && e != nil && e.file.Load() == nil:
+	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
+	case r.Replace != 0 && e != nil:
 		if f := d.fs.holder(up); f.standFor(d, e) {
 			e.file.Store(f)
 		}
@@ -111,12 +111,12 @@ func (d *dir) placeFolderLocked(up *spool.Upload) {
 	e.dir.placeWaitingLocked()
 }
 
-// standFor gives a file that no folder shows its place. It is false when the file needs
-// none any more.
+// standFor gives a file that no folder shows its place. It is false when the file has one
+// or needs none any more.
 func (f *file) standFor(d *dir, e *entry) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.up == nil || f.removed {
+	if f.up == nil || f.removed || f.dir != nil {
 		return false
 	}
 	f.dir, f.entry, f.doc = d, e, e.doc.Load()

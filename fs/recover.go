@@ -1,0 +1,63 @@
+package fs
+
+import (
+	"context"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// junkAge is how long files under temporary names stay after their last change: longer than
+// anybody waits for a download that was broken off.
+const junkAge = 7 * 24 * time.Hour
+
+// Recover takes up what an earlier mount left in the spool: local files show in their
+// folders again, what was accepted goes on to the archive, what was being sent is looked
+// for at the service, what had not been sent when its close was cut off is failed, and old
+// temporary files are forgotten. It does not wait for the service.
+func (f *FileSystem) Recover() {
+	for _, up := range f.spool.List() {
+		r := up.Record()
+		switch {
+		case r.State == spool.Created && r.Closed && f.old(&r), nothingIn(&r):
+			f.discard(up)
+		case r.State == spool.Confirmed && r.Directory:
+			f.folderMade(up, r.Document)
+		case r.State == spool.Confirmed:
+			f.settle(up, r.Document)
+			f.discard(up)
+		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
+			f.await(up)
+		case r.Queued:
+			f.await(up)
+			f.queue.add(up)
+		case r.State == spool.Sending, r.State == spool.Committed:
+			f.goBackground(func() { f.resolve(up) })
+		}
+	}
+}
+
+// resolve finds out about an upload that an earlier mount had begun: it is confirmed when
+// the archive has it, else failed, because the close that began it cannot be told any
+// more.
+func (f *FileSystem) resolve(up *spool.Upload) {
+	id, err := f.spool.Resolve(context.Background(), up, f.archive)
+	r := up.Record()
+	if err != nil {
+		f.failed("archive", r.Path+"/"+r.Name, err)
+		return
+	}
+	f.settle(up, id)
+	f.documents.Invalidate(r.Folder)
+	if d := f.folder(refOf(&r)); d != nil {
+		d.distrust()
+		f.forgetNames(d, []string{r.Name})
+	}
+	f.discard(up)
+}
+
+// old reports whether a local file is one that programs leave behind, and is so old that
+// nobody will ask for it.
+func (f *FileSystem) old(r *spool.Record) bool {
+	return (isJunk(r.Name) || len(r.Local) > 0) && f.now().Sub(r.Changed) > junkAge
+}

@@ -1,0 +1,94 @@
+package fs_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/pkg/xattr"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// refused is a service that refuses every upload, and its mount with one that was refused.
+func refused(t *testing.T) (f *foreign, m *mounted, path string) {
+	t.Helper()
+	f = newForeign(t, hostile.Config{})
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: hostile.Always, Do: hostile.Answer(413, "too large")})
+	m = f.mount(t, nil)
+	path = m.path("Muster GmbH", "Briefe", "a.txt")
+	wantErrno(t, "close", os.WriteFile(path, []byte("Inhalt"), 0o600), syscall.EFBIG)
+	wantNames(t, filepath.Dir(path))
+	return f, m, path
+}
+
+// retry sends the only upload again.
+func (m *mounted) retryUpload() {
+	m.t.Helper()
+	name := m.uploads()[0].ID + " a.txt"
+	must(m.t, xattr.Set(m.path(".archivefs", "uploads", name), "user.archive.retry", []byte("true")))
+}
+
+// A file that is sent again shows at once in its folder, which was listed before, whatever
+// becomes of it.
+func TestRetriedFileShowsInItsFolder(t *testing.T) {
+	f, m, path := refused(t)
+	if exists(path) { // the kernel remembers that
+		t.Error("a refused file is shown")
+	}
+	m.retryUpload()
+	eventually(t, "it shows", func() bool { return exists(path) })
+	wantNames(t, filepath.Dir(path), "a.txt")
+	wantContent(t, path, "Inhalt")
+	eventually(t, "it fails again", func() bool { return m.uploads()[0].State == "failed" })
+	wantNames(t, filepath.Dir(path), "a.txt")
+	f.ClearFaults()
+	m.retryUpload()
+	eventually(t, "it is archived", func() bool { return len(m.uploads()) == 0 })
+	wantNames(t, filepath.Dir(path), "a.txt")
+	if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 {
+		t.Errorf("archived %d times", n)
+	}
+}
+
+// What was being sent again when the program stopped, and fails in the next run, is shown
+// there all the time.
+func TestRetriedFileShowsAfterACrash(t *testing.T) {
+	f, m, path := refused(t)
+	f.ClearFaults()
+	gate := hostile.NewGate()
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.StallBefore(gate)})
+	m.retryUpload()
+	<-gate.Arrived()
+	crashed := m.spoolNow()
+	gate.Open()
+	m.unmount()
+	for _, d := range f.Documents(f.letters) {
+		f.Remove(d.ID)
+	}
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: hostile.Always, Do: hostile.Answer(413, "too large")})
+	m.remountAfter(crashed)
+	wantNames(t, filepath.Dir(path), "a.txt")
+	eventually(t, "it fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
+	wantNames(t, filepath.Dir(path), "a.txt")
+	wantContent(t, path, "Inhalt")
+}
+
+// New bytes of a document that were refused are not shown beside it while they are sent
+// again, and are those of the document in the end.
+func TestRetriedReplacement(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("alt")})
+	m := f.mount(t, nil)
+	path := m.path("inboxes", "Administrator", "a.txt")
+	f.Fault(hostile.Fault{Method: "POST", Path: "/document/{id}/replace", Times: 1, Do: hostile.Answer(400, "not today")})
+	wantErrno(t, "close", os.WriteFile(path, []byte("neu"), 0o600), syscall.EINVAL)
+	wantContent(t, path, "alt")
+	m.retryUpload()
+	eventually(t, "the document has them", func() bool { return string(get(os.ReadFile(path))(t)) == "neu" })
+	wantNames(t, filepath.Dir(path), "a.txt")
+	if n := f.named(f.inbox, "a.txt", "neu"); n != 1 {
+		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
+	}
+}
