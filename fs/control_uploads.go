@@ -119,16 +119,16 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 	if up.Record().Directory {
 		return f.forgetFolder(up)
 	}
-	if d, _ := held.place(); d != nil && held.document() == nil {
-		held.hide()
-	}
-	held.mu.Lock()
-	held.removed = true
-	held.mu.Unlock()
 	if err := up.Remove(); err != nil {
 		return err
 	}
-	f.discard(up)
+	if held.document() != nil {
+		held.detach() // the document is what it was
+	} else {
+		held.hide()
+		held.showNowhere()
+	}
+	f.letGo(up)
 	return nil
 }
 

@@ -82,3 +82,16 @@ func TestReplacementOfADocumentThatGoes(t *testing.T) {
 		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
 	}
 }
+
+// When the new bytes are discarded the document is what it was.
+func TestDiscardedReplacement(t *testing.T) {
+	f, m, _, path := failedReplacement(t)
+	wantContent(t, path, "neu")
+	kept := m.path(".archivefs", "uploads", m.uploads()[0].ID+" scan.txt")
+	eventually(t, "they can be discarded", func() bool { return os.Remove(kept) == nil })
+	eventually(t, "the document is shown", func() bool { b, err := os.ReadFile(path); return err == nil && string(b) == "alt" })
+	must(t, os.WriteFile(path, []byte("frisch"), 0o600))
+	if n := f.named(f.inbox, "scan.txt", "frisch"); n != 1 {
+		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
+	}
+}
