@@ -12,6 +12,9 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("archived %d bytes", r.Size)
+	if err := up.Open(); err == nil { // for those who open the file while its bytes move
+		defer up.Close() //nolint:errcheck // the bytes are archived
+	}
 	f.fs.settle(up, id)
 	switch d, _ := f.place(); {
 	case d == nil: // recovered and not shown yet
