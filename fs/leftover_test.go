@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pkg/xattr"
+
 	"github.com/archivefs/archivefs/fs"
 )
 
@@ -132,7 +134,7 @@ func TestRemovedWhileOpenAndACrash(t *testing.T) {
 		must(t, f.Chmod(0o644))
 		now := syscall.NsecToTimeval(time.Now().UnixNano())
 		must(t, syscall.Futimes(int(f.Fd()), []syscall.Timeval{now, now}))
-		must(t, syscall.Setxattr(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), "user.archive.keywords", []byte("rot"), 0))
+		must(t, xattr.FSet(f, "user.archive.keywords", []byte("rot")))
 		if got := string(get(io.ReadAll(io.NewSectionReader(f, 0, 100)))(t)); got != "Entwurf und meh" {
 			t.Errorf("%s holds %q", f.Name(), got)
 		}
