@@ -81,6 +81,9 @@ func (f *file) hide() {
 // still to come: from here on it is not lost without a trace.
 func (h *writeHandle) accept(up *spool.Upload) error {
 	f := h.file
+	if err := h.spoiled(); err != nil {
+		return err
+	}
 	if err := up.Sync(); err != nil {
 		return f.spoil(up, err)
 	}
@@ -105,6 +108,32 @@ func (h *writeHandle) wrote(up *spool.Upload) {
 		h.writing = true
 		f.writing++
 	}
+}
+
+// end ends the writing of the handle and reports whether nobody else writes: half of what
+// others write is not to be archived. The bytes are accepted before it ends, so that no
+// other close archives them while this one may still be told that it failed.
+func (h *writeHandle) end(up *spool.Upload) (last bool, err error) {
+	accepted := h.amongOthers()
+	if accepted {
+		err = h.accept(up)
+	}
+	others := h.ended()
+	if others && !accepted { // one that has just begun
+		err = h.accept(up)
+	}
+	return !others, err
+}
+
+// amongOthers reports whether other handles write to the file.
+func (h *writeHandle) amongOthers() bool {
+	f := h.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h.writing {
+		return f.writing > 1
+	}
+	return f.writing > 0
 }
 
 // ended notes that the program has closed the handle.

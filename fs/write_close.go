@@ -43,10 +43,11 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 		return 0
 	case closeLast:
 	}
-	if others := h.ended(); others { // half of what they write is not to be archived
-		return closeErrno(h.accept(up))
+	last, err := h.end(up)
+	if err == nil && last {
+		err = f.finish(detached(ctx), false)
 	}
-	return closeErrno(f.finish(detached(ctx), false))
+	return closeErrno(err)
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has
