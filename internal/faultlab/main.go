@@ -40,6 +40,7 @@ type settings struct {
 	only     int64
 	parallel int
 	prove    bool
+	match    string
 	keep     bool
 	verbose  bool
 }
@@ -54,6 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.Int64Var(&s.only, "only", -1, "run the history of this number alone")
 	flags.IntVar(&s.parallel, "parallel", runtime.NumCPU(), "how many runs at once")
 	flags.BoolVar(&s.prove, "prove", false, "break archivefs in known ways and show that the lab notices each")
+	flags.StringVar(&s.match, "match", "", "with --prove: only mutations with this text in their names")
 	flags.BoolVar(&s.keep, "keep", false, "keep the directories of runs that broke a promise")
 	flags.BoolVar(&s.verbose, "v", false, "print a line for each run")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || s.parallel < 1 {

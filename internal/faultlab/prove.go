@@ -16,7 +16,7 @@ import (
 )
 
 // proofRuns is how many directed histories may pass before a mutation must be noticed.
-const proofRuns = 100
+const proofRuns = 200
 
 // prove breaks archivefs in each known way and prints how the lab notices; ok says that it
 // noticed all that a promise rests on, and found nothing wrong with the program as it is.
@@ -31,6 +31,9 @@ func (l *laboratory) prove(ctx context.Context) (ok bool, err error) {
 	}
 	ok = true
 	for _, m := range mutation.All() {
+		if !strings.Contains(m.Name, l.match) {
+			continue
+		}
 		overlay, err := m.Overlay(root, l.dir)
 		if err != nil {
 			return false, err

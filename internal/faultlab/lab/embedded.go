@@ -55,8 +55,8 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 		return nil, nil, err
 	}
 	e.options.OnlyEight = false
-	if e.server, err = server.Open(ctx, e.options); err != nil {
-		return nil, nil, fmt.Errorf("open the archive for the audit: %w", err)
+	if err := e.reopen(ctx); err != nil {
+		return nil, nil, err
 	}
 	h := e.server.Handler()
 	for id, dir := range map[archive.ID]string{e.folder: history.Folder, e.inbox: history.Inbox} {
@@ -73,6 +73,26 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 	}
 	return all, folders, err
 }
+
+// reopen opens the archive once more. Its lock may outlive the service for a moment, in
+// processes of other runs between fork and exec.
+func (e *embedded) reopen(ctx context.Context) (err error) {
+	deadline := time.Now().Add(lockedFor)
+	for e.server = nil; e.server == nil; {
+		e.server, err = server.Open(ctx, e.options)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil, time.Now().After(deadline):
+			return fmt.Errorf("open the archive for the audit: %w", err)
+		default:
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// lockedFor is how long the archive may be locked after its service was closed.
+const lockedFor = 5 * time.Second
 
 // documentsOf returns the documents of a folder, which is dir in the mount.
 func documentsOf(ctx context.Context, h http.Handler, folder archive.ID, dir string) ([]audit.Document, error) {

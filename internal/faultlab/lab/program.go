@@ -58,17 +58,17 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, false, err
 	}
-	line, rerr := bufio.NewReader(out).ReadString('\n')
+	go p.bury(r.mountpoint())
+	line, _ := bufio.NewReader(out).ReadString('\n') // at its end there is no line
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.exited)
 	}()
-	go p.bury(r.mountpoint())
-	if rerr != nil {
+	if !strings.HasPrefix(line, "mounted ") {
 		<-p.exited
 		return p, false, nil
 	}
-	return p, strings.HasPrefix(line, "mounted "), nil
+	return p, true, nil
 }
 
 // gone reports whether the process has ended.
@@ -81,9 +81,10 @@ func (p *program) gone() bool {
 	}
 }
 
-// bury breaks the mount of a process that was killed and does not go. When one is killed
-// while it tells the kernel of a change, that waits for a directory which a program has
-// locked, which waits for an answer of the process: only breaking the mount helps.
+// bury breaks the mount of a process that was killed and does not go: it waits for itself.
+// One that is killed while it tells the kernel of a change waits for a directory that a
+// program has locked, which waits for an answer of the process; and go-fuse opens a file of
+// its own mount at the beginning, which the kernel closes at the end, asking the process.
 func (p *program) bury(mountpoint string) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -1,6 +1,8 @@
 package mutation
 
 import (
+	"slices"
+
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 	"github.com/archivefs/archivefs/internal/faultlab/proxy"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -60,6 +62,14 @@ func rules() []Mutation {
 			Name: "what a killed program wrote is a file", File: "fs/closing_linux.go",
 			Old: "flags&pfExiting != 0 && flags&pfSignaled != 0 {", New: "flags&pfExiting != 0 && flags&pfSignaled == pfSignaled+1 {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Killed}, Session: history.Session{End: history.Clean}},
+		},
+		{
+			Name: "a close ends before its bytes are accepted", File: "fs/outcome.go",
+			Old: "accepted := h.amongOthers()\n", New: "accepted := h.amongOthers() && h.ended() && h.file == nil\n",
+			Focus: history.Focus{
+				Kinds:   slices.Repeat([]history.Kind{history.Two}, 4),
+				Session: history.Session{End: history.Clean, Point: history.Strike{Point: spool.PointSynced, Nth: 1, Deed: history.FailEIO}},
+			},
 		},
 		{
 			Name: "a file that lacks its end is whole", File: "fs/whole.go",
