@@ -84,6 +84,9 @@ func (r *run) takeStock() {
 	for _, d := range r.outcome.Archive {
 		documents[path.Join(d.Folder, d.Name)] = d.Sum
 	}
+	for _, k := range r.outcome.Kept {
+		delete(documents, k.Name) // accepted, and failed later: its folder shows the new bytes
+	}
 	for name, content := range r.found.Files {
 		sum, archived := documents[name]
 		switch {
