@@ -66,7 +66,8 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 
 // ContentInfo returns what Content would, without a body, by asking for the head of the
 // answer alone. Of archive.Data, which has no such request, it is
-// archive.KindUnsupported.
+// archive.KindUnsupported. A length of 0 is what an empty content has, and what many
+// services say that build no body for HEAD.
 func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
 	if as == archive.Data {
 		return nil, &archive.Error{Op: string(OpDocumentData) + "/info", Kind: archive.KindUnsupported}
@@ -86,8 +87,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 		}
 		content = describe(resp)
 		content.Size = resp.ContentLength
-		// Many services that build no body for HEAD say 0, and none archives nothing.
-		if content.Size <= 0 || isEncoded(resp) {
+		if content.Size < 0 || isEncoded(resp) {
 			content.Size = archive.SizeUnknown
 		}
 		return nil

@@ -192,7 +192,6 @@ func TestContentInfo(t *testing.T) {
 
 	for name, handler := range map[string]http.HandlerFunc{
 		"no length": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Transfer-Encoding", "chunked") },
-		"length 0":  func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "0") },
 		"compressed": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10")
 			w.Header().Set("Content-Encoding", "gzip")
@@ -203,6 +202,13 @@ func TestContentInfo(t *testing.T) {
 		if err != nil || got.Size != archive.SizeUnknown {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+func TestContentInfoOfNoBytes(t *testing.T) {
+	c := newService(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "0") })
+	if got, err := c.ContentInfo(t.Context(), 4, archive.Original); err != nil || got.Size != 0 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

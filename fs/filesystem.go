@@ -45,6 +45,8 @@ type FileSystem struct {
 	rep atomic.Uint32
 	// probing finds it out, once for all who wait for it.
 	probing singleflight.Group
+	// heads judges the lengths that are asked for.
+	heads heads
 	// noReplace says that the service turned out to lack document/{id}/replace.
 	noReplace atomic.Bool
 	// away is why the service could not be asked the last time, nil when it answered.

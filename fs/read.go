@@ -67,10 +67,16 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 		})
 		return c, f.fs.answered(err)
 	})
-	if err == nil && f.archived() {
+	if err != nil {
+		return nil, err
+	}
+	if f.archived() {
 		f.fs.facts.Learn(key, r.Size())
 	}
-	return r, err
+	if d, _ := f.place(); d != nil && rep == archive.Original {
+		d.sizes.found(doc, r.Size(), &f.fs.heads)
+	}
+	return r, nil
 }
 
 // readHandle reads a document. It never writes.

@@ -82,12 +82,45 @@ func TestSizesOfAFolderWithAnEmptyDocument(t *testing.T) {
 	if exact != 200 {
 		t.Errorf("%d of 200 lengths are exact", exact)
 	}
+	if info := get(os.Stat(dir + "/a empty.txt"))(t); info.Size() != 0 {
+		t.Errorf("the empty document has %d bytes", info.Size())
+	}
 	if n := f.Count("GET", "/document/{id}/pdf"); n != 0 {
 		t.Errorf("%d downloads for attributes", n)
 	}
 	wantContent(t, dir+"/a empty.txt", "")
 	if info := get(os.Stat(dir + "/a empty.txt"))(t); info.Size() != 0 {
 		t.Errorf("the empty document has %d bytes", info.Size())
+	}
+}
+
+// A service that says of every document, or of one that has bytes, that it has none is not
+// believed: programs would take what they stat for an empty file.
+func TestServiceThatSaysZero(t *testing.T) {
+	for name, times := range map[string]int{"of all": hostile.Always, "of one": 1} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{})
+			f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("not empty")})
+			f.AddDocument(f.bills, hostile.Document{Name: "b.txt", Content: []byte("not empty")})
+			f.AddDocument(f.bills, hostile.Document{Name: "c empty.txt"})
+			m, _ := f.slow(t)
+			dir := m.path("Muster GmbH", "Rechnungen")
+			names(t, dir)
+			f.Fault(hostile.Fault{Method: "HEAD", Times: times, Do: hostile.Answer(200, "", "Content-Length", "0")})
+			if size := get(os.Stat(dir + "/a.txt"))(t).Size(); size == 0 {
+				t.Error("a document that has bytes is shown as empty")
+			}
+			wantContent(t, dir+"/a.txt", "not empty") // which shows that it was wrong
+			for _, name := range []string{"b.txt", "c empty.txt"} {
+				if size := get(os.Stat(filepath.Join(dir, name)))(t).Size(); size == 0 {
+					t.Errorf("%s is shown as empty", name)
+				}
+			}
+			wantContent(t, dir+"/c empty.txt", "")
+			if size := get(os.Stat(dir + "/c empty.txt"))(t).Size(); size != 0 {
+				t.Errorf("a document of no bytes that was read has %d", size)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -28,25 +29,45 @@ type sizes struct {
 	mu     sync.Mutex
 	asked  map[archive.ID]chan struct{} // closed when the answer is there; guarded by mu
 	known  map[archive.ID]int64         // of inbox documents; guarded by mu
+	empty  map[archive.ID]bool          // said to have no bytes; guarded by mu
 	ahead  int                          // how many are asked for at once; guarded by mu
 	gaveUp time.Time                    // when the service turned out to be slow or to refuse; guarded by mu
 	told   int                          // answers that told a length; guarded by mu
 	silent int                          // answers that did not; guarded by mu
 }
 
+// heads is what a length of 0 in the answer to a HEAD is worth: many services that build no
+// body for it say 0 of every document, which programs would take for empty files.
+type heads struct {
+	told  atomic.Bool // other lengths are told as well
+	wrong atomic.Bool // 0 was told of a document that has bytes
+}
+
 // get returns a length that was asked for.
-func (s *sizes) get(doc archive.ID) (int64, bool) {
+func (s *sizes) get(doc archive.ID, h *heads) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.empty[doc] && h.told.Load() && !h.wrong.Load() {
+		return 0, true
+	}
 	size, ok := s.known[doc]
 	return size, ok
+}
+
+// found notes the length that a document turned out to have.
+func (s *sizes) found(doc archive.ID, size int64, h *heads) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.empty[doc] && size > 0 {
+		h.wrong.Store(true)
+	}
 }
 
 // reset forgets what may change: the lengths of inbox documents, and that it gave up.
 func (s *sizes) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known, s.asked, s.gaveUp = nil, nil, time.Time{}
+	s.known, s.empty, s.asked, s.gaveUp = nil, nil, nil, time.Time{}
 	s.told, s.silent = 0, 0
 }
 
@@ -150,6 +171,15 @@ func (d *dir) askLocked(doc archive.ID) {
 // learnLocked remembers a length: an archived document's for ever. The caller holds
 // sizes.mu.
 func (d *dir) learnLocked(key cache.Key, size int64) {
+	if size == 0 {
+		d.sizes.silent++
+		if d.sizes.empty == nil {
+			d.sizes.empty = map[archive.ID]bool{}
+		}
+		d.sizes.empty[key.Document] = key.Representation == archive.Original // a PDF has bytes
+		return
+	}
+	d.fs.heads.told.Store(true)
 	d.sizes.told++
 	if d.kind.archives() {
 		d.fs.facts.Learn(key, size)
