@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/archivefs/archivefs/internal/faultlab/audit"
 	"github.com/archivefs/archivefs/internal/faultlab/history"
@@ -135,7 +136,7 @@ func (s *session) two(a history.Action) {
 
 // join makes of what the writers of two halves were told what was told about the file.
 func join(f, a, b *audit.File) {
-	f.Accepted = append(a.Accepted, b.Accepted...) //nolint:gocritic // neither is used again
+	f.Accepted = slices.Concat(a.Accepted, b.Accepted)
 	f.Closing = a.Closing && b.Closing
 	f.Time = max(a.Time, b.Time)
 	switch {

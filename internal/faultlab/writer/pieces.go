@@ -1,6 +1,9 @@
 package writer
 
-import "os"
+import (
+	"cmp"
+	"os"
+)
 
 // rewrite writes something else first, truncates it through a second descriptor and closes
 // both.
@@ -12,7 +15,7 @@ func (p *process) rewrite() error {
 	_, werr := first.Write(p.Other)
 	err = p.open(p.path(), os.O_WRONLY|os.O_TRUNC, func(f *os.File) error {
 		if cerr := first.Close(); werr != nil || cerr != nil {
-			return step("write", firstOf(werr, cerr))
+			return step("write", cmp.Or(werr, cerr))
 		}
 		if err := p.write(f, 0, len(p.Content)); err != nil {
 			return err
@@ -21,13 +24,6 @@ func (p *process) rewrite() error {
 	})
 	_ = first.Close() // where the second open failed
 	return err
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // halves writes the file in two halves and waits in between, where it may be killed.
