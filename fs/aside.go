@@ -68,6 +68,7 @@ func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 	}
 	d.aside[hidden.name] = hidden
 	d.docs[doc.ID] = hidden
+	d.indexLocked(hidden)
 }
 
 // unhideLocked shows a document again that was set aside, under its name or, where that is
@@ -81,18 +82,29 @@ func (d *dir) unhideLocked(hidden *entry) *entry {
 	return hidden
 }
 
-// setAsideAs returns the document that was set aside under its name, nil without one.
+// setAsideAs returns the document of the name that is set aside, nil without one.
 func (d *dir) setAsideAs(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.aside[name]
+	return d.hiddenLocked(name)
 }
 
-// showAgain shows the document that was set aside under its name, nil without one.
+// hiddenLocked is setAsideAs for callers that hold mu.
+func (d *dir) hiddenLocked(name string) *entry {
+	if hidden := d.aside[name]; hidden != nil {
+		return hidden
+	}
+	if e := d.plainLocked(name); e != nil && d.aside[e.name] == e {
+		return e
+	}
+	return nil
+}
+
+// showAgain shows the document of the name that was set aside, nil without one.
 func (d *dir) showAgain(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	hidden := d.aside[name]
+	hidden := d.hiddenLocked(name)
 	if hidden == nil || d.takenLocked(name) {
 		return nil
 	}

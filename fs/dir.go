@@ -33,6 +33,7 @@ type dir struct {
 	names   map[string]*entry     // guarded by mu
 	folders map[archive.ID]*entry // guarded by mu
 	docs    map[archive.ID]*entry // guarded by mu
+	plain   map[string][]*entry   // documents of docs by plain name where that is not shown, by ascending id; guarded by mu
 	aside   map[string]*entry     // documents of docs that are not shown, by name; guarded by mu
 	late    []*file               // archived under an id that is not known yet; guarded by mu
 	sorted  []*entry              // names in order, nil when it must be made anew; guarded by mu

@@ -2,12 +2,20 @@ package fs
 
 import "sort"
 
-// get returns what a name stands for, nil when the directory does not have it as far as
+// get returns what a name is shown for, nil when the directory does not have it as far as
 // is known.
 func (d *dir) get(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.names[name]
+}
+
+// reach returns what a name stands for, shown or not: the entry of that name, else the
+// document whose plain name it is.
+func (d *dir) reach(name string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reachLocked(name)
 }
 
 // entries returns all entries in the order of their names. The slice is shared: it is
@@ -39,6 +47,7 @@ func (d *dir) addLocked(e *entry) {
 	}
 	if doc := e.doc.Load(); doc != nil {
 		d.docs[doc.ID] = e
+		d.indexLocked(e)
 	}
 	d.touchLocked()
 }
@@ -54,6 +63,7 @@ func (d *dir) dropLocked(e *entry) {
 	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
 		delete(d.docs, doc.ID)
 	}
+	d.unindexLocked(e)
 	if d.aside[e.name] == e {
 		delete(d.aside, e.name)
 	}

@@ -21,6 +21,9 @@ type entry struct {
 	// means that it was renamed there. Empty: not compared yet. Guarded by mu of the
 	// directory.
 	told string
+	// plain is the name under which its directory finds it beside its own, empty for none.
+	// Guarded by mu of the directory.
+	plain string
 	// keep is until when the entry stays although a listing lacks it: what was just made
 	// here may show in listings a little later. Guarded by mu of the directory.
 	keep time.Time

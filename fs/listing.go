@@ -30,8 +30,8 @@ func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
 	return e, err
 }
 
-// find finds a name. Folders are named before documents, so documents are asked for
-// only when no folder has the name.
+// find finds a name, shown or plain. Folders are named before documents, so documents are
+// asked for only when no folder has the name.
 func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	if isJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
@@ -49,7 +49,7 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	if err := d.loadDocuments(ctx, needNames); err != nil {
 		return nil, err
 	}
-	if e := d.get(name); e != nil {
+	if e := d.reach(name); e != nil {
 		return e, nil
 	}
 	return nil, syscall.ENOENT

@@ -125,9 +125,10 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 		e = newEntry(documentName(doc, ext(doc), d.takenLocked), doc, nil)
 		e.told = doc.Name
 		d.addLocked(e)
-		return []string{e.name}
+		return e.namesLocked()
 	}
 	e.setDocument(doc)
+	d.indexLocked(e)
 	d.refillLocked(e)
 	if d.aside[e.name] == e {
 		return []string{d.unhideLocked(e).name}
@@ -142,7 +143,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	e = e.renamed(documentName(doc, ext(doc), d.takenLocked))
 	e.told = doc.Name
 	d.addLocked(e)
-	return []string{old, e.name}
+	return append(e.namesLocked(), old)
 }
 
 // arrivingLocked reports whether a file is being archived under the name at this moment.
@@ -169,5 +170,6 @@ func (d *dir) update(doc *archive.Document) {
 	defer d.mu.Unlock()
 	if e := d.docs[doc.ID]; e != nil {
 		e.setDocument(doc)
+		d.indexLocked(e)
 	}
 }

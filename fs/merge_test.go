@@ -250,7 +250,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	f := d.fileOf(d.get("a.pdf"))
 
 	wantStale(t, tr.folders(d, "1 neu"), "alt", "neu")
-	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b (1).pdf", "b.pdf", "c.pdf")
+	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b", "b (1).pdf", "b.pdf", "c.pdf")
 	wantShown(t, d, "b (1).pdf = 1", "b (3).pdf = 3", "c.pdf = 2", "neu/ = 1")
 	if d.get("neu").dir != old || old.path() != "Akten/neu" {
 		t.Errorf("the folder became another, or says it is at %s", old.path())

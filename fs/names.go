@@ -93,6 +93,13 @@ func documentName(d *archive.Document, ext string, taken func(string) bool) stri
 	return freeName(stem, ext, d.ID, taken)
 }
 
+// plainName is the name that the service has for a document, as a directory can hold it:
+// without an extension or an id that was added.
+func plainName(d *archive.Document) string {
+	stem, ext := splitExt(safeName(d.Name))
+	return fit(stem, "", ext)
+}
+
 func freeName(stem, ext string, id archive.ID, taken func(string) bool) string {
 	suffix := ""
 	for {

@@ -33,9 +33,9 @@ func (d *dir) mayHold(name string) error {
 	return nil
 }
 
-// isArchived reports whether an archived document is shown under the name.
+// isArchived reports whether an archived document is found under the name.
 func (d *dir) isArchived(name string) bool {
-	e := d.get(name)
+	e := d.reach(name)
 	return e != nil && e.doc.Load() != nil && d.kind.archives() && !e.busy()
 }
 
@@ -91,7 +91,7 @@ func (d *dir) createOpen(ctx context.Context, name string, a access) (*entry, *w
 // create puts an empty file into the spool and shows it. Under the name of a document that
 // was set aside it is that document, which gets new bytes.
 func (d *dir) create(name string) (*entry, error) {
-	if d.get(name) != nil {
+	if d.reach(name) != nil {
 		return nil, syscall.EEXIST
 	}
 	if e := d.showAgain(name); e != nil {
@@ -106,7 +106,7 @@ func (d *dir) create(name string) (*entry, error) {
 	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.takenLocked(name) { // a listing brought it meanwhile
+	if d.reachLocked(name) != nil { // a listing brought it meanwhile
 		d.fs.discard(up)
 		return nil, syscall.EEXIST
 	}

@@ -53,6 +53,9 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, d.fs.errno("lookup", d.pathOf(name), err)
 	}
 	d.fillEntry(e, out)
+	if e.name != name && e.name != otherForm(name) {
+		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
+	}
 	return n.nodeOf(ctx, e), 0
 }
 

@@ -38,6 +38,7 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 	}
 	d.outdate()
 	f.remove()
+	d.forgetShown(e, name)
 	return nil
 }
 

@@ -52,19 +52,36 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 	if over == nil {
 		over = to.setAsideAs(newName) // an editor puts its backup back; nobody sees what is there
 	}
-	switch {
-	case over == e:
+	if over == e {
 		return nil
+	}
+	target := newName
+	if over != nil {
+		target = over.name
+	}
+	err = d.renameEntry(ctx, e, to, target, over)
+	if errors.Is(err, errSettled) {
+		return d.rename2(ctx, name, to, newName, flags)
+	}
+	if err == nil {
+		d.forgetShown(e, name)
+		if over != nil {
+			to.forgetShown(over, newName)
+		}
+	}
+	return err
+}
+
+// renameEntry gives what an entry stands for another place or name, that of over where
+// there is one.
+func (d *dir) renameEntry(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
+	switch {
 	case e.dir != nil:
 		return d.renameDir(e, to, newName, over)
 	case e.doc.Load() != nil:
 		return d.renameDocument(ctx, e, to, newName, over)
 	}
-	err = e.file.Load().renameLocal(ctx, to, newName, over)
-	if errors.Is(err, errSettled) {
-		return d.rename2(ctx, name, to, newName, flags)
-	}
-	return err
+	return e.file.Load().renameLocal(ctx, to, newName, over)
 }
 
 // renameDir renames a directory that only this machine has; folders stay where they are.

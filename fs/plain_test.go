@@ -1,0 +1,129 @@
+package fs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func TestPlainName(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for name, want := range map[string]string{
+		"LIESMICH": "LIESMICH", "a.pdf": "a.pdf", "a/b": "a_b", "": "_", "Brief vom 3.4": "Brief vom 3.4",
+		long: long[:255], long + ".eml": long[:251] + ".eml",
+	} {
+		if got := plainName(&archive.Document{ID: 42, Name: name}); got != want {
+			t.Errorf("the plain name of %q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// wantReached fails the test unless the name leads to the document, 0 for none.
+func wantReached(t *testing.T, d *dir, name string, want archive.ID) {
+	t.Helper()
+	var got archive.ID
+	if e := d.reach(name); e != nil {
+		got = e.doc.Load().ID
+	}
+	if got != want {
+		t.Errorf("%q leads to document %d, want %d", name, got, want)
+	}
+}
+
+func TestReachedByPlainName(t *testing.T) {
+	long := strings.Repeat("x", 254)
+	tests := []struct {
+		name string
+		list []string
+		by   string
+		want archive.ID
+	}{
+		{"an added extension", []string{"1 LIESMICH"}, "LIESMICH", 1},
+		{"as shown", []string{"1 LIESMICH"}, "LIESMICH.pdf", 1},
+		{"a dot at the end", []string{"1 punkt am ende."}, "punkt am ende.", 1},
+		{"blanks around", []string{"1  führend und Ende .txt "}, " führend und Ende .txt ", 1},
+		{"digits are no extension", []string{"1 Brief vom 3.4"}, "Brief vom 3.4", 1},
+		{"made safe", []string{"1 a/b"}, "a_b", 1},
+		{"shortened for the extension", []string{"1 " + long}, long, 1},
+		{"the first of several", []string{"7 LIESMICH", "5 LIESMICH", "6 LIESMICH"}, "LIESMICH", 5},
+		{"another is called as it would be shown", []string{"1 a.pdf", "2 a"}, "a", 2},
+		{"what is shown goes first", []string{"1 a", "2 a.pdf"}, "a.pdf", 1},
+		{"an extension of its own", []string{"1 a.pdf"}, "a", 0},
+		{"temporary names are those of local files", []string{"1 brief~"}, "brief~", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTree()
+			d := tr.dir(folderDir)
+			tr.documents(d, tt.list...)
+			wantReached(t, d, tt.by, tt.want)
+		})
+	}
+}
+
+func TestPlainNamesFollowTheListing(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a", "2 a", "3 b.pdf")
+	wantReached(t, d, "a", 1)
+	wantStale(t, tr.documents(d, "2 a", "3 b.pdf", "4 c"), "a.pdf", "c", "c.pdf")
+	wantReached(t, d, "a", 2)
+	wantReached(t, d, "c", 4)
+	wantStale(t, tr.documents(d, "2 x", "3 b.pdf", "4 c"), "a (2).pdf", "x", "x.pdf")
+	wantReached(t, d, "a", 0)
+	wantReached(t, d, "x", 2)
+	tr.documents(d, "2 x", "3 b.pdf", "5 b.pdf")
+	tr.documents(d, "2 x", "5 b.pdf")
+	wantReached(t, d, "b.pdf", 0) // nobody moves up
+	tr.documents(d, "3 b.pdf")
+	if len(d.plain) != 0 {
+		t.Errorf("the index still has %v", d.plain)
+	}
+}
+
+func TestShownNameGoesBeforePlainName(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a")
+	local := newEntry("a", nil, &file{fs: tr.FileSystem, dir: d})
+	d.add(local)
+	if d.reach("a") != local {
+		t.Error("the document hides the file of that name")
+	}
+	d.drop(local)
+	wantReached(t, d, "a", 1)
+}
+
+// What is removed or overwritten under a name must have been called so.
+func TestNoOtherInboxDocumentGetsAPlainName(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(inboxDir)
+	tr.documents(d, "1 scan.pdf", "2 scan.pdf", "3 Scan", "4 Scan")
+	wantReached(t, d, "Scan", 3)
+	tr.documents(d, "2 scan.pdf", "4 Scan")
+	wantShown(t, d, "Scan (4).pdf = 4", "scan (2).pdf = 2")
+	wantReached(t, d, "scan.pdf", 0)
+	wantReached(t, d, "Scan", 0)
+}
+
+// The name of a document that an editor is about to replace is not lent to another one.
+func TestPlainNameOfADocumentSetAside(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(inboxDir)
+	tr.documents(d, "1 a", "2 a")
+	e := d.reach("a")
+	f := d.fileOf(e)
+	d.mu.Lock()
+	d.dropLocked(e)
+	d.hideLocked(e, f.doc)
+	d.mu.Unlock()
+	wantReached(t, d, "a", 0)
+	if hidden := d.setAsideAs("a"); hidden == nil || hidden.doc.Load().ID != 1 {
+		t.Errorf("set aside as a is %v", hidden)
+	}
+	if shown := d.showAgain("a"); shown == nil || shown.name != "a.pdf" {
+		t.Errorf("shown again is %v", shown)
+	}
+	wantReached(t, d, "a", 1)
+}
