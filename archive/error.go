@@ -121,10 +121,17 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
+// statusTooMany turns a request away unseen (RFC 6585, section 4).
+const statusTooMany = 429
+
 // Doubtful reports whether a change that failed with err may have taken effect at
-// the service all the same.
+// the service all the same. One that it turned away as one too many has not.
 func Doubtful(err error) bool {
 	if err == nil {
+		return false
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Status == statusTooMany {
 		return false
 	}
 	switch KindOf(err) {
