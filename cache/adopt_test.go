@@ -28,7 +28,7 @@ func TestAdoptTakesTheFileOver(t *testing.T) {
 	s.put(key(1), "before")
 	old := s.open(key(1), forever, unasked(t))
 	path := spooled(t, "as uploaded")
-	if err := s.Adopt(key(1), path, `"e1"`, ""); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: path, ETag: `"e1"`, Final: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func TestAdoptWinsOverADownloadUnderWay(t *testing.T) {
 	st := newStream(10)
 	r := s.open(key(1), forever, st.fetch)
 	st.send("01234")
-	if err := s.Adopt(key(1), spooled(t, "ours"), "", ""); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "ours"), Final: true}); err != nil {
 		t.Fatal(err)
 	}
 	st.send("56789")
@@ -75,7 +75,7 @@ func TestAdoptMakesRoom(t *testing.T) {
 	s := newShelf(t, 20)
 	s.put(key(1), "0123456789")
 	s.put(key(2), "0123456789")
-	if err := s.Adopt(key(3), spooled(t, "01234"), "", ""); err != nil {
+	if err := s.Adopt(key(3), cache.Adoption{Path: spooled(t, "01234"), Final: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.wantCached(2, 3)
@@ -86,13 +86,13 @@ func TestAdoptRefusals(t *testing.T) {
 	s := newShelf(t, 10)
 	s.put(key(1), "before")
 	large, directory := spooled(t, "0123456789a"), t.TempDir()
-	if err := s.Adopt(key(1), large, "", ""); !errors.Is(err, cache.ErrTooLarge) {
+	if err := s.Adopt(key(1), cache.Adoption{Path: large, Final: true}); !errors.Is(err, cache.ErrTooLarge) {
 		t.Fatalf("got %v, want ErrTooLarge", err)
 	}
-	if err := s.Adopt(key(1), directory, "", ""); err == nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: directory, Final: true}); err == nil {
 		t.Fatal("a directory was adopted")
 	}
-	if err := s.Adopt(key(1), filepath.Join(directory, "absent"), "", ""); !errors.Is(err, fs.ErrNotExist) {
+	if err := s.Adopt(key(1), cache.Adoption{Path: filepath.Join(directory, "absent"), Final: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v, want one that wraps fs.ErrNotExist", err)
 	}
 	for _, path := range []string{large, directory} {
@@ -125,10 +125,10 @@ func TestCopyFileFromAnotherFileSystem(t *testing.T) {
 func TestAdoptTrustsTheCallersHash(t *testing.T) {
 	s := newShelf(t, 100)
 	sum := sha256.Sum256([]byte("as uploaded"))
-	if err := s.Adopt(key(1), spooled(t, "as uploaded"), "", hex.EncodeToString(sum[:])); err != nil {
+	if err := s.Adopt(key(1), cache.Adoption{Path: spooled(t, "as uploaded"), Sum: hex.EncodeToString(sum[:]), Final: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Adopt(key(2), spooled(t, "damaged"), "", hex.EncodeToString(sum[:])); err != nil {
+	if err := s.Adopt(key(2), cache.Adoption{Path: spooled(t, "damaged"), Sum: hex.EncodeToString(sum[:]), Final: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.restart()

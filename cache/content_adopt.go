@@ -13,28 +13,36 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// Adopt takes over the complete file of path, which nobody changes any more, as the
-// content of key with the given ETag (or ""). sum is the SHA-256 of the file in hexadecimal
-// where the caller knows it; with "" the file is read. Afterwards path is gone. On an error,
-// of which ErrTooLarge is one, path is left and the cache is as before.
-func (c *Content) Adopt(key Key, path, etag, sum string) error {
-	if err := c.adopt(key, path, etag, sum); err != nil {
+// Adoption is a complete file that the service has, and that nobody changes any more.
+type Adoption struct {
+	Path string
+	// ETag is the service's, empty where it is not known.
+	ETag string
+	// Sum is the SHA-256 of the file in hexadecimal. Where it is empty the file is read.
+	Sum string
+	// Final says that the content does not change any more at the service, as with Open.
+	Final bool
+}
+
+// Adopt takes over a file as the content of key. Afterwards its path is gone. On an error,
+// of which ErrTooLarge is one, the path is left and the cache is as before.
+func (c *Content) Adopt(key Key, a Adoption) error {
+	if err := c.adopt(key, a); err != nil {
 		return fmt.Errorf("adopt the content of %s: %w", key, err)
 	}
 	return nil
 }
 
-func (c *Content) adopt(key Key, path, etag, sum string) error {
-	name, err := c.describe(key, path, sum)
+func (c *Content) adopt(key Key, a Adoption) error {
+	name, err := c.describe(key, a)
 	if err != nil {
 		return err
 	}
-	name.etag = etag
 	dir, err := c.makeShard(key)
 	if err != nil {
 		return err
 	}
-	if err := c.move(path, name.path(c.dir)); err != nil {
+	if err := c.move(a.Path, name.path(c.dir)); err != nil {
 		return err
 	}
 	if err := durable.SyncDir(dir); err != nil {
@@ -66,9 +74,9 @@ func (c *Content) move(path, target string) error {
 	return nil
 }
 
-// describe syncs the file of path, makes it private and returns the name that it gets.
-func (c *Content) describe(key Key, path, sum string) (fileName, error) {
-	f, err := os.Open(path) //nolint:gosec // the caller's own file
+// describe syncs a file, makes it private and returns the name that it gets.
+func (c *Content) describe(key Key, a Adoption) (fileName, error) {
+	f, err := os.Open(a.Path)
 	if err != nil {
 		return fileName{}, err
 	}
@@ -82,7 +90,7 @@ func (c *Content) describe(key Key, path, sum string) (fileName, error) {
 	case info.Size() > c.limit:
 		return fileName{}, ErrTooLarge
 	}
-	digest, err := hex.DecodeString(sum)
+	digest, err := hex.DecodeString(a.Sum)
 	if err != nil || len(digest) != sha256.Size {
 		h := sha256.New()
 		if _, err := io.Copy(h, f); err != nil {
@@ -93,7 +101,9 @@ func (c *Content) describe(key Key, path, sum string) (fileName, error) {
 	if err := errors.Join(f.Chmod(0o600), f.Sync()); err != nil {
 		return fileName{}, err
 	}
-	return fileName{key: key, size: info.Size(), fetched: c.now(), sum: [sha256.Size]byte(digest), tag: newTag()}, nil
+	return fileName{
+		key: key, size: info.Size(), fetched: c.now(), final: a.Final, sum: [sha256.Size]byte(digest), etag: a.ETag, tag: newTag(),
+	}, nil
 }
 
 // copyFile publishes a copy of the file of path under the name target.

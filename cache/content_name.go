@@ -16,7 +16,7 @@ import (
 )
 
 // nameVersion begins every file name; a change of the format changes it.
-const nameVersion = "v1"
+const nameVersion = "v2"
 
 // maxETag is the longest ETag, in bytes, that fits into a file name (255 bytes, with the
 // other fields at their longest). A longer one is not kept.
@@ -28,15 +28,17 @@ var errName = errors.New("not the name of a cached content")
 // fileName is what the name of a cached file says about it, so that one rename publishes
 // bytes and description together:
 //
-//	v1.ID.REPRESENTATION.SIZE.FETCHED.SHA256.TAG.ETAG
+//	v2.ID.REPRESENTATION.SIZE.FETCHED.STATE.SHA256.TAG.ETAG
 //
-// FETCHED is when the service was asked, in nanoseconds since 1970; SHA256 and ETAG are in
+// FETCHED is when the service was asked, in nanoseconds since 1970; STATE is "final" for a
+// content that could not change any more then, else "draft"; SHA256 and ETAG are in
 // unpadded base64url (RFC 4648, section 5). TAG makes the name unique: a name is never used
 // for a second file.
 type fileName struct {
 	key     Key
 	size    int64
 	fetched time.Time
+	final   bool
 	sum     [sha256.Size]byte
 	etag    string
 	tag     string
@@ -57,24 +59,32 @@ func (n fileName) String() string {
 		n.key.Representation.String(),
 		strconv.FormatInt(n.size, 10),
 		strconv.FormatInt(n.fetched.UnixNano(), 10),
+		stateOf(n.final),
 		base64.RawURLEncoding.EncodeToString(n.sum[:]),
 		n.tag,
 		base64.RawURLEncoding.EncodeToString([]byte(etag)),
 	}, ".")
 }
 
+func stateOf(final bool) string {
+	if final {
+		return "final"
+	}
+	return "draft"
+}
+
 // parseFileName decodes what String has encoded; anything else is errName.
 func parseFileName(s string) (fileName, error) {
 	f := strings.Split(s, ".")
-	if len(f) != 8 || f[0] != nameVersion {
+	if len(f) != 9 || f[0] != nameVersion {
 		return fileName{}, errName
 	}
 	id, idErr := strconv.ParseInt(f[1], 10, 64)
 	rep, repErr := parseRepresentation(f[2])
 	size, sizeErr := strconv.ParseInt(f[3], 10, 64)
 	fetched, fetchedErr := strconv.ParseInt(f[4], 10, 64)
-	sum, sumErr := base64.RawURLEncoding.DecodeString(f[5])
-	etag, etagErr := base64.RawURLEncoding.DecodeString(f[7])
+	sum, sumErr := base64.RawURLEncoding.DecodeString(f[6])
+	etag, etagErr := base64.RawURLEncoding.DecodeString(f[8])
 	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, sumErr, etagErr); err != nil || len(sum) != sha256.Size {
 		return fileName{}, errName
 	}
@@ -82,9 +92,10 @@ func parseFileName(s string) (fileName, error) {
 		key:     Key{Document: archive.ID(id), Representation: rep},
 		size:    size,
 		fetched: time.Unix(0, fetched),
+		final:   f[5] == stateOf(true),
 		sum:     [sha256.Size]byte(sum),
 		etag:    string(etag),
-		tag:     f[6],
+		tag:     f[7],
 	}
 	if n.size < 0 || n.String() != s {
 		return fileName{}, errName

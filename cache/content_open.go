@@ -7,15 +7,19 @@ import (
 	"time"
 )
 
+// Final is the maxAge of a content that does not change any more.
+const Final time.Duration = -1
+
 // Open returns a reader of the content of key: of the cached file, or following a download
 // that it starts or joins; those who trust it share one. It returns as soon as the exact
 // size is known: when the answer begins and announces its length, else when it is complete.
 //
 // A cached content fetched longer than maxAge ago is validated first, by its ETag where it
-// has one; a negative maxAge trusts it for ever. When it changed, the new content replaces
-// it once it is complete, and readers of the old one keep the old bytes. In the same way a
-// download that began longer than maxAge ago is not joined: another one begins, and the
-// older goes on for its readers and is not kept.
+// has one. When it changed, the new content replaces it once it is complete, and readers of
+// the old one keep the old bytes. In the same way a download that began longer than maxAge
+// ago is not joined: another one begins, and the older goes on for its readers and is not
+// kept. Final is the maxAge of a content that does not change any more: what was fetched or
+// validated with it is trusted for ever, and what was fetched before is validated once.
 //
 // A download belongs to no single caller: when ctx ends Open returns ctx's error and the
 // download serves the others. When the last reader closes, a download that has less than
@@ -51,14 +55,14 @@ func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch
 		return nil, nil, fmt.Errorf("content cache: %w", os.ErrClosed)
 	}
 	cached := c.versions[key]
-	if cached != nil && c.trusted(cached.fetched, maxAge) && c.holdLocked(cached) {
+	if cached != nil && c.trusted(cached.fetched, cached.final, maxAge) && c.holdLocked(cached) {
 		c.stats.Hits++
 		return cached, nil, nil
 	}
 	c.stats.Misses++
 	d := c.downloads[key]
-	if d == nil || !c.trusted(d.began, maxAge) {
-		d = c.startLocked(ctx, key, fetch)
+	if d == nil || !c.trusted(d.began, d.final, maxAge) {
+		d = c.startLocked(ctx, key, maxAge == Final, fetch)
 	}
 	if d.version != nil {
 		d.version.refs++ // open: the download has a reference of its own
@@ -70,9 +74,9 @@ func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch
 
 // trusted reports whether what was asked for, or last validated, at that time is trusted
 // for maxAge. A time in the future says nothing.
-func (c *Content) trusted(at time.Time, maxAge time.Duration) bool {
-	if maxAge < 0 {
-		return true
+func (c *Content) trusted(at time.Time, final bool, maxAge time.Duration) bool {
+	if maxAge == Final {
+		return final
 	}
 	age := c.now().Sub(at)
 	return age >= 0 && age <= maxAge

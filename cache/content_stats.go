@@ -50,10 +50,10 @@ func (c *Content) Lookup(key Key) (int64, bool) {
 func (c *Content) Trusted(key Key, maxAge time.Duration) (int64, bool) {
 	c.mu.Lock()
 	defer c.unlock()
-	if v := c.versions[key]; v != nil && c.trusted(v.fetched, maxAge) {
+	if v := c.versions[key]; v != nil && c.trusted(v.fetched, v.final, maxAge) {
 		return v.size, true
 	}
-	if d := c.downloads[key]; d != nil && d.version != nil && c.trusted(d.began, maxAge) { // it is joined
+	if d := c.downloads[key]; d != nil && d.version != nil && c.trusted(d.began, d.final, maxAge) { // it is joined
 		return d.version.size, true
 	}
 	return 0, false

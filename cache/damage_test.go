@@ -78,7 +78,7 @@ func TestStartRemovesWhatIsNoContent(t *testing.T) {
 	for _, path := range []string{
 		filepath.Join(shard, ".tmp-12345"),
 		filepath.Join(shard, "note.txt"),
-		filepath.Join(shard, "v2"+strings.TrimPrefix(filepath.Base(good[0]), "v1")),
+		filepath.Join(shard, "v1"+strings.TrimPrefix(filepath.Base(good[0]), "v2")),
 		filepath.Join(elsewhere, filepath.Base(good[0])),
 	} {
 		overwrite(t, path, "0123456789")
@@ -121,9 +121,9 @@ func TestETagThatDoesNotFitIsNotKept(t *testing.T) {
 }
 
 func FuzzFileName(f *testing.F) {
-	f.Add("v1.4711.original.5.1714046400000000000.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU.ABCDEFGH.ImUxIg")
-	f.Add("v1.-1.pdf.0.0.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU..")
-	f.Add("v1.01.pdf.0.0.x..")
+	f.Add("v2.4711.original.5.1714046400000000000.final.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU.ABCDEFGH.ImUxIg")
+	f.Add("v2.-1.pdf.0.0.draft.47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU..")
+	f.Add("v2.01.pdf.0.0.draft.x..")
 	f.Fuzz(func(t *testing.T, name string) {
 		if again, err := cache.ParseFileName(name); err == nil && again != name {
 			t.Fatalf("%q became %q", name, again)

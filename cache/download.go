@@ -22,6 +22,8 @@ type download struct {
 	// began is when the service was about to be asked: its answer is no older. It never
 	// changes.
 	began time.Time
+	// final says that the content could not change any more then. It never changes.
+	final bool
 	// old is the version to validate, held, or nil.
 	old *version
 
@@ -37,9 +39,9 @@ type download struct {
 }
 
 // startLocked starts the download of key, which validates what the cache has.
-func (c *Content) startLocked(ctx context.Context, key Key, fetch Fetch) *download {
+func (c *Content) startLocked(ctx context.Context, key Key, final bool, fetch Fetch) *download {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), ready: make(chan struct{})}
+	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), final: final, ready: make(chan struct{})}
 	if old := c.versions[key]; old != nil && c.holdLocked(old) {
 		d.old = old
 	}
@@ -174,11 +176,11 @@ func (d *download) renew() {
 	c.stats.Renewed++
 	if old := d.old; d.leaveLocked() && old.element != nil {
 		name := old.fileName
-		name.fetched = d.began
+		name.fetched, name.final = d.began, d.final
 		if err := os.Rename(c.path(old), name.path(c.dir)); err != nil {
 			c.warnLocked(err)
 		} else {
-			old.fetched = name.fetched
+			old.fetched, old.final = name.fetched, name.final
 		}
 	}
 	d.settleLocked(d.old)

@@ -19,7 +19,7 @@ import (
 )
 
 // forever is the maxAge of a content that never changes.
-const forever = time.Duration(-1)
+const forever = cache.Final
 
 func key(id archive.ID) cache.Key {
 	return cache.Key{Document: id, Representation: archive.Original}
@@ -85,10 +85,10 @@ func (s *shelf) put(k cache.Key, data string) {
 	s.putTagged(k, data, "")
 }
 
-// putTagged is put with an ETag. What the cache has is validated.
+// putTagged is put with an ETag.
 func (s *shelf) putTagged(k cache.Key, data, etag string) {
 	s.t.Helper()
-	r := s.open(k, 0, whole(data, etag))
+	r := s.open(k, forever, whole(data, etag))
 	wantBytes(s.t, r, data)
 	_ = r.Close()
 	s.WaitIdle()

@@ -19,16 +19,11 @@ func TestOldDownloadIsNotJoined(t *testing.T) {
 	if size, ok := s.Trusted(key(1), time.Minute); ok {
 		t.Errorf("%d bytes are trusted, although Open asks the service", size)
 	}
-	if size, ok := s.Trusted(key(1), forever); !ok || size != 10 {
-		t.Errorf("trusted for ever: %d, %v; want the 10 bytes under way", size, ok)
-	}
-	immutable := s.open(key(1), forever, unasked(t))
-
 	later := s.open(key(1), time.Minute, whole("new", `"e2"`))
 	wantBytes(t, later, "new")
 	st.send("bytes.")
 	st.end()
-	for _, r := range []*cache.Reader{first, joined, immutable} {
+	for _, r := range []*cache.Reader{first, joined} {
 		wantBytes(t, r, "old bytes.")
 		if r.Serial() == later.Serial() {
 			t.Error("two contents have one serial")
@@ -61,6 +56,67 @@ func TestOldDownloadThatEndsFirstIsNotKept(t *testing.T) {
 	s.WaitIdle()
 	wantBytes(t, s.open(key(1), time.Minute, unasked(t)), "new")
 	s.wantUsage(1, 3)
+}
+
+// A content that does not change any more is joined however old its download is.
+func TestFinalDownloadIsJoined(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(5)
+	first := s.open(key(1), cache.Final, st.fetch)
+	s.advance(time.Hour)
+	if size, ok := s.Trusted(key(1), cache.Final); !ok || size != 5 {
+		t.Errorf("trusted: %d, %v; want the 5 bytes under way", size, ok)
+	}
+	joined := s.open(key(1), cache.Final, unasked(t))
+	st.send("final")
+	st.end()
+	wantBytes(t, first, "final")
+	wantBytes(t, joined, "final")
+}
+
+// What was fetched while it could change is validated once when it cannot change any more.
+func TestDraftIsValidatedWhenItIsFinal(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer cache.Fetch
+		want   string
+	}{
+		"the same": {notModified, "draft"},
+		"another":  {whole("final", `"e2"`), "final"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t, 100)
+			_ = s.open(key(1), time.Minute, whole("draft", `"e1"`)).Close()
+			s.WaitIdle()
+			s.restart()
+			if _, ok := s.Trusted(key(1), cache.Final); ok {
+				t.Error("a draft is trusted for ever")
+			}
+			sv := script(tt.answer)
+			wantBytes(t, s.open(key(1), cache.Final, sv.fetch), tt.want)
+			if got := sv.asked(); len(got) != 1 || got[0] != (cache.Want{NoneMatch: `"e1"`}) {
+				t.Errorf("asked for %+v", got)
+			}
+			s.WaitIdle()
+			s.restart()
+			s.advance(time.Hour)
+			wantBytes(t, s.open(key(1), cache.Final, unasked(t)), tt.want)
+		})
+	}
+}
+
+// A download that began while the content could change is not joined when it cannot.
+func TestDownloadOfADraftIsNotFinal(t *testing.T) {
+	s := newShelf(t, 100)
+	st := newStream(5)
+	draft := s.open(key(1), time.Minute, st.fetch)
+	final := s.open(key(1), cache.Final, whole("final", ""))
+	st.send("draft")
+	st.end()
+	wantBytes(t, draft, "draft")
+	wantBytes(t, final, "final")
+	_ = draft.Close()
+	s.WaitIdle()
+	wantBytes(t, s.open(key(1), cache.Final, unasked(t)), "final")
 }
 
 // What is trusted counts from when the service was asked, not from when it answered.

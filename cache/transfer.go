@@ -64,8 +64,10 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 		return nil, err
 	}
 	v := &version{
-		fileName: fileName{key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, etag: content.ETag, tag: newTag()},
-		temp:     f.Name(), file: f, refs: 1, download: d,
+		fileName: fileName{
+			key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, final: d.final, etag: content.ETag, tag: newTag(),
+		},
+		temp: f.Name(), file: f, refs: 1, download: d,
 	}
 	c.mu.Lock()
 	c.serial++

@@ -28,7 +28,7 @@ var errDamaged = errors.New("cached file is damaged")
 type version struct {
 	// fileName describes the version. The download that fills it has it alone until the
 	// file is complete, but for the key and the size, which never change once a reader
-	// has the version. Then only fetched changes, guarded by Content.mu.
+	// has the version. Then only fetched and final change, guarded by Content.mu.
 	fileName
 	progress progress
 	// serial never changes.

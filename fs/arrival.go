@@ -103,7 +103,7 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 	if id != 0 {
 		f.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := f.content.Adopt(key, up.DataPath(), "", r.SHA256); err != nil {
+		if err := f.content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
 			f.log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {

@@ -236,3 +236,24 @@ func TestDataFollowsAttributesSetHere(t *testing.T) {
 		t.Errorf("the data is %s", text)
 	}
 }
+
+// A document that was read in an inbox, then changed and archived under its id by another
+// client, is what was archived, for ever.
+func TestChangedAndArchivedAtTheService(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("draft")})
+	m, c := f.slow(t)
+	wantContent(t, m.path("inboxes", "Administrator", "scan.txt"), "draft")
+	eventually(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+	f.Change(id, func(d *hostile.Document) { d.Content, d.Folder = []byte("as archived"), f.bills })
+	c.advance(2 * longTTL)
+	archived := m.path("Muster GmbH", "Rechnungen", "scan.txt")
+	wantContent(t, archived, "as archived")
+	eventually(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Bytes == int64(len("as archived")) })
+	c.advance(2 * longTTL)
+	f.Reset()
+	wantContent(t, archived, "as archived")
+	if n := f.Count("GET", "/document/{id}/pdf"); n != 0 {
+		t.Errorf("what cannot change is asked for %d times", n)
+	}
+}

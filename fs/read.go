@@ -49,11 +49,12 @@ func (f *file) missed(err error) error {
 	return err
 }
 
-// maxAge is how long the content is trusted: an archived document's for ever, an inbox
-// document's for the ttl or as long as the service says that it has not changed.
+// maxAge is how long the content is trusted: for ever once it was fetched of an archived
+// document, an inbox document's for the ttl or as long as the service says that it has not
+// changed.
 func (f *file) maxAge() time.Duration {
 	if f.archived() {
-		return -1
+		return cache.Final
 	}
 	return f.fs.opts.TTL
 }
