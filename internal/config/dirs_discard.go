@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // missing lists dir and the directories above it that are not there, the deepest first.
@@ -60,7 +62,19 @@ func (d *Dirs) clear() error {
 			}
 		}
 	}
-	for _, path := range append(files, filepath.Join(d.State, boundName), filepath.Join(d.State, lockName)) {
+	if err := removeAll(files); err != nil {
+		return err
+	}
+	// A crash of the machine must not bring back files without the binding: the directory
+	// would be taken for somebody else's.
+	if err := durable.SyncDir(d.State); err != nil {
+		return err
+	}
+	return removeAll([]string{filepath.Join(d.State, boundName), filepath.Join(d.State, lockName)})
+}
+
+func removeAll(files []string) error {
+	for _, path := range files {
 		if err := os.Remove(path); err != nil {
 			return err
 		}

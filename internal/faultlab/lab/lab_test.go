@@ -13,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 	"github.com/archivefs/archivefs/internal/faultlab/lab"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,6 +71,20 @@ func TestHistoriesKeepThePromises(t *testing.T) {
 		}
 		for _, v := range r.Violations {
 			t.Errorf("run %d (%s): %s: %s", n, h.Digest(), v.Kind, v.Text)
+		}
+	}
+}
+
+func TestAMountThatFailedCanBeRepeatedAfterACrash(t *testing.T) {
+	b := newBench(t)
+	fails := history.Strike{Point: spool.PointSwept, Nth: 1, Deed: history.FailFull}
+	for n := range uint64(8) {
+		h := history.New(1, n, history.Options{
+			Writes: []history.Writes{history.Sync},
+			Focus:  &history.Focus{Service: history.Full, Session: history.Session{Point: fails, End: history.Crash}},
+		})
+		if r := b.Run(t.Context(), h); r.Err != nil || len(r.Violations) > 0 {
+			t.Errorf("run %d: %v, %v", n, r.Violations, r.Err)
 		}
 	}
 }
