@@ -24,7 +24,7 @@ type Config struct {
 	BaseURL     string
 	Credentials Credentials
 	// Connections is the most requests in flight; a body being read counts. A quarter of
-	// them, one at least if there are two, serves listings alone. Default 16.
+	// them, one at least if there are two, serves what carries no content. Default 16.
 	Connections int
 	// RetryFor is how long a repeatable request is repeated before its error is
 	// returned, default 3 s; waiting as Retry-After asks comes on top, 30 s at most in

@@ -41,7 +41,11 @@ func (op Operation) optional() bool {
 	return false
 }
 
-// lists reports whether op shows what is in a directory.
-func (op Operation) lists() bool {
-	return op == OpStructure || op == OpDocumentList || op == OpInboxes
+// aboutContent reports whether op carries what a document holds, or tells how long that is.
+func (op Operation) aboutContent() bool {
+	switch op {
+	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpDocumentData, OpFileUpload, OpReplace:
+		return true
+	}
+	return false
 }

@@ -3,10 +3,12 @@ package apiclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -257,4 +259,38 @@ func TestTheWaitForAProbeEndsWithTheCaller(t *testing.T) {
 		}
 		wantAway(t, c, 0)
 	})
+}
+
+// A listener whose queue is full lets connections be dialled for ever.
+func TestAListenerWithAFullQueue(t *testing.T) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for full := false; !full; {
+		c, err := (&net.Dialer{Timeout: 200 * time.Millisecond}).DialContext(t.Context(), "tcp", address)
+		if full = err != nil; !full {
+			t.Cleanup(func() { _ = c.Close() })
+		}
+	}
+	c := newClient(t, Config{BaseURL: "http://" + address, Credentials: Credentials{APIKey: testKey}, Stall: 200 * time.Millisecond, RetryFor: -1})
+	_, err = timedList(t, c)
+	wantKind(t, err, OpDocumentList, archive.KindUnreachable)
+	for range 100 {
+		wantAway(t, c, time.Minute)
+	}
+	for _, s := range c.Stats() {
+		if s.Operation == string(OpDocumentList) && s.Requests != 1 {
+			t.Errorf("%d requests for a list, want that of the first call alone", s.Requests)
+		}
+	}
 }

@@ -103,7 +103,7 @@ func (p *retryPlan) NextBackOff() time.Duration {
 		p.timedOut = true
 		return p.delays.NextBackOff()
 	case e.RetryAfter > 0:
-		if p.waited+e.RetryAfter > patience {
+		if p.waited+e.RetryAfter > patience || time.Since(p.started)+e.RetryAfter > p.limit+patience {
 			return backoff.Stop
 		}
 		p.waited += e.RetryAfter

@@ -111,6 +111,12 @@ func TestRepetitionEnds(t *testing.T) {
 			reply(w, http.StatusServiceUnavailable, "", "")
 		}
 	}
+	slowly := func(pause time.Duration, answer http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(pause)
+			answer(w, r)
+		}
+	}
 	for _, tc := range []struct {
 		name          string
 		fail          http.HandlerFunc
@@ -123,6 +129,7 @@ func TestRepetitionEnds(t *testing.T) {
 		{"at once", answer(500, "", ""), -1, 0, 0, 1},
 		{"after 30 s of Retry-After", busy("10"), 0, 30 * time.Second, 30 * time.Second, 4},
 		{"before a Retry-After too long", busy("31"), 0, 0, 0, 1},
+		{"after 33 s of slow answers with Retry-After", slowly(10*time.Second, busy("1")), 0, 33 * time.Second, 44 * time.Second, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ func download(ctx context.Context, c *Client, doc archive.ID) error {
 	return errors.Join(content.Body.Close(), content.Body.Close()) // a second Close does nothing
 }
 
-func TestConnectionsAreBoundedAndSomeAreKeptForListings(t *testing.T) {
+func TestConnectionsAreBoundedAndSomeAreKeptForWhatIsShort(t *testing.T) {
 	for _, tt := range []struct{ connections, documents int32 }{{16, 12}, {5, 4}, {4, 3}, {2, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			service := held{release: make(chan struct{})}
@@ -55,8 +55,8 @@ func TestConnectionsAreBoundedAndSomeAreKeptForListings(t *testing.T) {
 			if _, err := c.Documents(t.Context(), 7, archive.ListOptions{}); err != nil {
 				t.Errorf("list while documents hang: %v", err)
 			}
-			if _, err := c.Inboxes(t.Context()); err != nil {
-				t.Errorf("list inboxes while documents hang: %v", err)
+			if err := c.Delete(t.Context(), 4); err != nil {
+				t.Errorf("delete while documents hang: %v", err)
 			}
 			close(service.release)
 			for range 20 {
@@ -71,7 +71,7 @@ func TestConnectionsAreBoundedAndSomeAreKeptForListings(t *testing.T) {
 	}
 }
 
-func TestListingsMayUseAllConnections(t *testing.T) {
+func TestWhatIsShortMayUseAllConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := held{all: true, release: make(chan struct{})}
 		c := newBubbleService(t, service.serve, func(cfg *Config) { cfg.Connections = 4 })
