@@ -23,7 +23,8 @@ const chunk = 256 << 10
 const roomFor = 16 << 20
 
 // A broken transfer is tried again this often without a byte of progress, after waits
-// that double from the first to the longest.
+// that double from the first to the longest. Where the service made fetch wait there is
+// one try.
 const (
 	maxTries    = 5
 	firstPause  = 100 * time.Millisecond
@@ -117,6 +118,8 @@ func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archiv
 			return content, t.admit(content)
 		case ctx.Err() != nil || !archive.Away(err):
 			return nil, err
+		case archive.KindOf(err) == archive.KindTimeout, archive.KindOf(err) == archive.KindBusy:
+			return nil, fmt.Errorf("broken off after %d bytes: %w", t.have, err) // fetch has waited for long
 		}
 		cause = err
 	}

@@ -84,6 +84,8 @@ func TestDownloadsThatCannotBeCompletedFail(t *testing.T) {
 	const etag = `"e1"`
 	begin := part(0, "0123", 10, etag, errBroken)
 	gone := &archive.Error{Op: "document/pdf", Kind: archive.KindNotFound}
+	hangs := &archive.Error{Op: "document/pdf", Kind: archive.KindTimeout}
+	busy := &archive.Error{Op: "document/pdf", Kind: archive.KindBusy}
 	tests := map[string]struct {
 		answers []cache.Fetch
 		want    error
@@ -96,6 +98,8 @@ func TestDownloadsThatCannotBeCompletedFail(t *testing.T) {
 		"the rest longer than announced":  {[]cache.Fetch{begin, part(4, "456789a", 10, etag, nil)}, cache.ErrLength},
 		"gone meanwhile":                  {[]cache.Fetch{begin, refuse(gone)}, gone},
 		"away for too long":               {[]cache.Fetch{begin, refuse(away), refuse(away), refuse(away), refuse(away), refuse(away)}, away},
+		"hanging after it broke":          {[]cache.Fetch{begin, refuse(hangs)}, hangs},
+		"busy for long after it broke":    {[]cache.Fetch{begin, refuse(busy)}, busy},
 		"broken again and again":          {append([]cache.Fetch{begin}, slices.Repeat([]cache.Fetch{part(4, "", 10, etag, errBroken)}, 5)...), errBroken},
 		"a regular end too early, always": {append([]cache.Fetch{begin}, slices.Repeat([]cache.Fetch{part(4, "", 10, etag, nil)}, 5)...), io.ErrUnexpectedEOF},
 	}
