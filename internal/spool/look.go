@@ -94,6 +94,8 @@ func (d *delivery) look(ctx context.Context) verdict {
 	var v verdict
 	for _, doc := range docs {
 		switch is, err := d.examine(ctx, r, doc.ID); {
+		case archive.KindOf(err) == archive.KindTimeout:
+			return verdict{err: err} // the others would take as long
 		case err != nil:
 			v.err = err
 		case is == ours:

@@ -2,14 +2,35 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
+
+// A look ends with the first document that the service does not answer for: each of the
+// others would take as long.
+func TestALookDoesNotWaitForEveryDocument(t *testing.T) {
+	hangs := kindErr(archive.KindTimeout)
+	f := newFake()
+	f.data = slices.Repeat([]error{hangs}, 40)
+	f.script = []outcome{{err: kindErr(archive.KindInterrupted), then: func() {
+		for range 20 {
+			f.addLocked(7, "Mahnung.pdf", "", []byte("other bytes"), 0)
+		}
+	}}}
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), billBytes)
+	_, err := s.Deliver(t.Context(), u, f, nil)
+	if asked := 40 - len(f.data); !errors.Is(err, hangs) || asked > f.listed {
+		t.Errorf("asked for %d documents in %d looks: %v", asked, f.listed, err)
+	}
+}
 
 // TestOwnExternalID: an id of the user's own may be on other documents too, so it counts
 // only together with the content.
