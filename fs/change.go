@@ -8,8 +8,12 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// maxRetryAfter is how long a service may ask a change to wait beyond RetryFor.
+// maxRetryAfter is how long, in sum, a service may ask a change to wait beyond RetryFor.
 const maxRetryAfter = 30 * time.Second
+
+// longestChangePause is between two attempts of a change at most, unless the service asks
+// for more.
+const longestChangePause = 5 * time.Second
 
 // change carries out a request that must take effect exactly once. After an end that
 // leaves it open whether it did, took looks at the service; only what did not take effect
@@ -17,17 +21,20 @@ const maxRetryAfter = 30 * time.Second
 // the service may still be at it.
 func (f *FileSystem) change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
 	deadline := f.now().Add(f.opts.RetryFor)
-	pause := 100 * time.Millisecond
+	pause, asked := 100*time.Millisecond, time.Duration(0)
 	for {
 		err := do(ctx)
 		if err == nil || !archive.Doubtful(err) {
 			return err
 		}
-		wait := pause
+		wait, patient := pause, true
 		var ae *archive.Error
 		if errors.As(err, &ae) && ae.RetryAfter > 0 {
-			wait = min(ae.RetryAfter, maxRetryAfter)
-			deadline = deadline.Add(wait)
+			asked += ae.RetryAfter
+			if patient = asked <= maxRetryAfter; patient {
+				wait = ae.RetryAfter
+				deadline = deadline.Add(wait)
+			}
 		}
 		if werr := f.wait(ctx, wait); werr != nil {
 			return err
@@ -38,10 +45,10 @@ func (f *FileSystem) change(ctx context.Context, do func(context.Context) error,
 			return err // nobody can tell now; the next listing will
 		case done:
 			return nil
-		case archive.KindOf(err) == archive.KindTimeout, f.now().After(deadline):
+		case !patient, archive.KindOf(err) == archive.KindTimeout, f.now().After(deadline):
 			return err
 		}
-		pause *= 2
+		pause = min(2*pause, longestChangePause)
 	}
 }
 
