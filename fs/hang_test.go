@@ -1,0 +1,127 @@
+package fs_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// run starts a program that ends with the test.
+func run(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stdout, cmd.Stderr = new(bytes.Buffer), new(bytes.Buffer)
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Wait() }) // a second Wait fails
+	return cmd
+}
+
+// ends fails the test unless the program ends long before the request that it waits for.
+func ends(t testing.TB, cmd *exec.Cmd) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%s still runs", strings.Join(cmd.Args, " "))
+		return nil
+	}
+}
+
+// Ctrl-C ends at once who waits for the service, whatever for.
+func TestInterruptEndsAReader(t *testing.T) {
+	for _, tt := range []struct {
+		name, path string
+		do         func(*hostile.Gate) hostile.Action
+		command    []string
+	}{
+		{"cat before the answer", "/document/{id}/pdf", hostile.StallBefore, []string{"cat", "Rechnungen/big.txt"}},
+		{"cat within the content", "/document/{id}/pdf", func(g *hostile.Gate) hostile.Action { return hostile.StallBody(200_000, g) }, []string{"cat", "Rechnungen/big.txt"}},
+		{"tail at its end", "/document/{id}/pdf", func(g *hostile.Gate) hostile.Action { return hostile.StallBody(10, g) }, []string{"tail", "-c", "10", "Rechnungen/big.txt"}},
+		{"ls of documents", "/document/list", hostile.StallBefore, []string{"ls", "Briefe"}},
+		{"ls of folders", "/archivestructure", hostile.StallBefore, []string{"ls", "Briefe"}},
+		{"stat of a name", "/document/list", hostile.StallBefore, []string{"stat", "Briefe/a.txt"}},
+		{"ls of inboxes", "/inboxes", hostile.StallBefore, []string{"ls", "../inboxes"}},
+		{"getfattr", "/document/{id}/data", hostile.StallBefore, []string{"getfattr", "-n", "user.archive.data", "Rechnungen/big.txt"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+			f.AddDocument(f.bills, hostile.Document{Name: "big.txt", Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})
+			m := f.mount(t, nil)
+			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "big.txt")
+			gate := hostile.NewGate()
+			defer gate.Open()
+			f.Fault(hostile.Fault{Method: "GET", Path: tt.path, Times: hostile.Always, Do: tt.do(gate)})
+			cmd := run(t, "env", append([]string{"-C", m.path("Muster GmbH")}, tt.command...)...)
+			<-gate.Arrived()
+			must(t, cmd.Process.Signal(os.Interrupt))
+			if err := ends(t, cmd); err == nil {
+				t.Error("ended without an error")
+			}
+		})
+	}
+}
+
+// Documents that hang keep nobody from anything else: not from another document, not from
+// a listing, not from what is cached.
+func TestDocumentsThatHang(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		documents, readers int // of each
+		others             bool
+	}{
+		{"one", 1, 1, true},
+		{"one, with many readers", 1, 100, true},
+		{"more than there are connections", 30, 1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+			for i := range tt.documents {
+				f.AddDocument(f.bills, hostile.Document{Name: fmt.Sprintf("hangs %d.txt", i), Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})
+			}
+			f.AddDocument(f.letters, hostile.Document{Name: "cached.txt", Content: []byte("cached"), Pages: 1})
+			f.AddDocument(f.letters, hostile.Document{Name: "other.txt", Content: []byte("other"), Pages: 1})
+			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
+			m := f.mount(t, nil)
+			wantContent(t, m.path("Muster GmbH", "Briefe", "cached.txt"), "cached")
+			m.remount() // so that the kernel has nothing of it
+			gate := hostile.NewGate()
+			defer gate.Open()
+			f.Fault(hostile.Fault{Method: "GET", Path: "/document/{id}/pdf", Times: min(tt.documents, 12), Do: hostile.StallBody(1000, gate)})
+			var readers []*exec.Cmd
+			for i := range tt.documents {
+				for range tt.readers {
+					readers = append(readers, run(t, "cat", m.path("Muster GmbH", "Rechnungen", fmt.Sprintf("hangs %d.txt", i))))
+				}
+			}
+			for range min(tt.documents, 12) {
+				<-gate.Arrived()
+			}
+			look := []string{
+				"ls " + m.path("inboxes", "Administrator"), "ls -l " + m.path("'Muster GmbH'", "Rechnungen"),
+				"cat " + m.path("'Muster GmbH'", "Briefe", "cached.txt"), "mkdir " + m.path("'Muster GmbH'", "new"),
+			}
+			if tt.others {
+				look = append(look, "cat "+m.path("'Muster GmbH'", "Briefe", "other.txt"))
+			}
+			for _, script := range look {
+				cmd := run(t, "sh", "-c", script)
+				if err := ends(t, cmd); err != nil {
+					t.Errorf("%s: %v", script, err)
+				}
+			}
+			gate.Open()
+			for _, cmd := range readers {
+				must(t, ends(t, cmd))
+			}
+		})
+	}
+}
