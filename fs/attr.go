@@ -22,7 +22,7 @@ func (f *file) fill(out *fuse.Attr) time.Duration {
 	switch exact := f.fillSize(out); {
 	case !exact, f.pending() != nil:
 		return 0
-	case f.archived():
+	case f.immutable(f.key().Representation):
 		return keepSize
 	}
 	d, _ := f.place()

@@ -257,3 +257,30 @@ func TestChangedAndArchivedAtTheService(t *testing.T) {
 		t.Errorf("what cannot change is asked for %d times", n)
 	}
 }
+
+// The data of an archived document change with what others say about it.
+func TestDataFollowTheService(t *testing.T) {
+	for _, folder := range []string{"Rechnungen", "Administrator"} {
+		t.Run(folder, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{OnlyEight: true})
+			ids := map[string]int64{"Rechnungen": f.bills, "Administrator": f.inbox}
+			id := f.AddDocument(ids[folder], hostile.Document{Name: "a", Keywords: []string{"alt"}})
+			m, c := f.slow(t)
+			path := m.path(map[string]string{"Rechnungen": "Muster GmbH/Rechnungen", "Administrator": "inboxes/Administrator"}[folder], "a.json")
+			if text := string(get(os.ReadFile(path))(t)); !strings.Contains(text, "alt") {
+				t.Errorf("the data is %s", text)
+			}
+			eventually(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+			f.Change(id, func(d *hostile.Document) { d.Keywords = []string{"neu", "und länger"} })
+			c.advance(2 * longTTL)
+			names(t, filepath.Dir(path))
+			out := string(get(exec.CommandContext(t.Context(), "cat", path).Output())(t))
+			if !strings.Contains(out, "länger") || !strings.HasSuffix(strings.TrimSpace(out), "}") {
+				t.Errorf("the data is %s", out)
+			}
+			if size := get(os.Stat(path))(t).Size(); size != int64(len(out)) {
+				t.Errorf("size %d, want %d", size, len(out))
+			}
+		})
+	}
+}

@@ -26,22 +26,22 @@ func (f *file) formerSize() (size int64, ok bool) {
 	return f.fs.content.Lookup(f.key())
 }
 
-// currentSize is the length of what a reader gets, where it is known without asking. An
-// archived document keeps the length it was found to have. That of an inbox document is
-// looked for anew when its content would be asked for again.
+// currentSize is the length of what a reader gets, where it is known without asking. What
+// never changes keeps the length it was found to have. That of anything else is looked for
+// anew when the content would be asked for again.
 func (f *file) currentSize() (size int64, ok bool) {
 	if up := f.pending(); up != nil {
 		return up.Size(), true
 	}
-	archived := f.archived()
-	if size, open, ok := f.openedSize(); ok && (open || archived) {
-		return size, true
-	}
 	doc, key := f.document(), f.key()
-	if size, ok := f.fs.content.Trusted(key, f.maxAge()); ok {
+	immutable := f.immutable(key.Representation)
+	if size, open, ok := f.openedSize(); ok && (open || immutable) {
 		return size, true
 	}
-	if archived {
+	if size, ok := f.fs.content.Trusted(key, f.maxAge(key.Representation)); ok {
+		return size, true
+	}
+	if immutable {
 		if size, ok := f.fs.facts.Size(key); ok {
 			return size, true
 		}

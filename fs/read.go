@@ -49,11 +49,16 @@ func (f *file) missed(err error) error {
 	return err
 }
 
-// maxAge is how long the content is trusted: for ever once it was fetched of an archived
-// document, an inbox document's for the ttl or as long as the service says that it has not
-// changed.
-func (f *file) maxAge() time.Duration {
-	if f.archived() {
+// immutable reports whether a representation of the document never changes: an archived
+// document does not, but what is said about it (its data) does.
+func (f *file) immutable(rep archive.Representation) bool {
+	return rep != archive.Data && f.archived()
+}
+
+// maxAge is how long a representation is trusted: for ever once it was fetched where it
+// never changes, else for the ttl or as long as the service says that it has not changed.
+func (f *file) maxAge(rep archive.Representation) time.Duration {
+	if f.immutable(rep) {
 		return cache.Final
 	}
 	return f.fs.opts.TTL
@@ -62,7 +67,7 @@ func (f *file) maxAge() time.Duration {
 // openAs opens the content in one representation.
 func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
-	r, err := f.fs.content.Open(ctx, key, f.maxAge(), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
+	r, err := f.fs.content.Open(ctx, key, f.maxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		c, err := f.fs.archive.Content(ctx, archive.ContentRequest{
 			Document: doc, Representation: rep, Offset: w.Offset, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
@@ -71,7 +76,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 	if err != nil {
 		return nil, err
 	}
-	if f.archived() {
+	if f.immutable(rep) {
 		f.fs.facts.Learn(key, r.Size())
 	}
 	if d, _ := f.place(); d != nil && rep == archive.Original {
