@@ -10,6 +10,10 @@ import (
 // for a listing to show it. The caller holds commit.
 func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	r := up.Record()
+	if r.Had != "" {
+		f.giveWay(up, &r)
+		return
+	}
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("archived %d bytes", r.Size)
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
@@ -28,6 +32,23 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 		return
 	}
 	f.fs.discard(up)
+}
+
+// giveWay ends a file that the archive had before, as a document which keeps its name and its
+// place: the file's own name goes.
+func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
+	f.fs.log.WithField("path", archive.Printable(f.path())).
+		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
+	d, name := f.place()
+	if d == nil {
+		f.fs.documents.Invalidate(r.Folder)
+		f.showNowhere()
+		f.fs.discard(up)
+		return
+	}
+	d.distrust() // it may have the very name
+	f.remove()
+	f.fs.forgetNames(d, []string{name})
 }
 
 // showNowhere keeps folders from showing the file from now on.
@@ -97,10 +118,11 @@ func (f *file) detach() {
 }
 
 // settle moves confirmed bytes into the content cache, so that reading them back
-// downloads nothing, and keeps their modification time. The record can go then.
+// downloads nothing, and keeps their modification time. The record can go then. A document
+// that the archive had before has a time of its own, and bytes that the service says.
 func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
-	if id != 0 {
+	if id != 0 && r.Had == "" {
 		f.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
 		if err := f.content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {

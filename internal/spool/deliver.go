@@ -57,6 +57,9 @@ type delivery struct {
 	patience patience
 	log      logrus.FieldLogger
 	sent     int // times the service was asked
+	// listed is what the folder held before it was sent, nil when that was not asked here.
+	listed []archive.Document
+	had    string // Record.Had
 }
 
 // deliver runs work as the only delivery of u.
@@ -171,6 +174,8 @@ func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, err
 	if id == 0 {
 		d.confirmed(0)
 		id = d.identify(ctx)
+	} else if err := d.recognise(context.WithoutCancel(ctx), id); err != nil {
+		return 0, d.fail(ctx, err, false)
 	}
 	return d.confirm(id)
 }
@@ -189,7 +194,7 @@ func (d *delivery) confirmed(id archive.ID) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	confirmed := func(r *Record) {
-		r.State, r.Document, r.Doubtful, r.Visible, r.Reason = Confirmed, id, false, false, ""
+		r.State, r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = Confirmed, id, d.had, false, false, ""
 	}
 	if err := u.step(PointAnswered, PointConfirmed, confirmed); err != nil {
 		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)

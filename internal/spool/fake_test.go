@@ -13,10 +13,11 @@ import (
 
 // outcome is what happens to one upload or replacement.
 type outcome struct {
-	commit bool  // the document is there afterwards
-	noID   bool  // the answer does not tell its id
-	err    error // the answer, if not success
-	late   int   // with commit: it shows only after so many listings
+	had    archive.ID // the answer, where nothing is made
+	commit bool       // the document is there afterwards
+	noID   bool       // the answer does not tell its id
+	err    error      // the answer, if not success
+	late   int        // with commit: it shows only after so many listings
 	then   func()
 }
 
@@ -92,7 +93,7 @@ func (f *fakeArchive) Upload(_ context.Context, up archive.Upload, body archive.
 	if o.then != nil {
 		defer o.then()
 	}
-	var id archive.ID
+	id := o.had
 	if o.commit {
 		id = f.addLocked(up.Folder, up.Name, up.ExternalID, data, o.late)
 		if f.split {
@@ -173,7 +174,7 @@ func (f *fakeArchive) Data(_ context.Context, id archive.ID) (archive.DocumentDa
 	case d == nil:
 		return archive.DocumentData{}, kindErr(archive.KindNotFound)
 	}
-	data := archive.DocumentData{ID: id, Name: d.Name, ExternalID: d.external}
+	data := archive.DocumentData{ID: id, Name: d.Name, Folder: d.Folder, ExternalID: d.external}
 	if f.hideIDs {
 		data.ExternalID = ""
 	}

@@ -83,6 +83,9 @@ type Record struct {
 	Reason string `json:"reason,omitempty"`
 	// Document is the document after confirmation, 0 when the service did not tell.
 	Document archive.ID `json:"document,omitempty"`
+	// Had is the name of that document, printable, where the archive had it before and made
+	// none of this: it is in its folder already, or lies in another one. Else it is empty.
+	Had string `json:"had,omitempty"`
 }
 
 // documentName is the name to send.
@@ -116,7 +119,7 @@ func (r *Record) keepOwned(next *Record) {
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
 	next.Split, next.Baseline, next.Doubtful = r.Split, slices.Clone(r.Baseline), r.Doubtful
-	next.Attempts, next.Reason, next.Document = r.Attempts, r.Reason, r.Document
+	next.Attempts, next.Reason, next.Document, next.Had = r.Attempts, r.Reason, r.Document, r.Had
 }
 
 // forgetSent drops what was known about earlier attempts.

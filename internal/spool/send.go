@@ -81,6 +81,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	if err != nil {
 		return fmt.Errorf("list the folder before sending: %w", err)
 	}
+	d.listed = docs
 	name := r.documentName()
 	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
 	next.Baseline = nil
