@@ -64,9 +64,9 @@ type UploadInfo struct {
 
 // Health words.
 const (
-	healthOK      = "ok"
-	healthAway    = "away"    // the service does not answer, or not to these credentials
-	healthFailing = "failing" // an upload failed, and waits for somebody to decide
+	HealthOK      = "ok"
+	HealthAway    = "away"    // the service does not answer, or not to these credentials
+	HealthFailing = "failing" // an upload failed, and waits for somebody to decide
 )
 
 // answered notes whether the service answered a request for data, and returns err.
@@ -89,7 +89,7 @@ func (f *FileSystem) Status() Status {
 	used, _ := f.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: healthOK,
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK,
 		Requests: f.archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),
@@ -101,7 +101,7 @@ func (f *FileSystem) Status() Status {
 		s.LastError = &Failure{Time: failure.at, Text: failure.text}
 	}
 	if away := f.away.Load(); away != nil {
-		s.Health, s.LastError = healthAway, away
+		s.Health, s.LastError = HealthAway, away
 	}
 	for _, up := range f.spool.List() {
 		r := up.Record()
@@ -109,8 +109,8 @@ func (f *FileSystem) Status() Status {
 			continue
 		}
 		info := uploadInfo(&r, up.Size())
-		if info.State == string(spool.Failed) && s.Health == healthOK {
-			s.Health = healthFailing
+		if info.State == string(spool.Failed) && s.Health == HealthOK {
+			s.Health = HealthFailing
 		}
 		s.Uploads.List = append(s.Uploads.List, info)
 	}
