@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"os"
-	"time"
+	"io"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -14,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 func mountCommand() *cli.Command {
@@ -22,7 +21,8 @@ func mountCommand() *cli.Command {
 		Usage:     "mount the archive at MOUNTPOINT, in the foreground",
 		ArgsUsage: "MOUNTPOINT",
 		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in --data.\n" +
-			"When the mount is usable, one line on standard output says so. Ctrl-C unmounts.\n\n" +
+			"When the mount is usable, one line on standard output says so. Ctrl-C unmounts and waits\n" +
+			"for uploads; a second Ctrl-C does not wait, and what is left goes on at the next mount.\n\n" +
 			"   archivefs mount ~/Archive\n" +
 			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
 			"       --api-key-file KEY ~/Archive\n\n" +
@@ -47,18 +47,19 @@ func mount(c *cli.Context) error {
 	if err := checkMountpoint(settings.mountpoint, settings.nonempty); err != nil {
 		return err
 	}
-	s, err := openSession(c.Context, settings, log)
+	s, err := openSession(c, settings, log)
 	if err != nil {
 		return err
 	}
-	err = s.serve(c)
-	return errors.Join(err, s.close())
+	m, err := s.serve(c)
+	return errors.Join(err, s.end(m))
 }
 
-// serve checks the service, mounts, and waits for the end.
-func (s *session) serve(c *cli.Context) error {
+// serve checks the service, mounts, and waits for the end. It returns the mount when it is
+// still there, because a signal asks for the end.
+func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.fs.Check(c.Context); err != nil {
-		return s.unreachable(err)
+		return nil, s.unreachable(err)
 	}
 	if away := s.fs.Away(); away != nil {
 		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
@@ -67,7 +68,7 @@ func (s *session) serve(c *cli.Context) error {
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.mountpoint)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.usable = true
 	if _, err := fmt.Fprintf(c.App.Writer, "mounted %s at %s\n", s.client.BaseURL(), m.Dir); err != nil {
@@ -80,21 +81,11 @@ func (s *session) serve(c *cli.Context) error {
 	}()
 	select {
 	case <-unmounted:
-		return nil
+		return nil, nil
 	case <-c.Done():
+		return m, nil
 	}
-	s.log.Info("unmounting")
-	if err := m.Unmount(unmountPatience); err != nil {
-		s.log.Warnf("%v; they fail from now on", err)
-		return detachMount(m.Dir)
-	}
-	<-unmounted
-	return nil
 }
-
-// unmountPatience is how long an unmount waits for files to be closed before the mount is
-// taken out of sight with the files still open.
-const unmountPatience = 3 * time.Second
 
 // unreachable says what to do when the first request failed.
 func (s *session) unreachable(err error) error {
@@ -112,39 +103,13 @@ func (s *session) unreachable(err error) error {
 	return fmt.Errorf("cannot use the archive service at %s: %w; %s", s.client.BaseURL(), err, cure)
 }
 
-// drainFor bounds the wait for uploads that are under way when the mount ends.
-const drainFor = 2 * time.Minute
-
-// close ends what the mount began, in the reverse order, and says what remains.
-func (s *session) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainFor)
-	defer cancel()
-	if err := s.fs.Close(ctx); err != nil {
-		s.log.Warnf("uploads were still under way: %v", err)
-	}
-	s.remains()
-	return s.closeStores()
-}
-
-// remains says in one sentence on standard error what the archive does not have.
-func (s *session) remains() {
-	counts := map[string]int{}
-	for _, u := range s.fs.Status().Uploads.List {
-		counts[u.State]++
-	}
-	if len(counts) == 0 {
-		return
-	}
-	fmt.Fprintf(os.Stderr,
-		"archivefs: %d failed and %d pending uploads are kept in %s; mount again and see archivefs uploads list\n",
-		counts["failed"], counts["pending"], s.dirs.State)
-}
-
 // session is everything that one mount holds open.
 type session struct {
 	settings *mountSettings
 	log      *logrus.Logger
+	stderr   io.Writer
 	fs       *fs.FileSystem
+	spool    *spool.Spool
 	client   clientCloser
 	dirs     *config.Dirs
 	usable   bool // the mount came up

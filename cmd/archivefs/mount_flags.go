@@ -24,6 +24,7 @@ func mountFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
 		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "how long a request may make no progress before it is given up"},
+		drainFlag(),
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
 		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error; async: when the file is safe on this machine"},
 		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds: auto, original, pdf or data"},
@@ -56,6 +57,7 @@ type mountSettings struct {
 	cacheSize  int64
 	spoolSize  int64 // 0 for no bound
 	keepFree   int64
+	drain      time.Duration // how long the end waits for uploads
 	client     apiclient.Config
 	fs         fs.Options
 }
@@ -151,6 +153,9 @@ func readCaches(c *cli.Context, s *mountSettings) error {
 		return config.Usagef("--ttl: a listing must be trusted for some time; write for example 1m")
 	}
 	s.fs.RetryFor = c.Duration("retry-for")
+	if s.drain, err = readDrain(c); err != nil {
+		return err
+	}
 	switch w := c.String("writes"); w {
 	case "sync", "async":
 		s.fs.Async = w == "async"

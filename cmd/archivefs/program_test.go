@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -38,10 +37,19 @@ type program struct {
 // start starts the program; it is killed when the test ends without having stopped it.
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	return startOn(t, nil, args...)
+}
+
+// startOn starts the program with a terminal as its standard error, where there is one.
+func startOn(t *testing.T, terminal *os.File, args ...string) *program {
+	t.Helper()
 	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
 	p.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stderr = p
+	if terminal != nil {
+		p.cmd.Stderr = terminal
+	}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -102,6 +110,29 @@ func (p *program) stop() {
 	}
 }
 
+// signal sends the program a signal.
+func (p *program) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// says waits until the program has said text on standard error.
+func (p *program) says(text string) {
+	p.t.Helper()
+	heals(p.t, "the program says "+text, func() bool { return strings.Contains(p.said(), text) })
+}
+
+// wantExit waits for the end of the program and fails the test unless it ends with status.
+func (p *program) wantExit(status int) {
+	p.t.Helper()
+	_ = p.wait() // the exit status tells more
+	if got := p.cmd.ProcessState.ExitCode(); got != status {
+		p.t.Fatalf("exit status %d, want %d: %s", got, status, p.said())
+	}
+}
+
 // wait waits for the end of the program.
 func (p *program) wait() error {
 	p.t.Helper()
@@ -129,12 +160,17 @@ func needFUSE(t *testing.T) {
 // startMount mounts at dir until the test ends, at the latest.
 func startMount(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
+	return startMountOn(t, nil, dir, args...)
+}
+
+func startMountOn(t *testing.T, terminal *os.File, dir string, args ...string) *program {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err == nil {
+		if detachMount(dir) == nil {
 			t.Errorf("%s was still mounted", dir)
 		}
 	})
-	return start(t, append([]string{"mount", dir}, args...)...)
+	return startOn(t, terminal, append([]string{"mount", dir}, args...)...)
 }
 
 // heals tries until ok holds.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/apiclient"
@@ -20,9 +21,9 @@ import (
 
 // openSession opens everything that a mount needs, up to but without mounting. What was
 // opened before a failure is closed again.
-func openSession(ctx context.Context, settings *mountSettings, log *logrus.Logger) (*session, error) {
-	s := &session{settings: settings, log: log}
-	if err := s.open(ctx); err != nil {
+func openSession(c *cli.Context, settings *mountSettings, log *logrus.Logger) (*session, error) {
+	s := &session{settings: settings, log: log, stderr: c.App.ErrWriter}
+	if err := s.open(c.Context); err != nil {
 		return nil, errors.Join(err, s.closeStores())
 	}
 	return s, nil
@@ -67,7 +68,7 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	s.later(o.Spool.Close)
-	s.fs = fs.New(o)
+	s.fs, s.spool = fs.New(o), o.Spool
 	return nil
 }
 

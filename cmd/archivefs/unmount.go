@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -21,9 +21,15 @@ func unmountCommand() *cli.Command {
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
 		ArgsUsage: "MOUNTPOINT",
-		Description: "Waits for uploads in flight, unmounts, and returns when the mount's process has ended. --force waits for\n" +
-			"nothing: what is in flight goes on in the background, and files that are still open fail.",
-		Flags:        []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"}},
+		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be archived now,\n" +
+			"because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
+			"--force does not wait, also with files open: nobody finds the mount any more, and its process goes on in\n" +
+			"the background with what it has. A program that has a file open can go on writing; what it closes before\n" +
+			"the process ends is archived.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"},
+			drainFlag(),
+		},
 		OnUsageError: usageError,
 		Action:       unmount,
 	}
@@ -31,6 +37,10 @@ func unmountCommand() *cli.Command {
 
 func unmount(c *cli.Context) error {
 	dir, err := onlyMountpoint(c)
+	if err != nil {
+		return err
+	}
+	drain, err := readDrain(c)
 	if err != nil {
 		return err
 	}
@@ -46,33 +56,75 @@ func unmount(c *cli.Context) error {
 	case c.Bool("force"):
 		return detachMount(dir)
 	}
-	if err := waitForUploads(c.Context, dir, status); err != nil {
+	if err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter); err != nil {
 		return err
 	}
 	if err := fusermount(c.Context, "-u", dir); err != nil {
-		return fmt.Errorf("a program still has files of it open, or is in it: end that, or use --force (%w)", err)
+		return err
 	}
-	return waitForEnd(c.Context, status.PID)
+	return waitForEnd(c.Context, status.PID, drain)
 }
 
-// waitForUploads returns when the mount sends nothing any more.
-func waitForUploads(ctx context.Context, dir string, status *fs.Status) error {
-	var err error
-	for status.Uploads.Sending > 0 {
-		if err = pause(ctx); err != nil {
+// waitForUploads returns when the mount has sent what it can send now, at the latest after
+// limit, and says what remains.
+func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) error {
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	bar := newProgress(stderr)
+	if bar != nil {
+		defer bar.end()
+	}
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		_, status, err := readStatus(dir)
+		if err != nil {
 			return err
 		}
-		if _, status, err = readStatus(dir); err != nil {
-			return err
+		left, stuck := unsent(status)
+		switch {
+		case left.uploads == 0:
+			return nil
+		case status.Health == fs.HealthAway:
+			say(stderr, "the service does not answer; kept for the next mount: %s", left)
+			return nil
+		case stuck:
+			say(stderr, "the service cannot take everything now; kept for the next mount: %s", left)
+			return nil
+		case ctx.Err() != nil:
+			return fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
+		case wait.Err() != nil:
+			say(stderr, "not everything was archived within %s; kept for the next mount: %s", limit, left)
+			return nil
+		case bar != nil:
+			bar.show(left)
+		case first:
+			say(stderr, "waiting for %s", left)
+		}
+		select {
+		case <-tick.C:
+		case <-wait.Done():
 		}
 	}
-	return nil
+}
+
+// unsent is what a mount has to send. It is stuck when all of that was tried, and waits to
+// be tried again.
+func unsent(status *fs.Status) (left *backlog, stuck bool) {
+	left, stuck = &backlog{}, status.Uploads.Sending == 0
+	for _, u := range status.Uploads.List {
+		if u.State == "pending" {
+			left.add(u.Size)
+			stuck = stuck && u.Waits
+		}
+	}
+	return left, stuck
 }
 
 // waitForEnd returns when the process of the mount has ended, and its state directory is
-// free, for as long as it may finish its work.
-func waitForEnd(ctx context.Context, pid int) error {
-	ctx, cancel := context.WithTimeout(ctx, drainFor)
+// free.
+func waitForEnd(ctx context.Context, pid int, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid) {
 		if pause(ctx) != nil {
@@ -104,24 +156,4 @@ func pause(ctx context.Context) error {
 func isStale(dir string) bool {
 	_, err := os.Stat(dir)
 	return errors.Is(err, syscall.ENOTCONN)
-}
-
-// detachMount takes a mount out of sight also while files of it are open.
-func detachMount(dir string) error { return fusermount(context.Background(), "-uz", dir) }
-
-// fusermount calls the helper that unmounts without privileges (fusermount3(1)).
-func fusermount(ctx context.Context, flag, dir string) error {
-	if !strings.HasPrefix(dir, "/") {
-		dir = "./" + dir
-	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "fusermount3", flag, dir).CombinedOutput() //nolint:gosec // a path, as an argument
-	if err != nil {
-		if text := strings.TrimSpace(string(out)); text != "" {
-			err = errors.New(text)
-		}
-		return fmt.Errorf("unmount %s: %w", dir, err)
-	}
-	return nil
 }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+const (
+	// unmountPatience is how long an unmount waits for files to be closed before the mount
+	// is taken out of sight with the files still open.
+	unmountPatience = 3 * time.Second
+	// awayPatience bounds the wait for uploads while the service does not answer: what is
+	// under way has that long to find out the same.
+	awayPatience = 5 * time.Second
+	// progressEvery is how often what is left is counted.
+	progressEvery = 200 * time.Millisecond
+)
+
+// drainFlag bounds how long the end of a mount waits for uploads.
+func drainFlag() cli.Flag {
+	return &cli.DurationFlag{
+		Name: "drain", EnvVars: env("DRAIN"), Value: 2 * time.Minute,
+		Usage: "wait at most `DURATION` for uploads at the end; what is left then goes on at the next mount",
+	}
+}
+
+func readDrain(c *cli.Context) (time.Duration, error) {
+	d := c.Duration("drain")
+	if d < 0 {
+		return 0, config.Usagef("--drain: a duration is not negative")
+	}
+	return d, nil
+}
+
+// end unmounts what is still mounted (m; nil for nothing), waits for uploads, says what
+// remains, and closes what the session opened. From here on the next signal ends the
+// program at once: what is in the spool survives that.
+func (s *session) end(m *fs.Mount) error {
+	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if m != nil {
+		s.log.Info("unmounting")
+		err = s.takeDown(hurry, m)
+	}
+	limit := s.settings.drain
+	if s.fs.Away() != nil {
+		limit = min(limit, awayPatience)
+	}
+	ctx, cancel := context.WithTimeout(hurry, limit)
+	defer cancel()
+	s.drain(ctx)
+	rest := s.remainder()
+	switch {
+	case hurry.Err() != nil: // uploads may use the stores: they stay open
+		return errors.Join(err, errors.New(join("ended at once", rest)))
+	case s.fs.Away() != nil && rest != "":
+		say(s.stderr, "%s", join("the service does not answer", rest))
+	case ctx.Err() != nil && rest != "":
+		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest))
+	case rest != "":
+		say(s.stderr, "%s", rest)
+	}
+	if ctx.Err() != nil {
+		return err // uploads are under way, and use the stores
+	}
+	return errors.Join(err, s.closeStores())
+}
+
+// takeDown unmounts. A mount with open files is taken out of sight when they are not closed
+// within unmountPatience.
+func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
+	patience, cancel := context.WithTimeout(hurry, unmountPatience)
+	defer cancel()
+	for {
+		if err := m.Unmount(0); err == nil {
+			return nil
+		}
+		if pause(patience) != nil {
+			s.log.Warnf("files in %s are still open: nobody finds them any more, and they fail when this process ends", m.Dir)
+			return detachMount(m.Dir)
+		}
+	}
+}
+
+// drain waits until nothing is under way and what is pending was archived, or the service
+// cannot take it, or ctx ends.
+func (s *session) drain(ctx context.Context) {
+	done := make(chan error, 1)
+	go func() { done <- s.fs.Close(ctx) }()
+	bar := newProgress(s.stderr)
+	if bar != nil && s.log.Out == s.stderr {
+		s.log.SetOutput(bar)
+		defer s.log.SetOutput(s.stderr)
+	}
+	if bar != nil {
+		defer bar.end()
+	} else if left := s.left(); left.pending.uploads > 0 {
+		s.log.Infof("waiting for %s; a further signal ends the program at once", left.pending.String())
+	}
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && ctx.Err() == nil {
+				s.log.Warnf("uploads: %v", err)
+			}
+			return
+		case <-tick.C:
+			if left := s.left(); bar != nil && left.pending.uploads > 0 {
+				bar.show(&left.pending)
+			}
+		}
+	}
+}
+
+// leftover is what the archive does not have.
+type leftover struct {
+	pending backlog // goes on at the next mount
+	failed  int     // waits for somebody to decide
+}
+
+// left counts what the archive does not have, as the next mount would find it.
+func (s *session) left() leftover {
+	var l leftover
+	for _, up := range s.spool.List() {
+		switch r := up.Record(); {
+		case r.State == spool.Confirmed, r.State == spool.Created && r.Closed:
+		case r.State == spool.Sending, r.Queued:
+			l.pending.add(up.Size())
+		default: // also what was cut off: not closed yet, or not sent before its close ended
+			l.failed++
+		}
+	}
+	return l
+}
+
+// remainder says in one sentence what the archive does not have, empty when it has all
+// or the mount never was usable.
+func (s *session) remainder() string {
+	l := s.left()
+	if !s.usable || l.failed == 0 && l.pending.uploads == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; mount again: what is pending goes on, and archivefs uploads list %s shows them all",
+		l.failed, l.pending.uploads, s.dirs.State, s.settings.mountpoint)
+}
+
+// join joins what is said into one sentence.
+func join(parts ...string) string {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return strings.Join(said, "; ")
+}

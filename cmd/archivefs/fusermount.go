@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// detachMount takes a mount out of sight also while files of it are open.
+func detachMount(dir string) error { return fusermount(context.Background(), "-uz", dir) }
+
+// fusermount calls the helper that unmounts without privileges (fusermount3(1)).
+func fusermount(ctx context.Context, flag, dir string) error {
+	if !strings.HasPrefix(dir, "/") {
+		dir = "./" + dir
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "fusermount3", flag, dir).CombinedOutput() //nolint:gosec // a path, as an argument
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("unmount %s: the program fusermount3 is missing; install fuse3", dir)
+	}
+	return refusal(dir, strings.Join(strings.Fields(string(out)), " "), err)
+}
+
+// refusal turns what fusermount3 said into a sentence that names the cure. It has no exit
+// statuses of its own, so that its words must do.
+func refusal(dir, said string, err error) error {
+	switch {
+	case strings.Contains(said, "busy"):
+		return fmt.Errorf("a program has files in %s open, or is in it; fuser -vm %s shows which: end it, or use unmount --force", dir, dir)
+	case strings.Contains(said, "not found in /etc/mtab"), strings.Contains(said, "not permitted"), strings.Contains(said, "ermission denied"):
+		return fmt.Errorf("you did not mount %s: the user who did can unmount it, or root with umount %s", dir, dir)
+	case said != "":
+		return fmt.Errorf("unmount %s: %s", dir, said)
+	}
+	return fmt.Errorf("unmount %s: %w", dir, err)
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// backlog is what is still to be sent to the archive.
+type backlog struct {
+	uploads int
+	bytes   int64
+}
+
+func (b *backlog) add(bytes int64) {
+	b.uploads++
+	b.bytes += bytes
+}
+
+func (b *backlog) String() string {
+	return english.Plural(b.uploads, "upload", "") + ", " + size(b.bytes)
+}
+
+// work is how much a bar shows for it: an upload counts also when it has no bytes.
+func (b *backlog) work() int64 { return b.bytes + int64(b.uploads) }
+
+// progress shows a shrinking backlog in the last line of a terminal. Its methods may be
+// called concurrently.
+type progress struct {
+	terminal io.Writer
+
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar // nil while nothing is shown; guarded by mu
+	total int64                    // the most work that there was; guarded by mu
+}
+
+// newProgress returns nil where out is no terminal.
+func newProgress(out io.Writer) *progress {
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) { //nolint:gosec // descriptors are small
+		return &progress{terminal: out}
+	}
+	return nil
+}
+
+// show shows what is left now. The terminal's own errors are nobody's business.
+func (p *progress) show(left *backlog) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch work := left.work(); {
+	case p.bar == nil:
+		p.total = work
+		p.bar = progressbar.NewOptions64(work, progressbar.OptionSetWriter(p.terminal),
+			progressbar.OptionSetWidth(30), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(true))
+	case work > p.total: // more was put in meanwhile
+		p.total = work
+		p.bar.ChangeMax64(work)
+	}
+	p.bar.Describe(left.String() + " left")
+	_ = p.bar.Set64(p.total - left.work())
+}
+
+// end removes the line.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+}
+
+// Write writes above the line. It is for a log that goes to the same terminal.
+func (p *progress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	return p.terminal.Write(text)
+}
+
+func (p *progress) clearLocked() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// say prints a sentence on standard error.
+func say(stderr io.Writer, format string, args ...any) {
+	fmt.Fprintf(stderr, "archivefs: "+format+"\n", args...) //nolint:errcheck // nowhere to say it
+}

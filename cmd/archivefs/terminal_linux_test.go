@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a pseudo-terminal (pts(4)).
+type terminal struct {
+	file  *os.File
+	mu    sync.Mutex
+	shown strings.Builder // guarded by mu
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminal here: %v", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	fd := int(master.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = slave.Close() })
+	tty := &terminal{file: slave}
+	go func() { _, _ = io.Copy(tty, master) }() // ends with an error when the slave is closed
+	return tty
+}
+
+// Write takes what is shown.
+func (tty *terminal) Write(b []byte) (int, error) {
+	tty.mu.Lock()
+	defer tty.mu.Unlock()
+	return tty.shown.Write(b)
+}
+
+// shows waits until the terminal has shown text.
+func (tty *terminal) shows(t *testing.T, text string) {
+	t.Helper()
+	heals(t, "the terminal shows "+text, func() bool {
+		tty.mu.Lock()
+		defer tty.mu.Unlock()
+		return strings.Contains(tty.shown.String(), text)
+	})
+}
+
+func TestEndShowsProgressOnATerminal(t *testing.T) {
+	tty := newTerminal(t)
+	b := newBusy(t, tty.file, "a.txt", "b.txt")
+	b.program.signal(os.Interrupt)
+	tty.shows(t, "2 uploads, 18 B left")
+	b.gate.open()
+	b.program.wantExit(0)
+	b.wantArchived("a.txt b.txt")
+}
+
+func TestUnmountShowsProgressOnATerminal(t *testing.T) {
+	tty := newTerminal(t)
+	b := newBusy(t, nil, "a.txt")
+	unmount := startOn(t, tty.file, "unmount", b.dir)
+	tty.shows(t, "1 upload, 9 B left")
+	b.gate.open()
+	unmount.wantExit(0)
+	b.program.wantExit(0)
+	b.wantArchived("a.txt")
+}

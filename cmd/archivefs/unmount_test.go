@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestUnmountWaitsForUploads(t *testing.T) {
+	b := newBusy(t, nil, "a.txt", "b.txt")
+	unmount := start(t, "unmount", b.dir)
+	unmount.says("archivefs: waiting for 2 uploads, 18 B\n")
+	b.wantUploads(0, 2) // it is still mounted
+	b.gate.open()
+	unmount.wantExit(0)
+	b.program.wantExit(0)
+	b.wantArchived("a.txt b.txt")
+}
+
+func TestUnmountIsBounded(t *testing.T) {
+	b := newBusy(t, nil, "a.txt")
+	unmount := start(t, "unmount", "--drain", "10ms", b.dir)
+	unmount.says("archivefs: not everything was archived within 10ms; kept for the next mount: 1 upload, 9 B\n")
+	unmount.wantExit(1) // the mount's own process goes on
+	unmount.says("its process")
+	b.gate.open()
+	b.program.wantExit(0)
+}
+
+func TestUnmountInterrupted(t *testing.T) {
+	b := newBusy(t, nil, "a.txt")
+	unmount := start(t, "unmount", b.dir)
+	unmount.says("waiting for 1 upload")
+	unmount.signal(os.Interrupt)
+	unmount.wantExit(1)
+	unmount.says("archivefs: " + b.dir + " is still mounted, and sends 1 upload, 9 B; unmount --force does not wait\n")
+	b.wantUploads(0, 1)
+	b.gate.open()
+	b.program.stop()
+}
+
+// helperSaying puts a helper into the path that refuses every unmount with these words.
+func helperSaying(t *testing.T, words string) {
+	t.Helper()
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho 'fusermount3: " + words + "' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "fusermount3"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+func TestUnmountRefused(t *testing.T) {
+	isolate(t)
+	dir := t.TempDir() // looks like a mount
+	if err := os.Mkdir(filepath.Join(dir, ".archivefs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".archivefs", "status.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ said, want string }{
+		{"failed to unmount " + dir + ": Device or resource busy", "a program has files in " + dir + " open, or is in it"},
+		{"entry for " + dir + " not found in /etc/mtab", "you did not mount " + dir},
+		{"failed to unmount " + dir + ": Operation not permitted", "you did not mount " + dir},
+		{"something new", "unmount " + dir + ": fusermount3: something new"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.said, func(t *testing.T) {
+			helperSaying(t, tt.said)
+			status, _, stderr := call(t, "unmount", dir)
+			if status != 1 || !strings.HasPrefix(stderr, "archivefs: "+tt.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit status %d, error %q; want 1 and %q", status, stderr, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnmountWithoutTheHelper(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if err := detachMount(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
+		t.Errorf("got error %v, want one that names the package", err)
+	}
+}
