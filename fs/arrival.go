@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"context"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -31,7 +33,7 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	case f.stayUnlisted():
 		return
 	}
-	f.fs.discard(up)
+	f.fs.conclude(up, id)
 }
 
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
@@ -136,6 +138,23 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 			f.content.Remove(cache.Key{Document: id, Representation: archive.Data})
 		}
 	}
+}
+
+// conclude ends a confirmed upload: it sets on the document what an upload cannot take
+// along, and forgets the upload. A service that is away is asked again by the next mount.
+func (f *FileSystem) conclude(up *spool.Upload, id archive.ID) {
+	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
+		err := f.archive.SetAutoExport(context.Background(), id, true)
+		if err != nil {
+			f.failed("set auto-export", r.Path+"/"+r.Name, err)
+		}
+		if archive.Away(err) {
+			f.letGo(up)
+			return
+		}
+		f.documents.Invalidate(r.Folder)
+	}
+	f.discard(up)
 }
 
 // keepTime keeps the modification time that a file had as that of its document.

@@ -70,6 +70,9 @@ func (f *file) localAttrs(up *spool.Upload) []xattr.Value {
 	if r.ForceNew != archive.FlagUnknown {
 		add(xattr.KindForceNewDocument, "", formatFlag(r.ForceNew))
 	}
+	if r.AutoExport {
+		add(xattr.KindAutoExport, "", xattr.FormatBool(true))
+	}
 	return all
 }
 

@@ -51,6 +51,10 @@ func setField(r *spool.Record, a xattr.Attr, value []byte) (err error) {
 		r.EmailImportOrder, err = xattr.ParseEmailImportOrder(value)
 	case xattr.KindForceNewDocument:
 		r.ForceNew, err = parseFlag(value)
+	case xattr.KindAutoExport:
+		var flag archive.Flag
+		flag, err = parseFlag(value)
+		r.AutoExport = flag == archive.FlagTrue
 	default:
 		return syscall.EPERM
 	}

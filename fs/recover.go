@@ -25,7 +25,7 @@ func (f *FileSystem) Recover() {
 			f.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
-			f.discard(up)
+			f.goBackground(func() { f.conclude(up, r.Document) })
 		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
 			f.await(up)
 		case r.Queued:
@@ -53,7 +53,7 @@ func (f *FileSystem) resolve(up *spool.Upload) {
 		d.distrust()
 		f.forgetNames(d, []string{r.Name})
 	}
-	f.discard(up)
+	f.conclude(up, id)
 }
 
 // old reports whether a local file is one that programs leave behind, and is so old that

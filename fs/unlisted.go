@@ -49,13 +49,15 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		stale = append(stale, f.entry.name)
 		d.dropLocked(f.entry)
 		f.dir, f.removed = nil, true // who has it open reads on
+		var id archive.ID
 		switch len(found) {
 		case 0:
 			d.fs.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
 		case 1: // its time, not its bytes, which must be certain
-			d.fs.keepTime(&r, found[0].ID)
+			id = found[0].ID
+			d.fs.keepTime(&r, id)
 		}
-		d.fs.goBackground(func() { d.fs.discard(up) })
+		d.fs.goBackground(func() { d.fs.conclude(up, id) })
 		return true
 	})
 	return stale

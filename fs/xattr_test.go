@@ -83,6 +83,59 @@ func TestAutoExportIsSetOnce(t *testing.T) {
 	}
 }
 
+// No upload takes auto-export along: it is set on the document, also by a later mount.
+func TestAutoExportOfALocalFile(t *testing.T) {
+	for name, away := range map[string]bool{"at once": false, "after an outage": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{})
+			m := f.mount(t, nil)
+			if away {
+				f.Fault(hostile.Fault{Path: "/document/auto_export_status/set", Times: hostile.Always, Do: hostile.Answer(503, "")})
+			}
+			path := m.path("Muster GmbH", "Briefe", "brief.txt")
+			file := get(os.Create(path))(t)
+			get(file.WriteString("Inhalt"))(t)
+			wantErrno(t, "bad value", xattr.FSet(file, "user.archive.auto-export", []byte("maybe")), syscall.EINVAL)
+			must(t, xattr.FSet(file, "user.archive.auto-export", []byte("true")))
+			if got := string(get(xattr.FGet(file, "user.archive.auto-export"))(t)); got != "true" {
+				t.Errorf("it is %q", got)
+			}
+			must(t, file.Close())
+			if away {
+				f.ClearFaults()
+				m.remount()
+			}
+			eventually(t, "auto-export is set", func() bool { return f.Documents(f.letters)[0].AutoExport })
+			if n := len(f.Documents(f.letters)); n != 1 {
+				t.Errorf("%d documents", n)
+			}
+			m.remount()
+			if got := attr(t, path, "auto-export"); got != "true" {
+				t.Errorf("auto-export is %q", got)
+			}
+			if n := len(get(os.ReadDir(filepath.Join(m.state, "spool")))(t)); n > 2 { // the receipt log and the lock
+				t.Errorf("%d entries in the spool", n)
+			}
+		})
+	}
+}
+
+func TestAutoExportIsCopied(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.bills, hostile.Document{Name: "an.txt", Content: []byte("x"), AutoExport: true})
+	f.AddDocument(f.bills, hostile.Document{Name: "aus.txt", Content: []byte("x")})
+	m := f.mount(t, nil)
+	sh(t, m, `cd "$1/Muster GmbH"; cp --preserve=xattr Rechnungen/*.txt Briefe/`)
+	for _, d := range f.Documents(f.letters) {
+		if d.AutoExport != (d.Name == "an.txt") {
+			t.Errorf("%s has auto-export %v", d.Name, d.AutoExport)
+		}
+	}
+	if n := f.Count("POST", "/document/auto_export_status/set"); n != 1 {
+		t.Errorf("set %d times", n)
+	}
+}
+
 // Linux would turn EAGAIN into ENOTSUP.
 func TestAttributeOnABusyService(t *testing.T) {
 	f := newForeign(t, hostile.Config{})

@@ -99,7 +99,7 @@ func TestTable(t *testing.T) {
 		"archived":                  "rri--",
 		"pages":                     "rri--",
 		"state":                     "rri--",
-		"auto-export":               "wwi--",
+		"auto-export":               "www--",
 		"keywords":                  "www--",
 		"metadata.k":                "www--",
 		"document-types":            "--w--",

@@ -93,7 +93,7 @@ var rules = [kindEnd]rule{
 	KindArchived:         {name: "archived", access: ofDocument},
 	KindPages:            {name: "pages", access: ofDocument},
 	KindState:            {name: "state", access: ofDocument},
-	KindAutoExport:       {name: "auto-export", access: [nodeEnd]Access{Writable, Writable, Ignored}},
+	KindAutoExport:       {name: "auto-export", access: ofFile},
 	KindKeywords:         {name: "keywords", access: ofFile},
 	KindMetadata:         {name: "metadata.", keyed: true, access: ofFile},
 	KindDocumentTypes:    {name: "document-types", access: ofUpload},

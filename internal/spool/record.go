@@ -52,6 +52,8 @@ type Record struct {
 	ExternalID       string                   `json:"externalId,omitempty"`
 	EmailImportOrder archive.EmailImportOrder `json:"emailImportOrder,omitempty"`
 	ForceNew         archive.Flag             `json:"forceNew,omitempty"`
+	// AutoExport is to be set on the document, which no upload does.
+	AutoExport bool `json:"autoExport,omitempty"`
 	// Xattrs are other user.* attributes by their full name.
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
 	// Mtime is a modification time that was set, zero for none.

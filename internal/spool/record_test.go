@@ -22,7 +22,7 @@ func full() Record {
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
-		ForceNew: archive.FlagFalse, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
+		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
 		Baseline: []archive.ID{1, 2}, Doubtful: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
@@ -59,7 +59,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	descriptive := map[string]bool{
 		"Visible": true, "Queued": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
 		"Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
-		"ForceNew": true, "Xattrs": true, "Mtime": true,
+		"ForceNew": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
 	}
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name
