@@ -90,6 +90,9 @@ func lookAtCloser(pid uint32, opener int, ino uint64, mounts *mountIDs) closing 
 	if c := otherDescriptors(group, ino, mounts); c != closeLast {
 		return c
 	}
+	if inherited(group, ino, mounts) {
+		return closeMore // half of what they write is not to be archived
+	}
 	if mapped(group, ino) {
 		return closeUnknown // what is stored through the mapping comes later
 	}
@@ -132,6 +135,46 @@ func otherDescriptors(group int, ino uint64, mounts *mountIDs) closing {
 		}
 	}
 	return closeLast
+}
+
+// mostDescendants bounds how many processes are asked what they inherited.
+const mostDescendants = 64
+
+// inherited reports whether a process that the opener has started, or one of those has,
+// holds the file open: in `(a; b &) > f` the file is not complete when the shell closes it.
+// What has another parent by then is not found.
+func inherited(opener int, ino uint64, mounts *mountIDs) bool {
+	below := children(opener)
+	for n := 0; n < len(below) && n < mostDescendants; n++ {
+		if otherDescriptors(below[n], ino, mounts) == closeMore {
+			return true
+		}
+		below = append(below, children(below[n])...)
+	}
+	return false
+}
+
+// children are the processes that a process has started and that have not been waited for
+// (proc_pid_task(5)); none where the kernel does not tell.
+func children(group int) []int {
+	dir := "/proc/" + strconv.Itoa(group) + "/task"
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // the process is gone
+	}
+	var all []int
+	for _, thread := range threads {
+		b, err := os.ReadFile(dir + "/" + thread.Name() + "/children") //nolint:gosec // below /proc
+		if err != nil {
+			continue
+		}
+		for field := range strings.FieldsSeq(string(b)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
 }
 
 // mapped reports whether a process has a file of that inode number mapped shared and
