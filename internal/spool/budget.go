@@ -94,6 +94,18 @@ func (b *budget) tryTake(n, grow int64) (short int64, err error) {
 	return 0, nil
 }
 
+// mayTake is the error that take of so many bytes would have now.
+func (b *budget) mayTake(n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	if err := b.take(n, n); err != nil {
+		return err
+	}
+	b.done(n, n, 0)
+	return nil
+}
+
 // done ends a write that took n and grow bytes; the file grew by grown in the end.
 func (b *budget) done(n, grow, grown int64) {
 	b.mu.Lock()

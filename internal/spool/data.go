@@ -102,10 +102,13 @@ func (u *Upload) writeLocked(f *os.File, p []byte, off int64) (int, error) {
 }
 
 // Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
-// as WriteAt does.
+// as WriteAt does. Where there is no room a local file stays finished.
 func (u *Upload) Truncate(size int64) error {
 	if size < 0 {
 		return fmt.Errorf("spool: truncate to %d: %w", size, syscall.EINVAL)
+	}
+	if err := u.spool.budget.mayTake(size - u.Size()); err != nil {
+		return fmt.Errorf("spool: %w", err)
 	}
 	if err := u.unfinish(); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/sirupsen/logrus"
 
@@ -57,6 +58,9 @@ type delivery struct {
 	patience patience
 	log      logrus.FieldLogger
 	sent     int // times the service was asked
+	// absent says that looks over some time did not show what was sent last, so that it
+	// may be changed before it is sent again.
+	absent bool
 	// listed is what the folder held before it was sent, nil when that was not asked here.
 	listed []archive.Document
 	had    string // Record.Had
@@ -134,6 +138,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 			if err := v.failure(cause); err != nil {
 				return 0, d.fail(ctx, err, true)
 			}
+			d.missed(cause)
 			if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
 				return 0, d.fail(ctx, fmt.Errorf("it did not arrive: %w", cause), true)
 			}
@@ -151,6 +156,10 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 		cause = err
 	}
 }
+
+// missed notes that looks did not show what ended with cause. After a time-out the service
+// may still be at it.
+func (d *delivery) missed(cause error) { d.absent = archive.KindOf(cause) != archive.KindTimeout }
 
 // resolve is run without sending.
 func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
@@ -215,13 +224,14 @@ func (u *Upload) receipt() {
 }
 
 // fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful
-// says that something was sent that may have arrived, or still may.
+// says that something was sent that may have arrived, or still may, so that it is looked
+// for before anything is sent again.
 func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.log.Infof("not archived: %v", err)
 	state := Failed
 	if d.patience.policy.Queue && (waits(err) || ctx.Err() != nil) {
 		state = Committed
-		if doubtful {
+		if doubtful && !d.absent {
 			state = Sending
 		}
 	}
@@ -240,10 +250,11 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 }
 
 // waits reports whether an upload that failed with err is worth another attempt later: the
-// service is away, or does not take these credentials, which is not the document's fault.
+// service is away, or does not take these credentials, or the disk of the spool is full,
+// which is not the document's fault.
 func waits(err error) bool {
 	if errors.Is(err, errUndecided) {
 		return false
 	}
-	return archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized
+	return archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized || errors.Is(err, syscall.ENOSPC)
 }

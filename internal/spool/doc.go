@@ -29,7 +29,8 @@
 // Data is synced before the record that speaks of it: a record committed, sending or failed
 // never has less than it says. An upload that was created and not closed when the program
 // or the machine stopped is not complete: it comes back as failed and is never sent by
-// itself. One that was sending comes back as sending, and Deliver looks at the archive
+// itself. One that was recalled from the queue (Recall) and not changed since is complete and
+// still queued. One that was sending comes back as sending, and Deliver looks at the archive
 // before it sends anything. Records that cannot be read, or are of a later version, come
 // back as failed and stay on disk as they are.
 //

@@ -69,13 +69,16 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 			return d.confirm(v.id)
 		case v.err != nil:
 			return 0, d.fail(ctx, v.err, cause != nil)
-		case d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent):
+		}
+		d.missed(cause)
+		if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
 			return 0, d.fail(ctx, fmt.Errorf("it was not made: %w", cause), true)
 		}
 		if err := d.prepareFolder(ctx); err != nil {
 			return 0, d.fail(ctx, err, cause != nil)
 		}
 		d.sent++
+		d.absent = false
 		id, err := m.Make(context.WithoutCancel(ctx))
 		switch {
 		case err == nil && id != 0:

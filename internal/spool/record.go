@@ -22,7 +22,8 @@ type Record struct {
 	Visible bool `json:"visible,omitempty"`
 	// Queued (state committed or sending): its close was answered with success before the
 	// archive had it, or a person asked for it again, so it is delivered in the background,
-	// by a later run too. It ends with these states.
+	// by a later run too. It ends with these states, but for Recall: one that is created and
+	// queued is to be committed again as it is.
 	Queued  bool      `json:"queued,omitempty"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field

@@ -107,6 +107,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	ctx = context.WithoutCancel(ctx)
 	d.sent++
+	d.absent = false
 	r := d.u.Record()
 	body := blob{upload: d.u, size: r.Size}
 	if r.Replace != 0 {

@@ -80,6 +80,27 @@ func (u *Upload) reopenLocked() error {
 	return err
 }
 
+// Recall takes a committed upload back from the queue, so that it can be changed: it is
+// created and closed, as a local file is, and still queued. Commit makes it what it was,
+// Keep a local file; the first change makes it unfinished.
+func (u *Upload) Recall() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := u.may("recall", Committed); err != nil {
+		return err
+	}
+	if r := u.rec.Load(); r.Directory || !r.Queued {
+		return u.stateError("recall")
+	}
+	err := u.step(PointReopen, PointReopened, func(r *Record) {
+		r.State, r.Closed, r.SHA256, r.Reason = Created, true, "", ""
+	})
+	if u.rec.Load().State == Created {
+		u.content.seal(false)
+	}
+	return err
+}
+
 // unfinish makes a local file unfinished before a byte of it changes.
 func (u *Upload) unfinish() error {
 	if r := u.rec.Load(); r.State != Created || !r.Closed {
@@ -145,15 +166,22 @@ func (u *Upload) failLocked(reason string, visible bool) error {
 
 // Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
 // an earlier attempt may have arrived Deliver first looks. A file that was never complete
-// is then taken as it is.
+// is then taken as it is. One that is queued already forgets why it waits.
 func (u *Upload) Retry() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("retry", Failed); err != nil {
+	if err := u.may("retry", Committed, Sending, Failed); err != nil {
 		return err
 	}
 	r := u.rec.Load()
-	if r.SHA256 == "" && !r.Directory {
+	switch {
+	case r.State != Failed && !r.Queued:
+		return u.stateError("retry")
+	case r.State != Failed && r.Reason == "":
+		return nil
+	case r.State != Failed:
+		return u.step(PointRetry, PointRetried, func(r *Record) { r.Reason = "" })
+	case r.SHA256 == "" && !r.Directory:
 		return u.commitLocked(PointRetry, PointRetried, func(c *Record) { c.Visible, c.Queued = r.Visible, true })
 	}
 	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Queued, r.Reason = Committed, true, "" })

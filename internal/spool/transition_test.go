@@ -75,7 +75,7 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 	must(t, u.Commit())
 	switch f := newFake(); state {
 	case Sending:
-		f.script = []outcome{{err: kindErr(archive.KindServer)}}
+		f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
 		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
 			t.Fatal("delivered")
 		}

@@ -1,0 +1,159 @@
+package spool
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// queued makes an upload that is in the queue.
+func queued(t *testing.T, s *Spool, data string) *Upload {
+	t.Helper()
+	u := create(t, s, lateBill(), data)
+	must(t, u.Update(func(r *Record) { r.Queued = true }))
+	must(t, u.Commit())
+	return u
+}
+
+// What is taken back from the queue and not changed is queued, in every run, until somebody
+// decides otherwise.
+func TestRecall(t *testing.T) {
+	tests := map[string]struct {
+		do     func(*Upload) error
+		state  State // in the next run
+		queued bool
+		data   string
+	}{
+		"nothing":       {func(*Upload) error { return nil }, Created, true, "abc"},
+		"renamed":       {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Created, true, "abc"},
+		"committed":     {(*Upload).Commit, Committed, true, "abc"},
+		"kept":          {(*Upload).Keep, Created, false, "abc"},
+		"failed":        {func(u *Upload) error { return u.Fail("because", true) }, Failed, false, "abc"},
+		"changed":       {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Failed, false, "aXc"},
+		"truncated":     {func(u *Upload) error { return u.Truncate(1) }, Failed, false, "a"},
+		"without room":  {wantNoRoom((*Upload).Truncate), Created, true, "abc"},
+		"changed, made": {writeAndCommit, Committed, false, "aXc"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			limit := func(o *Options) { o.Budget = 1 << 10 }
+			s, _ := open(t, t.TempDir(), limit)
+			u := queued(t, s, "abc")
+			must(t, u.Recall())
+			if r := u.Record(); r.State != Created || !r.Closed || !r.Queued || r.Size != 3 {
+				t.Fatalf("recalled: %+v", r)
+			}
+			must(t, tt.do(u))
+			s = reopen(t, s, limit)
+			u = again(t, s, u)
+			if r := u.Record(); r.State != tt.state || r.Queued != tt.queued {
+				t.Errorf("the next run has %+v", r)
+			}
+			wantData(t, u, tt.data)
+		})
+	}
+}
+
+func wantNoRoom(truncate func(*Upload, int64) error) func(*Upload) error {
+	return func(u *Upload) error {
+		if err := truncate(u, 1<<20); !errors.Is(err, syscall.ENOSPC) {
+			return errors.New("there was room")
+		}
+		return nil
+	}
+}
+
+func writeAndCommit(u *Upload) error {
+	if _, err := u.WriteAt([]byte("X"), 1); err != nil {
+		return err
+	}
+	return u.Commit()
+}
+
+func TestOnlyWhatIsQueuedAndNotSentIsRecalled(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	for _, state := range []State{Created, Committed, Sending, Confirmed, Failed} {
+		var wrong *StateError
+		if err := inState(t, s, state).Recall(); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", state, err)
+		}
+	}
+}
+
+// After an end in doubt an upload may be changed as soon as looks did not show it, but for
+// a time-out: the service may still be at it. It is looked for all the same.
+func TestWhatWaitsMayBeChanged(t *testing.T) {
+	for kind, want := range map[archive.Kind]State{
+		archive.KindUnreachable: Committed, archive.KindBusy: Committed, archive.KindServer: Committed,
+		archive.KindInterrupted: Committed, archive.KindTimeout: Sending,
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			s, _ := open(t, t.TempDir())
+			u := queued(t, s, "abc")
+			f := newFake(outcome{err: kindErr(kind)})
+			policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
+			if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != kind {
+				t.Fatal(err)
+			}
+			wantState(t, u, want)
+			if want == Sending {
+				return
+			}
+			late := f.add(7, "Mahnung.pdf", u.Record().SentID, "abc")
+			err := u.Update(func(r *Record) { r.Folder, r.Name = 8, "Anders.pdf" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == archive.KindUnreachable { // nothing was sent
+				return
+			}
+			id, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+			if err != nil || id != late || f.sends() != 1 {
+				t.Fatalf("document %d, %v, %d sends; want %d, which came late", id, err, f.sends(), late)
+			}
+		})
+	}
+}
+
+// A full disk is no reason to fail what was accepted.
+func TestQueueWaitsForRoomOnTheDisk(t *testing.T) {
+	full := false
+	s, _ := open(t, t.TempDir(), func(o *Options) {
+		o.Fault = func(p Point) error {
+			if full && p == PointSend {
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+	})
+	u := queued(t, s, "abc")
+	f, policy := newFake(), Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
+	full = true
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if r := u.Record(); r.State != Committed || !r.Queued {
+		t.Fatalf("%+v", r)
+	}
+	full = false
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRetryOfWhatWaits(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := queued(t, s, "abc")
+	f := newFake(outcome{err: kindErr(archive.KindUnreachable)})
+	if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil || u.Record().Reason == "" {
+		t.Fatalf("%v, %+v", err, u.Record())
+	}
+	must(t, u.Retry())
+	must(t, u.Retry())
+	if r := u.Record(); r.State != Committed || !r.Queued || r.Reason != "" {
+		t.Fatalf("%+v", r)
+	}
+}
