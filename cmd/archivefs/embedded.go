@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/apiclient"
@@ -29,7 +29,7 @@ type embedded struct {
 
 // startEmbedded opens the archive in data and serves it.
 func startEmbedded(ctx context.Context, data string, withSample bool, log logrus.FieldLogger) (*embedded, error) {
-	data, err := dataDir(data)
+	data, err := config.DataDir(data)
 	if err != nil {
 		return nil, err
 	}
@@ -70,19 +70,6 @@ func (e *embedded) stop() error {
 	return nil
 }
 
-// dataDir is the absolute path of the archive's directory, in the XDG data home unless
-// the user names one.
-func dataDir(dir string) (string, error) {
-	if dir == "" {
-		return config.DataHome()
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", config.Usagef("--data: %v", err)
-	}
-	return abs, nil
-}
-
 // fill puts the sample into an empty archive when it is asked for. Without it, an empty
 // archive gets one mandator and one inbox, so that there is somewhere to put a file.
 func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.FieldLogger) error {
@@ -101,7 +88,9 @@ func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 	if err != nil {
 		return fmt.Errorf("make the sample archive: %w", err)
 	}
-	log.Infof("made the sample archive: %+v", made)
+	log.Infof("made the sample archive: %s, %s, %s, %s; %s", english.Plural(made.Mandators, "mandator", ""),
+		english.Plural(made.Folders, "folder", ""), english.Plural(made.Inboxes, "inbox", ""),
+		english.Plural(made.Documents, "document", ""), size(made.Bytes))
 	return nil
 }
 

@@ -53,6 +53,12 @@ func serve(c *cli.Context) error {
 	}
 	defer done()
 	options.Log = log
+	var lc net.ListenConfig
+	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is made
+	if err != nil {
+		return fmt.Errorf("--listen: %w; name another address, or port 0 for a free one", err)
+	}
+	defer ln.Close() //nolint:errcheck // it is closed already, unless something else failed
 	var keyFile string
 	if options.Credentials.APIKey == "" {
 		keyFile = filepath.Join(options.Data, "api-key")
@@ -66,7 +72,7 @@ func serve(c *cli.Context) error {
 	}
 	err = fill(c.Context, srv, c.Bool("sample"), log)
 	if err == nil {
-		err = listenAndServe(c, srv, options.Data, keyFile)
+		err = serveAt(c, ln, srv, options.Data, keyFile)
 	}
 	if cerr := srv.Close(); cerr != nil {
 		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
@@ -74,18 +80,14 @@ func serve(c *cli.Context) error {
 	return err
 }
 
-func listenAndServe(c *cli.Context, srv *server.Server, data, keyFile string) error {
-	var lc net.ListenConfig
-	ln, err := lc.Listen(c.Context, "tcp", c.String("listen"))
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
+// serveAt says where everything is and serves until the end.
+func serveAt(c *cli.Context, ln net.Listener, srv *server.Server, data, keyFile string) error {
 	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", data, ln.Addr())
 	if keyFile != "" {
 		text += "API key in " + keyFile + "\n"
 	}
 	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
-		return errors.Join(err, ln.Close())
+		return err
 	}
 	if err := srv.Serve(c.Context, ln); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serve: %w", err)
@@ -101,7 +103,7 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
 		return o, config.Usagef("--listen: %q is no address; write for example 127.0.0.1:8081", c.String("listen"))
 	}
-	if o.Data, err = dataDir(c.String("data")); err != nil {
+	if o.Data, err = config.DataDir(c.String("data")); err != nil {
 		return o, err
 	}
 	cred, err := readCredentials(c)

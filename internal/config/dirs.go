@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -29,21 +30,15 @@ const (
 	boundName = "archive" // the identity of the archive
 )
 
-// DataHome is where the embedded service keeps its archive unless told otherwise.
-func DataHome() (string, error) {
-	base, err := xdg("XDG_DATA_HOME", ".local/share")
-	return filepath.Join(base, "archivefs"), err
-}
-
 // xdg is a base directory of the XDG specification: from the environment when that is an
-// absolute path, else below the home directory.
-func xdg(env, below string) (string, error) {
+// absolute path, else below the home directory. Where there is no home the option helps.
+func xdg(env, below, option string) (string, error) {
 	if dir := os.Getenv(env); filepath.IsAbs(dir) {
 		return dir, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for state: %w; name one with --state-dir", err)
+		return "", fmt.Errorf("find a default directory: %w; name one with --%s", err, option)
 	}
 	return filepath.Join(home, below), nil
 }
@@ -82,11 +77,11 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 func (d *Dirs) place(identity string) error {
 	sum := sha256.Sum256([]byte(identity))
 	name := filepath.Join("archivefs", hex.EncodeToString(sum[:8]))
-	state, err := xdg("XDG_STATE_HOME", ".local/state")
+	state, err := xdg("XDG_STATE_HOME", ".local/state", "state-dir")
 	if err != nil {
 		return err
 	}
-	caches, err := xdg("XDG_CACHE_HOME", ".cache")
+	caches, err := xdg("XDG_CACHE_HOME", ".cache", "state-dir")
 	if err != nil {
 		return err
 	}
@@ -97,23 +92,35 @@ func (d *Dirs) place(identity string) error {
 // unused refuses a directory that holds somebody's files and is no state directory, before
 // its mode is changed.
 func unused(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	foreign, err := holdsOthers(dir, boundName, lockName, "cache")
+	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
-	}
-	foreign := false
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case name == boundName:
-			return nil
-		case name != lockName && name != "cache" && !strings.HasPrefix(name, ".tmp-"):
-			foreign = true
-		}
 	}
 	if foreign {
 		return fmt.Errorf("%s is no state directory and not empty; name an empty or new one with --state-dir", dir)
 	}
 	return nil
+}
+
+// holdsOthers reports whether a directory is not empty and none of ours: it lacks the file
+// mark, and has others than those that we make before it. A directory that is not there
+// holds nothing.
+func holdsOthers(dir, mark string, before ...string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	before = append(before, "lost+found") // of a fresh disk
+	others := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == mark:
+			return false, nil
+		case !slices.Contains(before, name) && !strings.HasPrefix(name, ".tmp-"):
+			others = true
+		}
+	}
+	return others, nil
 }
 
 // private makes a directory for the user alone.
