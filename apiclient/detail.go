@@ -59,7 +59,7 @@ func messages(value any, depth int) []string {
 	var found []string
 	add := func(texts ...string) {
 		for _, t := range texts {
-			if t = strings.TrimSpace(t); t != "" && len(found) < most && !slices.Contains(found, t) {
+			if t = strings.TrimSpace(t); t != "" && len(found) < most && !says(found, t) {
 				found = append(found, t)
 			}
 		}
@@ -86,6 +86,14 @@ func messages(value any, depth int) []string {
 		}
 	}
 	return found
+}
+
+// says reports whether one of the texts is t, or has it between its colons and semicolons:
+// problems repeat in their fields what their detail said.
+func says(texts []string, t string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return text == t || slices.Contains(strings.Split(strings.ReplaceAll(text, "; ", ": "), ": "), t)
+	})
 }
 
 // members returns the texts of an object from field names to messages, by name.

@@ -59,6 +59,15 @@ func TestDetailOfErrorBodies(t *testing.T) {
 			"problem with errors", `{"title":"Bad Request","errors":[{"name":"folder-id","reason":"missing"},"more"]}`,
 			"Bad Request: folder-id: missing: more",
 		},
+		{
+			"problem that repeats itself", `{"title":"Too Large","detail":"data: over 1 MiB","field":"data","errors":[{"name":"data","reason":"over 1 MiB"}]}`,
+			"Too Large: data: over 1 MiB",
+		},
+		{
+			"problem of two fields", `{"title":"Bad Request","detail":"id: missing; name: odd","errors":[{"name":"id","reason":"missing"},{"name":"name","reason":"odd"}]}`,
+			"Bad Request: id: missing; name: odd",
+		},
+		{"problem with a part of a word", `{"title":"invalid","errors":[{"name":"id","reason":"missing"}]}`, "invalid: id: missing"},
 		{"errors by field", `{"message":"invalid","errors":{"name":["too long"],"id":"missing"}}`, "invalid: too long"},
 		{"errors by unknown fields", `{"errors":{"folder":["too long","odd"],"doc":"missing"}}`, "doc missing: folder too long, odd"},
 		{"message", `{"Message":"no access"}`, "no access"},

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
@@ -74,10 +76,13 @@ func wantBody(r *http.Request, want string) (map[string]string, error) {
 // badBody says what is wrong with a body; one that is too large is told apart.
 func badBody(err error, what string) error {
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return refuse(archive.KindTooLarge, "the body is larger than %d bytes", tooLarge.Limit)
+		return refuse(archive.KindTooLarge, "the body is larger than %s", amount(tooLarge.Limit))
 	}
 	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
 }
+
+// amount says how many bytes a limit is, for people.
+func amount(limit int64) string { return humanize.IBytes(uint64(max(limit, 0))) }
 
 // pathID returns the id in a request's path.
 func pathID(r *http.Request) (archive.ID, error) {

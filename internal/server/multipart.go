@@ -81,7 +81,7 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 		return badBody(err, "the form cannot be read")
 	}
 	if *left -= int64(len(value)); *left < 0 {
-		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %d bytes", maxForm)}}
+		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %s", amount(maxForm))}}
 	}
 	if name != "" {
 		u.values.Add(name, string(value))
@@ -123,7 +123,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.Reader.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(archive.KindTooLarge, "the file is larger than %d bytes", b.limit)
+		return 0, refuse(archive.KindTooLarge, "the file is larger than %s", amount(b.limit))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.failed = true

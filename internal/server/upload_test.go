@@ -211,11 +211,14 @@ func TestUploadTakesFieldsInAnyOrder(t *testing.T) {
 }
 
 func TestUploadIsBounded(t *testing.T) {
-	h := start(t, func(o *server.Options) { o.MaxUpload = 1000 })
+	h := start(t, func(o *server.Options) { o.MaxUpload = 1 << 10 })
 	o := furnish(t, h)
-	h.uploaded("fits", strings.Repeat("x", 1000), "target-folder-id", text(o.year))
-	wantProblem(t, h.upload("large", strings.Repeat("x", 1001), "target-folder-id", text(o.year)),
-		http.StatusRequestEntityTooLarge, "upload-data")
+	h.uploaded("fits", strings.Repeat("x", 1<<10), "target-folder-id", text(o.year))
+	refused := h.upload("large", strings.Repeat("x", 1<<10+1), "target-folder-id", text(o.year))
+	wantProblem(t, refused, http.StatusRequestEntityTooLarge, "upload-data")
+	if want := "the file is larger than 1.0 KiB"; !strings.Contains(refused.body, want) {
+		t.Errorf("answered %s, want %q", refused.body, want)
+	}
 	wantStaged(t, h, 0)
 }
 
