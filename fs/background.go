@@ -12,8 +12,8 @@ import (
 // a call does that somebody waits for.
 const backgroundPatience = 4
 
-// deliverQueued is the queue's attempt at an upload. wait says that the service could not
-// take it now.
+// deliverQueued is the queue's attempt at an upload. wait says that it could not be taken
+// now; the error is errMoot when nothing was left to try.
 func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	f.work.begin()
 	defer f.work.end()
@@ -42,11 +42,20 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.pending() != up || f.gone() || !up.Record().Queued {
-		return false, nil // changed, or removed, meanwhile
+		return false, errMoot // changed, or removed, meanwhile
+	}
+	if up.State() == spool.Created { // recalled for a change that did not come
+		if err := up.Commit(); err != nil {
+			f.fs.failed("archive", f.path(), err)
+			return true, err
+		}
+		f.mu.Lock()
+		f.accepted = true
+		f.mu.Unlock()
 	}
 	d, _ := f.place()
 	if err := f.leaveQueuedFolder(up, d); err != nil {
-		return false, err
+		return false, errors.Join(errMoot, err)
 	}
 	var baseline spool.Baseline
 	if d != nil {

@@ -131,8 +131,8 @@ func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
 // makeQueued is the queue's attempt at a folder.
 func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	r := up.Record()
-	if !r.Queued {
-		return false, nil // removed, or failed
+	if _, there := f.spool.Get(up.ID()); !there || !r.Queued {
+		return false, errMoot // removed, or failed
 	}
 	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
 	_ = f.answered(err)
@@ -171,6 +171,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 	f.children.Invalidate(r.Folder)
 	f.inboxes.Invalidate(struct{}{})
 	f.discard(up)
+	f.queue.resume()
 }
 
 // made gives a queued directory the id of its folder. A listing that was quicker shows it
@@ -200,7 +201,7 @@ func (d *dir) made(id archive.ID) {
 // removeQueued removes a queued folder, which must be empty, before the service has it.
 func (d *dir) removeQueued(e *entry) error {
 	up := e.dir.queuedAs()
-	if up == nil || up.State() == spool.Sending {
+	if up == nil || up.State() == spool.Sending || up.State() == spool.Confirmed {
 		return syscall.EBUSY // the service may have it
 	}
 	if err := up.Remove(); err != nil {
@@ -216,8 +217,11 @@ func (d *dir) removeQueued(e *entry) error {
 // renameQueued gives a queued folder another place or name.
 func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	up := e.dir.queuedAs()
+	to.mu.Lock()
+	free := to.free
+	to.mu.Unlock()
 	switch {
-	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
+	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind, !free:
 		return syscall.EPERM
 	case up.State() == spool.Sending:
 		return syscall.EBUSY // the service may have it
@@ -230,4 +234,17 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	to.add(e.renamed(newName))
 	e.dir.retarget()
 	return nil
+}
+
+// retargetFolder writes the place of a queued folder, which a folder above left, into its
+// record.
+func (d *dir) retargetFolder() {
+	up := d.queued.Load()
+	if up == nil {
+		return
+	}
+	above := d.above()
+	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
+		d.fs.failed("rename", d.path(), err)
+	}
 }

@@ -129,6 +129,8 @@ func (f *file) state() xattr.State {
 		switch r := f.up.Record(); {
 		case r.State == spool.Failed:
 			return xattr.StateFailed
+		case r.Queued:
+			return xattr.StatePending
 		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && f.dir.staysLocal(f.entry.name)):
 			return xattr.StateLocal
 		case r.State == spool.Created && f.dirty, r.State != spool.Created:

@@ -62,8 +62,12 @@ func (f *file) setSize(ctx context.Context, size int64) error {
 	}
 	err := f.truncate(ctx, size)
 	f.doubtPages()
-	if lastWriter := f.leaveHandle(h); err == nil && lastWriter {
+	switch lastWriter := f.leaveHandle(h); {
+	case !lastWriter:
+	case err == nil:
 		err = f.finish(ctx, false)
+	default:
+		f.untouched(ctx)
 	}
 	return err
 }

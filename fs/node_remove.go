@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
@@ -59,9 +58,6 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 // removeLocal removes a file that the archive does not have. One that is being sent is
 // waited for: then the archive has it.
 func (f *file) removeLocal() error {
-	if _, err := f.recall(); err != nil {
-		return err
-	}
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.document() != nil || f.archivedUnlisted() {
@@ -71,8 +67,10 @@ func (f *file) removeLocal() error {
 		return syscall.ENOENT // it was archived meanwhile, or failed
 	}
 	up := f.pending()
-	if up.State() == spool.Sending {
-		return syscall.EBUSY // the archive may have it; the queue finds out
+	if up.Record().Queued { // who has it open goes on writing
+		if err := f.recallLocked(up); err != nil {
+			return err
+		}
 	}
 	if err := up.Remove(); err != nil {
 		return err

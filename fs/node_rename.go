@@ -112,6 +112,7 @@ func (d *dir) moveTo(parent *dir, name string) {
 func (d *dir) retarget() {
 	for _, e := range d.entries() {
 		if e.dir != nil {
+			e.dir.retargetFolder()
 			e.dir.retarget()
 		} else if up := e.file.Load().pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {

@@ -53,6 +53,16 @@ func (a *fakeAttempts) attempt(ctx context.Context, up *spool.Upload) (bool, err
 	return archive.Away(err), err
 }
 
+// tried is how often any upload was tried.
+func (a *fakeAttempts) tried() (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, done := range a.done {
+		n += done
+	}
+	return n
+}
+
 func (a *fakeAttempts) ready(up *spool.Upload) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,6 +203,127 @@ func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 	if n := a.attempts(ups[0]); n != 1 {
 		t.Fatalf("the bad one was tried %d times", n)
 	}
+}
+
+// TestBadUploadsLetTheOthersPass: there are as many bad ones as are sent at once.
+func TestBadUploadsLetTheOthersPass(t *testing.T) {
+	q, a, ups := newTestQueue(t, 30, time.Nanosecond)
+	for _, up := range ups[:uploadsAtOnce] {
+		a.script[up] = always(awayErr(archive.KindServer))
+	}
+	for _, up := range ups {
+		q.add(up)
+	}
+	soon(t, func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return len(a.order) == len(ups)-uploadsAtOnce
+	})
+}
+
+// rests returns when the queue waits for a time to come, which it returns.
+func (q *queue) rests(t *testing.T) (until time.Time) {
+	t.Helper()
+	soon(t, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		until = q.until
+		return q.active == 0 && until.After(q.now())
+	})
+	return until
+}
+
+// TestQueueObeysRetryAfter: nobody is sent before, but for what a person asks for.
+func TestQueueObeysRetryAfter(t *testing.T) {
+	q, a, ups := newTestQueue(t, 20, time.Nanosecond)
+	a.script[ups[0]] = []error{&archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour}}
+	q.add(ups[0])
+	if until := q.rests(t); time.Until(until) < 50*time.Minute {
+		t.Fatalf("rests until %v", until)
+	}
+	for _, up := range ups[1:] {
+		q.add(up)
+	}
+	q.wake() // a listing says nothing about uploads
+	if n := a.tried(); n != 1 {
+		t.Fatalf("%d attempts", n)
+	}
+	q.hurry(ups[19])
+	soon(t, func() bool { return a.attempts(ups[19]) == 1 })
+	mustDrain(t, q, nil)
+	if a.order[0] != ups[19] || len(a.order) != len(ups) {
+		t.Fatalf("%d of %d sent, in another order", len(a.order), len(ups))
+	}
+}
+
+// TestAttemptsGrowRareWhileTheServiceIsAway: many that wait ask no more often than one.
+func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
+	q, a, ups := newTestQueue(t, 100, time.Hour)
+	var clock struct {
+		sync.Mutex
+		now time.Time
+	}
+	clock.now = time.Now()
+	q.now = func() time.Time {
+		clock.Lock()
+		defer clock.Unlock()
+		return clock.now
+	}
+	q.pause = func(tries int) time.Duration { return min(time.Second<<min(tries-1, 20), time.Minute) }
+	for _, up := range ups {
+		a.script[up] = always(awayErr(archive.KindUnreachable))
+	}
+	for _, up := range ups {
+		q.add(up)
+	}
+	begin := q.now()
+	for until := q.rests(t); until.Before(begin.Add(time.Hour)); until = q.rests(t) {
+		clock.Lock()
+		clock.now = until
+		clock.Unlock()
+		q.resume()
+	}
+	if n := a.tried(); n < 60 || n > 80 {
+		t.Fatalf("%d attempts in an hour", n)
+	}
+}
+
+// TestWhatIsMootSaysNothing: an upload that was removed meanwhile does not bring the
+// service back, nor away.
+func TestWhatIsMootSaysNothing(t *testing.T) {
+	q, a, ups := newTestQueue(t, 10, time.Hour)
+	for _, up := range ups {
+		a.script[up] = always(awayErr(archive.KindUnreachable))
+	}
+	moot := new(spool.Upload)
+	a.script[moot] = []error{errMoot}
+	for _, up := range ups {
+		q.add(up)
+	}
+	mustDrain(t, q, errAway)
+	before := a.tried()
+	q.hurry(moot)
+	soon(t, func() bool { return a.attempts(moot) == 1 })
+	mustDrain(t, q, errAway)
+	if n := a.tried() - before; n > 3 {
+		t.Fatalf("%d attempts more", n)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.away || len(q.jobs) != len(ups) {
+		t.Fatalf("away: %v, %d jobs", q.away, len(q.jobs))
+	}
+}
+
+func TestWhatBecomesReadyIsTried(t *testing.T) {
+	q, a, ups := newTestQueue(t, 1, time.Hour)
+	a.notReady[ups[0]] = true
+	q.add(ups[0])
+	a.mu.Lock()
+	clear(a.notReady)
+	a.mu.Unlock()
+	q.resume()
+	soon(t, func() bool { return a.attempts(ups[0]) == 1 })
 }
 
 func TestQueueWaitsForTheFolder(t *testing.T) {

@@ -26,11 +26,11 @@ func (f *FileSystem) Recover() {
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
 			f.goBackground(func() { f.conclude(up, r.Document) })
-		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
-			f.await(up)
 		case r.Queued:
 			f.await(up)
 			f.queue.add(up)
+		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
+			f.await(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
 			f.goBackground(func() { f.resolve(up) })
 		}

@@ -13,64 +13,84 @@ import (
 var errSettled = errors.New("the file is not local any more")
 
 // renameLocal gives a file that is not archived another name. Out of a temporary name into
-// a real one archives it: errors reach the caller and leave the file where it was.
+// a real one archives it: errors reach the caller and leave the file where it was. What is
+// being sent is waited for; what is queued goes on to the archive under its new name, or is
+// taken back when that is a temporary one.
 func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
 	f.fs.work.begin()
 	defer f.fs.work.end()
-	recalled, err := f.recallFor(to, newName, over)
-	if err == nil {
-		err = f.renameRecalled(ctx, to, newName, over)
-	}
-	if err != nil {
-		for _, r := range recalled {
-			err = errors.Join(err, r.requeue())
-		}
-	}
-	return err
-}
-
-// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
-// the file itself where it is to stay local.
-func (f *file) recallFor(to *dir, newName string, over *entry) (recalled []*file, err error) {
-	var ends []*file
+	var other *file
 	if over != nil && over.dir == nil {
-		ends = append(ends, to.fileOf(over))
+		other = to.fileOf(over)
 	}
-	if to.staysLocal(newName) {
-		ends = append(ends, f)
-	}
-	for _, end := range ends {
-		was, err := end.recall()
-		if err != nil {
-			return recalled, err
-		}
-		if was {
-			recalled = append(recalled, end)
-		}
-	}
-	return recalled, nil
-}
-
-// renameRecalled is renameLocal without the queue.
-func (f *file) renameRecalled(ctx context.Context, to *dir, newName string, over *entry) error {
-	f.commit.Lock()
-	defer f.commit.Unlock()
+	defer lockCommits(f, other)()
 	up := f.pending()
 	if d, _ := f.place(); up == nil || d == nil {
 		return errSettled
 	}
 	replaced, err := to.mayReplace(newName, over)
+	if err == nil {
+		err = f.recallFor(up, other, to.staysLocal(newName))
+	}
 	if err != nil {
 		return err
 	}
 	before := up.Record()
-	if err := up.Update(func(r *spool.Record) { retarget(r, f.fs.record(to, newName, replaced)) }); err != nil {
+	err = up.Update(func(r *spool.Record) {
+		retarget(r, f.fs.record(to, newName, replaced))
+		r.Queued = r.Queued && !to.staysLocal(newName)
+	})
+	switch {
+	case err != nil:
 		return err
+	case f.ready(up, to, newName):
+		return f.sendAs(ctx, up, before, to, newName, over, replaced)
 	}
-	if !f.ready(up, to, newName) {
-		f.moveTo(to, newName, over, replaced)
+	f.moveTo(to, newName, over, replaced)
+	if up.Record().Queued {
+		f.fs.queue.add(up) // it may have left a folder that is not made
+	}
+	return nil
+}
+
+// lockCommits locks commit of both files, of which the second may be nil, so that neither
+// is sent.
+func lockCommits(a, b *file) (unlock func()) {
+	if b == nil || a == b {
+		a.commit.Lock()
+		return a.commit.Unlock
+	}
+	if b.ino < a.ino {
+		a, b = b, a
+	}
+	a.commit.Lock()
+	b.commit.Lock()
+	return func() {
+		b.commit.Unlock()
+		a.commit.Unlock()
+	}
+}
+
+// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
+// the file itself when it is to stay local. The caller holds commit of both.
+func (f *file) recallFor(up *spool.Upload, other *file, local bool) error {
+	if local && up.Record().Queued {
+		if err := f.recallLocked(up); err != nil {
+			return err
+		}
+	}
+	if other == nil {
 		return nil
 	}
+	if up := other.pending(); up != nil && up.Record().Queued {
+		return other.recallLocked(up)
+	}
+	return nil
+}
+
+// sendAs archives the file under its new name, which it then has; on an error it is what it
+// was before. The caller holds commit.
+func (f *file) sendAs(ctx context.Context, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
 	id, sent, err := f.send(ctx, up, to, false)
 	if err != nil {
 		return f.takeBack(up, before, err)
@@ -92,7 +112,7 @@ func retarget(r *spool.Record, place spool.Record) {
 // empty, nor while somebody still writes to it, whose close then archives it. That a
 // handle is released does not count: the kernel tells it some time after the close.
 func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
-	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created {
+	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
 		return false
 	}
 	f.mu.Lock()
@@ -133,8 +153,10 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		return doc, nil
 	}
 	if up := over.file.Load().pending(); up != nil {
-		if s := up.State(); s != spool.Created && s != spool.Failed {
-			return nil, syscall.EBUSY // on its way to the archive
+		switch s := up.State(); {
+		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
+		default:
+			return nil, syscall.EBUSY // the archive may have it
 		}
 	}
 	return nil, nil

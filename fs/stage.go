@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"syscall"
@@ -41,32 +42,31 @@ func (f *FileSystem) discard(up *spool.Upload) {
 
 // stage makes sure that the file's bytes are in the spool and may be changed. An inbox
 // document's content is copied there first, unless empty says that nothing of it is
-// wanted. An archived document cannot be staged.
+// wanted. What is queued is taken back; while it is being sent that is waited for. An
+// archived document cannot be staged.
 func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
-	if _, err := f.recall(); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	up, doc := f.up, f.doc
-	f.mu.Unlock()
+	up := f.pending()
 	switch {
-	case up == nil && (doc == nil || f.archived()):
+	case up == nil && !f.replaceable():
 		return nil, syscall.EPERM
 	case up != nil && up.State() == spool.Created:
 		return up, nil
-	case up != nil && up.State() != spool.Failed:
+	case up != nil && up.State() != spool.Failed && !up.Record().Queued:
 		return nil, syscall.EPERM // being archived as it was closed
 	}
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if up := f.pending(); up != nil { // failed, or staged meanwhile
+	if up := f.pending(); up != nil { // queued, failed, or staged meanwhile
 		return up, f.unsealLocked(up)
+	}
+	if !f.replaceable() { // archived meanwhile
+		return nil, syscall.EPERM
 	}
 	d, name := f.place()
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.fs.spool.Create(f.fs.record(d, name, doc))
+	up, err := f.fs.spool.Create(f.fs.record(d, name, f.document()))
 	if err != nil {
 		return nil, err
 	}
@@ -88,56 +88,35 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	return up, nil
 }
 
-// recall takes a file that is queued back, so that it can be changed before the archive
-// gets it. One that is being sent is waited for: it is a document then, or has failed. One
-// that the archive may have is busy. It reports whether the file was queued.
-func (f *file) recall() (bool, error) {
-	if up := f.pending(); up == nil || !up.Record().Queued {
-		return false, nil
-	}
-	f.commit.Lock()
-	defer f.commit.Unlock()
-	up := f.pending()
-	switch {
-	case up == nil || !up.Record().Queued:
-		return false, nil
-	case up.State() == spool.Sending:
-		return false, syscall.EBUSY
-	}
-	if err := up.Reopen(); err != nil {
-		return false, err
-	}
-	f.mu.Lock()
-	f.accepted = false
-	f.mu.Unlock()
-	return true, up.Keep()
-}
+// replaceable reports whether the file is a document that can get new bytes.
+func (f *file) replaceable() bool { return f.document() != nil && !f.archived() }
 
-// requeue undoes recall.
-func (f *file) requeue() error {
-	f.commit.Lock()
-	defer f.commit.Unlock()
-	up := f.pending()
-	if up == nil || up.State() != spool.Created {
+// recallLocked takes bytes that are queued back, so that they can be changed before the
+// archive gets them. They stay in the queue until the first change. The caller holds
+// commit, so they are not being sent; what the archive may have is busy.
+func (f *file) recallLocked(up *spool.Upload) error {
+	switch up.State() {
+	case spool.Created:
 		return nil
+	case spool.Committed:
+	case spool.Sending, spool.Confirmed, spool.Failed:
+		return syscall.EBUSY
 	}
-	err := up.Update(func(r *spool.Record) { r.Queued = true })
-	if err == nil {
-		err = up.Commit()
-	}
-	if err != nil {
+	if err := up.Recall(); err != nil {
 		return err
 	}
 	f.mu.Lock()
-	f.accepted = true
-	f.mu.Unlock()
-	f.fs.queue.add(up)
+	defer f.mu.Unlock()
+	f.accepted = false
 	return nil
 }
 
-// unsealLocked makes bytes that failed writable again. The caller holds commit, under which
-// is decided what becomes of a failed file.
+// unsealLocked makes bytes that failed, or are queued, writable again. The caller holds
+// commit, under which is decided what becomes of them.
 func (f *file) unsealLocked(up *spool.Upload) error {
+	if up.Record().Queued {
+		return f.recallLocked(up)
+	}
 	switch up.State() {
 	case spool.Failed:
 		if d, _ := f.place(); d == nil {
@@ -185,14 +164,31 @@ func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
 	return nil
 }
 
+// edit changes the file's bytes, which are staged before. What the close of another
+// program queues in between is taken back once more.
+func (f *file) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) (*spool.Upload, error) {
+	for {
+		up, err := f.stage(ctx, empty)
+		if err != nil {
+			return nil, err
+		}
+		err = change(up)
+		var sealed *spool.StateError
+		switch {
+		case err == nil:
+			return up, nil
+		case errors.As(err, &sealed) && up.Record().Queued:
+			continue
+		}
+		return nil, f.spoil(up, err)
+	}
+}
+
 // truncate sets the length of the file's bytes.
 func (f *file) truncate(ctx context.Context, size int64) error {
-	up, err := f.stage(ctx, size == 0)
+	up, err := f.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
 	if err != nil {
 		return err
-	}
-	if err := up.Truncate(size); err != nil {
-		return f.spoil(up, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,6 +196,24 @@ func (f *file) truncate(ctx context.Context, size int64) error {
 		f.dirty = true
 	}
 	return nil
+}
+
+// untouched ends what a handle began that could not truncate the file, when nobody else
+// writes to it. Bytes that did not change are what they were; others fail.
+func (f *file) untouched(ctx context.Context) {
+	f.mu.Lock()
+	up := f.up
+	same := up != nil && up.Record().Closed
+	if same {
+		f.bad = nil
+	}
+	f.mu.Unlock()
+	switch {
+	case same && up.Record().Queued:
+		f.fs.queue.add(up)
+	case !same:
+		_ = f.finish(ctx, true) // who truncates is told why it failed
+	}
 }
 
 // spoil remembers that the bytes are not what the program meant to write.

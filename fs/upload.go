@@ -27,6 +27,12 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	case bad != nil:
 		f.abandonLocked(bad.Error())
 		return bad
+	case up.State() == spool.Failed: // with another close
+		f.clean()
+		return errFailed
+	case up.State() != spool.Created: // another close came first, and took these bytes along
+		f.clean()
+		return nil
 	}
 	_, name := f.place()
 	if doc == nil && d.staysLocal(name) || up.Size() == 0 {

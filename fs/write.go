@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // writeHandle is an open file that may be written, or one whose bytes are in the spool.
@@ -67,7 +68,9 @@ func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, 
 	}
 	if a.truncate {
 		if err := f.truncate(ctx, 0); err != nil {
-			f.leaveHandle(h)
+			if lastWriter := f.leaveHandle(h); lastWriter {
+				f.untouched(ctx)
+			}
 			return nil, err
 		}
 		f.doubtPages()
@@ -111,17 +114,17 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 
 func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	f := h.file
-	up, err := f.stage(detached(ctx), false)
+	var n int
+	up, err := f.edit(detached(ctx), false, func(up *spool.Upload) (err error) {
+		f.doubtPages()
+		if h.appends {
+			off = up.Size() // the kernel sends one write of an inode at a time
+		}
+		n, err = up.WriteAt(data, off)
+		return err
+	})
 	if err != nil {
 		return 0, f.fs.errno("write", f.path(), err)
-	}
-	f.doubtPages()
-	if h.appends {
-		off = up.Size() // the kernel sends one write of an inode at a time
-	}
-	n, err := up.WriteAt(data, off)
-	if err != nil {
-		return 0, f.fs.errno("write", f.path(), f.spoil(up, err))
 	}
 	h.wrote(up)
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds

@@ -97,7 +97,7 @@ func (f *file) endWriting(ctx context.Context) {
 		if err := f.finish(ctx, true); err != nil {
 			f.fs.failed("archive after close", f.path(), err)
 		}
-	case doc == nil && up.State() == spool.Created:
+	case doc == nil && up.State() == spool.Created && !up.Record().Queued:
 		if err := up.Keep(); err != nil { // created and closed without a byte
 			f.fs.failed("keep", f.path(), err)
 		}

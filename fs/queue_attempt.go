@@ -1,0 +1,87 @@
+package fs
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+const (
+	// firstPause is how long an upload waits after its first attempt that the service could
+	// not take; it doubles up to longestPause.
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+)
+
+// errMoot says that an attempt asked nothing of the service, and that none is needed.
+var errMoot = errors.New("nothing is to be archived")
+
+// run tries a job once and decides when it is tried again, if it is: after the others.
+func (q *queue) run(j *job) {
+	wait, err := q.attempt(q.ctx, j.up)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.active--
+	j.active = false
+	j.tried = q.now()
+	switch {
+	case wait:
+		q.loseLocked(j, err)
+	case !errors.Is(err, errMoot): // archived or refused: the service takes uploads
+		q.backLocked()
+	}
+	i := q.indexLocked(j.up)
+	q.jobs = slices.Delete(q.jobs, i, i+1)
+	if wait || j.again {
+		q.jobs = append(q.jobs, j)
+	}
+	if j.again {
+		j.again, j.due = false, time.Time{}
+	}
+	close(q.changed)
+	q.changed = make(chan struct{})
+	q.startLocked()
+}
+
+// loseLocked puts off a job that the service could not take, and all of them when it takes
+// nothing from anybody. It is asked no sooner than it says. The caller holds mu.
+func (q *queue) loseLocked(j *job, err error) {
+	var asked time.Duration
+	var answer *archive.Error
+	if errors.As(err, &answer) {
+		asked = answer.RetryAfter
+	}
+	j.tries++
+	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
+	q.losses++
+	q.lost = archive.KindOf(err)
+	q.away = q.away || q.losses >= uploadsAtOnce || q.lost == archive.KindUnreachable || asked > 0
+	if q.away {
+		q.until = j.tried.Add(max(asked, q.pause(max(1, q.losses-uploadsAtOnce+1))))
+	}
+}
+
+// backLocked notes that the service takes uploads; after it did not, every job is due. The
+// caller holds mu.
+func (q *queue) backLocked() {
+	q.losses = 0
+	if !q.away {
+		return
+	}
+	q.away, q.until = false, time.Time{}
+	for _, j := range q.jobs {
+		j.tries, j.due = 0, time.Time{}
+	}
+}
+
+// pauseAfter is how long to wait after so many attempts in a row.
+func pauseAfter(tries int) time.Duration {
+	d := longestPause
+	if shift := tries - 1; shift < 10 {
+		d = min(d, firstPause<<shift)
+	}
+	return d - time.Duration(rand.Int64N(int64(d)/4+1)) //nolint:gosec // to spread requests
+}
