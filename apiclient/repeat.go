@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -118,9 +119,8 @@ func (p *retryPlan) NextBackOff() time.Duration {
 
 // allows reports whether a request that failed with e may be sent again.
 func (p repetition) allows(e *archive.Error) bool {
-	var distrust *tls.CertificateVerificationError
-	if errors.As(e, &distrust) {
-		return false // no repetition makes a certificate trusted
+	if permanent(e) {
+		return false
 	}
 	if p == onlyUnsent {
 		return e.Kind == archive.KindUnreachable || e.Status == http.StatusTooManyRequests
@@ -130,4 +130,12 @@ func (p repetition) allows(e *archive.Error) bool {
 		return true
 	}
 	return false
+}
+
+// permanent reports whether no repetition helps: the certificate is not trusted, the host's
+// name is not known, or what listens there speaks no TLS.
+func permanent(err error) bool {
+	var distrust *tls.CertificateVerificationError
+	var name *net.DNSError
+	return errors.As(err, &distrust) || errors.As(err, &name) && name.IsNotFound || errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -234,5 +235,30 @@ func TestContextEndsTheWaitForASlot(t *testing.T) {
 	}
 	if err := content.Body.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// unconnected is a connection that cannot be made.
+type unconnected struct{ err error }
+
+func (u unconnected) RoundTrip(*http.Request) (*http.Response, error) { return nil, u.err }
+
+func TestWhatNoRepetitionHelps(t *testing.T) {
+	for _, err := range []error{
+		&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere.example", IsNotFound: true}},
+		http.ErrSchemeMismatch,
+		&tls.CertificateVerificationError{Err: errors.New("unknown authority")},
+	} {
+		t.Run(err.Error(), func(t *testing.T) {
+			c := newClient(t, Config{
+				BaseURL: "https://nowhere.example", Credentials: Credentials{APIKey: testKey}, RetryFor: time.Hour, Transport: unconnected{err},
+			})
+			if _, got := c.Inboxes(t.Context()); !errors.Is(got, err) {
+				t.Errorf("got %v, want %v", got, err)
+			}
+			if s := c.Stats(); len(s) != 1 || s[0].Requests != 1 || s[0].Retries != 0 {
+				t.Errorf("asked %+v, want one request", s)
+			}
+		})
 	}
 }
