@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -85,22 +83,6 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	case <-c.Done():
 		return m, nil
 	}
-}
-
-// unreachable says what to do when the first request failed.
-func (s *session) unreachable(err error) error {
-	cure := "check --base-url and the network"
-	switch archive.KindOf(err) {
-	case archive.KindUnauthorized, archive.KindForbidden:
-		cure = "check the API key, and the user with password or the Cloud-ID that go with it"
-	case archive.KindNotFound, archive.KindUnsupported, archive.KindProtocol:
-		cure = "check --base-url: what answers there is no archive service"
-	default:
-		if distrust := new(tls.CertificateVerificationError); errors.As(err, &distrust) {
-			cure = "name the certificate authority with --ca-file, if this is the right service"
-		}
-	}
-	return fmt.Errorf("cannot use the archive service at %s: %w; %s", s.client.BaseURL(), err, cure)
 }
 
 // session is everything that one mount holds open.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,18 +29,6 @@ func TestMountWithAWrongKey(t *testing.T) {
 	}
 	wantUntouched(t, home)
 	wantUntouched(t, mountpoint)
-}
-
-func TestMountOnAServiceThatIsNotTrusted(t *testing.T) {
-	isolate(t)
-	service := httptest.NewUnstartedServer(http.NotFoundHandler())
-	service.Config.ErrorLog = log.New(io.Discard, "", 0)
-	service.StartTLS()
-	t.Cleanup(service.Close)
-	status, _, stderr := call(t, "mount", "--base-url="+service.URL, "--api-key=k", t.TempDir())
-	if status != 1 || !strings.Contains(stderr, "--ca-file") || strings.Contains(stderr, "the network") {
-		t.Errorf("exit status %d, error %q", status, stderr)
-	}
 }
 
 func TestMountpointThatIsNotEmpty(t *testing.T) {

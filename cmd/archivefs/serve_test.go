@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is at an address that somebody else listens at is not begun.
+// A service that cannot listen makes nothing.
 func TestServeAtATakenAddress(t *testing.T) {
 	home := isolate(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

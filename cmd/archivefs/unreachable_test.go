@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// wantCure fails the test unless a mount of the service says what to do, and logs nothing
+// about repetitions.
+func wantCure(t *testing.T, url, want string) {
+	t.Helper()
+	isolate(t)
+	status, _, stderr := call(t, "mount", "--base-url="+url, "--api-key=k", t.TempDir())
+	if status != 1 || !strings.HasSuffix(stderr, "; "+want+"\n") || strings.Contains(stderr, "trying again") {
+		t.Errorf("exit status %d, error %q; want 1 and %q", status, stderr, want)
+	}
+}
+
+func TestMountOnAServiceThatIsNotTrusted(t *testing.T) {
+	service := httptest.NewUnstartedServer(http.NotFoundHandler())
+	service.Config.ErrorLog = log.New(io.Discard, "", 0)
+	service.StartTLS()
+	t.Cleanup(service.Close)
+	wantCure(t, service.URL, "name the certificate authority with --ca-file, if this is the right service")
+
+	plain := "http" + strings.TrimPrefix(service.URL, "https")
+	wantCure(t, plain, "if the service speaks https, write --base-url "+service.URL+"/api/v2")
+}
+
+func TestMountOverHTTPSOfAServiceThatSpeaksHTTP(t *testing.T) {
+	service := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(service.Close)
+	wantCure(t, "https"+strings.TrimPrefix(service.URL, "http"), "the service speaks http: write --base-url "+service.URL+"/api/v2")
+}
+
+// Some services that speak TLS close a connection that does not.
+func TestMountOnAServiceThatCloses(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_ = conn.Close()
+		}
+	}()
+	isolate(t)
+	address := ln.Addr().String()
+	status, _, stderr := call(t, "mount", "--base-url=http://"+address, "--api-key=k", "--retry-for=0s", t.TempDir())
+	if status != 1 || !strings.HasSuffix(stderr, "; if the service speaks https, write --base-url https://"+address+"/api/v2\n") {
+		t.Errorf("exit status %d, error %q", status, stderr)
+	}
+}
+
+func TestCureOfANameThatIsNotKnown(t *testing.T) {
+	err := &archive.Error{Kind: archive.KindUnreachable, Err: &net.DNSError{Name: "nowhere.example", IsNotFound: true}}
+	want := "no host of the name nowhere.example is known: check --base-url and the network"
+	if got := cure("https://nowhere.example/api/v2", err); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
