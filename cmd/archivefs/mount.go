@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
@@ -45,6 +47,11 @@ func mount(c *cli.Context) error {
 	if err := checkMountpoint(settings.mountpoint, settings.nonempty); err != nil {
 		return err
 	}
+	if settings.fs.AllowOther {
+		if err := mayLetOthersIn(os.Geteuid(), fuseConf); err != nil {
+			return err
+		}
+	}
 	s, err := openSession(c, settings, log)
 	if err != nil {
 		return err
@@ -65,8 +72,8 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	}
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.mountpoint)
-	if err != nil {
-		return nil, err
+	if err != nil { // its text may have line breaks
+		return nil, fmt.Errorf("%s; a line of fusermount3 above, if there is one, says why", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	s.usable = true
 	if _, err := fmt.Fprintf(c.App.Writer, "mounted %s at %s\n", s.client.BaseURL(), m.Dir); err != nil {

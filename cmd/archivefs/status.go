@@ -62,7 +62,8 @@ func readStatus(dir string) ([]byte, *fs.Status, error) {
 	case errors.Is(err, syscall.ENOTCONN):
 		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, dir)
 	case errors.Is(err, os.ErrPermission):
-		return nil, nil, fmt.Errorf("%s is not open to you; if an archive is mounted there, the user who mounted it can ask", dir)
+		return nil, nil, fmt.Errorf(
+			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, dir)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, nil, fmt.Errorf("there is no archive mounted at %s", dir)
 	case err != nil:
