@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -138,7 +139,9 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 			if err := v.failure(cause); err != nil {
 				return 0, d.fail(ctx, err, true)
 			}
-			d.missed(cause)
+			if err := d.missed(cause); err != nil {
+				return 0, d.fail(ctx, err, true)
+			}
 			if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
 				return 0, d.fail(ctx, fmt.Errorf("it did not arrive: %w", cause), true)
 			}
@@ -153,13 +156,32 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 		case !archive.Doubtful(err):
 			return 0, d.fail(ctx, err, cause != nil)
 		}
-		cause = err
+		cause = d.ended(err)
 	}
 }
 
-// missed notes that looks did not show what ended with cause. After a time-out the service
-// may still be at it.
-func (d *delivery) missed(cause error) { d.absent = archive.KindOf(cause) != archive.KindTimeout }
+// ended notes when an attempt ended in doubt to which there was no answer, and returns err.
+func (d *delivery) ended(err error) error {
+	if archive.KindOf(err) == archive.KindTimeout {
+		d.u.mu.Lock()
+		defer d.u.mu.Unlock()
+		d.u.doubt = d.patience.now()
+	}
+	return err
+}
+
+// missed takes note that looks did not show what ended with cause. The error says that the
+// service may still be at it, so that it is not to be sent again yet.
+func (d *delivery) missed(cause error) error {
+	d.u.mu.Lock()
+	defer d.u.mu.Unlock()
+	left := d.u.doubt.Add(d.u.spool.opts.LateBy).Sub(d.patience.now())
+	if !d.u.doubt.IsZero() && left > 0 {
+		return fmt.Errorf("it did not arrive so far, but may still in the next %s: %w", left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
+	}
+	d.absent = archive.KindOf(cause) != archive.KindTimeout
+	return nil
+}
 
 // resolve is run without sending.
 func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {

@@ -70,7 +70,11 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		case v.err != nil:
 			return 0, d.fail(ctx, v.err, cause != nil)
 		}
-		d.missed(cause)
+		if cause != nil {
+			if err := d.missed(cause); err != nil {
+				return 0, d.fail(ctx, err, true)
+			}
+		}
 		if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
 			return 0, d.fail(ctx, fmt.Errorf("it was not made: %w", cause), true)
 		}
@@ -88,7 +92,7 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		case !archive.Doubtful(err):
 			return 0, d.fail(ctx, err, cause != nil)
 		}
-		cause = err
+		cause = d.ended(err)
 	}
 }
 

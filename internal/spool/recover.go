@@ -53,6 +53,9 @@ func (s *Spool) load(id string) *Upload {
 	}
 	u := newUpload(s, r)
 	u.linked = true
+	if r.inDoubt() {
+		u.doubt = s.opts.Now() // the last run ended no earlier than that
+	}
 	if info != nil {
 		u.content.size.Store(info.Size())
 	}

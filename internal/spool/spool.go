@@ -34,6 +34,10 @@ type Options struct {
 	Now func() time.Time
 	// Sleep waits for d or until ctx is done, whose error it then returns; nil for a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// LateBy is how much later than the end of a request that was not answered in time, or
+	// was cut off by the end of the program, the archive may still take what it brought.
+	// Until then it is looked for and not sent again.
+	LateBy time.Duration
 	// RetryFor is how long Deliver repeats what ended in doubt, counted from that end.
 	RetryFor time.Duration
 	// Fault is asked at every Point whether the transition fails there; nil for never. It

@@ -23,6 +23,7 @@ import (
 const (
 	timeToLive = 300 * time.Millisecond
 	retryFor   = 300 * time.Millisecond
+	timeout    = 2 * time.Second // of a request without progress
 	endsWithin = time.Minute // after SIGTERM
 )
 
@@ -46,7 +47,7 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 	p.cmd = exec.Command(r.bench.Program, "mount", //nolint:gosec,noctx // the program under test; it is ended by the session
 		"--base-url", "http://"+r.proxy.Addr()+r.service.base(), "--state-dir", filepath.Join(r.diskDir(), "state"),
 		"--writes", string(r.h.Writes), "--ttl", timeToLive.String(), "--retry-for", retryFor.String(),
-		"--time-zone", "UTC", r.mountpoint())
+		"--timeout", timeout.String(), "--time-zone", "UTC", r.mountpoint())
 	p.cmd.Env = append(os.Environ(), "ARCHIVEFS_API_KEY="+apiKey, "HOME="+r.dir, "ARCHIVEFS_FAULT_LOG="+r.pointLog(),
 		fmt.Sprintf("ARCHIVEFS_FAULT=%s:%d:%s", strike.Point, strike.Nth, strike.Deed))
 	p.cmd.Stderr = log
