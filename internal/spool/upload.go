@@ -31,11 +31,11 @@ type Upload struct {
 	turn chan struct{}
 
 	mu      sync.Mutex
-	busy    bool  // Deliver is at work; guarded by mu
-	removed bool  // guarded by mu
-	linked  bool  // the directory's own name is durable, and a record in it; guarded by mu
-	checked bool  // the data was seen to have the record's checksum in this run; guarded by mu
-	outcome error // of the last delivery in this run, nil for success; guarded by mu
+	busy    bool      // Deliver is at work; guarded by mu
+	removed bool      // guarded by mu
+	linked  bool      // the directory's own name is durable, and a record in it; guarded by mu
+	checked bool      // the data was seen to have the record's checksum in this run; guarded by mu
+	outcome error     // of the last delivery in this run, nil for success; guarded by mu
 	doubt   time.Time // when what was sent without an answer ended, zero without; guarded by mu
 	broken  error     // why the record cannot be acted on; constant
 }

@@ -24,7 +24,7 @@ const (
 	timeToLive = 300 * time.Millisecond
 	retryFor   = 300 * time.Millisecond
 	timeout    = 2 * time.Second // of a request without progress
-	endsWithin = time.Minute // after SIGTERM
+	endsWithin = time.Minute     // after SIGTERM
 )
 
 // program is the archivefs of a session.
