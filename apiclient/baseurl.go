@@ -2,7 +2,6 @@ package apiclient
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"path"
@@ -16,23 +15,27 @@ const apiPath = "/api/v2"
 // and host, no default port, a clean path that ends in /api/v2. Its errors do not
 // repeat raw, which may hold a password by mistake.
 func normalBase(raw string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(raw))
+	raw = strings.TrimSpace(raw)
+	if raw != "" && !strings.Contains(raw, "://") {
+		return nil, unusable(SettingBaseURL, "add http:// or https:// in front")
+	}
+	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("base URL: not an address of the form http(s)://HOST[:PORT][/PATH]")
+		return nil, unusable(SettingBaseURL, "not an address of the form http(s)://HOST[:PORT][/PATH]")
 	}
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme != "http" && scheme != "https":
-		return nil, errors.New("base URL: must begin with http:// or https://")
+		return nil, unusable(SettingBaseURL, "must begin with http:// or https://")
 	case u.User != nil:
-		return nil, errors.New("base URL: give user and password as credentials, not in the address")
+		return nil, unusable(SettingBaseURL, "give user and password as credentials, not in the address")
 	case u.Hostname() == "":
-		return nil, errors.New("base URL: the host is missing")
+		return nil, unusable(SettingBaseURL, "the host is missing")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
-		return nil, errors.New("base URL: must not have a query or fragment")
+		return nil, unusable(SettingBaseURL, "must not have a query or fragment")
 	}
 	base, err := url.Parse(origin(u) + cleanPath(u.EscapedPath()))
 	if err != nil {
-		return nil, fmt.Errorf("base URL: %w", errors.Unwrap(err))
+		return nil, unusable(SettingBaseURL, "%w", errors.Unwrap(err))
 	}
 	return base, nil
 }

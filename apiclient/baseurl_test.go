@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -41,6 +42,16 @@ func TestBaseURLIsRefused(t *testing.T) {
 			t.Errorf("%q is taken", raw)
 		} else if !strings.HasPrefix(err.Error(), "base URL: ") || strings.Contains(err.Error(), "GEHEIM") {
 			t.Errorf("%q: error is %q", raw, err)
+		}
+	}
+}
+
+func TestBaseURLWithoutAScheme(t *testing.T) {
+	for _, raw := range []string{"archive.example", "archive.example:8081", "127.0.0.1:8081", "localhost/archive"} {
+		_, err := New(Config{BaseURL: raw, Credentials: Credentials{APIKey: "k"}})
+		var wrong *SettingError
+		if !errors.As(err, &wrong) || wrong.Setting != SettingBaseURL || !strings.Contains(err.Error(), "add http:// or https://") {
+			t.Errorf("%q: error is %v", raw, err)
 		}
 	}
 }

@@ -38,7 +38,8 @@ type Client struct {
 	probes sync.WaitGroup
 }
 
-// New returns a Client for cfg. It reads the certificate files and sends nothing.
+// New returns a Client for cfg. It reads the certificate files and sends nothing. What is
+// wrong with a setting that people choose is a *SettingError.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

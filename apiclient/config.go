@@ -76,7 +76,7 @@ func (cfg Config) withDefaults() Config {
 // validate reports the first setting that cannot be used.
 func (cfg Config) validate() error {
 	if err := cfg.Credentials.Validate(); err != nil {
-		return fmt.Errorf("credentials: %w", err)
+		return err
 	}
 	if cfg.Connections < 1 {
 		return fmt.Errorf("connections: %d is not a positive number", cfg.Connections)

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,25 +20,28 @@ type Credentials struct {
 	Password string
 }
 
-// Validate reports what keeps c from being one of the credential sets.
+// Validate reports what keeps c from being one of the credential sets, as a *SettingError.
 func (c Credentials) Validate() error {
 	switch {
 	case c.APIKey == "":
-		return errors.New("an API key is required")
+		return unusable(SettingAPIKey, "an API key is required")
 	case c.CloudID != "" && (c.User != "" || c.Password != ""):
-		return errors.New("a Cloud-ID and a user with password exclude each other")
+		return unusable(SettingCloudID, "a Cloud-ID and a user with password exclude each other")
 	case c.User != "" && c.Password == "":
-		return errors.New("the user needs a password")
+		return unusable(SettingPassword, "the user needs a password")
 	case c.User == "" && c.Password != "":
-		return errors.New("the password needs a user")
+		return unusable(SettingUser, "the password needs a user")
 	case strings.Contains(c.User, ":"):
-		return errors.New("a user name cannot hold a colon (RFC 7617, section 2)")
+		return unusable(SettingUser, "a user name cannot hold a colon (RFC 7617, section 2)")
 	}
-	for _, field := range []struct{ name, value string }{
-		{"API key", c.APIKey}, {"Cloud-ID", c.CloudID}, {"user", c.User}, {"password", c.Password},
+	for _, field := range []struct {
+		name  Setting
+		value string
+	}{
+		{SettingAPIKey, c.APIKey}, {SettingCloudID, c.CloudID}, {SettingUser, c.User}, {SettingPassword, c.Password},
 	} {
 		if strings.ContainsFunc(field.value, isControl) {
-			return fmt.Errorf("the %s holds a line break or another control character", field.name)
+			return unusable(field.name, "the %s holds a line break or another control character", field.name)
 		}
 	}
 	return nil

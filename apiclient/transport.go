@@ -57,24 +57,24 @@ func newTLS(cfg Config) (*tls.Config, error) {
 	if cfg.CAFile != "" {
 		pem, err := os.ReadFile(cfg.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("CA file: %w", err)
+			return nil, unusable(SettingCAFile, "%w", err)
 		}
 		pool, err := x509.SystemCertPool()
 		if err != nil {
 			return nil, fmt.Errorf("system certificates: %w", err)
 		}
 		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file: %s holds no PEM certificate", cfg.CAFile)
+			return nil, unusable(SettingCAFile, "%s holds no PEM certificate", cfg.CAFile)
 		}
 		settings.RootCAs = pool
 	}
 	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
-		return nil, errors.New("client certificate: the certificate file and the key file belong together")
+		return nil, unusable(SettingCertFile, "the certificate file and the key file belong together")
 	}
 	if cfg.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("client certificate: %w", err)
+			return nil, unusable(SettingCertFile, "%w", err)
 		}
 		settings.Certificates = []tls.Certificate{pair}
 	}

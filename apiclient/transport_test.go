@@ -120,7 +120,7 @@ func TestNewRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Config){
-		"credentials: an API key":      func(cfg *Config) { cfg.Credentials.APIKey = "" },
+		"API key: an API key":          func(cfg *Config) { cfg.Credentials.APIKey = "" },
 		"connections: -1":              func(cfg *Config) { cfg.Connections = -1 },
 		"stall: -1s":                   func(cfg *Config) { cfg.Stall = -time.Second },
 		"CA file: open":                func(cfg *Config) { cfg.CAFile = noPEM + ".missing" },
