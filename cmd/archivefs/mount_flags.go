@@ -128,7 +128,10 @@ func readService(c *cli.Context, s *mountSettings) error {
 		return nil
 	}
 	if err := s.client.Credentials.Validate(); err != nil {
-		return config.Usagef("%v", err)
+		return wrongSetting(err)
+	}
+	if (s.client.CertFile == "") != (s.client.KeyFile == "") {
+		return config.Usagef("--client-cert and --client-key go together: give both or none")
 	}
 	return nil
 }

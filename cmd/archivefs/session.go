@@ -107,7 +107,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 	}
 	client, err := apiclient.New(cfg)
 	if err != nil {
-		return "", config.Usagef("%v", err)
+		return "", wrongSetting(err)
 	}
 	s.later(func() error {
 		client.Close()

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -31,6 +33,23 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		return config.Usagef("%s: %s %s", m[3], m[1], complaint(m[2]))
 	}
 	return config.Usagef("%s", text)
+}
+
+// wrongSetting names the option in an error of the client's settings.
+func wrongSetting(err error) error {
+	options := map[apiclient.Setting]string{
+		apiclient.SettingBaseURL:  "--base-url",
+		apiclient.SettingAPIKey:   "--api-key or --api-key-file",
+		apiclient.SettingCloudID:  "--cloud-id",
+		apiclient.SettingUser:     "--user",
+		apiclient.SettingPassword: "--password or --password-file",
+		apiclient.SettingCAFile:   "--ca-file",
+		apiclient.SettingCertFile: "--client-cert",
+	}
+	if wrong := new(apiclient.SettingError); errors.As(err, &wrong) {
+		return config.Usagef("%s: %v", options[wrong.Setting], wrong.Err)
+	}
+	return config.Usagef("%v", err)
 }
 
 // kindOfFlag names the kind of value that an option takes, as the library does.
