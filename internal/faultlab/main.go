@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command faultlab proves the promises about data with the real archivefs: it mounts an
 // archive again and again, lets programs write while the network, the disk, the programs
 // and the machine fail, and compares what they were told with what the archive holds.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package lab runs histories: it joins the forgetful disk, the proxy, an archive service
 // and the real program, lets writers loose on the mount, and hands what came of it to the
 // audit.
