@@ -10,7 +10,7 @@ import (
 
 // arrived makes the file the document that the archive confirmed. Without an id it waits
 // for a listing to show it. The caller holds commit.
-func (f *file) arrived(up *spool.Upload, id archive.ID) {
+func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	if r.Had != "" {
 		f.giveWay(up, &r)
@@ -22,10 +22,9 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
 	f.fs.settle(up, id)
-	switch d, _ := f.place(); {
+	switch d := f.lastPlace(); {
 	case d == nil: // recovered and not shown yet
-		f.fs.documents.Invalidate(r.Folder)
-		f.showNowhere()
+		f.fs.listAgain(&r)
 	case id != 0:
 		d.outdate()
 		f.become(d, f.confirmed(&r, id, d))
@@ -33,7 +32,7 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 	case f.stayUnlisted():
 		return
 	}
-	f.fs.conclude(up, id)
+	f.fs.conclude(ctx, up, id)
 }
 
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
@@ -41,23 +40,35 @@ func (f *file) arrived(up *spool.Upload, id archive.ID) {
 func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
 	f.fs.log.WithField("path", archive.Printable(f.path())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
-	d, name := f.place()
+	d := f.lastPlace()
 	if d == nil {
-		f.fs.documents.Invalidate(r.Folder)
-		f.showNowhere()
+		f.fs.listAgain(r)
 		f.fs.discard(up)
 		return
 	}
 	d.distrust() // it may have the very name
+	_, name := f.place()
 	f.remove()
 	f.fs.forgetNames(d, []string{name})
 }
 
-// showNowhere keeps folders from showing the file from now on.
-func (f *file) showNowhere() {
+// lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
+// on: nil. The caller holds commit, so that the file stays there.
+func (f *file) lastPlace() *dir {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.removed = true
+	f.removed = f.removed || f.dir == nil
+	return f.dir
+}
+
+// listAgain makes the document of an upload that no folder shows appear where the folder is
+// known.
+func (f *FileSystem) listAgain(r *spool.Record) {
+	f.documents.Invalidate(r.Folder)
+	if d := f.folder(refOf(r)); d != nil {
+		d.distrust()
+		f.forgetNames(d, []string{r.Name})
+	}
 }
 
 // confirmed is the document as far as is known without a listing.
@@ -142,9 +153,9 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 
 // conclude ends a confirmed upload: it sets on the document what an upload cannot take
 // along, and forgets the upload. A service that is away is asked again by the next mount.
-func (f *FileSystem) conclude(up *spool.Upload, id archive.ID) {
+func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := f.archive.SetAutoExport(context.Background(), id, true)
+		err := f.archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
 			f.failed("set auto-export", r.Path+"/"+r.Name, err)
 		}

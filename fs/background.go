@@ -65,7 +65,7 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	_ = f.fs.answered(err)
 	switch {
 	case err == nil:
-		f.arrived(up, id)
+		f.arrived(ctx, up, id)
 		return false, nil
 	case up.Record().Queued:
 		f.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)

@@ -159,7 +159,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 	} else {
 		d.fs.chooseRepresentation(ctx, got.Value)
 	}
-	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got), d.fs.addedExtension))
+	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (f *FileSystem) Recover() {
 			f.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
-			f.goBackground(func() { f.conclude(up, r.Document) })
+			f.goBackground(func() { f.conclude(context.Background(), up, r.Document) })
 		case r.Queued:
 			f.await(up)
 			f.queue.add(up)
@@ -48,12 +48,8 @@ func (f *FileSystem) resolve(up *spool.Upload) {
 		return
 	}
 	f.settle(up, id)
-	f.documents.Invalidate(r.Folder)
-	if d := f.folder(refOf(&r)); d != nil {
-		d.distrust()
-		f.forgetNames(d, []string{r.Name})
-	}
-	f.conclude(up, id)
+	f.listAgain(&r)
+	f.conclude(context.Background(), up, id)
 }
 
 // old reports whether a local file is one that programs leave behind, and is so old that

@@ -97,7 +97,7 @@ func (f *file) sendAs(ctx context.Context, up *spool.Upload, before spool.Record
 	}
 	f.moveTo(to, newName, over, replaced)
 	if sent {
-		f.arrived(up, id)
+		f.arrived(ctx, up, id)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"slices"
 
 	"github.com/archivefs/archivefs/archive"
@@ -57,7 +58,7 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 			id = found[0].ID
 			d.fs.keepTime(&r, id)
 		}
-		d.fs.goBackground(func() { d.fs.conclude(up, id) })
+		d.fs.goBackground(func() { d.fs.conclude(context.Background(), up, id) })
 		return true
 	})
 	return stale

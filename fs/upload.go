@@ -44,7 +44,7 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	case err != nil:
 		f.giveUp(up)
 	case sent:
-		f.arrived(up, id)
+		f.arrived(ctx, up, id)
 	}
 	return err
 }
