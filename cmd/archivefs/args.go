@@ -14,11 +14,19 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
-	path, flags := descend(app, args[1:])
+	path, commands, flags := descend(app, args[1:])
 	values := takesValue(flags)
 	head := append([]string{}, args[:1+len(path)]...)
 	var options, operands []string
 	rest := args[1+len(path):]
+	if len(commands) > 0 && len(rest) > 0 {
+		switch {
+		case rest[0] == "help":
+			return helpFor(app, args[0], append(path, rest[1:]...))
+		case !strings.HasPrefix(rest[0], "-"):
+			return nil, noCommand(path, rest[0], commands)
+		}
+	}
 	next := func() string {
 		arg := rest[0]
 		rest = rest[1:]
@@ -65,10 +73,10 @@ func isMountOption(arg string) bool {
 	return strings.HasPrefix(arg, "-o")
 }
 
-// descend follows the commands that a command line names and returns them with the flags
-// of the last.
-func descend(app *cli.App, args []string) (path []string, flags []cli.Flag) {
-	commands, flags := app.Commands, app.Flags
+// descend follows the commands that a command line names and returns them with the
+// commands and the flags of the last.
+func descend(app *cli.App, args []string) (path []string, commands []*cli.Command, flags []cli.Flag) {
+	commands, flags = app.Commands, app.Flags
 	for len(args) > 0 {
 		var found *cli.Command
 		for _, c := range commands {
@@ -81,7 +89,7 @@ func descend(app *cli.App, args []string) (path []string, flags []cli.Flag) {
 		}
 		path, commands, flags, args = append(path, args[0]), found.Subcommands, found.Flags, args[1:]
 	}
-	return path, flags
+	return path, commands, flags
 }
 
 // takesValue says of each name of an option whether a value follows it.

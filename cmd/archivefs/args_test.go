@@ -45,7 +45,11 @@ func TestArrange(t *testing.T) {
 
 		{"a command in a command", "archivefs uploads list DIR --json", "archivefs uploads list --json -- DIR"},
 		{"a command without -o", "archivefs status -o DIR", "archivefs status -o -- DIR"},
-		{"a command that does not exist", "archivefs bogus DIR --json", "archivefs --json -- bogus DIR"},
+		{"help for a command", "archivefs help uploads list", "archivefs uploads list --help"},
+		{"help in a command", "archivefs uploads help list", "archivefs uploads list --help"},
+		{"help alone", "archivefs help", "archivefs --help"},
+		{"help with an option", "archivefs help mount --ttl", "archivefs mount --help"},
+		{"a directory called help", "archivefs status help", "archivefs status -- help"},
 		{"an option before the command", "archivefs --version", "archivefs --version --"},
 	}
 	for _, tt := range tests {

@@ -9,14 +9,16 @@ import (
 // credentials are what the options say about who calls the service.
 type credentials struct{ apiKey, cloudID, user, password string }
 
-func credentialFlags() []cli.Flag {
+// credentialFlags are the options of the credentials; use is what the command does with
+// them.
+func credentialFlags(use string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "api-key", EnvVars: env("API_KEY"), Usage: "the API key `KEY`"},
-		&cli.StringFlag{Name: "api-key-file", EnvVars: env("API_KEY_FILE"), Usage: "read the API key from `FILE`"},
-		&cli.StringFlag{Name: "cloud-id", EnvVars: env("CLOUD_ID"), Usage: "cloud identifier `ID`, sent beside the API key"},
-		&cli.StringFlag{Name: "user", EnvVars: env("USER"), Usage: "user `NAME`, sent with the password beside the API key"},
-		&cli.StringFlag{Name: "password", EnvVars: env("PASSWORD"), Usage: "the password `PASSWORD`"},
-		&cli.StringFlag{Name: "password-file", EnvVars: env("PASSWORD_FILE"), Usage: "read the password from `FILE`"},
+		&cli.StringFlag{Name: "api-key", EnvVars: env("API_KEY"), Usage: use + " the API key `KEY`"},
+		&cli.StringFlag{Name: "api-key-file", EnvVars: env("API_KEY_FILE"), Usage: use + " the API key in `FILE`"},
+		&cli.StringFlag{Name: "cloud-id", EnvVars: env("CLOUD_ID"), Usage: use + " the cloud identifier `ID` beside the API key"},
+		&cli.StringFlag{Name: "user", EnvVars: env("USER"), Usage: use + " the user `NAME` and a password beside the API key"},
+		&cli.StringFlag{Name: "password", EnvVars: env("PASSWORD"), Usage: use + " the password `PASSWORD`"},
+		&cli.StringFlag{Name: "password-file", EnvVars: env("PASSWORD_FILE"), Usage: use + " the password in `FILE`"},
 	}
 }
 

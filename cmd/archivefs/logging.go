@@ -14,11 +14,11 @@ func logFlags(requests string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name: "log-level", Value: "info", EnvVars: env("LOG_LEVEL"),
-			Usage: "how much is logged: error, warn, info or debug; each request from " + requests + " on",
+			Usage: "log from `LEVEL` on: error, warn, info or debug; each request from " + requests + " on",
 		},
 		&cli.StringFlag{
 			Name: "log-format", Value: "text", EnvVars: env("LOG_FORMAT"),
-			Usage: "text, or json with one object per line",
+			Usage: "log as `FORMAT`: text, or json with one object per line",
 		},
 		&cli.StringFlag{
 			Name: "log-file", EnvVars: env("LOG_FILE"),

@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -38,16 +37,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "archivefs: %s; see %s\n", err, helpCommand(app, args)) //nolint:errcheck // nowhere to say it
+		say(stderr, "%s; see %s", err, helpCommand(app, args))
 		return 2
 	default:
-		fmt.Fprintf(stderr, "archivefs: %s\n", err) //nolint:errcheck // nowhere to say it
+		say(stderr, "%s", err)
 		return 1
 	}
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:  "archivefs",
 		Usage: "mount a document archive as a file system",
 		Description: "Mandators and folders are directories, documents are files. Copy a file in to archive it,\n" +
@@ -57,17 +56,14 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Version:                   version(),
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
-		HideHelpCommand:           false,
+		HideHelpCommand:           true, // arrange knows help
 		DisableSliceFlagSeparator: true,
 		// Errors are printed and turned into an exit status by run.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
-		CommandNotFound: func(_ *cli.Context, name string) {
-			fmt.Fprintf(stderr, "archivefs: no command %q\n", name) //nolint:errcheck // nowhere to say it
-		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return config.Usagef("there is no command %q", c.Args().First())
+				return noCommand(nil, c.Args().First(), c.App.Commands)
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -75,4 +71,6 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			mountCommand(), unmountCommand(), serveCommand(), statusCommand(), uploadsCommand(),
 		},
 	}
+	writeHelp(app)
+	return app
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -12,37 +13,69 @@ import (
 )
 
 func mountFlags() []cli.Flag {
+	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), []cli.Flag{
+		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
+	})
+}
+
+// serviceFlags say which service is mounted and how it is asked.
+func serviceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "base-url", EnvVars: env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
-		&cli.BoolFlag{Name: "embedded", EnvVars: env("EMBEDDED"), Usage: "mount the embedded service (the default without --base-url)"},
-		&cli.StringFlag{Name: "data", EnvVars: env("DATA"), Usage: "`DIR` of the embedded service's archive (default: archivefs in the XDG data home)"},
+		&cli.BoolFlag{Name: "embedded", EnvVars: env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
+		dataFlag(),
 		&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
-		&cli.StringFlag{Name: "state-dir", EnvVars: env("STATE_DIR"), Usage: "`DIR` for the upload spool and the caches (default: in the XDG state and cache homes, one per archive)"},
-		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "bound of the content cache on disk"},
-		&cli.StringFlag{Name: "spool-size", EnvVars: env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "bound of what waits on this machine to be archived"},
-		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "how much of the disk uploads leave free, at most a sixteenth of it"},
-		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "how long a listing is trusted before it is asked for again"},
-		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "how long a call retries before it gives up"},
-		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "how long a request may make no progress before it is given up"},
+		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "repeat a call for `DURATION` before it fails"},
+		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that makes no progress for `DURATION`"},
 		drainFlag(),
-		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "most requests in flight"},
-		&cli.StringFlag{Name: "writes", EnvVars: env("WRITES"), Value: "sync", Usage: "sync: close() returns when the archive has the file, or with the error; async: when the file is safe on this machine"},
-		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds: auto, original, pdf or data"},
+		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
+		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), Usage: "trust the certificates in `FILE` beside the system's"},
+		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), Usage: "show the service the client certificate in `FILE`"},
+		&cli.StringFlag{Name: "client-key", EnvVars: env("CLIENT_KEY"), Usage: "key of the client certificate in `FILE`"},
+	}
+}
+
+// dataFlag says where the embedded service keeps its archive.
+func dataFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "data", EnvVars: env("DATA"), DefaultText: "archivefs in the XDG data home",
+		Usage: "keep the embedded service's archive in `DIR`",
+	}
+}
+
+// storeFlags say what is kept on this machine.
+func storeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{
+			Name: "state-dir", EnvVars: env("STATE_DIR"), DefaultText: "one per archive in the XDG state and cache homes",
+			Usage: "keep what waits to be archived, and the caches, in `DIR`",
+		},
+		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
+		&cli.StringFlag{Name: "spool-size", EnvVars: env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
+		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
+		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "trust a listing for `DURATION` before it is asked for again"},
+		&cli.StringFlag{
+			Name: "writes", EnvVars: env("WRITES"), Value: "sync",
+			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
+		},
+	}
+}
+
+// viewFlags say what the mount shows, to whom, and what may be changed.
+func viewFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "content", EnvVars: env("CONTENT"), Value: "auto", Usage: "what a document's file holds, `MODE`: auto, original, pdf or data"},
 		&cli.StringFlag{Name: "metadata-include", EnvVars: env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
 		&cli.StringFlag{Name: "metadata-exclude", EnvVars: env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
 		&cli.StringFlag{Name: "created-after", EnvVars: env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
-		&cli.StringFlag{Name: "time-zone", EnvVars: env("TIME_ZONE"), Usage: "`ZONE` of the service's dates (default: local)"},
+		&cli.StringFlag{Name: "time-zone", EnvVars: env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
-		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), DefaultText: "you", Usage: "owner of all files"},
-		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), DefaultText: "yours", Usage: "group of all files"},
-		&cli.StringFlag{Name: "umask", EnvVars: env("UMASK"), Value: "077", Usage: "permission bits that nobody gets, octal"},
-		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), Usage: "trust the certificates in `FILE` beside the system's"},
-		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), Usage: "client certificate in `FILE`"},
-		&cli.StringFlag{Name: "client-key", EnvVars: env("CLIENT_KEY"), Usage: "key of the client certificate in `FILE`"},
-		&cli.StringFlag{Name: "o", Usage: "mount options as in fstab, `a,b=c`: every long option, and ro"},
+		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
+		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
+		&cli.StringFlag{Name: "umask", EnvVars: env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,20 +21,20 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "run the embedded archive service on its own",
-		Description: "Serves the archive in --data at --listen, below /api/v2. Without --api-key it makes a key of its own and\n" +
-			"keeps it beside the archive; the first lines of output say where.\n\n" +
+		Description: "Serves the archive in --data at --listen, below /api/v2. Without --api-key it makes a key of its\n" +
+			"own and keeps it beside the archive; the first lines of output say where.\n\n" +
 			"   archivefs serve --sample --data ./office\n" +
 			"   archivefs mount --base-url http://127.0.0.1:8081 --api-key-file ./office/api-key ~/Archive",
-		Flags: append(append([]cli.Flag{
-			&cli.StringFlag{Name: "data", EnvVars: env("DATA"), Usage: "`DIR` of the archive (default: archivefs in the XDG data home)"},
-			&cli.StringFlag{Name: "listen", EnvVars: env("LISTEN"), Value: "127.0.0.1:8081", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
+		Flags: slices.Concat([]cli.Flag{
+			dataFlag(),
+			&cli.StringFlag{Name: "listen", EnvVars: env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
-			&cli.StringFlag{Name: "max-upload", EnvVars: env("MAX_UPLOAD"), Value: "10GiB", Usage: "largest file taken"},
+			&cli.StringFlag{Name: "max-upload", EnvVars: env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
 			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
-		}, credentialFlags()...), logFlags("info")...),
+		}, credentialFlags("ask for"), logFlags("info")),
 		OnUsageError: usageError,
 		Action:       serve,
 	}

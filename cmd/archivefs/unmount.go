@@ -21,11 +21,11 @@ func unmountCommand() *cli.Command {
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
 		ArgsUsage: "MOUNTPOINT",
-		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be archived now,\n" +
-			"because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
-			"--force does not wait, also with files open: nobody finds the mount any more, and its process goes on in\n" +
-			"the background with what it has. A program that has a file open can go on writing; what it closes before\n" +
-			"the process ends is archived.",
+		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
+			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
+			"--force does not wait, also with files open: nobody finds the mount any more, and its process\n" +
+			"goes on in the background with what it has. A program that has a file open can go on writing;\n" +
+			"what it closes before the process ends is archived.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"},
 			drainFlag(),

@@ -18,12 +18,13 @@ import (
 
 func uploadsCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "uploads",
-		Usage:        "see and decide about what the archive does not have yet, or could not take",
-		OnUsageError: usageError,
+		Name:            "uploads",
+		Usage:           "see and decide about what the archive does not have yet, or could not take",
+		HideHelpCommand: true, // arrange knows help
+		OnUsageError:    usageError,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return config.Usagef("there is no command uploads %q", c.Args().First())
+				return noCommand([]string{"uploads"}, c.Args().First(), c.Command.Subcommands)
 			}
 			return cli.ShowSubcommandHelp(c)
 		},

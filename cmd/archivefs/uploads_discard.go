@@ -17,8 +17,8 @@ func discardCommand() *cli.Command {
 		Name:      "discard",
 		Usage:     "forget uploads and their bytes for good",
 		ArgsUsage: "MOUNTPOINT ID...",
-		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent cannot be\n" +
-			"discarded.",
+		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
+			"cannot be discarded.",
 		OnUsageError: usageError,
 		Action:       discardUploads,
 	}

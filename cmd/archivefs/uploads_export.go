@@ -18,8 +18,8 @@ func exportCommand() *cli.Command {
 		Name:      "export",
 		Usage:     "copy the bytes of uploads out of the mount",
 		ArgsUsage: "MOUNTPOINT [ID...]",
-		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file that is\n" +
-			"there. Without an ID all pending and failed uploads are exported. They stay in the mount.",
+		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
+			"that is there. Without an ID all pending and failed uploads are exported. They stay in the mount.",
 		OnUsageError: usageError,
 		Action:       exportUploads,
 	}

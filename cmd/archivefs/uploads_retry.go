@@ -15,8 +15,9 @@ func retryCommand() *cli.Command {
 		Name:      "retry",
 		Usage:     "send failed uploads again",
 		ArgsUsage: "MOUNTPOINT [ID...]",
-		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. Waits for the outcome,\n" +
-			"unless the service does not answer: then they stay pending and are archived when it does.",
+		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. Waits for\n" +
+			"the outcome, unless the service does not answer: then they stay pending and are archived when it\n" +
+			"does.",
 		OnUsageError: usageError,
 		Action:       retryUploads,
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -21,16 +23,16 @@ var (
 func usageError(c *cli.Context, err error, _ bool) error {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return config.Usagef("there is no option --%s", strings.TrimPrefix(name, "-"))
+		return noOption(strings.TrimPrefix(name, "-"), c.Command.Flags)
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return config.Usagef("--%s needs a value", strings.TrimPrefix(name, "-"))
 	}
 	if m := badValue.FindStringSubmatch(text); m != nil {
-		return config.Usagef("--%s: %s %s", m[2], m[1], complaint(kindOfFlag(c, m[2])))
+		return config.Usagef("--%s: %s %s", m[2], m[1], complaint(kindOfFlag(c, m[2]), m[1]))
 	}
 	if m := badEnvironment.FindStringSubmatch(text); m != nil {
-		return config.Usagef("%s: %s %s", m[3], m[1], complaint(m[2]))
+		return config.Usagef("%s: %s %s", m[3], m[1], complaint(m[2], m[1]))
 	}
 	return config.Usagef("%s", text)
 }
@@ -52,11 +54,14 @@ func wrongSetting(err error) error {
 	return config.Usagef("%v", err)
 }
 
-// kindOfFlag names the kind of value that an option takes, as the library does.
+// kindOfFlag names the kind of value that an option takes, as the library does, or "id".
 func kindOfFlag(c *cli.Context, name string) string {
 	for _, f := range c.Command.Flags {
 		if f.Names()[0] != name {
 			continue
+		}
+		if name == "uid" || name == "gid" {
+			return "id"
 		}
 		switch f.(type) {
 		case *cli.DurationFlag:
@@ -70,11 +75,16 @@ func kindOfFlag(c *cli.Context, name string) string {
 	return ""
 }
 
-// complaint says why a value is none of its kind, and what would be one.
-func complaint(kind string) string {
+// complaint says why a quoted value is none of its kind, and what would be one.
+func complaint(kind, quoted string) string {
 	switch kind {
 	case "duration":
+		if n, err := strconv.ParseUint(strings.Trim(quoted, `"`), 10, 32); err == nil {
+			return fmt.Sprintf("is no duration; write %ds, %dm or %dh", n, n, n)
+		}
 		return "is no duration; write for example 90s or 5m"
+	case "id":
+		return "is no number; id -u and id -g tell the numbers of a user"
 	case "int":
 		return "is no whole number"
 	case "bool":
@@ -87,7 +97,7 @@ func complaint(kind string) string {
 func helpCommand(app *cli.App, args []string) string {
 	var path []string
 	if len(args) > 0 {
-		path, _ = descend(app, args[1:])
+		path, _, _ = descend(app, args[1:])
 	}
 	return strings.Join(append(append([]string{"archivefs"}, path...), "--help"), " ")
 }

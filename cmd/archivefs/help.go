@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// helpWidth is the length of the longest line of a help text.
+const helpWidth = 100
+
+// writeHelp gives the app and all its commands their help texts. The library's own have
+// lines of any length.
+func writeHelp(app *cli.App) {
+	rows := append(commandRows(app.Commands), [2]string{"help", "explain a command, as in archivefs help uploads list"})
+	flags := []cli.Flag{cli.VersionFlag}
+	app.CustomAppHelpTemplate = helpText(app.Name, app.Usage, "COMMAND", app.Description, rows, flags)
+	for _, c := range app.Commands {
+		writeCommandHelp(app.Name, c)
+	}
+}
+
+func writeCommandHelp(above string, c *cli.Command) {
+	name, operands := above+" "+c.Name, c.ArgsUsage
+	if len(c.Subcommands) > 0 {
+		operands = "COMMAND"
+	}
+	c.CustomHelpTemplate = helpText(name, c.Usage, operands, c.Description, commandRows(c.Subcommands), c.Flags)
+	for _, sub := range c.Subcommands {
+		writeCommandHelp(name, sub)
+	}
+}
+
+func commandRows(commands []*cli.Command) (rows [][2]string) {
+	for _, c := range commands {
+		rows = append(rows, [2]string{c.Name, c.Usage})
+	}
+	return rows
+}
+
+// helpText is what --help prints.
+func helpText(name, usage, operands, description string, commands [][2]string, flags []cli.Flag) string {
+	call := name + " [OPTION...]"
+	if operands != "" {
+		call += " " + operands
+	}
+	text := fmt.Sprintf("NAME:\n   %s - %s\n\nUSAGE:\n   %s\n", name, usage, call)
+	if description != "" {
+		text += "\nDESCRIPTION:\n   " + strings.ReplaceAll(strings.ReplaceAll(description, "\n", "\n   "), "   \n", "\n") + "\n"
+	}
+	if len(commands) > 0 {
+		text += "\nCOMMANDS:\n" + table(commands)
+	}
+	rows := make([][2]string, 0, len(flags)+1)
+	for _, f := range append(slices.Clone(flags), cli.HelpFlag) {
+		rows = append(rows, flagRow(f))
+	}
+	return text + "\nOPTIONS:\n" + table(rows)
+}
+
+// flagRow is an option with its value, and what it means.
+func flagRow(f cli.Flag) [2]string {
+	doc, ok := f.(cli.DocGenerationFlag)
+	if !ok { // all flags of the library are
+		return [2]string{f.String()}
+	}
+	var names []string
+	for _, n := range f.Names() {
+		names = append(names, dashed(n))
+	}
+	name, text := strings.Join(names, ", "), doc.GetUsage()
+	if before, rest, quoted := strings.Cut(text, "`"); quoted {
+		value, after, _ := strings.Cut(rest, "`")
+		name, text = name+" "+value, before+value+after
+	}
+	if byDefault := doc.GetDefaultText(); doc.TakesValue() && byDefault != "" {
+		text += " (default " + plain(byDefault) + ")"
+	}
+	for _, variable := range doc.GetEnvVars() {
+		text += " [$" + variable + "]"
+	}
+	return [2]string{name, text}
+}
+
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// plain is a default as people write it: without quotes, and 1m for 1m0s.
+func plain(s string) string {
+	if unquoted, err := strconv.Unquote(s); err == nil {
+		return unquoted
+	}
+	if minutes, whole := strings.CutSuffix(s, "m0s"); whole {
+		return minutes + "m"
+	}
+	return s
+}
+
+// table sets rows in two columns, the second wrapped.
+func table(rows [][2]string) string {
+	first := 0
+	for _, r := range rows {
+		first = max(first, len(r[0]))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := fmt.Sprintf("   %-*s ", first, r[0])
+		empty := len(line) + 1
+		for _, word := range strings.Fields(r[1]) {
+			if len(line)+1+len(word) > helpWidth {
+				b.WriteString(line + "\n")
+				line = strings.Repeat(" ", empty-1)
+			}
+			line += " " + word
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// helpFor turns the operands of help into the command line that asks the command itself.
+func helpFor(app *cli.App, program string, names []string) ([]string, error) {
+	path, commands, _ := descend(app, names)
+	if len(path) < len(names) && !strings.HasPrefix(names[len(path)], "-") {
+		return nil, noCommand(path, names[len(path)], commands)
+	}
+	return append(append([]string{program}, path...), "--help"), nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestHelp(t *testing.T) {
+	tests := []struct {
+		args  []string
+		names []string // what the text must name
+	}{
+		{[]string{}, []string{"mount", "unmount", "serve", "status", "uploads"}},
+		{[]string{"--help"}, []string{"mount", "unmount", "serve", "status", "uploads"}},
+		{[]string{"-h"}, []string{"mount"}},
+		{[]string{"help"}, []string{"mount"}},
+		{[]string{"help", "uploads"}, []string{"list", "retry", "discard", "export"}},
+		{[]string{"help", "uploads", "list"}, []string{"MOUNTPOINT", "--json"}},
+		{[]string{"uploads", "help", "list"}, []string{"MOUNTPOINT", "--json"}},
+		{[]string{"help", "mount"}, []string{"MOUNTPOINT", "--base-url", "ARCHIVEFS_BASE_URL"}},
+		{[]string{"mount", "--help"}, []string{"MOUNTPOINT", "--base-url", "--api-key-file", "--ttl", "--umask", "--content", "ARCHIVEFS_TTL", "-o"}},
+		{[]string{"mount", "-h"}, []string{"MOUNTPOINT"}},
+		{[]string{"mount", "DIR", "-h"}, []string{"MOUNTPOINT"}},
+		{[]string{"unmount", "--help"}, []string{"MOUNTPOINT", "--force", "--drain"}},
+		{[]string{"serve", "--help"}, []string{"--listen", "--data", "--sample", "each request from info on"}},
+		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
+		{[]string{"uploads", "--help"}, []string{"list"}},
+		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			home := isolate(t)
+			t.Setenv("ARCHIVEFS_API_KEY", "k-geheim")
+			t.Setenv("ARCHIVEFS_PASSWORD", "p-geheim")
+			status, stdout, stderr := call(t, tt.args...)
+			if status != 0 || stderr != "" {
+				t.Errorf("exit status %d, error %q", status, stderr)
+			}
+			for _, name := range tt.names {
+				if !strings.Contains(stdout, name) {
+					t.Errorf("the help text does not name %s:\n%s", name, stdout)
+				}
+			}
+			if strings.Contains(stdout, "geheim") {
+				t.Errorf("the help text shows a secret of the environment:\n%s", stdout)
+			}
+			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestEveryOptionIsInTheEnvironment(t *testing.T) {
+	_, help, _ := call(t, "mount", "--help")
+	for _, f := range mountCommand().Flags {
+		name := f.Names()[0]
+		variable := "ARCHIVEFS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if name == "o" {
+			continue
+		}
+		if got := f.(cli.DocGenerationFlag).GetEnvVars(); len(got) != 1 || got[0] != variable || !strings.Contains(help, "[$"+variable+"]") {
+			t.Errorf("--%s is %q in the environment, want %s; the help text has to name it", name, got, variable)
+		}
+	}
+}
+
+// eachHelp calls check with the help text of every command.
+func eachHelp(t *testing.T, check func(t *testing.T, text string)) {
+	t.Helper()
+	var walk func(path []string, commands []*cli.Command)
+	walk = func(path []string, commands []*cli.Command) {
+		t.Run(strings.Join(append([]string{"archivefs"}, path...), " "), func(t *testing.T) {
+			_, text, _ := call(t, append(path, "--help")...)
+			check(t, text)
+		})
+		for _, c := range commands {
+			walk(append(path[:len(path):len(path)], c.Name), c.Subcommands)
+		}
+	}
+	walk(nil, newApp(io.Discard, io.Discard).Commands)
+}
+
+func TestHelpFitsIntoATerminal(t *testing.T) {
+	eachHelp(t, func(t *testing.T, text string) {
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpWidth {
+				t.Errorf("a line of %d columns: %s", n, line)
+			}
+		}
+	})
+}
+
+// Every option that takes a value says which, and no other has a default.
+func TestHelpNamesValues(t *testing.T) {
+	eachHelp(t, func(t *testing.T, text string) {
+		if strings.Contains(text, "default false") {
+			t.Errorf("it says what is clear:\n%s", text)
+		}
+	})
+	for _, c := range newApp(io.Discard, io.Discard).Commands {
+		for _, f := range c.Flags {
+			doc := f.(cli.DocGenerationFlag)
+			if doc.TakesValue() && strings.Count(doc.GetUsage(), "`") != 2 {
+				t.Errorf("%s: --%s does not name its value: %s", c.Name, f.Names()[0], doc.GetUsage())
+			}
+		}
+	}
+}
+
+func TestHelpTable(t *testing.T) {
+	long := strings.Repeat("word ", 20)
+	got := table([][2]string{{"--a", "short"}, {"--longer B", long}, {"--none", ""}})
+	want := "   --a         short\n" +
+		"   --longer B  " + strings.TrimSpace(strings.Repeat("word ", 17)) + "\n" +
+		"               word word word\n" +
+		"   --none\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPlainDefaults(t *testing.T) {
+	for text, want := range map[string]string{`"10GiB"`: "10GiB", "1m0s": "1m", "1m30s": "1m30s", "3s": "3s", "16": "16", "you": "you"} {
+		if got := plain(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
