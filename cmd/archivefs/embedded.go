@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/apiclient"
@@ -88,9 +87,8 @@ func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 	if err != nil {
 		return fmt.Errorf("make the sample archive: %w", err)
 	}
-	log.Infof("made the sample archive: %s, %s, %s, %s; %s", english.Plural(made.Mandators, "mandator", ""),
-		english.Plural(made.Folders, "folder", ""), english.Plural(made.Inboxes, "inbox", ""),
-		english.Plural(made.Documents, "document", ""), size(made.Bytes))
+	log.Infof("made the sample archive: %s, %s, %s, %s; %s", plural(made.Mandators, "mandator"), plural(made.Folders, "folder"),
+		plural(made.Inboxes, "inbox"), plural(made.Documents, "document"), size(made.Bytes))
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
@@ -23,7 +22,7 @@ func (b *backlog) add(bytes int64) {
 }
 
 func (b *backlog) String() string {
-	return english.Plural(b.uploads, "upload", "") + ", " + size(b.bytes)
+	return plural(b.uploads, "upload") + ", " + size(b.bytes)
 }
 
 // work is how much a bar shows for it: an upload counts also when it has no bytes.

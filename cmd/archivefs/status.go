@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
@@ -20,9 +21,14 @@ import (
 
 func statusCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "status",
-		Usage:        "show requests, caches, uploads and health of a running mount",
-		ArgsUsage:    "MOUNTPOINT",
+		Name:      "status",
+		Usage:     "show requests, caches, uploads and health of a running mount",
+		ArgsUsage: "MOUNTPOINT",
+		Description: "Its health is one of\n\n" +
+			"   ok       the service answers, and no upload failed\n" +
+			"   away     the service does not answer, or not to these credentials: what is known is shown,\n" +
+			"            uploads wait, and the last error says why\n" +
+			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags:        []cli.Flag{jsonFlag()},
 		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
@@ -38,7 +44,7 @@ func statusCommand() *cli.Command {
 				_, err = c.App.Writer.Write(text)
 				return err
 			}
-			return printStatus(c.App.Writer, status)
+			return printStatus(c.App.Writer, dir, status)
 		},
 	}
 }
@@ -76,13 +82,26 @@ func readStatus(dir string) ([]byte, *fs.Status, error) {
 	return text, &status, nil
 }
 
-// printStatus writes the status as a table.
-func printStatus(out io.Writer, s *fs.Status) error {
+// healthInWords says what the health of the mount at dir means, and what to do about it.
+func healthInWords(dir, health string) string {
+	switch health {
+	case fs.HealthOK:
+		return health + ": the service answers, and no upload failed"
+	case fs.HealthAway:
+		return health + ": the service does not answer, or not to these credentials; what is known is shown, and uploads wait"
+	case fs.HealthFailing:
+		return health + ": uploads failed and wait for your decision; see archivefs uploads list " + dir
+	}
+	return health
+}
+
+// printStatus writes the status of the mount at dir as a table.
+func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) } //nolint:errcheck // Flush tells
 	row("service\t%s", s.Service)
 	row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
-	row("health\t%s", s.Health)
+	row("health\t%s", healthInWords(dir, s.Health))
 	if s.LastError != nil {
 		row("last error\t%s  %s", s.LastError.Time.Local().Format(time.DateTime), s.LastError.Text)
 	}
@@ -93,10 +112,11 @@ func printStatus(out io.Writer, s *fs.Status) error {
 	row("uploads\t%d being sent, %d pending, %d failed, %s on disk", s.Uploads.Sending, counts["pending"], counts["failed"],
 		size(s.Uploads.Bytes))
 	content := s.Cache.Content
-	row("content cache\t%d documents, %s of %s; %d of %d opens from it", content.Files, size(content.Bytes), size(content.Limit),
-		content.Hits, content.Hits+content.Misses)
+	row("content cache\t%s, %s of %s; %d of %s from it", plural(content.Files, "document"), size(content.Bytes),
+		size(content.Limit), content.Hits, plural(content.Hits+content.Misses, "open"))
 	listings := s.Cache.Documents
-	row("listings\t%d folders known; %d of %d look-ups from memory", listings.Entries, listings.Hits, listings.Hits+listings.Misses)
+	row("listings\t%s known; %d of %s from memory", plural(listings.Entries, "folder"), listings.Hits,
+		plural(listings.Hits+listings.Misses, "look-up"))
 	if len(s.Requests) > 0 {
 		row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tMEAN")
 	}
@@ -109,5 +129,8 @@ func printStatus(out io.Writer, s *fs.Status) error {
 	}
 	return w.Flush()
 }
+
+// plural counts things: 1 document, 2 documents.
+func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") } //nolint:gosec // of things, not of bytes
 
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

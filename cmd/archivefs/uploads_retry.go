@@ -78,11 +78,11 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 		}
 		left = waiting
 		if len(left) > 0 && pause(c.Context) != nil {
-			return fmt.Errorf("%d uploads go on in the background; archivefs uploads list %s shows them", len(left), dir)
+			return fmt.Errorf("%s still to be archived, in the background; archivefs uploads list %s shows what is left", plural(len(left), "upload"), dir)
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d uploads failed again; the reasons are above", failed)
+		return fmt.Errorf("%s failed again; the reasons are above", plural(failed, "upload"))
 	}
 	return nil
 }
