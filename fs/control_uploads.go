@@ -82,15 +82,24 @@ func (n *uploadsDir) Unlink(_ context.Context, name string) syscall.Errno {
 }
 
 // retry sends a failed upload again, in the background, and shows it in its folder. What
-// waits for the service is tried at once.
+// waits for the service is tried at once. A temporary file is never sent.
 func (f *FileSystem) retry(up *spool.Upload) error {
 	held := f.holder(up)
 	held.commit.Lock()
 	defer held.commit.Unlock()
-	if r := up.Record(); r.State == spool.Failed {
+	r := up.Record()
+	switch _, there := f.spool.Get(up.ID()); {
+	case !there:
+		return syscall.ENOENT // it was archived meanwhile
+	case isJunk(r.Name) || len(r.Local) > 0:
+		return syscall.EPERM
+	case r.State == spool.Created && r.Queued: // taken back for a change
+	default:
 		if err := up.Retry(); err != nil {
 			return err
 		}
+	}
+	if r.State == spool.Failed {
 		held.mu.Lock()
 		held.bad, held.accepted, held.lost = nil, true, false
 		shown := held.dir != nil
@@ -98,10 +107,8 @@ func (f *FileSystem) retry(up *spool.Upload) error {
 		if !shown && !r.Directory {
 			f.await(up)
 		}
-	} else if !r.Queued {
-		return syscall.EBUSY
 	}
-	f.queue.add(up)
+	f.queue.hurry(up)
 	return nil
 }
 
@@ -126,7 +133,7 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 		held.detach() // the document is what it was
 	} else {
 		held.hide()
-		held.showNowhere()
+		held.lastPlace()
 	}
 	f.letGo(up)
 	return nil

@@ -158,10 +158,16 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	}
 }
 
-// looseLocked shows a file of the spool under a free name. The caller holds mu.
+// looseLocked shows a file of the spool under a free name. A document that has its name and
+// may be the one that is being sent gives way until that is known. The caller holds mu.
 func (d *dir) looseLocked(up *spool.Upload) {
-	f := d.fs.holder(up)
-	e := newEntry(d.freeLocked(up.Record().Name), nil, f)
+	f, r := d.fs.holder(up), up.Record()
+	if e := d.names[r.Name]; e != nil && r.State == spool.Sending {
+		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
+			d.dropLocked(e)
+		}
+	}
+	e := newEntry(d.freeLocked(r.Name), nil, f)
 	if f.standFor(d, e) {
 		d.addLocked(e)
 	}
