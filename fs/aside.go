@@ -14,13 +14,19 @@ import (
 // until the next listing shows it again. Refused, vim copies the document and removes it.
 func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entry) error {
 	if d.fs.noReplace.Load() {
-		return syscall.EPERM // nothing could give the document its new bytes
+		return errNoReplace
 	}
 	f := d.fileOf(e)
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if replaced, err := d.mayReplace(newName, over); err != nil || replaced != nil || f.pending() != nil {
-		return syscall.EPERM
+	replaced, err := d.mayReplace(newName, over)
+	switch {
+	case err != nil:
+		return refuse(syscall.EPERM, err.Error())
+	case replaced != nil:
+		return refuse(syscall.EPERM, "a document has the temporary name")
+	case f.pending() != nil:
+		return refuse(syscall.EPERM, "the document is being written")
 	}
 	up, err := d.fs.spool.Create(d.fs.record(d, newName, nil))
 	if err != nil {

@@ -73,7 +73,7 @@ func (n *statusFile) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.A
 
 func (n *statusFile) Open(_ context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
-		return nil, 0, syscall.EPERM
+		return nil, 0, n.fs.errno("open", controlName+"/"+statusName, refuse(syscall.EPERM, "the status cannot be written"))
 	}
 	text, err := n.fs.statusJSON()
 	if err != nil {

@@ -92,7 +92,7 @@ func (f *FileSystem) retry(up *spool.Upload) error {
 	case !there:
 		return syscall.ENOENT // it was archived meanwhile
 	case isJunk(r.Name) || len(r.Local) > 0:
-		return syscall.EPERM
+		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
 	case r.State == spool.Created && r.Queued: // taken back for a change
 	default:
 		if err := up.Retry(); err != nil {
@@ -117,11 +117,11 @@ func (f *FileSystem) retry(up *spool.Upload) error {
 func (f *FileSystem) forget(up *spool.Upload) error {
 	held := f.holder(up)
 	if !held.commit.TryLock() {
-		return syscall.EBUSY
+		return errSending
 	}
 	defer held.commit.Unlock()
 	if up.State() == spool.Sending {
-		return syscall.EBUSY
+		return errMayHave
 	}
 	if up.Record().Directory {
 		return f.forgetFolder(up)
@@ -143,7 +143,7 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 func (f *FileSystem) forgetFolder(up *spool.Upload) error {
 	for _, inside := range f.spool.List() {
 		if inside.Record().Within == up.ID() {
-			return syscall.ENOTEMPTY
+			return refuse(syscall.ENOTEMPTY, "the folder waits to be made, and something waits in it")
 		}
 	}
 	f.mu.Lock()

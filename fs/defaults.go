@@ -89,7 +89,7 @@ func (d *dir) changeAttr(name string, value []byte, flags uint32) error {
 		}
 	}
 	if d.queuedAs() != nil {
-		return syscall.EBUSY // defaults are kept by the folder's id
+		return refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
 	}
 	def := d.fs.opts.State.Defaults(d.stateKey())
 	if err := setDefault(&def, a, value); err != nil {

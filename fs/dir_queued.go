@@ -202,7 +202,7 @@ func (d *dir) made(id archive.ID) {
 func (d *dir) removeQueued(e *entry) error {
 	up := e.dir.queuedAs()
 	if up == nil || up.State() == spool.Sending || up.State() == spool.Confirmed {
-		return syscall.EBUSY // the service may have it
+		return errMayHave
 	}
 	if err := up.Remove(); err != nil {
 		return err
@@ -221,10 +221,12 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	free := to.free
 	to.mu.Unlock()
 	switch {
-	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind, !free:
-		return syscall.EPERM
+	case !free:
+		return errNotFree
+	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
+		return refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
 	case up.State() == spool.Sending:
-		return syscall.EBUSY // the service may have it
+		return errMayHave
 	}
 	if err := up.Update(func(r *spool.Record) { retarget(r, d.fs.record(to, newName, nil)) }); err != nil {
 		return err

@@ -57,14 +57,21 @@ func toErrno(err error) syscall.Errno {
 }
 
 // errno reports err to the log, unless it is an answer that programs ask for all the time,
-// and returns it as an errno.
+// and returns it as an errno. Of a refusal the log says why.
 func (f *FileSystem) errno(op string, path string, err error) syscall.Errno {
 	errno := toErrno(err)
+	log := f.log.WithField("path", archive.Printable(path))
+	if refused(err, errno) {
+		if f.refusals.news(path, err.Error(), f.now()) {
+			log.Infof("%s refused: %v", op, err)
+		}
+		return errno
+	}
 	switch errno {
 	case 0, syscall.ENOENT, syscall.EINTR, syscall.EPERM, syscall.EEXIST, syscall.EROFS, syscall.ESTALE,
 		syscall.ENODATA, syscall.ENOTSUP, syscall.ENOTEMPTY, syscall.ERANGE:
 		return errno
 	}
-	f.log.WithField("path", archive.Printable(path)).Warnf("%s: %v", op, err)
+	log.Warnf("%s: %v", op, err)
 	return errno
 }

@@ -88,7 +88,7 @@ func (f *file) getAttr(ctx context.Context, name string) ([]byte, error) {
 		return nil, errNoAttr
 	}
 	if err != nil {
-		return nil, attrErr(err)
+		return nil, toErrno(attrErr(err)) // desktops ask for all kinds of names
 	}
 	if f.pending() == nil {
 		switch a.Kind {
@@ -200,7 +200,7 @@ func (f *file) removeAttr(ctx context.Context, name string) error {
 func (f *file) setForeign(name string, value []byte, flags uint32) error {
 	up := f.pending()
 	if up == nil {
-		return syscall.ENOTSUP
+		return refuse(syscall.ENOTSUP, "documents keep no attributes of other programs")
 	}
 	_, there := up.Record().Xattrs[name]
 	if err := expected(there, flags); err != nil {

@@ -21,7 +21,7 @@ func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	}
 	err := f.changeDocument(ctx, a, value)
 	if archive.KindOf(err) == archive.KindUnsupported {
-		return syscall.EPERM
+		return refuse(syscall.EPERM, err.Error())
 	}
 	return f.missed(err)
 }
@@ -56,7 +56,7 @@ func setField(r *spool.Record, a xattr.Attr, value []byte) (err error) {
 		flag, err = parseFlag(value)
 		r.AutoExport = flag == archive.FlagTrue
 	default:
-		return syscall.EPERM
+		return refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	}
 	return err
 }
@@ -86,7 +86,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		}
 		doc.Keywords = keywords
 	case value == nil:
-		return syscall.EPERM // the service has no operation that removes it
+		return refuse(syscall.EPERM, "the service has no operation that removes "+archive.Printable(a.Name()))
 	case a.Kind == xattr.KindAutoExport:
 		on, err := xattr.ParseBool(value)
 		if err != nil {
@@ -110,7 +110,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		}
 		doc.Metadata = metadata
 	default:
-		return syscall.EPERM
+		return refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	}
 	d.update(&doc)
 	f.forgetData(doc.ID)

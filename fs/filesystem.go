@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -55,6 +54,8 @@ type FileSystem struct {
 	sending atomic.Int64
 	// queue is what is archived in the background.
 	queue *queue
+	// refusals are those that were logged.
+	refusals refusals
 	// work is what Close waits for: uploads and background work.
 	work tracker
 
@@ -133,7 +134,7 @@ func (f *FileSystem) goBackground(work func()) {
 // mayChange refuses changes on a read-only mount.
 func (f *FileSystem) mayChange() error {
 	if f.opts.ReadOnly {
-		return syscall.EROFS
+		return errReadOnly
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package fs_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,26 +8,12 @@ import (
 	"testing"
 
 	"github.com/pkg/xattr"
-	"github.com/sirupsen/logrus"
 
-	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
 )
 
 // dedup is a service that makes one document of one external id.
 var dedup = hostile.Config{Upload: hostile.UploadShape{SameExternalID: hostile.SameKeepsOld}} //nolint:gochecknoglobals // a table
-
-// logged mounts the service with a log that the test reads after the mount.
-func (f *foreign) logged(t testing.TB) (*mounted, *bytes.Buffer) {
-	t.Helper()
-	var out bytes.Buffer
-	m := f.mount(t, func(o *fs.Options) {
-		log := logrus.New()
-		log.SetOutput(&out)
-		o.Log = log
-	})
-	return m, &out
-}
 
 // putAs puts a file in whose external id is given, by close or by rename.
 func putAs(t testing.TB, path, content string, byRename bool) error {
@@ -57,7 +42,7 @@ func TestUploadOfWhatTheArchiveHas(t *testing.T) {
 					folder, where = f.bills, "Rechnungen"
 				}
 				old := f.AddDocument(folder, hostile.Document{Name: "alt.txt", Content: []byte("Inhalt"), ExternalID: "ERP-1"})
-				m, log := f.logged(t)
+				m, log, _ := f.logged(t)
 				dir := m.path("Muster GmbH", "Briefe")
 				shown := names(t, dir)
 				must(t, putAs(t, filepath.Join(dir, "neu.txt"), "Inhalt", byRename))
@@ -71,8 +56,8 @@ func TestUploadOfWhatTheArchiveHas(t *testing.T) {
 					t.Errorf("uploads remain: %v", ups)
 				}
 				m.unmount()
-				if n := strings.Count(log.String(), "the archive has it already, as"); n != 1 || !strings.Contains(log.String(), "alt.txt (document 1)") {
-					t.Errorf("the log says\n%s", log)
+				if got := log.take(); strings.Count(got, "the archive has it already, as") != 1 || !strings.Contains(got, "alt.txt (document 1)") {
+					t.Errorf("the log says\n%s", got)
 				}
 			})
 		}

@@ -19,16 +19,18 @@ func (d *dir) mayHold(name string) error {
 	switch {
 	case d.fs.mayChange() != nil:
 		return d.fs.mayChange()
-	case d.kind == rootDir || d.kind == inboxesDir:
-		return syscall.EPERM
+	case d.kind == rootDir:
+		return refuse(syscall.EPERM, "nothing can be made beside the mandators")
+	case d.kind == inboxesDir:
+		return refuse(syscall.EPERM, "nothing can be made beside the inboxes")
 	case len(name) > maxName:
-		return syscall.ENAMETOOLONG
+		return refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
 	case !utf8.ValidString(name):
-		return syscall.EILSEQ // the service's names are Unicode
+		return refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
 	case strings.HasSuffix(name, ".part") && d.isArchived(strings.TrimSuffix(name, ".part")):
 		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
 		// there it says nothing.
-		return syscall.EPERM
+		return refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
 	}
 	return nil
 }
@@ -53,7 +55,7 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, syscall.EPERM
+		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), errNoLinks)
 	}
 	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY))
 	if err != nil {
@@ -92,7 +94,7 @@ func (d *dir) createOpen(ctx context.Context, name string, a access) (*entry, *w
 // was set aside it is that document, which gets new bytes.
 func (d *dir) create(name string) (*entry, error) {
 	if d.reach(name) != nil {
-		return nil, syscall.EEXIST
+		return nil, errTaken
 	}
 	if e := d.showAgain(name); e != nil {
 		return e, nil
@@ -108,7 +110,7 @@ func (d *dir) create(name string) (*entry, error) {
 	defer d.mu.Unlock()
 	if d.reachLocked(name) != nil { // a listing brought it meanwhile
 		d.fs.discard(up)
-		return nil, syscall.EEXIST
+		return nil, errTaken
 	}
 	d.addLocked(e)
 	d.fs.hold(up, f)
@@ -142,7 +144,7 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	free := d.free
 	d.mu.Unlock()
 	if !free {
-		return nil, syscall.EPERM
+		return nil, errNotFree
 	}
 	if d.queuesFolders() {
 		return d.queueFolder(name, false)
@@ -225,10 +227,10 @@ func (d *dir) addFolder(id archive.ID, name string) *entry {
 
 // Links are nothing that an archive has.
 
-func (n *dirNode) Link(context.Context, fusefs.InodeEmbedder, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, syscall.EPERM
+func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.d.fs.errno("link", n.d.pathOf(name), errNoLinks)
 }
 
-func (n *dirNode) Symlink(context.Context, string, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, syscall.EPERM
+func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.d.fs.errno("symlink", n.d.pathOf(name), errNoLinks)
 }

@@ -142,8 +142,17 @@ func (f *file) mayWrite() error {
 	f.mu.Lock()
 	kept := f.dir == nil && !f.removed // in the control directory
 	f.mu.Unlock()
-	if kept || f.archivedUnlisted() || f.pending() == nil && (f.archived() || f.fs.noReplace.Load()) {
-		return syscall.EPERM
+	switch {
+	case kept:
+		return refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
+	case f.archivedUnlisted():
+		return errArchived
+	case f.pending() != nil:
+		return nil
+	case f.archived():
+		return errArchived
+	case f.fs.noReplace.Load():
+		return errNoReplace
 	}
 	return nil
 }

@@ -26,8 +26,10 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 		return syscall.EISDIR
 	case doc == nil:
 		return e.file.Load().removeLocal()
-	case d.kind != inboxDir || !d.fs.opts.AllowDelete:
-		return syscall.EPERM
+	case d.kind != inboxDir:
+		return errNoRemoval
+	case !d.fs.opts.AllowDelete:
+		return refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
 	}
 	f := d.fileOf(e)
 	f.commit.Lock() // new bytes of it may be on their way
@@ -50,7 +52,7 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 		return findDocument(docs, id) == nil, err
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
-		return syscall.EPERM
+		return refuse(syscall.EPERM, err.Error())
 	}
 	return err
 }
@@ -61,7 +63,7 @@ func (f *file) removeLocal() error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.document() != nil || f.archivedUnlisted() {
-		return syscall.EPERM
+		return errNoRemoval
 	}
 	if d, _ := f.place(); d == nil {
 		return syscall.ENOENT // it was archived meanwhile, or failed
@@ -115,7 +117,7 @@ func (d *dir) rmdir(ctx context.Context, name string) error {
 	case e.dir == nil:
 		return syscall.ENOTDIR
 	case !e.dir.isLocal():
-		return syscall.EPERM
+		return refuse(syscall.EPERM, "the service has no operation that removes a folder")
 	case len(e.dir.entries()) > 0:
 		return syscall.ENOTEMPTY
 	case e.dir.kind != localDir:

@@ -20,7 +20,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return syscall.EPERM // into the control directory
+		return d.fs.errno("rename", d.pathOf(name), refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
 	err := d.rename2(detached(ctx), name, to.d, newName, flags)
 	errno := d.fs.errno("rename", d.pathOf(name), err)
@@ -36,7 +36,7 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 		return err
 	}
 	if flags&^renameNoReplace != 0 {
-		return syscall.EPERM // nothing can be exchanged
+		return refuse(syscall.EPERM, "names cannot be exchanged")
 	}
 	e, err := d.lookup(ctx, name)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 		return err
 	}
 	if over != nil && over != e && flags&renameNoReplace != 0 {
-		return syscall.EEXIST
+		return errTaken
 	}
 	if over == nil {
 		over = to.setAsideAs(newName) // an editor puts its backup back; nobody sees what is there
@@ -89,10 +89,12 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 	switch {
 	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
 		return d.renameQueued(e, to, newName)
-	case e.dir.kind != localDir || to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
-		return syscall.EPERM
+	case e.dir.kind != localDir:
+		return refuse(syscall.EPERM, "the service has no operation that renames or moves a folder")
+	case to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
+		return refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:
-		return syscall.EEXIST
+		return errTaken
 	}
 	d.drop(e)
 	e.dir.moveTo(to, newName)
@@ -128,19 +130,21 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 	case to == d && d.kind == inboxDir && isJunk(newName) && !isJunkDir(newName):
 		return d.setAside(ctx, e, newName, over)
 	case to.staysLocal(newName):
-		return syscall.EPERM // deleting in a file manager is no archiving
+		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
 	case over != nil && over.doc.Load() != nil && to.kind.archives():
-		return syscall.EPERM
+		return errOverArchived
 	case over != nil:
-		return syscall.EEXIST
+		return errTaken
 	case e.busy():
-		return syscall.EBUSY // its new bytes are on their way
+		return errSending
 	case to == d:
 		return d.renameHere(ctx, e, newName)
 	case d.kind == inboxDir && to.kind.archives():
 		return d.archiveDocument(ctx, e, to, newName)
+	case d.kind == inboxDir:
+		return refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
-	return syscall.EPERM
+	return refuse(syscall.EPERM, "the service has no operation that moves an archived document")
 }
 
 // renameHere gives a document another name in its folder.

@@ -15,16 +15,19 @@ import (
 // errNoAttr is the answer for an attribute that is not there (ENODATA on Linux).
 const errNoAttr = fusefs.ENOATTR
 
-// attrErr turns what package xattr says about a name or a value into an errno. Names of
-// other namespaces are not supported rather than absent, so that ls stops asking.
+// attrErr refuses what package xattr says is wrong with a name or a value. Names of other
+// namespaces are not supported rather than absent, so that ls stops asking; and cp, which
+// tries to set them, is told without a word in the log.
 func attrErr(err error) error {
 	switch {
-	case errors.Is(err, xattr.ErrNamespace), errors.Is(err, xattr.ErrUnknown), errors.Is(err, xattr.ErrForeign):
+	case errors.Is(err, xattr.ErrNamespace):
 		return syscall.ENOTSUP
+	case errors.Is(err, xattr.ErrUnknown), errors.Is(err, xattr.ErrForeign):
+		return refuse(syscall.ENOTSUP, archive.Printable(err.Error()))
 	case errors.Is(err, xattr.ErrValue):
-		return syscall.EINVAL
+		return refuse(syscall.EINVAL, archive.Printable(err.Error()))
 	case errors.Is(err, xattr.ErrTooBig):
-		return syscall.E2BIG
+		return refuse(syscall.E2BIG, archive.Printable(err.Error()))
 	}
 	return err
 }
@@ -51,9 +54,9 @@ func joined(names []string) []byte {
 func admit(a xattr.Attr, node xattr.Node, there bool, flags uint32) (ignore bool, err error) {
 	switch a.On(node) {
 	case xattr.None:
-		return false, syscall.ENOTSUP
+		return false, refuse(syscall.ENOTSUP, "there is no "+archive.Printable(a.Name())+" here")
 	case xattr.ReadOnly:
-		return false, syscall.EPERM
+		return false, refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	case xattr.Ignored:
 		return true, nil
 	case xattr.Writable:

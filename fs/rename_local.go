@@ -145,10 +145,14 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 	switch {
 	case over.dir != nil:
 		return nil, syscall.EISDIR
-	case doc != nil && (d.kind != inboxDir || d.staysLocal(name) || d.fs.noReplace.Load()):
-		return nil, syscall.EPERM
+	case doc != nil && d.kind != inboxDir:
+		return nil, errOverArchived
+	case doc != nil && d.staysLocal(name):
+		return nil, refuse(syscall.EPERM, "a document has the temporary name")
+	case doc != nil && d.fs.noReplace.Load():
+		return nil, errNoReplace
 	case doc != nil && over.busy():
-		return nil, syscall.EBUSY
+		return nil, errSending
 	case doc != nil:
 		return doc, nil
 	}
@@ -156,7 +160,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		switch s := up.State(); {
 		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
 		default:
-			return nil, syscall.EBUSY // the archive may have it
+			return nil, errMayHave
 		}
 	}
 	return nil, nil

@@ -48,11 +48,11 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	up := f.pending()
 	switch {
 	case up == nil && !f.replaceable():
-		return nil, syscall.EPERM
+		return nil, errArchived
 	case up != nil && up.State() == spool.Created:
 		return up, nil
 	case up != nil && up.State() != spool.Failed && !up.Record().Queued:
-		return nil, syscall.EPERM // being archived as it was closed
+		return nil, errAsClosed
 	}
 	f.commit.Lock()
 	defer f.commit.Unlock()
@@ -60,7 +60,7 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 		return up, f.unsealLocked(up)
 	}
 	if !f.replaceable() { // archived meanwhile
-		return nil, syscall.EPERM
+		return nil, errArchived
 	}
 	d, name := f.place()
 	if d == nil {
@@ -100,7 +100,7 @@ func (f *file) recallLocked(up *spool.Upload) error {
 		return nil
 	case spool.Committed:
 	case spool.Sending, spool.Confirmed, spool.Failed:
-		return syscall.EBUSY
+		return errMayHave
 	}
 	if err := up.Recall(); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (f *file) unsealLocked(up *spool.Upload) error {
 		return nil
 	case spool.Committed, spool.Sending, spool.Confirmed:
 	}
-	return syscall.EPERM // being archived as it was closed
+	return errAsClosed
 }
 
 // copyContent fills the spool with the document's content.
