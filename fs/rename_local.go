@@ -124,7 +124,8 @@ func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
 	return true
 }
 
-// takeBack makes a file that the archive refused what it was before the rename.
+// takeBack makes a file that the archive refused what it was before the rename, and keeps
+// the reason.
 func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error {
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
@@ -132,7 +133,7 @@ func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error 
 	if kerr := up.Update(func(r *spool.Record) { retarget(r, before) }); kerr != nil {
 		return errors.Join(err, kerr)
 	}
-	return errors.Join(err, up.Keep())
+	return errors.Join(err, up.KeepRefused(err.Error()))
 }
 
 // mayReplace says what a local file may take the name of: a local file, or an inbox

@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
@@ -139,6 +142,46 @@ func TestRefusedRenameKeepsTheTemporaryName(t *testing.T) {
 	must(t, os.Rename(filepath.Join(dir, "a.part"), filepath.Join(dir, "a.txt")))
 	if docs := f.Documents(f.letters); len(docs) != 1 || docs[0].Name != "a.txt" {
 		t.Errorf("the archive holds %v", docs)
+	}
+}
+
+// Why a temporary file was not taken stands on it until it changes, and in the log.
+func TestRefusedRenameSaysWhy(t *testing.T) {
+	half := []byte("%PDF-1.4\n" + strings.Repeat("x", 5000))
+	for name, tt := range map[string]struct {
+		content []byte
+		do      hostile.Action
+		reason  string
+	}{
+		"half":    {half, nil, "the end of the file is missing"},
+		"refused": {append(half, "\n%%EOF\n"...), hostile.Answer(400, "no such folder type"), "no such folder type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{})
+			m, log, _ := f.logged(t)
+			if tt.do != nil {
+				f.Fault(hostile.Fault{Path: "/file-upload", Do: tt.do})
+			}
+			dir := m.path("Muster GmbH", "Briefe")
+			part := filepath.Join(dir, "a.pdf.part")
+			must(t, os.WriteFile(part, tt.content, 0o600))
+			if err := os.Rename(part, filepath.Join(dir, "a.pdf")); err == nil {
+				t.Fatal("renamed")
+			}
+			if got := log.take(); !strings.Contains(got, tt.reason) {
+				t.Errorf("the log says %q", got)
+			}
+			for range 2 {
+				if got := attr(t, part, "error"); !strings.Contains(got, tt.reason) {
+					t.Errorf("its error is %q", got)
+				}
+				m.remount()
+			}
+			must(t, os.WriteFile(part, []byte("%PDF-1.4\n%%EOF\n"), 0o600))
+			_, err := xattr.Get(part, "user.archive.error")
+			wantErrno(t, "the error of what changed", err, syscall.ENODATA)
+			must(t, os.Rename(part, filepath.Join(dir, "a.pdf")))
+		})
 	}
 }
 

@@ -82,7 +82,8 @@ type Record struct {
 	// looked at before anything is sent again.
 	Doubtful bool `json:"doubtful,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
-	// Reason is why it failed, or why it still waits; printable.
+	// Reason is why it failed, why it still waits, or why the local file was not taken;
+	// printable.
 	Reason string `json:"reason,omitempty"`
 	// Document is the document after confirmation, 0 when the service did not tell.
 	Document archive.ID `json:"document,omitempty"`

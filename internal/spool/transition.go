@@ -119,7 +119,13 @@ func (u *Upload) unfinish() error {
 
 // Keep declares an upload that is created a local file, which every writer has closed. It
 // is durable when Keep returns.
-func (u *Upload) Keep() error {
+func (u *Upload) Keep() error { return u.keep("") }
+
+// KeepRefused is Keep for a local file that was not taken when it was to become a document.
+// The reason is for people, made printable, and stays until the file changes.
+func (u *Upload) KeepRefused(reason string) error { return u.keep(archive.Printable(reason)) }
+
+func (u *Upload) keep(reason string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.may("keep", Created); err != nil {
@@ -129,7 +135,9 @@ func (u *Upload) Keep() error {
 	if err := u.syncData(); err != nil {
 		return err
 	}
-	return u.step(PointKeep, PointKept, func(r *Record) { r.Closed, r.Queued, r.Size = true, false, size })
+	return u.step(PointKeep, PointKept, func(r *Record) {
+		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, reason
+	})
 }
 
 // Fail makes an upload failed, whatever it was, except confirmed. visible says that it
