@@ -18,18 +18,24 @@ import (
 type tally struct {
 	runs, unjudged int
 	struck         map[string]int
+	reached        map[string]int
 	killed         map[spool.Point]int
 	violations     map[audit.Kind]int
 }
 
 func newTally() *tally {
-	return &tally{struck: map[string]int{}, killed: map[spool.Point]int{}, violations: map[audit.Kind]int{}}
+	return &tally{
+		struck: map[string]int{}, reached: map[string]int{}, killed: map[spool.Point]int{}, violations: map[audit.Kind]int{},
+	}
 }
 
 func (t *tally) add(r *lab.Result) {
 	t.runs++
 	for name, n := range r.Struck {
 		t.struck[name] += n
+	}
+	for name, n := range r.Reached {
+		t.reached[name] += n
 	}
 	for point, n := range r.Killed {
 		t.killed[point] += n
@@ -51,6 +57,10 @@ func (t *tally) print(out io.Writer, head string) {
 	fmt.Fprintf(&b, "%s\nfaults injected\n", head)
 	for _, name := range slices.Sorted(maps.Keys(t.struck)) {
 		fmt.Fprintf(&b, "  %5d  %s\n", t.struck[name], name)
+	}
+	b.WriteString("also reached\n")
+	for _, name := range slices.Sorted(maps.Keys(t.reached)) {
+		fmt.Fprintf(&b, "  %5d  %s\n", t.reached[name], name)
 	}
 	b.WriteString("kills at the points of the spool\n")
 	for _, p := range spool.Points() {

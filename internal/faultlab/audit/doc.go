@@ -25,7 +25,8 @@
 //  4. Missing: in sync mode close, rename or mkdir answered 0, and the archive does not have
 //     it in the folder and under the name that were meant. That it is kept is no excuse.
 //  5. Late: an error was answered, and the content was given to the service after that. That
-//     it had been given before is no violation: the look for it may have failed.
+//     it had been given before is no violation: the look for it may have failed. Nor is
+//     that it is given after a person retried it; from then on the other rules are the same.
 //  6. Unexplained: an upload stays as failed that has lost its record or its bytes, although
 //     no program was left without an answer whose file a crash could have cut off: a person
 //     could export it at best. Or, in sync mode, one stays as failed although close answered

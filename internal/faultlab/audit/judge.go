@@ -92,7 +92,7 @@ func (j *judge) checkFile(f *File) {
 	}
 	if f.Told == Failed {
 		for _, p := range j.Passed {
-			if p.Sum == f.sum() && p.Time > f.Time {
+			if p.Sum == f.sum() && p.Time > f.Time && (f.Retried == 0 || p.Time < f.Retried) {
 				j.violate(Late, "%s was answered an error and sent after that", f.What)
 			}
 		}

@@ -82,6 +82,19 @@ func TestJudge(t *testing.T) {
 		"refused and sent later": {func(o *Outcome) {
 			o.Files[0].Told, o.Passed[0].Time = Failed, 6
 		}, []Kind{Late}},
+		"refused and sent when a person retried it": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Retried, o.Passed[0].Time = Failed, 6, 7
+		}, nil},
+		"refused and sent before a person retried it": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Retried, o.Passed[0].Time = Failed, 7, 6
+		}, []Kind{Late}},
+		"refused, retried and gone": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Refused, o.Files[0].Retried, o.Archive = Failed, true, 6, nil
+		}, []Kind{Lost}},
+		"retried and archived twice": {func(o *Outcome) {
+			o.Files[0].Told, o.Files[0].Retried, o.Passed[0].Time = Failed, 6, 7
+			o.Archive = append(o.Archive, o.Archive[0])
+		}, []Kind{Doubled}},
 		"synced and gone": {func(o *Outcome) {
 			o.Files[0].Told, o.Files[0].Accepted, o.Archive = Nothing, []Range{{0, 8}}, nil
 		}, []Kind{Lost}},

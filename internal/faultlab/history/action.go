@@ -15,6 +15,8 @@ const (
 	Two       Kind = "two"        // two programs write a half of one file each
 	TwoKilled Kind = "two killed" // the same, and the second is killed before it closes
 	Cut       Kind = "cut"        // writes a PDF without its end, as a cancelled copy does
+	CutRetry  Kind = "cut retry"  // the same, and a person has it sent all the same
+	Retry     Kind = "retry"      // writes a file, and a person has it sent again when it failed
 	Keep      Kind = "keep"       // leaves a file under a temporary name
 	KeepMore  Kind = "keep more"  // the same, and appends to it later
 	Mkdir     Kind = "mkdir"

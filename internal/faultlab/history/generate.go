@@ -28,6 +28,8 @@ type generator struct {
 	h   *History
 	// next is the next index of a content.
 	next int
+	// kills counts the kills at points so far.
+	kills uint64
 }
 
 // New draws the history of a run.
@@ -43,7 +45,7 @@ func New(seed, run uint64, o Options) *History {
 		g.focused(o.Focus)
 		return g.h
 	}
-	for range 1 + g.rng.IntN(3) {
+	for range 2 + g.rng.IntN(2) {
 		g.session()
 	}
 	return g.h
@@ -101,14 +103,14 @@ func (g *generator) focused(f *Focus) {
 // session adds a session with some trouble.
 func (g *generator) session() {
 	s := Session{End: pick(g.rng, []End{Clean, Kill, Crash, Crash})}
-	switch g.rng.IntN(8) {
+	switch g.rng.IntN(12) {
 	case 0: // trouble from outside alone
-	case 1, 2:
+	case 1:
 		s.Moment = time.Duration(1+g.rng.IntN(120)) * time.Millisecond
-	case 3:
-		s.Point = g.strike(pick(g.rng, []Deed{FailEIO, FailFull}))
+	case 2:
+		s.Point = g.failure()
 	default:
-		s.Point = g.strike(KillThere)
+		s.Point = g.kill()
 	}
 	if recovers(s.Point.Point) {
 		g.cutOff()
@@ -117,8 +119,9 @@ func (g *generator) session() {
 	for range 1 + g.rng.IntN(3) {
 		s.Steps = append(s.Steps, g.step())
 	}
-	for _, kind := range passing(s.Point.Point) {
-		s.Steps[0] = append(s.Steps[0], g.action(kind))
+	g.pass(&s)
+	if g.h.Writes == Async && !needsService(s.Point.Point) && g.rng.IntN(3) == 0 {
+		g.queue(&s)
 	}
 	g.h.Sessions = append(g.h.Sessions, s)
 }
@@ -150,7 +153,7 @@ func (g *generator) step() Step {
 func mix() []Kind {
 	return []Kind{
 		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
-		Cut, Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
+		Cut, CutRetry, Retry, Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
 	}
 }
 
@@ -163,7 +166,7 @@ func (g *generator) action(kind Kind) Action {
 	a.Name = fmt.Sprintf("brief-%d.txt", a.Index)
 	switch kind { //nolint:exhaustive // the others are as they are
 	case Mkdir:
-		a.Dir, a.Name = "Muster GmbH", fmt.Sprintf("Ordner %d", a.Index)
+		a.Dir, a.Name = Mandator, fmt.Sprintf("Ordner %d", a.Index)
 	case Two, TwoKilled, Killed, Hanging, KeepMore:
 		a.Size++ // has two halves
 	case Rename, Read:

@@ -14,8 +14,9 @@ import (
 
 // Directories of the archive of every run.
 const (
-	Folder = "Muster GmbH/Eingang"
-	Inbox  = "inboxes/Administrator"
+	Mandator = "Muster GmbH"
+	Folder   = Mandator + "/Eingang"
+	Inbox    = "inboxes/Administrator"
 )
 
 // History is what happens in one run.
@@ -35,6 +36,9 @@ const (
 	Sync  Writes = "sync"
 	Async Writes = "async"
 )
+
+// Modes returns both.
+func Modes() []Writes { return []Writes{Sync, Async} }
 
 // Waiting is an inbox document.
 type Waiting struct {

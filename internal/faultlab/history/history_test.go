@@ -8,9 +8,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-func both() history.Options {
-	return history.Options{Writes: []history.Writes{history.Sync, history.Async}}
-}
+func both() history.Options { return history.Options{Writes: history.Modes()} }
 
 func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
 	seen := map[string]bool{}
@@ -30,14 +28,17 @@ func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
 }
 
 func TestHistoriesReachEveryPlace(t *testing.T) {
-	points, shapes, ends := map[spool.Point]bool{}, map[history.Shape]bool{}, map[history.End]bool{}
+	kills, shapes, ends := map[spool.Point]int{}, map[history.Shape]bool{}, map[history.End]bool{}
 	kinds, writes := map[history.Kind]bool{}, map[history.Writes]bool{}
 	var net, disk int
 	for run := range uint64(500) {
 		h := history.New(1, run, both())
 		shapes[h.Service], writes[h.Writes] = true, true
 		for _, s := range h.Sessions {
-			points[s.Point.Point], ends[s.End] = true, true
+			ends[s.End] = true
+			if s.Point.Deed == history.KillThere {
+				kills[s.Point.Point]++
+			}
 			net, disk = net+len(s.Net), disk+len(s.Disk)
 			for _, step := range s.Steps {
 				for _, a := range step {
@@ -47,11 +48,11 @@ func TestHistoriesReachEveryPlace(t *testing.T) {
 		}
 	}
 	for _, p := range spool.Points() {
-		if !points[p] && p != spool.PointRetry && p != spool.PointRetried {
-			t.Errorf("no history of 500 strikes at %s", p)
+		if kills[p] < 25 {
+			t.Errorf("500 histories kill the program %d times at %s, want 25 at least: not each comes off", kills[p], p)
 		}
 	}
-	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 17 {
+	if len(shapes) != len(history.Shapes()) || len(ends) != 3 || len(writes) != 2 || len(kinds) != 19 {
 		t.Errorf("%d shapes, %d ends, %d modes of writing, %d kinds of actions", len(shapes), len(ends), len(writes), len(kinds))
 	}
 	if net == 0 || disk == 0 {

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"path"
+	"slices"
 	"syscall"
 	"time"
 
@@ -9,42 +11,91 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// points are the points that the actions of histories pass. A person's retry of a failed
-// upload is none of them.
-func points() []spool.Point {
-	var all []spool.Point
-	for _, p := range spool.Points() {
-		if p != spool.PointRetry && p != spool.PointRetried {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
 // recovers reports whether a point is passed only where a run before left something
 // unfinished.
 func recovers(p spool.Point) bool { return p == spool.PointRecover || p == spool.PointRecovered }
 
-// passing are actions that pass a point which not all do.
+// needsService reports whether a point may be passed only when the service answers.
+func needsService(p spool.Point) bool {
+	switch p { //nolint:exhaustive // the others are passed without it
+	case spool.PointSend, spool.PointSending, spool.PointAnswered, spool.PointConfirmed, spool.PointRetry, spool.PointRetried,
+		spool.PointRemove, spool.PointRemoveRenamed, spool.PointRemoved:
+		return true
+	}
+	return false
+}
+
+// passing are actions that pass a point.
 func passing(p spool.Point) []Kind {
 	switch p { //nolint:exhaustive // the others are passed by every upload
 	case spool.PointReopen, spool.PointReopened:
 		return []Kind{KeepMore}
 	case spool.PointKeep, spool.PointKept:
 		return []Kind{Keep, Temporary}
+	case spool.PointUpdate, spool.PointUpdated:
+		return []Kind{Temporary}
 	case spool.PointFail, spool.PointFailed:
-		return []Kind{Killed}
+		return []Kind{Cut, Killed}
+	case spool.PointRetry, spool.PointRetried:
+		return []Kind{CutRetry, Retry}
 	case spool.PointSync, spool.PointSynced:
-		return []Kind{Two}
+		return []Kind{Two, Write}
 	case "":
 		return nil
 	}
 	return []Kind{Write}
 }
 
-// strike draws a point and what happens there.
-func (g *generator) strike(deed Deed) Strike {
-	return Strike{Point: pick(g.rng, points()), Nth: 1 + g.rng.IntN(3)*g.rng.IntN(2), Deed: deed}
+// pass adds actions to the first step that pass the point of the session.
+func (g *generator) pass(s *Session) {
+	for _, kind := range passing(s.Point.Point) {
+		a := g.action(kind)
+		a.Fsync = a.Fsync || s.Point.Point == spool.PointSync || s.Point.Point == spool.PointSynced
+		s.Steps[0] = append(s.Steps[0], a)
+		if kind == Retry { // there is nothing to retry otherwise
+			s.Net = append(s.Net, proxy.Fault{Op: proxy.Upload, Nth: 1, Times: 1 + g.rng.IntN(3), Deed: proxy.AnswerBefore, Status: 400})
+		}
+	}
+}
+
+// queue begins the session with a folder that the service cannot make, since it has gone,
+// and files that are put into it meanwhile. The service comes back soon or with the next
+// session.
+func (g *generator) queue(s *Session) {
+	folder := g.action(Mkdir)
+	var files Step
+	for range 1 + g.rng.IntN(3) {
+		a := g.action(pick(g.rng, []Kind{Write, Write, Copy, Temporary, Rewrite, Killed}))
+		a.Dir = path.Join(folder.Dir, folder.Name)
+		files = append(files, a)
+	}
+	away := proxy.Fault{Op: proxy.Folder, Nth: 1, Times: 1, Deed: proxy.Away, For: time.Hour}
+	if g.rng.IntN(3) == 0 {
+		away.For = time.Duration(400+g.rng.IntN(400)) * time.Millisecond
+	}
+	s.Net = slices.Insert(s.Net, 0, away)
+	s.Steps = slices.Insert(s.Steps, 0, Step{folder}, files)
+}
+
+// kill is the death of the program at the point whose turn it is: so all points come
+// equally often, whatever the seed. The number of kills of a run and that of the points have
+// no common divisor that would leave some out.
+func (g *generator) kill() Strike {
+	points := spool.Points()
+	turn := g.h.Seed + 3*g.h.Run + g.kills
+	g.kills++
+	strike := Strike{Point: points[turn%uint64(len(points))], Nth: 1, Deed: KillThere}
+	if passing := passing(strike.Point); !recovers(strike.Point) && strike.Point != spool.PointSwept && passing[0] == Write {
+		strike.Nth += g.rng.IntN(2) * g.rng.IntN(2)
+	}
+	return strike
+}
+
+// failure is a failure of the disk at some point.
+func (g *generator) failure() Strike {
+	return Strike{
+		Point: pick(g.rng, spool.Points()), Nth: 1 + g.rng.IntN(3)*g.rng.IntN(2), Deed: pick(g.rng, []Deed{FailEIO, FailFull}),
+	}
 }
 
 // netFaults draws what happens to requests, in half of the cases nothing.

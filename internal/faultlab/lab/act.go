@@ -33,9 +33,9 @@ func (s *session) act(a history.Action) {
 
 // order is what the program of an action is told.
 func (s *session) order(a history.Action) *writer.Order {
-	o := &writer.Order{Action: a, Root: s.mountpoint(), Path: path.Join(a.Dir, a.Name), Content: s.h.Content(a.Index, a.Size)}
+	o := &writer.Order{Action: a, Root: s.mountpoint(), Path: path.Join(a.Dir, a.Name), Content: s.h.Content(a.Index, a.Size), Program: s.bench.Program}
 	switch a.Kind { //nolint:exhaustive // the others are as they are
-	case history.Cut:
+	case history.Cut, history.CutRetry:
 		o.Content = append([]byte("%PDF-1.4\n"), o.Content...)
 	case history.Temporary:
 		o.Path, o.To = path.Join(a.Dir, a.Temp()), o.Path
@@ -77,6 +77,8 @@ func (s *session) put(a history.Action, half chan<- struct{}) {
 	case a.Kind == history.KillClose:
 		p.until(writer.Closing, w.see)
 		p.kill()
+	case a.Kind == history.CutRetry || a.Kind == history.Retry:
+		p.until(writer.Again, w.see)
 	case half != nil:
 		p.until(writer.Half, w.see)
 	}
@@ -88,6 +90,19 @@ func (s *session) put(a history.Action, half chan<- struct{}) {
 		p.goOn()
 		p.rest(w.see)
 	}
+	if a.Dir != history.Folder && a.Dir != history.Inbox {
+		s.reached("files put into a folder that is queued", w.file.Told)
+	}
+}
+
+// reached counts what was accepted while the service was away.
+func (s *session) reached(name string, told audit.Told) {
+	if told != audit.OK || !s.proxy.Away() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.Reached[name]++
 }
 
 // start starts the program of an action; ok is false when the machine is down.
@@ -155,6 +170,7 @@ func (s *session) mkdir(a history.Action) {
 	if p, ok := s.start(s.order(a)); ok {
 		p.rest((&witness{run: s.run, file: &f}).see)
 	}
+	s.reached("folders made while the service was away", f.Told)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outcome.Folders = append(s.outcome.Folders, audit.Folder{Name: a.Name, Told: f.Told})

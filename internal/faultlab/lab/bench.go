@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/faultlab/audit"
@@ -34,6 +32,8 @@ type Result struct {
 	Violations []audit.Violation
 	// Struck counts the faults that really struck, by name, ends of sessions included.
 	Struck map[string]int
+	// Reached counts what histories are to reach beside faults, by name.
+	Reached map[string]int
 	// Killed counts the kills at points of the spool.
 	Killed map[spool.Point]int
 	// Err says that the run could not be judged: the program did not start when nothing was
@@ -48,7 +48,7 @@ const runLimit = 3 * time.Minute
 func (b *Bench) Run(ctx context.Context, h *history.History) *Result {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
-	result := &Result{History: h, Struck: map[string]int{}, Killed: map[spool.Point]int{}}
+	result := &Result{History: h, Struck: map[string]int{}, Reached: map[string]int{}, Killed: map[spool.Point]int{}}
 	dir, err := os.MkdirTemp(b.Dir, fmt.Sprintf("run-%d-*", h.Run))
 	if err != nil {
 		result.Err = err
@@ -66,18 +66,4 @@ func (b *Bench) Run(ctx context.Context, h *history.History) *Result {
 		result.Err = err
 	}
 	return result
-}
-
-// Modes returns the values of --writes that the program knows.
-func (b *Bench) Modes(ctx context.Context) ([]history.Writes, error) {
-	help, err := exec.CommandContext(ctx, b.Program, "mount", "--help").Output() //nolint:gosec // the program under test
-	if err != nil {
-		return nil, fmt.Errorf("ask %s for its options: %w", b.Program, err)
-	}
-	for line := range strings.Lines(string(help)) {
-		if strings.Contains(line, "--writes") && strings.Contains(line, "async") {
-			return []history.Writes{history.Sync, history.Async}, nil
-		}
-	}
-	return []history.Writes{history.Sync}, nil
 }

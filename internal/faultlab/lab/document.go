@@ -80,6 +80,9 @@ func (w *witness) see(e writer.Event) {
 	case writer.Half:
 	case writer.Synced:
 		w.file.Accepted = append(w.file.Accepted, audit.Range{Begin: e.Begin, End: e.End})
+	case writer.Again:
+		w.file.Retried = w.tick()
+		w.result.Reached["failed uploads that a person retried"]++
 	case writer.Closing:
 		w.file.Closing = true
 	case writer.ReadIt:

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -23,9 +24,9 @@ import (
 // as the run wants it, and with every operation for the audit.
 type embedded struct {
 	http.Handler
-	options                 server.Options
-	server                  *server.Server
-	mandator, folder, inbox archive.ID
+	options         server.Options
+	server          *server.Server
+	mandator, inbox archive.ID
 }
 
 func newEmbedded(ctx context.Context, dir string, onlyEight bool) (*embedded, error) {
@@ -38,8 +39,8 @@ func newEmbedded(ctx context.Context, dir string, onlyEight bool) (*embedded, er
 	}
 	e.Handler = e.server.Handler()
 	var errs [3]error
-	e.mandator, errs[0] = e.server.AddMandator(ctx, "Muster GmbH")
-	e.folder, errs[1] = e.server.AddFolder(ctx, e.mandator, "Eingang")
+	e.mandator, errs[0] = e.server.AddMandator(ctx, history.Mandator)
+	_, errs[1] = e.server.AddFolder(ctx, e.mandator, "Eingang")
 	e.inbox, errs[2] = e.server.AddInbox(ctx, 1, "Administrator")
 	return e, errors.Join(errs[:]...)
 }
@@ -61,19 +62,28 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 		return nil, nil, err
 	}
 	h := e.server.Handler()
-	for id, dir := range map[archive.ID]string{e.folder: history.Folder, e.inbox: history.Inbox} {
+	dirs := map[archive.ID]string{e.inbox: history.Inbox}
+	var structure struct {
+		Folders []struct {
+			ID   archive.ID
+			Name string
+		}
+	}
+	if err := getJSON(ctx, h, fmt.Sprintf("/archivestructure?parent-folder-id=%d", e.mandator), &structure); err != nil {
+		return nil, nil, err
+	}
+	for _, f := range structure.Folders {
+		dirs[f.ID] = path.Join(history.Mandator, f.Name)
+		folders = append(folders, f.Name)
+	}
+	for id, dir := range dirs {
 		docs, err := documentsOf(ctx, h, id, dir)
 		if err != nil {
 			return nil, nil, err
 		}
 		all = append(all, docs...)
 	}
-	var structure struct{ Folders []struct{ Name string } }
-	err = getJSON(ctx, h, fmt.Sprintf("/archivestructure?parent-folder-id=%d", e.mandator), &structure)
-	for _, f := range structure.Folders {
-		folders = append(folders, f.Name)
-	}
-	return all, folders, err
+	return all, folders, nil
 }
 
 // reopen opens the archive once more. Its lock may outlive the service for a moment, in

@@ -61,12 +61,8 @@ func wantNothingLeft(t *testing.T, b *lab.Bench) {
 
 func TestHistoriesKeepThePromises(t *testing.T) {
 	b := newBench(t)
-	modes, err := b.Modes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for n := range uint64(10) {
-		h := history.New(1, n, history.Options{Writes: modes})
+		h := history.New(1, n, history.Options{Writes: history.Modes()})
 		r := b.Run(t.Context(), h)
 		if r.Err != nil {
 			t.Errorf("run %d (%s): %v", n, h.Digest(), r.Err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"path"
 
 	"github.com/archivefs/archivefs/internal/faultlab/audit"
 	"github.com/archivefs/archivefs/internal/faultlab/history"
@@ -61,13 +62,13 @@ func configOf(shape history.Shape) hostile.Config {
 // fake is a hostile service.
 type fake struct {
 	*hostile.Service
-	mandator, folder, inbox int64
+	mandator, inbox int64
 }
 
 func newFake(cfg hostile.Config) *fake {
 	f := &fake{Service: hostile.New(cfg)}
-	f.mandator = f.AddMandator("Muster GmbH")
-	f.folder = f.AddFolder(f.mandator, "Eingang")
+	f.mandator = f.AddMandator(history.Mandator)
+	f.AddFolder(f.mandator, "Eingang")
 	f.inbox = f.AddInbox(1, "Administrator")
 	return f
 }
@@ -81,13 +82,15 @@ func (f *fake) wait(name string, content []byte) error {
 
 func (f *fake) contents(context.Context) (all []audit.Document, folders []string, err error) {
 	f.Wait()
-	for id, dir := range map[int64]string{f.folder: history.Folder, f.inbox: history.Inbox} {
+	dirs := map[int64]string{f.inbox: history.Inbox}
+	for _, d := range f.Folders(f.mandator) {
+		dirs[d.ID] = path.Join(history.Mandator, d.Name)
+		folders = append(folders, d.Name)
+	}
+	for id, dir := range dirs {
 		for _, d := range f.Documents(id) {
 			all = append(all, audit.Document{Folder: dir, Name: d.Name, Sum: sha256.Sum256(d.Content)})
 		}
-	}
-	for _, d := range f.Folders(f.mandator) {
-		folders = append(folders, d.Name)
 	}
 	return all, folders, nil
 }

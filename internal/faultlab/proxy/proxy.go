@@ -65,6 +65,13 @@ func (p *Proxy) goAway(d time.Duration) {
 	p.back = time.AfterFunc(d, func() { _ = p.comeBack() }) // Heal says what is wrong
 }
 
+// Away reports whether connections are refused.
+func (p *Proxy) Away() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.server == nil
+}
+
 // comeBack takes connections again.
 func (p *Proxy) comeBack() error {
 	p.mu.Lock()

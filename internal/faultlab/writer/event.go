@@ -23,6 +23,8 @@ type Order struct {
 	Other []byte
 	// Part is which half is written, 1 or 2, by Two and TwoKilled; 0 for all of it.
 	Part int
+	// Program is the archivefs that a person uses, for CutRetry and Retry.
+	Program string
 }
 
 // Mark is how far a process got.
@@ -34,6 +36,7 @@ const (
 	Half    Mark = "half"    // half is written; the process waits for a line
 	Closing Mark = "closing" // all is written, the last step begins
 	ReadIt  Mark = "read"    // it read Event.Sum
+	Again   Mark = "again"   // it failed; the process waits for a line, then it is retried
 	Done    Mark = "done"    // Event.Errno was the answer of Event.Step
 )
 

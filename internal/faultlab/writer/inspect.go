@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,13 +23,13 @@ type Found struct {
 type restless struct {
 	Uploads struct {
 		Sending int64
-		List    []struct{ ID, State string }
+		List    []struct{ ID, State, Path string }
 	}
 }
 
 // Inspect waits for the mount at root to come to rest, no longer than patience, and writes
-// what it finds in dirs and among the uploads to out, as JSON.
-func Inspect(root string, dirs []string, patience time.Duration, out io.Writer) error {
+// what it finds in the directories that patterns match, and among the uploads, to out, as JSON.
+func Inspect(root string, patterns []string, patience time.Duration, out io.Writer) error {
 	pending, err := rest(root, patience)
 	if err != nil {
 		return err
@@ -39,11 +40,17 @@ func Inspect(root string, dirs []string, patience time.Duration, out io.Writer) 
 		id, _, _ := strings.Cut(name, " ")
 		found.Kept[id] = content
 	}
-	for _, dir := range dirs {
-		files, errs := readAll(filepath.Join(root, dir))
-		found.Errors = append(found.Errors, errs...)
-		for name, content := range files {
-			found.Files[filepath.Join(dir, name)] = content
+	for _, pattern := range patterns {
+		dirs, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			return err
+		}
+		for _, dir := range dirs {
+			files, errs := readAll(filepath.Join(root, dir))
+			found.Errors = append(found.Errors, errs...)
+			for name, content := range files {
+				found.Files[filepath.Join(dir, name)] = content
+			}
 		}
 	}
 	return json.NewEncoder(out).Encode(found)
@@ -53,12 +60,8 @@ func Inspect(root string, dirs []string, patience time.Duration, out io.Writer) 
 func rest(root string, patience time.Duration) (pending int, err error) {
 	deadline := time.Now().Add(patience)
 	for {
-		text, err := os.ReadFile(filepath.Join(root, ".archivefs", "status.json")) //nolint:gosec // the lab names it
+		status, err := readStatus(root)
 		if err != nil {
-			return 0, fmt.Errorf("inspect: %w", err)
-		}
-		var status restless
-		if err := json.Unmarshal(text, &status); err != nil {
 			return 0, fmt.Errorf("inspect: %w", err)
 		}
 		pending = 0
@@ -72,6 +75,15 @@ func rest(root string, patience time.Duration) (pending int, err error) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// readStatus reads what the mount at root says about itself.
+func readStatus(root string) (status restless, err error) {
+	text, err := os.ReadFile(filepath.Join(root, ".archivefs", "status.json")) //nolint:gosec // the lab names it
+	if err == nil {
+		err = json.Unmarshal(text, &status)
+	}
+	return status, err
 }
 
 // readAll reads the files of a directory.

@@ -16,6 +16,8 @@ func (p *process) run() error {
 		return p.writeAndReadBack()
 	case history.Cut:
 		return p.create(p.path())
+	case history.CutRetry, history.Retry:
+		return p.createAndRetry()
 	case history.Copy:
 		if err := p.create(p.path()); err != nil {
 			return err

@@ -1,0 +1,58 @@
+package writer
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// outcomeFor is how long a person waits to see whether a file fails.
+const outcomeFor = 2 * time.Second
+
+// createAndRetry creates a file and, when it failed, has it sent again, as a person does.
+func (p *process) createAndRetry() error {
+	err := p.create(p.path())
+	p.answer(err)
+	id, ok := p.failedUpload()
+	if !ok {
+		return err
+	}
+	p.say(Event{Mark: Again})
+	p.wait()
+	_ = p.retry(id) // what was not retried stays failed
+	return err
+}
+
+// failedUpload returns the id of the upload of the file, when it failed in time.
+func (p *process) failedUpload() (id string, ok bool) {
+	for deadline := time.Now().Add(outcomeFor); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		status, err := readStatus(p.Root)
+		if err != nil {
+			return "", false
+		}
+		id, state := "", ""
+		for _, u := range status.Uploads.List {
+			if path.Base(u.Path) == p.Name {
+				id, state = u.ID, u.State
+			}
+		}
+		if state == "failed" || id == "" && status.Uploads.Sending == 0 {
+			return id, id != ""
+		}
+	}
+	return "", false
+}
+
+// retry asks for an upload to be sent again, by the command or by the attribute.
+func (p *process) retry(id string) error {
+	if p.Index%2 == 0 {
+		return exec.CommandContext(context.Background(), p.Program, "uploads", "retry", p.Root, id).Run() //nolint:gosec // the program under test
+	}
+	file := filepath.Join(p.Root, ".archivefs", "uploads", fmt.Sprintf("%s %s", id, p.Name))
+	return unix.Setxattr(file, "user.archive.retry", []byte("true"), 0)
+}
