@@ -56,9 +56,6 @@ var waits = map[string]struct { //nolint:gochecknoglobals // a table
 	},
 }
 
-// holds makes the service take nothing.
-func (a *async) holds() { waits["busy"].begin(a) }
-
 // pending are the uploads that are not failed.
 func (m *mounted) pending() (list []fs.UploadInfo) {
 	return slices.DeleteFunc(m.uploads(), func(u fs.UploadInfo) bool { return u.State != "pending" })
