@@ -87,9 +87,13 @@ func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 	if err != nil {
 		return fmt.Errorf("make the sample archive: %w", err)
 	}
-	log.Infof("made the sample archive: %s, %s, %s, %s; %s", plural(made.Mandators, "mandator"), plural(made.Folders, "folder"),
-		plural(made.Inboxes, "inbox"), plural(made.Documents, "document"), size(made.Bytes))
+	log.Info("made the sample archive: " + inWords(made))
 	return nil
+}
+
+func inWords(s sample.Summary) string {
+	return fmt.Sprintf("%s, %s, %s, %s; %s", plural(s.Mandators, "mandator"), plural(s.Folders, "folder"),
+		plural(s.Inboxes, "inbox"), plural(s.Documents, "document"), size(s.Bytes))
 }
 
 // sampleTarget loads the sample into the server.

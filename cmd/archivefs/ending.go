@@ -67,7 +67,7 @@ func (s *session) end(m *fs.Mount) error {
 	case hurry.Err() != nil: // uploads may use the stores: they stay open
 		return errors.Join(err, errors.New(join("ended at once", rest)))
 	case s.fs.Away() != nil && rest != "":
-		say(s.stderr, "%s", join("the service does not answer", rest))
+		say(s.stderr, "%s", join("the service is away", rest))
 	case ctx.Err() != nil && rest != "":
 		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest))
 	case rest != "":
@@ -90,7 +90,7 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 		}
 		if pause(patience) != nil {
 			s.log.Warnf("files in %s are still open: nobody finds them any more, and they fail when this process ends", m.Dir)
-			return detachMount(m.Dir)
+			return detachMount(hurry, m.Dir)
 		}
 	}
 }

@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// detachMount takes a mount out of sight also while files of it are open.
-func detachMount(dir string) error { return fusermount(context.Background(), "-uz", dir) }
+// detachMount takes a mount out of sight also while files of it are open. It does not leave
+// that half done when ctx ends.
+func detachMount(ctx context.Context, dir string) error {
+	return fusermount(context.WithoutCancel(ctx), "-uz", dir)
+}
 
 // fusermount calls the helper that unmounts without privileges (fusermount3(1)).
 func fusermount(ctx context.Context, flag, dir string) error {

@@ -46,7 +46,7 @@ func mount(c *cli.Context) error {
 		return err
 	}
 	defer done()
-	if err := checkMountpoint(settings.mountpoint, settings.nonempty); err != nil {
+	if err := checkMountpoint(c.Context, settings.mountpoint, settings.nonempty); err != nil {
 		return err
 	}
 	if settings.fs.AllowOther {

@@ -54,7 +54,7 @@ func TestMountpointThatIsNotEmpty(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			err := checkMountpoint(dir, tt.nonempty)
+			err := checkMountpoint(t.Context(), dir, tt.nonempty)
 			if tt.ok && err != nil {
 				t.Error(err)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,9 +10,9 @@ import (
 
 // checkMountpoint makes sure that something can be mounted at dir without hiding what is
 // in it, unless nonempty allows that. What a killed process left behind is cleared away.
-func checkMountpoint(dir string, nonempty bool) error {
+func checkMountpoint(ctx context.Context, dir string, nonempty bool) error {
 	if isStale(dir) {
-		if err := detachMount(dir); err != nil {
+		if err := detachMount(ctx, dir); err != nil {
 			return err
 		}
 	}

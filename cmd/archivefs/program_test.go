@@ -45,7 +45,7 @@ func startOn(t *testing.T, terminal *os.File, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
 	p.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
-	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=20") // not a second for each process
 	p.cmd.Stderr = p
 	if terminal != nil {
 		p.cmd.Stderr = terminal
@@ -166,7 +166,7 @@ func startMount(t *testing.T, dir string, args ...string) *program {
 func startMountOn(t *testing.T, terminal *os.File, dir string, args ...string) *program {
 	t.Helper()
 	t.Cleanup(func() {
-		if detachMount(dir) == nil {
+		if detachMount(context.Background(), dir) == nil {
 			t.Errorf("%s was still mounted", dir)
 		}
 	})

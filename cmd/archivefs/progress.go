@@ -40,7 +40,7 @@ type progress struct {
 
 // newProgress returns nil where out is no terminal.
 func newProgress(out io.Writer) *progress {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) { //nolint:gosec // descriptors are small
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return &progress{terminal: out}
 	}
 	return nil

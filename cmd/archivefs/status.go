@@ -131,6 +131,6 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 }
 
 // plural counts things: 1 document, 2 documents.
-func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") } //nolint:gosec // of things, not of bytes
+func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") }
 
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

@@ -50,11 +50,11 @@ func unmount(c *cli.Context) error {
 	_, status, err := readStatus(dir)
 	switch {
 	case err != nil && isStale(dir):
-		return detachMount(dir)
+		return detachMount(c.Context, dir)
 	case err != nil:
 		return err
 	case c.Bool("force"):
-		return detachMount(dir)
+		return detachMount(c.Context, dir)
 	}
 	if err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter); err != nil {
 		return err
@@ -86,7 +86,7 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case left.uploads == 0:
 			return nil
 		case status.Health == fs.HealthAway:
-			say(stderr, "the service does not answer; kept for the next mount: %s", left)
+			say(stderr, "the service is away; kept for the next mount: %s", left)
 			return nil
 		case stuck:
 			say(stderr, "the service cannot take everything now; kept for the next mount: %s", left)

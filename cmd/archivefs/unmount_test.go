@@ -45,7 +45,7 @@ func helperSaying(t *testing.T, words string) {
 	t.Helper()
 	bin := t.TempDir()
 	script := "#!/bin/sh\necho 'fusermount3: " + words + "' >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "fusermount3"), []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "fusermount3"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
@@ -79,7 +79,7 @@ func TestUnmountRefused(t *testing.T) {
 
 func TestUnmountWithoutTheHelper(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if err := detachMount(t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
+	if err := detachMount(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
 		t.Errorf("got error %v, want one that names the package", err)
 	}
 }

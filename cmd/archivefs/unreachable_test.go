@@ -43,7 +43,7 @@ func TestMountOverHTTPSOfAServiceThatSpeaksHTTP(t *testing.T) {
 
 // Some services that speak TLS close a connection that does not.
 func TestMountOnAServiceThatCloses(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
