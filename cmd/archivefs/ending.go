@@ -21,9 +21,9 @@ const (
 	// unmountPatience is how long an unmount waits for files to be closed before the mount
 	// is taken out of sight with the files still open.
 	unmountPatience = 3 * time.Second
-	// awayPatience bounds the wait for uploads while the service does not answer: what is
-	// under way has that long to find out the same.
-	awayPatience = 5 * time.Second
+	// awayPatience bounds the wait for uploads while the service is away: enough for what
+	// is under way to notice.
+	awayPatience = 2 * time.Second
 	// progressEvery is how often what is left is counted.
 	progressEvery = 200 * time.Millisecond
 )
