@@ -2,6 +2,7 @@ package writer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path"
@@ -14,10 +15,16 @@ import (
 // outcomeFor is how long a person waits to see whether a file fails.
 const outcomeFor = 2 * time.Second
 
-// createAndRetry creates a file and, when it failed, has it sent again, as a person does.
+// createAndRetry creates a file and, when it failed, has it sent again, as a person does. A
+// file that could not be written whole is left alone: retried it is sent as it is, and half
+// a file in the archive would be the person's wish.
 func (p *process) createAndRetry() error {
 	err := p.create(p.path())
 	p.answer(err)
+	var failed *stepError
+	if errors.As(err, &failed) && failed.step != "close" {
+		return err
+	}
 	id, ok := p.failedUpload()
 	if !ok {
 		return err
