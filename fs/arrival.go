@@ -152,14 +152,15 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 }
 
 // conclude ends a confirmed upload: it sets on the document what an upload cannot take
-// along, and forgets the upload. A service that is away is asked again by the next mount.
+// along, and forgets the upload. A service that is away, or does not take these credentials,
+// is asked again by the next mount.
 func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
 		err := f.archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
 			f.failed("set auto-export", r.Path+"/"+r.Name, err)
 		}
-		if archive.Away(err) {
+		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
 			f.letGo(up)
 			return
 		}
