@@ -235,6 +235,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	e.dir.moveTo(to, newName)
 	to.add(e.renamed(newName))
 	e.dir.retarget()
+	d.fs.queue.add(up) // it may have left a folder that is not made
 	return nil
 }
 

@@ -49,8 +49,8 @@ func (f *file) localAttrs(up *spool.Upload) []xattr.Value {
 		all = append(all, xattr.Value{Attr: xattr.Attr{Kind: kind, Key: key}, Data: value})
 	}
 	add(xattr.KindState, "", []byte(f.state()))
-	if r.Reason != "" {
-		add(xattr.KindError, "", []byte(archive.Printable(r.Reason)))
+	if reason := f.fs.reason(&r); reason != "" {
+		add(xattr.KindError, "", []byte(archive.Printable(reason)))
 	}
 	if len(r.Keywords) > 0 {
 		add(xattr.KindKeywords, "", xattr.FormatKeywords(r.Keywords))

@@ -131,6 +131,8 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 		return d.setAside(ctx, e, newName, over)
 	case to.staysLocal(newName):
 		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
+	case to.queuedAs() != nil:
+		return refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
 	case over != nil && over.doc.Load() != nil && to.kind.archives():
 		return errOverArchived
 	case over != nil:

@@ -108,7 +108,7 @@ func (f *FileSystem) Status() Status {
 		if !listed(&r) {
 			continue
 		}
-		info := uploadInfo(&r, up.Size())
+		info := f.uploadInfo(&r, up.Size())
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing
 		}
@@ -120,17 +120,29 @@ func (f *FileSystem) Status() Status {
 // listed reports whether a file of the spool waits for the archive, or for somebody to
 // decide about it; local files do not.
 func listed(r *spool.Record) bool {
-	return r.State != spool.Created && r.State != spool.Confirmed
+	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
 }
 
-func uploadInfo(r *spool.Record, size int64) UploadInfo {
-	state := "pending"
+// reason is why an upload waits, or failed. What lies in a folder that is not made waits
+// for that.
+func (f *FileSystem) reason(r *spool.Record) string {
+	if folder, waits := f.spool.Get(r.Within); waits && r.Queued {
+		above := folder.Record()
+		if why := f.reason(&above); why != "" {
+			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
+		}
+	}
+	return r.Reason
+}
+
+func (f *FileSystem) uploadInfo(r *spool.Record, size int64) UploadInfo {
+	state, reason := "pending", f.reason(r)
 	if r.State == spool.Failed {
 		state = "failed"
 	}
 	return UploadInfo{
 		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: size,
-		Changed: r.Changed, Directory: r.Directory, Waits: r.Queued && r.Reason != "", Error: archive.Printable(r.Reason),
+		Changed: r.Changed, Directory: r.Directory, Waits: r.Queued && reason != "", Error: archive.Printable(reason),
 	}
 }
 

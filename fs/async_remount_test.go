@@ -1,0 +1,151 @@
+package fs_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// stops are moments of an upload at which the program stops.
+var stops = map[string]struct { //nolint:gochecknoglobals // a table
+	// begin makes the upload get there, and no further while the gate is closed; nil: the
+	// service is away.
+	begin   func(a *async, gate *hostile.Gate)
+	arrived bool // the service has it
+}{
+	"not sent": {},
+	"not arrived": {begin: func(a *async, gate *hostile.Gate) {
+		a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallBefore(gate)})
+	}},
+	"arrived": {begin: func(a *async, gate *hostile.Gate) {
+		a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallAfter(gate)})
+	}, arrived: true},
+	"arrived, in doubt": {begin: func(a *async, gate *hostile.Gate) {
+		a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.DropAfter()})
+		a.Fault(hostile.Fault{Method: "GET", Path: "/document/list", Do: hostile.StallBefore(gate)})
+	}, arrived: true},
+}
+
+// What was accepted goes on to the archive after every end of the program, once.
+func TestAsyncAfterACrash(t *testing.T) {
+	for stopName, stop := range stops {
+		for svcName, cfg := range services {
+			t.Run(stopName+"/"+svcName, func(t *testing.T) {
+				t.Parallel()
+				a := newAsync(t, cfg)
+				gate := hostile.NewGate()
+				if stop.begin != nil {
+					stop.begin(a, gate)
+				} else {
+					a.line.cut()
+				}
+				write(t, filepath.Join(a.letters, "a.txt"), "Inhalt")
+				if stop.begin != nil {
+					<-gate.Arrived()
+				}
+				crashed := a.spoolNow()
+				gate.Open()
+				a.unmount()
+				if stop.begin == nil {
+					a.line.mend()
+				}
+				if !stop.arrived {
+					for _, d := range a.Documents(a.foreign.letters) {
+						a.Remove(d.ID)
+					}
+				}
+				a.remountAfter(crashed)
+				a.sends()
+				kept := a.has("Muster GmbH/Briefe/a.txt")
+				if n := a.named(a.foreign.letters, "a.txt", "Inhalt"); n > 1 || n == 0 && !kept {
+					t.Errorf("archived %d times, uploads %+v", n, a.uploads())
+				}
+				if svcName == "public" || svcName == "nothing but eight" {
+					a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
+					wantNames(t, a.letters, "a.txt")
+				}
+			})
+		}
+	}
+}
+
+// Unmounting sends what it can; what is left goes on with the next mount, whatever its mode.
+func TestAsyncUnmountWithPendingUploads(t *testing.T) {
+	const files = 50
+	for _, away := range []bool{false, true} {
+		t.Run(fmt.Sprintf("away %v", away), func(t *testing.T) {
+			t.Parallel()
+			a := newAsync(t, hostile.Config{})
+			if away {
+				a.line.cut()
+			}
+			var want []string
+			for i := range files {
+				name := fmt.Sprintf("%02d.txt", i)
+				write(t, filepath.Join(a.letters, name), name)
+				want = append(want, name+"="+name)
+			}
+			a.unmount()
+			if away {
+				a.wantHolds(t, a.foreign.letters)
+				a.remount()
+				if n := len(a.pending()); n != files {
+					t.Errorf("%d uploads are listed", n)
+				}
+				a.tweak = func(*fs.Options) {}
+				a.line.mend()
+				a.remount()
+				a.sends()
+				names(t, a.letters)
+			}
+			a.wantHolds(t, a.foreign.letters, want...)
+			a.remount()
+			if ups := a.uploads(); len(ups) != 0 {
+				t.Errorf("uploads: %+v", ups)
+			}
+		})
+	}
+}
+
+// spooled changes the spool between two mounts.
+func (m *mounted) spooled(change func(*spool.Spool)) {
+	m.t.Helper()
+	m.unmount()
+	s := get(spool.Open(spool.Options{Dir: filepath.Join(m.state, "spool")}))(m.t)
+	change(s)
+	must(m.t, s.Close())
+	m.remount()
+}
+
+// accepted puts a file into the spool as a close does.
+func accepted(t testing.TB, s *spool.Spool, r spool.Record) *spool.Upload {
+	t.Helper()
+	r.Queued = true
+	up := get(s.Create(r))(t)
+	get(up.WriteAt([]byte("Inhalt"), 0))(t)
+	must(t, up.Update(func(r *spool.Record) { r.Queued = true }))
+	must(t, up.Commit())
+	return up
+}
+
+// A program that stops between taking a file back from the queue and its first change has
+// changed nothing.
+func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
+	a := newAsync(t, hostile.Config{})
+	a.spooled(func(s *spool.Spool) {
+		up := accepted(t, s, spool.Record{Folder: archive.ID(a.foreign.letters), Path: "Muster GmbH/Briefe", Name: "a.txt"})
+		must(t, up.Recall())
+	})
+	heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })
+	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
+	wantNames(t, a.letters, "a.txt")
+	if left := get(os.ReadDir(filepath.Join(a.state, "spool")))(t); len(left) != 0 {
+		t.Errorf("the spool still holds %v", left)
+	}
+}
