@@ -9,6 +9,9 @@ const (
 	closeLast closing = iota
 	// closeMore: other descriptors of the file are open, or another process opened it.
 	closeMore
+	// closeInherited: the process that opened the file closed its last descriptor, and what
+	// it has started holds the file open; the end shows at release.
+	closeInherited
 	// closeKilled: a signal killed the process; the file is what it had got to.
 	closeKilled
 	// closeUnknown: the process cannot be looked at, it is about to become another program

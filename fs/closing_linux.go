@@ -91,7 +91,7 @@ func lookAtCloser(pid uint32, opener int, ino uint64, mounts *mountIDs) closing 
 		return c
 	}
 	if inherited(group, ino, mounts) {
-		return closeMore // half of what they write is not to be archived
+		return closeInherited // half of what they write is not to be archived
 	}
 	if mapped(group, ino) {
 		return closeUnknown // what is stored through the mapping comes later

@@ -38,6 +38,10 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 		return 0
 	case closeUnknown: // the end shows at release
 		return closeErrno(h.accept(up))
+	case closeInherited:
+		err := h.accept(up)
+		h.ended() // until one of those writes
+		return closeErrno(err)
 	case closeKilled:
 		f.abandon("the program that wrote it was killed before it had finished")
 		return 0
