@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"strings"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -28,19 +29,37 @@ func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 
 // find returns the upload of that name, nil without one.
 func (n *uploadsDir) find(name string) *spool.Upload {
-	for _, up := range n.fs.spool.List() {
-		if r := up.Record(); listed(&r) && uploadName(&r) == name {
-			return up
-		}
+	id, _, _ := strings.Cut(name, " ")
+	up, ok := n.fs.spool.Get(id)
+	if !ok {
+		return nil
 	}
-	return nil
+	if r := up.Record(); !listed(&r) || uploadName(&r) != name {
+		return nil
+	}
+	return up
 }
 
 // file is the node of an upload: a file that no folder shows.
 func (n *uploadsDir) file(ctx context.Context, up *spool.Upload, out *fuse.EntryOut) *fusefs.Inode {
 	f := n.fs.keptFile(up)
 	out.SetAttrTimeout(f.fill(&out.Attr))
-	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+	var node fusefs.InodeEmbedder = &fileNode{f: f}
+	if up.Record().Directory {
+		node = &folderUpload{fileNode{f: f}}
+	}
+	return n.NewInode(ctx, node, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino})
+}
+
+// folderUpload is a folder that is to be made, among the uploads: a file without bytes.
+type folderUpload struct{ fileNode }
+
+// Open opens nothing, so that all uploads can be copied out.
+func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if accessOf(ctx, flags).write {
+		return n.fileNode.Open(ctx, flags) // which refuses
+	}
+	return statusHandle(nil), 0, 0
 }
 
 // keptFile is the file of an upload in the control directory: the same one, with the same
@@ -139,7 +158,7 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 	return nil
 }
 
-// forgetFolder discards a queued folder, which must be empty.
+// forgetFolder discards a queued folder, which must be empty and is locked by the caller.
 func (f *FileSystem) forgetFolder(up *spool.Upload) error {
 	for _, inside := range f.spool.List() {
 		if inside.Record().Within == up.ID() {
@@ -154,7 +173,7 @@ func (f *FileSystem) forgetFolder(up *spool.Upload) error {
 	}
 	parent, name := d.place()
 	if e := parent.get(name); e != nil && e.dir == d {
-		if err := parent.removeQueued(e); err != nil {
+		if err := parent.removeQueuedLocked(e, up); err != nil {
 			return err
 		}
 		f.forgetNames(parent, []string{name})

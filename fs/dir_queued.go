@@ -128,8 +128,17 @@ func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
 	return f.ID, err
 }
 
+// lockFolder keeps a queued folder from being made, renamed and removed until unlock. It is
+// made under file.commit of what stands for it, as files are archived.
+func (f *FileSystem) lockFolder(up *spool.Upload) (unlock func()) {
+	held := f.holder(up)
+	held.commit.Lock()
+	return held.commit.Unlock
+}
+
 // makeQueued is the queue's attempt at a folder.
 func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	defer f.lockFolder(up)()
 	r := up.Record()
 	if _, there := f.spool.Get(up.ID()); !there || !r.Queued {
 		return false, errMoot // removed, or failed
@@ -199,31 +208,52 @@ func (d *dir) made(id archive.ID) {
 }
 
 // removeQueued removes a queued folder, which must be empty, before the service has it.
+// While it is being made that is waited for.
 func (d *dir) removeQueued(e *entry) error {
 	up := e.dir.queuedAs()
-	if up == nil || up.State() == spool.Sending || up.State() == spool.Confirmed {
+	if up == nil {
+		return errNotRemoved
+	}
+	defer d.fs.lockFolder(up)()
+	return d.removeQueuedLocked(e, up)
+}
+
+// removeQueuedLocked is removeQueued for callers that hold the folder locked.
+func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
+	switch {
+	case e.dir.queuedAs() == nil:
+		return errNotRemoved // it was made meanwhile
+	case up.State() == spool.Sending:
 		return errMayHave
 	}
 	if err := up.Remove(); err != nil {
 		return err
 	}
 	d.drop(e)
+	d.fs.letGo(up)
 	d.fs.mu.Lock()
 	defer d.fs.mu.Unlock()
 	delete(d.fs.queuedDirs, up.ID())
 	return nil
 }
 
-// renameQueued gives a queued folder another place or name.
+// renameQueued gives a queued folder another place or name. While it is being made that is
+// waited for.
 func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	up := e.dir.queuedAs()
+	if up == nil {
+		return errNotMoved
+	}
+	defer d.fs.lockFolder(up)()
 	to.mu.Lock()
 	free := to.free
 	to.mu.Unlock()
 	switch {
+	case e.dir.queuedAs() == nil:
+		return errNotMoved // it was made meanwhile
 	case !free:
 		return errNotFree
-	case up == nil, to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
+	case to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
 		return refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
 	case up.State() == spool.Sending:
 		return errMayHave
@@ -235,7 +265,9 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	e.dir.moveTo(to, newName)
 	to.add(e.renamed(newName))
 	e.dir.retarget()
-	d.fs.queue.add(up) // it may have left a folder that is not made
+	if up.Record().Queued {
+		d.fs.queue.add(up) // it may have left a folder that is not made
+	}
 	return nil
 }
 

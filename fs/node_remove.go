@@ -117,7 +117,7 @@ func (d *dir) rmdir(ctx context.Context, name string) error {
 	case e.dir == nil:
 		return syscall.ENOTDIR
 	case !e.dir.isLocal():
-		return refuse(syscall.EPERM, "the service has no operation that removes a folder")
+		return errNotRemoved
 	case len(e.dir.entries()) > 0:
 		return syscall.ENOTEMPTY
 	case e.dir.kind != localDir:

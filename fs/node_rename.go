@@ -90,7 +90,7 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
 		return d.renameQueued(e, to, newName)
 	case e.dir.kind != localDir:
-		return refuse(syscall.EPERM, "the service has no operation that renames or moves a folder")
+		return errNotMoved
 	case to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
 		return refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:

@@ -36,6 +36,8 @@ var (
 	errMayHave      = refuse(syscall.EBUSY, "the archive may have it already, which has to be found out first")
 	errNoReplace    = refuse(syscall.EPERM, "the service has no operation that replaces the content of a document")
 	errNotFree      = refuse(syscall.EPERM, "the service says that nobody may make folders here: its structure is not free")
+	errNotRemoved   = refuse(syscall.EPERM, "the service has no operation that removes a folder")
+	errNotMoved     = refuse(syscall.EPERM, "the service has no operation that renames or moves a folder")
 	errNoLinks      = refuse(syscall.EPERM, "an archive holds folders and documents, no links and no special files")
 )
 

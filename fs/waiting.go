@@ -84,8 +84,9 @@ func (d *dir) placeWaitingLocked() {
 
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
+	_, there := d.fs.spool.Get(up.ID())
 	switch e := d.docs[r.Replace]; {
-	case r.State == spool.Confirmed: // meanwhile; the listing shows it
+	case !there, r.State == spool.Confirmed: // meanwhile; what is archived the listing shows
 	case r.Directory:
 		d.placeFolderLocked(up)
 	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
