@@ -101,9 +101,24 @@ func (f *file) endWriting(ctx context.Context) {
 		if err := f.finish(ctx, true); err != nil {
 			f.fs.failed("archive after close", f.path(), err)
 		}
-	case doc == nil && up.State() == spool.Created && !up.Record().Queued:
-		if err := up.Keep(); err != nil { // created and closed without a byte
-			f.fs.failed("keep", f.path(), err)
-		}
+	case doc == nil:
+		f.keepUnwritten()
+	}
+}
+
+// keepUnwritten keeps a file that was created and closed without a byte as a local one,
+// unless a rename has just taken it for the archive.
+func (f *file) keepUnwritten() {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	up := f.pending()
+	if up == nil {
+		return
+	}
+	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
+		return
+	}
+	if err := up.Keep(); err != nil {
+		f.fs.failed("keep", f.path(), err)
 	}
 }
