@@ -101,7 +101,7 @@ func (f *file) endWriting(ctx context.Context) {
 		if err := f.finish(ctx, true); err != nil {
 			f.fs.failed("archive after close", f.path(), err)
 		}
-	case doc == nil:
+	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
 		f.keepUnwritten()
 	}
 }
