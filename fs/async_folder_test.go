@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,12 +222,12 @@ func refusedFolder(t *testing.T) (a *async, at string) {
 	a.line.mend()
 	heals(t, "the folder fails", func() bool {
 		ups := a.uploads()
-		return len(ups) == 4 && ups[0].State == "failed"
+		return len(ups) == 4 && len(a.pending()) == 0
 	})
 	return a, at
 }
 
-// A folder that is refused is shown as failed, and what is in it waits and says for what.
+// A folder that is refused is shown as failed, and so is what is in it, which says why.
 func TestRefusedFolder(t *testing.T) {
 	decisions := map[string]struct {
 		do   func(t *testing.T, a *async, at string)
@@ -236,6 +237,32 @@ func TestRefusedFolder(t *testing.T) {
 		"retried": {func(t *testing.T, a *async, _ string) {
 			must(t, a.retryNow(a.uploads()[0]))
 		}, []string{"Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b"}, 0},
+		"retried by the innermost file": {func(t *testing.T, _ *async, at string) {
+			must(t, setAttr(at+"/Neu/Unter/b.txt", "retry", "true"))
+		}, []string{"Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b"}, 0},
+		"all retried in any order": {func(t *testing.T, a *async, _ string) {
+			for _, u := range slices.Backward(a.uploads()) {
+				if err := a.retryNow(u); err != nil && !errors.Is(err, syscall.ENOENT) { // which is done by now
+					t.Error(err)
+				}
+			}
+		}, []string{"Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b"}, 0},
+		"retried after another mount": {func(t *testing.T, a *async, _ string) {
+			a.remount()
+			must(t, a.retryNow(a.uploads()[0]))
+		}, []string{"Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b"}, 0},
+		"renamed": {func(t *testing.T, a *async, at string) {
+			must(t, os.Rename(at+"/Neu/a.txt", at+"/Neu/b.txt"))
+			must(t, os.Rename(at+"/Neu", at+"/Alt"))
+			must(t, a.retryNow(a.uploads()[0]))
+		}, []string{"Alt/", "Alt/b.txt=a", "Alt/Unter/", "Alt/Unter/b.txt=b"}, 0},
+		"written into": {func(t *testing.T, a *async, at string) {
+			wantErrno(t, "a file in a folder that is not made", os.WriteFile(at+"/Neu/c.txt", []byte("c"), 0o600), syscall.EIO)
+			wantNames(t, at+"/Neu", "Unter", "a.txt")
+			must(t, os.Remove(a.kept(a.uploads()[4])))
+			must(t, a.retryNow(a.uploads()[0]))
+			write(t, at+"/Neu/c.txt", "c")
+		}, []string{"Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b", "Neu/c.txt=c"}, 0},
 		"files moved elsewhere": {func(t *testing.T, _ *async, at string) {
 			must(t, os.Rename(at+"/Neu/a.txt", at+"/Briefe/a.txt"))
 			must(t, os.Rename(at+"/Neu/Unter/b.txt", at+"/Briefe/b.txt"))
@@ -263,7 +290,7 @@ func TestRefusedFolder(t *testing.T) {
 				t.Errorf("the folder is listed as %+v", ups[0])
 			}
 			for _, u := range ups[1:] {
-				if u.State != "pending" || !u.Waits || u.Error == "" {
+				if u.State != "failed" || !strings.Contains(u.Error, "Neu is not made: ") {
 					t.Errorf("what is in it is listed as %+v", u)
 				}
 			}

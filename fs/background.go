@@ -26,14 +26,10 @@ func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait 
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
-// in is there.
+// in is there, or failed, with which the upload fails.
 func (f *FileSystem) deliverable(up *spool.Upload) bool {
-	within := up.Record().Within
-	if within == "" {
-		return true
-	}
-	_, waiting := f.spool.Get(within)
-	return !waiting
+	folder, waiting := f.spool.Get(up.Record().Within)
+	return !waiting || folder.State() == spool.Failed
 }
 
 // deliverQueued tries to archive a file that was accepted before. What is refused stays
@@ -77,7 +73,7 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 }
 
 // leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
-// the file was put there.
+// the file was put there. Where the folder failed the upload fails.
 func (f *file) leaveQueuedFolder(up *spool.Upload, d *dir) error {
 	if up.Record().Within == "" {
 		return nil
@@ -85,8 +81,23 @@ func (f *file) leaveQueuedFolder(up *spool.Upload, d *dir) error {
 	if d != nil && d.queuedAs() == nil {
 		return up.Update(d.aim)
 	}
+	return f.fs.failInFolder(up)
+}
+
+// failInFolder fails an upload of the queue because the folder that it lies in was not
+// made, unless that is tried again by now. The error is never nil.
+func (f *FileSystem) failInFolder(up *spool.Upload) error {
+	r := up.Record()
+	folder, there := f.spool.Get(r.Within)
+	if there && folder.State() != spool.Failed {
+		f.queue.add(up) // behind its folder
+		return errMoot
+	}
 	err := errors.New("the folder that it was put into was discarded")
-	f.fs.failed("archive", f.path(), err)
+	if there {
+		err = errors.New(f.reason(&r))
+	}
+	f.failed("archive", r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 

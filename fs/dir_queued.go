@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"errors"
 	"syscall"
 	"time"
 
@@ -27,6 +28,16 @@ func (d *dir) queuedAs() *spool.Upload {
 		return d.above().queuedAs()
 	}
 	return d.queued.Load()
+}
+
+// refused is why nothing put into the directory can be archived: the folder was not made,
+// and is not tried again by itself. Else it is nil.
+func (d *dir) refused() error {
+	up := d.queuedAs()
+	if up == nil || up.State() != spool.Failed {
+		return nil
+	}
+	return refuse(syscall.EIO, d.fs.reason(&spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // isLocal reports whether the service knows nothing of the directory.
@@ -142,6 +153,9 @@ func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait boo
 	r := up.Record()
 	if _, there := f.spool.Get(up.ID()); !there || !r.Queued {
 		return false, errMoot // removed, or failed
+	}
+	if r.Within != "" {
+		return false, errors.Join(errMoot, f.failInFolder(up))
 	}
 	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
 	_ = f.answered(err)

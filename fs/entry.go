@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // entry is one name in a directory: a sub-directory, a document, or a file that is not
@@ -59,10 +60,16 @@ func (e *entry) setDocument(doc *archive.Document) {
 
 // busy reports whether the entry has bytes that wait to be archived, so that it stays
 // whatever a listing says.
-func (e *entry) busy() bool {
+func (e *entry) busy() bool { return e.upload() != nil }
+
+// upload is what makes the entry's folder, or holds its file's bytes, until the archive has
+// it; nil for what it has.
+func (e *entry) upload() *spool.Upload {
 	if e.dir != nil {
-		return e.dir.queuedAs() != nil
+		return e.dir.queuedAs()
 	}
-	f := e.file.Load()
-	return f != nil && f.pending() != nil
+	if f := e.file.Load(); f != nil {
+		return f.pending()
+	}
+	return nil
 }

@@ -75,6 +75,10 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 // renameEntry gives what an entry stands for another place or name, that of over where
 // there is one.
 func (d *dir) renameEntry(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
+	if up := e.upload(); up != nil {
+		before := up.Record()
+		defer d.fs.leftFolder(up, &before)
+	}
 	switch {
 	case e.dir != nil:
 		return d.renameDir(e, to, newName, over)

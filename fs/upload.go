@@ -63,7 +63,11 @@ func (f *file) clean() {
 func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
 	f.clean()
 	later = later || f.fs.opts.Async || d.queuedAs() != nil
-	if err := f.seal(up, d, later); err != nil {
+	err = d.refused()
+	if err == nil {
+		err = f.seal(up, d, later)
+	}
+	if err != nil {
 		f.fs.failed("archive", f.path(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}

@@ -81,6 +81,20 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	}
 }
 
+// errRefused stands for the end of an earlier delivery that the service refused.
+var errRefused = errors.New("the service refused it before")
+
+// lookRefused looks once for what the service refused in an earlier delivery: it, or a
+// proxy before it, can refuse what it has taken. Where it cannot be looked at all, as in a
+// folder that is gone, the refusal holds.
+func (d *delivery) lookRefused(ctx context.Context) verdict {
+	v := d.looks(context.WithoutCancel(ctx))
+	if !waits(v.err) {
+		v.err = nil
+	}
+	return v
+}
+
 // look looks once for what the record says was sent.
 func (d *delivery) look(ctx context.Context) verdict {
 	r := d.u.rec.Load()

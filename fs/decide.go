@@ -1,0 +1,122 @@
+package fs
+
+import (
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// What a person decides about an upload.
+
+// retry sends a failed upload again, in the background, and shows it in its folder. What
+// waits for the service is tried at once. The folder that it lies in is made first, and
+// with a folder what failed because of it is sent. A temporary file is never sent.
+func (f *FileSystem) retry(up *spool.Upload) error {
+	if folder, ok := f.spool.Get(up.Record().Within); ok && folder.State() == spool.Failed {
+		if err := f.retry(folder); err != nil {
+			return err
+		}
+	}
+	if err := f.retryOne(up); err != nil {
+		return err
+	}
+	for _, inside := range f.spool.List() {
+		if r := inside.Record(); r.Within == up.ID() && r.State == spool.Failed && r.Visible {
+			if err := f.retry(inside); err != nil {
+				f.failed("retry", r.Path+"/"+r.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *FileSystem) retryOne(up *spool.Upload) error {
+	held := f.holder(up)
+	held.commit.Lock()
+	defer held.commit.Unlock()
+	r := up.Record()
+	switch _, there := f.spool.Get(up.ID()); {
+	case !there:
+		return syscall.ENOENT // it was archived meanwhile
+	case isJunk(r.Name) || len(r.Local) > 0:
+		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
+	case r.State == spool.Created && r.Queued: // taken back for a change
+	default:
+		if err := up.Retry(); err != nil {
+			return err
+		}
+	}
+	if r.State == spool.Failed {
+		held.mu.Lock()
+		held.bad, held.accepted, held.lost = nil, true, false
+		shown := held.dir != nil
+		held.mu.Unlock()
+		if !shown && !r.Directory {
+			f.await(up)
+		}
+	}
+	f.queue.hurry(up)
+	return nil
+}
+
+// leftFolder sends what failed because the folder that it lay in was not made, and was put
+// into another one since. before is its record from then.
+func (f *FileSystem) leftFolder(up *spool.Upload, before *spool.Record) {
+	r := up.Record()
+	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within {
+		return
+	}
+	if err := f.retry(up); err != nil {
+		f.failed("retry", r.Path+"/"+r.Name, err)
+	}
+}
+
+// forget discards an upload that a person has decided about. One that is being sent, or
+// that the archive may have, is busy.
+func (f *FileSystem) forget(up *spool.Upload) error {
+	held := f.holder(up)
+	if !held.commit.TryLock() {
+		return errSending
+	}
+	defer held.commit.Unlock()
+	if up.State() == spool.Sending {
+		return errMayHave
+	}
+	if up.Record().Directory {
+		return f.forgetFolder(up)
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	if held.document() != nil {
+		held.detach() // the document is what it was
+	} else {
+		held.hide()
+		held.lastPlace()
+	}
+	f.letGo(up)
+	return nil
+}
+
+// forgetFolder discards a queued folder, which must be empty and is locked by the caller.
+func (f *FileSystem) forgetFolder(up *spool.Upload) error {
+	for _, inside := range f.spool.List() {
+		if inside.Record().Within == up.ID() {
+			return refuse(syscall.ENOTEMPTY, "the folder waits to be made, and something waits in it")
+		}
+	}
+	f.mu.Lock()
+	d := f.queuedDirs[up.ID()]
+	f.mu.Unlock()
+	if d == nil {
+		return up.Remove()
+	}
+	parent, name := d.place()
+	if e := parent.get(name); e != nil && e.dir == d {
+		if err := parent.removeQueuedLocked(e, up); err != nil {
+			return err
+		}
+		f.forgetNames(parent, []string{name})
+	}
+	return nil
+}
