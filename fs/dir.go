@@ -39,6 +39,7 @@ type dir struct {
 	sorted  []*entry              // names in order, nil when it must be made anew; guarded by mu
 	subs    merged                // which listing of folders names reflects; guarded by mu
 	files   merged                // which listing of documents; guarded by mu
+	doubts  uint64                // how often it was distrusted; guarded by mu
 	changed time.Time             // when names changed last; guarded by mu
 	free    bool                  // whether folders may be created here; guarded by mu
 }
@@ -48,6 +49,7 @@ type merged struct {
 	serial  uint64
 	fetched time.Time // zero: none that may be trusted
 	known   bool
+	doubts  uint64 // of the directory when it was asked for
 }
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {

@@ -63,17 +63,18 @@ func (d *dir) load(ctx context.Context, n need) error {
 	}
 	var docs cache.Entry[[]archive.Document]
 	var docsErr error
-	asked := make(chan struct{})
+	doubts := d.doubtsSoFar()
+	answered := make(chan struct{})
 	go func() {
-		defer close(asked)
+		defer close(answered)
 		docs, docsErr = d.documents(ctx)
 	}()
 	err := d.loadFolders(ctx, n)
-	<-asked
+	<-answered
 	if err != nil {
 		return err
 	}
-	return d.showDocuments(ctx, docs, docsErr)
+	return d.showDocuments(ctx, docs, docsErr, doubts)
 }
 
 // listed reports whether the directory was listed at all.
@@ -114,7 +115,7 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	if d.kind == inboxesDir || d.kind == inboxDir {
 		return d.loadInboxes(ctx)
 	}
-	id := d.id()
+	id, doubts := d.id(), d.doubtsSoFar()
 	got, err := d.fs.children.Get(ctx, id, func(ctx context.Context) (archive.Structure, error) {
 		s, err := d.fs.archive.Children(ctx, id)
 		return s, d.fs.answered(err)
@@ -122,14 +123,21 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
-	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got), got.Value.Free))
+	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got, doubts), got.Value.Free))
 	return nil
+}
+
+// doubtsSoFar is taken before a listing is asked for, and tells whether it can be trusted.
+func (d *dir) doubtsSoFar() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.doubts
 }
 
 // mergedOf is the listing e, which is not trusted when it only stands in for a service
 // that is away.
-func mergedOf[V any](e cache.Entry[V]) merged {
-	m := merged{serial: e.Serial, fetched: e.Fetched, known: true}
+func mergedOf[V any](e cache.Entry[V], doubts uint64) merged {
+	m := merged{serial: e.Serial, fetched: e.Fetched, known: true, doubts: doubts}
 	if e.Stale {
 		m.fetched = time.Time{}
 	}
@@ -140,8 +148,9 @@ func (d *dir) loadDocuments(ctx context.Context, n need) error {
 	if !d.wantsDocuments(n) {
 		return nil
 	}
+	doubts := d.doubtsSoFar()
 	got, err := d.documents(ctx)
-	return d.showDocuments(ctx, got, err)
+	return d.showDocuments(ctx, got, err, doubts)
 }
 
 // wantsDocuments reports whether n takes a look at the documents.
@@ -149,8 +158,8 @@ func (d *dir) wantsDocuments(n need) bool {
 	return d.kind.holdsDocuments() && !d.isLocal() && !d.enough(&d.files, n)
 }
 
-// showDocuments shows what asking for the documents answered.
-func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error) error {
+// showDocuments shows what asking for the documents, after so many doubts, answered.
+func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, doubts uint64) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
@@ -159,7 +168,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 	} else {
 		d.fs.chooseRepresentation(ctx, got.Value)
 	}
-	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
+	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, doubts), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
 	return nil
 }
 
@@ -205,11 +214,12 @@ func (d *dir) outdate() {
 }
 
 // distrust is outdate for a directory that turned out to differ from the service: names
-// are not answered from memory either.
+// are not answered from memory either, nor from a listing that is under way.
 func (d *dir) distrust() {
 	d.outdate()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.doubts++
 	d.subs.fetched, d.files.fetched = time.Time{}, time.Time{}
 }
 

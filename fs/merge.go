@@ -16,6 +16,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	m = d.trustedLocked(m)
 	if d.subs.known && m.serial <= d.subs.serial {
 		d.subs.fetched = m.fetched
 		return nil
@@ -56,6 +57,15 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 	return stale
 }
 
+// trustedLocked is m, not to be trusted when the directory was distrusted after it was
+// asked for. The caller holds mu.
+func (d *dir) trustedLocked(m merged) merged {
+	if m.doubts != d.doubts {
+		m.fetched = time.Time{}
+	}
+	return m
+}
+
 // dropGoneLocked takes out what a listing does not have there any more, before what is
 // new looks for a name, and returns its names. The caller holds mu.
 func (d *dir) dropGoneLocked(known map[archive.ID]*entry, there map[archive.ID]bool) (stale []string) {
@@ -86,6 +96,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	sort.Slice(order, func(i, j int) bool { return order[i].ID < order[j].ID })
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	m = d.trustedLocked(m)
 	if d.files.known && m.serial <= d.files.serial {
 		d.files.fetched = m.fetched
 		return nil

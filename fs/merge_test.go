@@ -435,3 +435,27 @@ func TestModificationTimeFollowsNames(t *testing.T) {
 		t.Errorf("a new document left the directory's time at %v", d.changed)
 	}
 }
+
+// What was asked for before the directory turned out to differ from the service may be from
+// before the difference: it is shown, and asked for again.
+func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
+	tr := newTree()
+	tr.opts.TTL = time.Minute
+	d := tr.dir(folderDir)
+	early := tr.next()
+	early.doubts = d.doubtsSoFar()
+	d.distrust()
+	late := tr.next()
+	late.doubts = d.doubtsSoFar()
+	for _, tt := range []struct {
+		listing merged
+		trusted bool
+	}{{early, false}, {late, true}, {early, false}} {
+		d.mergeFolders([]archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
+		d.mergeDocuments(docs("1 b.pdf"), tt.listing, pdf)
+		wantShown(t, d, "a/ = 1", "b.pdf = 1")
+		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
+			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)
+		}
+	}
+}

@@ -129,7 +129,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	switch r := d.u.rec.Load(); {
 	case r.inDoubt():
 		cause = errCutOff
-	case r.SentID != "":
+	case r.Refused:
 		v := d.lookRefused(ctx)
 		if v.found {
 			return d.confirm(v.id)

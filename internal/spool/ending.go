@@ -74,6 +74,7 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	failed := func(r *Record) {
 		r.State, r.Doubtful, r.Reason = state, doubtful, archive.Printable(err.Error())
 		r.Queued = r.Queued && state != Failed
+		r.Refused = r.Refused || d.sent > 0 && state == Failed && !doubtful
 	}
 	if werr := u.step(PointFail, PointFailed, failed); werr != nil {
 		return errors.Join(u.outcome, werr)

@@ -81,6 +81,8 @@ type Record struct {
 	// Doubtful says that something was sent and may have arrived, so that the archive is
 	// looked at before anything is sent again.
 	Doubtful bool `json:"doubtful,omitempty"`
+	// Refused says that the service said no to what was sent last.
+	Refused  bool `json:"refused,omitempty"`
 	Attempts int  `json:"attempts,omitempty"`
 	// Reason is why it failed, why it still waits, or why the local file was not taken;
 	// printable.
@@ -122,14 +124,14 @@ func (r *Record) keepOwned(next *Record) {
 	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256
-	next.Split, next.Baseline, next.Doubtful = r.Split, slices.Clone(r.Baseline), r.Doubtful
+	next.Split, next.Baseline, next.Doubtful, next.Refused = r.Split, slices.Clone(r.Baseline), r.Doubtful, r.Refused
 	next.Attempts, next.Reason, next.Document, next.Had = r.Attempts, r.Reason, r.Document, r.Had
 }
 
 // forgetSent drops what was known about earlier attempts.
 func (r *Record) forgetSent() {
 	r.SentID, r.SentName, r.SentFolder, r.SentReplace, r.SentSHA256 = "", "", 0, 0, ""
-	r.Split, r.Baseline, r.Doubtful, r.Attempts = false, nil, false, 0
+	r.Split, r.Baseline, r.Doubtful, r.Refused, r.Attempts = false, nil, false, false, 0
 }
 
 // inDoubt reports whether the archive may have it from an earlier attempt.

@@ -24,7 +24,7 @@ func full() Record {
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
 		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
-		Baseline: []archive.ID{1, 2}, Doubtful: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
+		Baseline: []archive.ID{1, 2}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
 }
 

@@ -59,7 +59,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	return d.u.step(PointSend, PointSending, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
 		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
-		r.Split, r.Baseline = next.Split, next.Baseline
+		r.Split, r.Baseline, r.Refused = next.Split, next.Baseline, false
 		r.State, r.Reason = Sending, ""
 		r.Attempts++
 	})
