@@ -124,7 +124,7 @@ func ownKey(path string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return config.SecretFile("api-key-file", path)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", fmt.Errorf("keep an API key: %w", err)
 	}
 	key := rand.Text()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -42,7 +42,7 @@ func Open(ctx context.Context, options Options) (*Server, error) {
 	if options.Data == "" {
 		return nil, errors.New("open archive: no data directory given")
 	}
-	if err := os.MkdirAll(options.Data, 0o700); err != nil {
+	if err := durable.MkdirAll(options.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
 	lock, err := lockData(options.Data)

@@ -31,10 +31,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := os.RemoveAll(staged); err != nil {
 		return nil, fmt.Errorf("sweep staged contents: %w", err)
 	}
-	if err := os.MkdirAll(staged, 0o700); err != nil {
-		return nil, fmt.Errorf("make content directory: %w", err)
-	}
-	if err := durable.SyncDir(dir); err != nil {
+	if err := durable.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
 	return &Files{dir: dir}, nil
