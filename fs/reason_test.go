@@ -109,6 +109,9 @@ var refusals = []refusal{ //nolint:gochecknoglobals // a table
 	{"a name that is no UTF-8", try(overwrite, "Muster GmbH/Briefe/\xff.txt"), syscall.EILSEQ, "no UTF-8"},
 
 	{"set what is read-only", try(set("user.archive.id", "1"), archived), syscall.EPERM, "user.archive.id cannot be set"},
+	{"set what describes an upload", try(set("user.archive.external-id", "ERP-1"), archived), syscall.EPERM, "user.archive.external-id cannot be set"},
+	{"set it on an inbox document", try(set("user.archive.document-types", "Rechnung"), waiting), syscall.EPERM, "user.archive.document-types cannot be set"},
+	{"set it on a folder", try(set("user.archive.external-id", "ERP-1"), "Muster GmbH"), syscall.ENOTSUP, "there is no user.archive.external-id here"},
 	{"set what does not exist", try(set("user.archive.nonsense", "1"), archived), syscall.ENOTSUP, "unknown attribute"},
 	{"set what is not there", try(set("user.archive.upload.keywords", "a"), archived), syscall.ENOTSUP, "there is no user.archive.upload.keywords here"},
 	{"set a bad value", try(set("user.archive.auto-export", "maybe"), archived), syscall.EINVAL, "neither true nor false"},

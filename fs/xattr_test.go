@@ -52,12 +52,19 @@ func TestAttributesOfDocuments(t *testing.T) {
 	if !slices.Contains(listed, "user.archive.keywords") || slices.Contains(listed, "user.archive.data") {
 		t.Errorf("listed are %q", listed)
 	}
-	for name, want := range map[string]syscall.Errno{"id": syscall.EPERM, "state": syscall.EPERM, "nonsense": syscall.ENOTSUP} {
+	for name, want := range map[string]syscall.Errno{
+		"id": syscall.EPERM, "state": syscall.EPERM, "nonsense": syscall.ENOTSUP, "kind": syscall.ENOTSUP,
+		"external-id": syscall.EPERM, "document-types": syscall.EPERM, "email-import-order": syscall.EPERM,
+		"force-new-document": syscall.EPERM, "error": syscall.EPERM, "retry": syscall.EPERM,
+	} {
 		wantErrno(t, "set "+name, setAttr(path, name, "1"), want)
 	}
+	_, err := xattr.Get(path, "user.archive.external-id")
+	wantErrno(t, "what an upload took along", err, syscall.ENODATA)
+	wantErrno(t, "remove it", xattr.Remove(path, "user.archive.external-id"), syscall.ENODATA)
 	wantErrno(t, "bad value", setAttr(path, "auto-export", "maybe"), syscall.EINVAL)
 	wantErrno(t, "foreign attribute", xattr.Set(path, "user.other", []byte("x")), syscall.ENOTSUP)
-	_, err := xattr.Get(path, "user.archive.error")
+	_, err = xattr.Get(path, "user.archive.error")
 	wantErrno(t, "absent attribute", err, syscall.ENODATA)
 	_, err = xattr.Get(path, "user.archive.nonsense")
 	wantErrno(t, "unknown attribute", err, syscall.ENOTSUP)

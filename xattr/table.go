@@ -53,9 +53,10 @@ type Access uint8
 
 // The accesses.
 const (
-	// None: it has no value there, and none can be set.
+	// None: it is nothing that such a node has.
 	None Access = iota
-	// ReadOnly: it can have a value, and none can be set.
+	// ReadOnly: none can be set, whether it has a value or not. What describes an upload is
+	// that on a document, for which it comes too late.
 	ReadOnly
 	// Ignored: setting it succeeds without effect, so that copying a document with its
 	// attributes does. It can have a value all the same, as the state of a local file.
@@ -80,7 +81,7 @@ type rule struct {
 var (
 	ofDocument = [nodeEnd]Access{ReadOnly, ReadOnly, Ignored}
 	ofService  = [nodeEnd]Access{ReadOnly, ReadOnly}
-	ofUpload   = [nodeEnd]Access{NodeLocal: Writable}
+	ofUpload   = [nodeEnd]Access{ReadOnly, ReadOnly, Writable}
 	ofFile     = [nodeEnd]Access{Writable, Writable, Writable}
 	ofDefault  = [nodeEnd]Access{NodeDirectory: Writable, NodeRoot: Writable}
 )
@@ -103,7 +104,7 @@ var rules = [kindEnd]rule{
 	KindNotes:            {name: "notes", unlisted: true, access: ofService},
 	KindStamps:           {name: "stamps", unlisted: true, access: ofService},
 	KindData:             {name: "data", unlisted: true, access: ofService},
-	KindError:            {name: "error", access: [nodeEnd]Access{NodeLocal: Ignored}},
+	KindError:            {name: "error", access: ofDocument},
 	KindRetry:            {name: "retry", unlisted: true, access: ofUpload},
 	KindKind:             {name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
 	KindPath:             {name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
