@@ -59,6 +59,9 @@ func TestMissingOperations(t *testing.T) {
 				if got := c.Supports(op); got != tc.support || requests != tc.requests {
 					t.Errorf("support %s, want %s; %d requests, want %d", got, tc.support, requests, tc.requests)
 				}
+				if got := c.LacksReplace(); got != (op == OpReplace && tc.support == SupportNo) {
+					t.Errorf("replace is missing: %t", got)
+				}
 			})
 		}
 	}

@@ -46,8 +46,6 @@ type FileSystem struct {
 	probing singleflight.Group
 	// heads judges the lengths that are asked for.
 	heads heads
-	// noReplace says that the service turned out to lack document/{id}/replace.
-	noReplace atomic.Bool
 	// away is why the service could not be asked the last time, nil when it answered.
 	away atomic.Pointer[Failure]
 	// sending counts uploads under way.

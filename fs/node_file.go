@@ -151,7 +151,7 @@ func (f *file) mayWrite() error {
 		return nil
 	case f.archived():
 		return errArchived
-	case f.fs.noReplace.Load():
+	case f.fs.archive.LacksReplace():
 		return errNoReplace
 	}
 	return nil

@@ -25,6 +25,9 @@ type Archive interface {
 	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
 	Rename(ctx context.Context, doc archive.ID, name string) error
 	Delete(ctx context.Context, doc archive.ID) error
+	// LacksReplace reports whether it is known that the service has no operation that
+	// replaces a document. It asks nothing.
+	LacksReplace() bool
 	Stats() []archive.OperationStats
 }
 

@@ -150,7 +150,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		return nil, errOverArchived
 	case doc != nil && d.staysLocal(name):
 		return nil, refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && d.fs.noReplace.Load():
+	case doc != nil && d.fs.archive.LacksReplace():
 		return nil, errNoReplace
 	case doc != nil && over.busy():
 		return nil, errSending

@@ -42,16 +42,18 @@ func (f *FileSystem) discard(up *spool.Upload) {
 
 // stage makes sure that the file's bytes are in the spool and may be changed. An inbox
 // document's content is copied there first, unless empty says that nothing of it is
-// wanted. What is queued is taken back; while it is being sent that is waited for. An
-// archived document cannot be staged.
+// wanted. What is queued is taken back; while it is being sent that is waited for. What
+// cannot be replaced is not staged.
 func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	up := f.pending()
 	switch {
-	case up == nil && !f.replaceable():
-		return nil, errArchived
-	case up != nil && up.State() == spool.Created:
+	case up == nil:
+		if err := f.mayRewrite(); err != nil {
+			return nil, err
+		}
+	case up.State() == spool.Created:
 		return up, nil
-	case up != nil && up.State() != spool.Failed && !up.Record().Queued:
+	case up.State() != spool.Failed && !up.Record().Queued:
 		return nil, errAsClosed
 	}
 	f.commit.Lock()
@@ -59,8 +61,8 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	if up := f.pending(); up != nil { // queued, failed, or staged meanwhile
 		return up, f.unsealLocked(up)
 	}
-	if !f.replaceable() { // archived meanwhile
-		return nil, errArchived
+	if err := f.mayRewrite(); err != nil { // archived, or found out, meanwhile
+		return nil, err
 	}
 	d, name := f.place()
 	if d == nil {
@@ -88,8 +90,18 @@ func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
 	return up, nil
 }
 
-// replaceable reports whether the file is a document that can get new bytes.
-func (f *file) replaceable() bool { return f.document() != nil && !f.archived() }
+// mayRewrite refuses new bytes for a document that is archived, and for any document where
+// it is known that the service cannot replace them: what is staged would be refused at its
+// close.
+func (f *file) mayRewrite() error {
+	switch {
+	case f.document() == nil, f.archived():
+		return errArchived
+	case f.fs.archive.LacksReplace():
+		return errNoReplace
+	}
+	return nil
+}
 
 // recallLocked takes bytes that are queued back, so that they can be changed before the
 // archive gets them. They stay in the queue until the first change. The caller holds

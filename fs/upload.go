@@ -79,7 +79,6 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 	defer f.fs.sending.Add(-1)
 	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline); err != nil {
 		f.fs.failed("archive", f.path(), err)
-		f.noteUnsupported(up, err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -105,13 +104,6 @@ func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
 		f.accepted = true
 	}
 	return err
-}
-
-// noteUnsupported remembers that the service has no operation that replaces a document.
-func (f *file) noteUnsupported(up *spool.Upload, err error) {
-	if archive.KindOf(err) == archive.KindUnsupported && up.Record().Replace != 0 {
-		f.fs.noReplace.Store(true)
-	}
 }
 
 // baseline lists what the directory holds before something is sent there. What is known
