@@ -76,7 +76,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	if c.Supports(contentOperation(http.MethodGet, as)) == SupportNo {
+	if c.support.lacks(contentOperation(http.MethodGet, as), doc) {
 		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content

@@ -24,5 +24,6 @@
 //   - After five refusals of the credentials in a row requests pause, so that no
 //     account is locked.
 //   - An operation that the deployment lacks is remembered for ten minutes and answered
-//     as archive.KindUnsupported without a request.
+//     as archive.KindUnsupported without a request. That one document has no content does
+//     not make the operation missing for others.
 package apiclient

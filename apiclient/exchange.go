@@ -17,7 +17,7 @@ func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Respo
 	if !r.op.optional() {
 		return c.repeat(ctx, r, read)
 	}
-	if c.support.of(r.op) == SupportNo {
+	if c.support.lacks(r.op, r.document) {
 		return &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	err := c.repeat(ctx, r, read)
@@ -33,7 +33,8 @@ func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Respo
 
 // judge tells a missing operation from a missing document. 405 and 501 are about the
 // route. 404 is about the document, unless its data can be read (specification,
-// endpoint 8) and the operation has never answered: then the deployment lacks it.
+// endpoint 8) and the operation has never answered: then the deployment lacks it. Of a
+// content that takes two documents: with one alone it is unsupported for that document.
 func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
@@ -42,11 +43,27 @@ func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
 		if c.support.of(r.op) == SupportYes {
 			return
 		}
-		if _, err := c.Data(ctx, r.document); err != nil {
+		if !c.there(ctx, r) {
 			return
 		}
 		e.Kind = archive.KindUnsupported
+		if r.op.perDocument() && !c.support.suspect(r.op, r.document) {
+			return
+		}
 		c.support.learn(r.op, SupportNo)
 		c.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
 	}
+}
+
+// there reports whether the document of r is there. For a content that was a moment ago
+// too, so that a service which has none is not asked after each request.
+func (c *Client) there(ctx context.Context, r *request) bool {
+	if r.op.perDocument() && c.support.sawLately(r.document) {
+		return true
+	}
+	if _, err := c.Data(ctx, r.document); err != nil {
+		return false
+	}
+	c.support.saw(r.document)
+	return true
 }

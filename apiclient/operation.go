@@ -41,6 +41,16 @@ func (op Operation) optional() bool {
 	return false
 }
 
+// perDocument reports whether a document may lack what op answers although the deployment
+// has it: a content can be lost, or was never rendered.
+func (op Operation) perDocument() bool {
+	switch op {
+	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo:
+		return true
+	}
+	return false
+}
+
 // aboutContent reports whether op carries what a document holds, or tells how long that is.
 func (op Operation) aboutContent() bool {
 	switch op {

@@ -3,6 +3,8 @@ package apiclient
 import (
 	"sync"
 	"time"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // Support says whether the deployment has an operation.
@@ -30,12 +32,29 @@ func (s Support) String() string {
 // a service may be updated under a long mount.
 const missingFor = 10 * time.Minute
 
+// seenFor is how long a document that was there is taken to be there still, by those who
+// ask again only to tell a missing content from a missing document.
+const seenFor = 5 * time.Second
+
 // supportTable remembers which operations the deployment has. Its zero value knows
 // nothing.
 type supportTable struct {
 	mu      sync.Mutex
 	present map[Operation]bool      // guarded by mu
 	missing map[Operation]time.Time // since when; guarded by mu
+	lacking map[Operation]sighting  // the document that alone lacks it; guarded by mu
+	seen    sighting                // the document that was there last; guarded by mu
+}
+
+// sighting is what was found out about a document.
+type sighting struct {
+	document archive.ID
+	at       time.Time
+}
+
+// recent reports whether the sighting is of doc and not older than the limit.
+func (s sighting) recent(doc archive.ID, limit time.Duration) bool {
+	return s.document == doc && time.Since(s.at) < limit
 }
 
 // learn notes what an answer told about op.
@@ -47,6 +66,7 @@ func (t *supportTable) learn(op Operation, s Support) {
 	}
 	delete(t.present, op)
 	delete(t.missing, op)
+	delete(t.lacking, op)
 	switch s {
 	case SupportYes:
 		t.present[op] = true
@@ -66,6 +86,46 @@ func (t *supportTable) of(op Operation) Support {
 		return SupportNo
 	}
 	return SupportUnknown
+}
+
+// lacks reports whether there is no use in sending op for a document: the deployment, or
+// the document, turned out to lack what it answers.
+func (t *supportTable) lacks(op Operation, doc archive.ID) bool {
+	if t.of(op) == SupportNo {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lacking[op].recent(doc, missingFor)
+}
+
+// suspect notes that doc lacks what op answers, and reports whether another document does
+// as well. One alone may be broken.
+func (t *supportTable) suspect(op Operation, doc archive.ID) (others bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first, ok := t.lacking[op]; ok && first.document != doc && time.Since(first.at) < missingFor {
+		return true
+	}
+	if t.lacking == nil {
+		t.lacking = make(map[Operation]sighting)
+	}
+	t.lacking[op] = sighting{doc, time.Now()}
+	return false
+}
+
+// saw notes that a document is there.
+func (t *supportTable) saw(doc archive.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = sighting{doc, time.Now()}
+}
+
+// sawLately reports whether a document was there a moment ago.
+func (t *supportTable) sawLately(doc archive.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen.recent(doc, seenFor)
 }
 
 // Supports returns whether the deployment has op, as far as its answers have told. It

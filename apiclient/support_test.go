@@ -28,6 +28,31 @@ var optionalCalls = map[Operation]func(context.Context, *Client) error{
 	OpDelete:      func(ctx context.Context, c *Client) error { return c.Delete(ctx, 4) },
 }
 
+// contentCalls are those about a document's content.
+var contentCalls = map[Operation]func(context.Context, *Client, archive.ID) error{
+	OpOriginal:     contentOf(archive.Original),
+	OpPDF:          contentOf(archive.PDF),
+	OpOriginalInfo: infoOf(archive.Original),
+	OpPDFInfo:      infoOf(archive.PDF),
+}
+
+func contentOf(as archive.Representation) func(context.Context, *Client, archive.ID) error {
+	return func(ctx context.Context, c *Client, doc archive.ID) error {
+		content, err := c.Content(ctx, archive.ContentRequest{Document: doc, Representation: as})
+		if err != nil {
+			return err
+		}
+		return content.Body.Close()
+	}
+}
+
+func infoOf(as archive.Representation) func(context.Context, *Client, archive.ID) error {
+	return func(ctx context.Context, c *Client, doc archive.ID) error {
+		_, err := c.ContentInfo(ctx, doc, as)
+		return err
+	}
+}
+
 func TestMissingOperations(t *testing.T) {
 	for op, call := range optionalCalls {
 		for _, tc := range []struct {
@@ -56,11 +81,54 @@ func TestMissingOperations(t *testing.T) {
 				for range 2 {
 					wantKind(t, call(t.Context(), c), op, tc.kind)
 				}
-				if got := c.Supports(op); got != tc.support || requests != tc.requests {
-					t.Errorf("support %s, want %s; %d requests, want %d", got, tc.support, requests, tc.requests)
+				want := tc.support
+				if tc.status == http.StatusNotFound && op.perDocument() {
+					want = SupportUnknown // it may be this document's alone
+				}
+				if got := c.Supports(op); got != want || requests != tc.requests {
+					t.Errorf("support %s, want %s; %d requests, want %d", got, want, requests, tc.requests)
 				}
 				if got := c.LacksReplace(); got != (op == OpReplace && tc.support == SupportNo) {
 					t.Errorf("replace is missing: %t", got)
+				}
+			})
+		}
+	}
+}
+
+// The content of one document may be lost: that says nothing about the next.
+func TestOneDocumentWithoutContent(t *testing.T) {
+	for op, call := range contentCalls {
+		for name, tc := range map[string]struct {
+			lost     string // documents without content
+			kinds    [3]archive.Kind
+			support  Support
+			requests int
+		}{
+			"one": {"4", [3]archive.Kind{archive.KindUnsupported, archive.KindOther, archive.KindNotFound}, SupportYes, 4},
+			"two": {"45", [3]archive.Kind{archive.KindUnsupported, archive.KindUnsupported, archive.KindUnsupported}, SupportNo, 4},
+		} {
+			t.Run(string(op)+" "+name, func(t *testing.T) {
+				requests := 0
+				c := newService(t, func(w http.ResponseWriter, r *http.Request) {
+					requests++
+					id := strings.Split(r.URL.Path, "/")[2]
+					switch {
+					case strings.HasSuffix(r.URL.Path, "/data"):
+						reply(w, http.StatusOK, mediaJSON, `{"id":`+id+`}`)
+					case strings.Contains(tc.lost, id):
+						reply(w, http.StatusNotFound, "", "")
+					default:
+						reply(w, http.StatusOK, "", "x")
+					}
+				})
+				for i, doc := range []archive.ID{4, 5, 4} {
+					if err := call(t.Context(), c, doc); archive.KindOf(err) != tc.kinds[i] {
+						t.Errorf("call %d, of document %d: %v, want %s", i, doc, err, tc.kinds[i])
+					}
+				}
+				if got := c.Supports(op); got != tc.support || requests != tc.requests {
+					t.Errorf("support %s, want %s; %d requests, want %d", got, tc.support, requests, tc.requests)
 				}
 			})
 		}

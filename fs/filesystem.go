@@ -42,6 +42,8 @@ type FileSystem struct {
 
 	// rep is the representation that ContentAuto came to, 0 while it is not known.
 	rep atomic.Uint32
+	// evidence is what it rests on.
+	evidence evidence
 	// probing finds it out, once for all who wait for it.
 	probing singleflight.Group
 	// heads judges the lengths that are asked for.

@@ -27,12 +27,14 @@ func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	for _, rep := range order {
 		var r *cache.Reader
 		if r, err = f.openAs(ctx, doc, rep); err == nil {
+			f.fs.evidence.has(rep)
 			f.fs.chosen(rep)
 			return r, nil
 		}
 		if archive.KindOf(err) != archive.KindUnsupported {
 			break
 		}
+		f.fs.evidence.lacks(rep, doc)
 	}
 	return nil, f.missed(err)
 }

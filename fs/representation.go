@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"context"
 	"errors"
 	"mime"
 
@@ -23,7 +22,7 @@ func (f *FileSystem) order() []archive.Representation {
 	case ContentAuto:
 	}
 	all := []archive.Representation{archive.Original, archive.PDF, archive.Data}
-	if known := archive.Representation(f.rep.Load()); known != 0 { //nolint:gosec // stored below
+	if known := f.used(); known != 0 {
 		return all[known-archive.Original:]
 	}
 	return all
@@ -41,10 +40,15 @@ func (f *FileSystem) representation(doc archive.ID) archive.Representation {
 	return best
 }
 
-// chosen remembers the representation that ContentAuto came to.
+// chosen remembers the representation that ContentAuto came to. In place of a better one it
+// takes the word of two documents.
 func (f *FileSystem) chosen(rep archive.Representation) {
-	if f.opts.Mode != ContentAuto || f.rep.Swap(uint32(rep)) == uint32(rep) {
+	before := f.used()
+	if f.opts.Mode != ContentAuto || rep == before || before != 0 && rep > before && !f.evidence.sure(rep) {
 		return
+	}
+	if !f.rep.CompareAndSwap(uint32(before), uint32(rep)) {
+		return // another caller was quicker
 	}
 	f.log.Infof("documents are read as %s", rep)
 	if f.readAs != nil {
@@ -55,62 +59,6 @@ func (f *FileSystem) chosen(rep archive.Representation) {
 // settled reports whether it is known what stands for documents, and so whose length the
 // listed one is.
 func (f *FileSystem) settled() bool { return f.opts.Mode != ContentAuto || f.rep.Load() != 0 }
-
-// chooseRepresentation finds out what the service has, by the first document that is
-// listed, before documents are named and measured. What cannot be found out now is left
-// open: names then get .pdf, and lengths are estimated. Callers that come meanwhile wait
-// for the one that asks.
-func (f *FileSystem) chooseRepresentation(ctx context.Context, docs []archive.Document) {
-	if f.settled() || len(docs) == 0 {
-		return
-	}
-	found := f.probing.DoChan("", func() (any, error) {
-		f.work.begin()
-		defer f.work.end()
-		if !f.settled() {
-			f.probe(context.WithoutCancel(ctx), docs[0].ID)
-		}
-		return struct{}{}, nil
-	})
-	select {
-	case <-found:
-	case <-ctx.Done():
-	}
-}
-
-// probe asks for the head of a document in each representation until one is there.
-func (f *FileSystem) probe(ctx context.Context, doc archive.ID) {
-	for _, rep := range f.order() {
-		if rep == archive.Data {
-			f.chosen(rep) // one of the eight operations
-			return
-		}
-		_, err := f.archive.ContentInfo(ctx, doc, rep)
-		if archive.KindOf(err) == archive.KindUnsupported {
-			err = f.touchContent(ctx, doc, rep)
-		}
-		switch {
-		case err == nil:
-			f.chosen(rep)
-			return
-		case archive.KindOf(err) != archive.KindUnsupported:
-			f.log.Debugf("find out what the service has: %v", err)
-			if archive.Away(err) {
-				f.chooseAsBefore()
-			}
-			return
-		}
-	}
-}
-
-// touchContent asks for content and throws the answer away, for services that refuse HEAD.
-func (f *FileSystem) touchContent(ctx context.Context, doc archive.ID, rep archive.Representation) error {
-	c, err := f.archive.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep})
-	if err != nil {
-		return err
-	}
-	return c.Body.Close()
-}
 
 // addedExtension is the extension that a document without one is shown with: that of what
 // its file holds.

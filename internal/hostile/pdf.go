@@ -21,6 +21,8 @@ func (s *Service) documentContent(c *call) answer {
 		return c.refuse(http.StatusNotFound, "there is no such document")
 	case c.flag("original") && shape.OriginalStatus != 0:
 		return c.refuse(shape.OriginalStatus, "the original is not offered")
+	case c.flag("original") && d.OriginalStatus != 0:
+		return c.refuse(d.OriginalStatus, "the original is broken")
 	}
 	content, kind := d.rendition(), "application/pdf"
 	if c.flag("original") {

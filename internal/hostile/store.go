@@ -20,6 +20,8 @@ type Document struct {
 	// Content is the original, PDF the rendition; without PDF a short one is made.
 	Content []byte
 	PDF     []byte
+	// OriginalStatus refuses the original of this document alone with this status.
+	OriginalStatus int
 	// ContentType is told where sizes are; empty: application/octet-stream.
 	ContentType string
 	// Pages is the number of pages, 0 means 1.

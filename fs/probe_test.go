@@ -1,0 +1,194 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// scripted is a service that answers about documents as a table says, and notes what it was
+// asked. Kinds stand by document and representation; what is not in it is there.
+type scripted struct {
+	anyService
+	answers map[string]archive.Kind
+
+	mu    sync.Mutex
+	asked []string // guarded by mu
+}
+
+// hanging is the answer that does not come.
+const hanging archive.Kind = 255
+
+func (s *scripted) ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error) {
+	what := fmt.Sprintf("%d %s", doc, rep)
+	s.mu.Lock()
+	s.asked = append(s.asked, what)
+	kind, struck := s.answers[what]
+	if !struck {
+		kind, struck = s.answers[rep.String()]
+	}
+	s.mu.Unlock()
+	switch {
+	case kind == hanging:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case struck:
+		return nil, &archive.Error{Op: "document/info", Kind: kind}
+	}
+	return &archive.Content{Size: 1}, nil
+}
+
+func (s *scripted) Content(ctx context.Context, want archive.ContentRequest) (*archive.Content, error) {
+	_, err := s.ContentInfo(ctx, want.Document, want.Representation)
+	return &archive.Content{Body: io.NopCloser(strings.NewReader(""))}, err
+}
+
+// takeAsked returns the documents and representations that were asked for since.
+func (s *scripted) takeAsked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.asked = nil }()
+	return slices.Compact(s.asked)
+}
+
+func listing(ids ...archive.ID) []archive.Document {
+	var docs []archive.Document
+	for _, id := range ids {
+		docs = append(docs, archive.Document{ID: id})
+	}
+	return docs
+}
+
+func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
+	const (
+		none   = archive.KindUnsupported
+		broken = archive.KindServer
+		gone   = archive.KindNotFound
+	)
+	type look struct {
+		docs  []archive.ID
+		asked []string
+		used  archive.Representation
+	}
+	for name, tt := range map[string]struct {
+		answers map[string]archive.Kind
+		looks   []look
+	}{
+		"all is there": {nil, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original"}, archive.Original},
+			{[]archive.ID{4, 5}, nil, archive.Original},
+		}},
+		"the first has no original": {map[string]archive.Kind{"1 original": none}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original"}, archive.Original},
+			{[]archive.ID{1, 2, 3}, nil, archive.Original},
+		}},
+		"nor a PDF": {map[string]archive.Kind{"1 original": none, "1 pdf": none}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original"}, archive.Original},
+		}},
+		"no originals": {map[string]archive.Kind{"original": none}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original"}, archive.PDF},
+			{[]archive.ID{4, 5, 6}, nil, archive.PDF},
+		}},
+		"no originals, and the first has no PDF": {map[string]archive.Kind{"original": none, "1 pdf": none}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original", "3 pdf"}, archive.PDF},
+			{[]archive.ID{4, 5, 6}, nil, archive.PDF},
+		}},
+		"neither": {map[string]archive.Kind{"original": none, "pdf": none}, []look{
+			{[]archive.ID{1, 2, 3, 4, 5}, []string{"1 original", "1 pdf", "5 original", "5 pdf"}, archive.Data},
+			{[]archive.ID{6, 7}, nil, archive.Data},
+		}},
+		"one document is believed until there is another": {map[string]archive.Kind{"1 original": none, "1 pdf": none}, []look{
+			{[]archive.ID{1}, []string{"1 original", "1 pdf"}, archive.Data},
+			{[]archive.ID{1}, nil, archive.Data},
+			{[]archive.ID{2}, []string{"2 original"}, archive.Original},
+		}},
+		"and confirmed by it": {map[string]archive.Kind{"original": none}, []look{
+			{[]archive.ID{1}, []string{"1 original", "1 pdf"}, archive.PDF},
+			{[]archive.ID{1, 2}, []string{"2 original"}, archive.PDF},
+			{[]archive.ID{3}, nil, archive.PDF},
+		}},
+		"what is gone shows nothing": {map[string]archive.Kind{"1 original": none, "3 original": gone}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original", "2 original"}, archive.Original},
+		}},
+		"nor does what fails": {map[string]archive.Kind{"1 original": none, "3 original": broken}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original"}, 0},
+			{[]archive.ID{4}, nil, 0}, // the service is left alone for a while
+		}},
+		"the first fails": {map[string]archive.Kind{"1 original": broken}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original"}, 0},
+			{[]archive.ID{1, 2, 3}, []string{"3 original"}, archive.Original},
+		}},
+		"all fail": {map[string]archive.Kind{"original": broken}, []look{
+			{[]archive.ID{1, 2, 3}, []string{"1 original"}, 0},
+			{[]archive.ID{1, 2, 3}, []string{"3 original"}, 0},
+			{[]archive.ID{1}, []string{"1 original"}, 0},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &scripted{answers: tt.answers}
+			f := newLogged(io.Discard)
+			f.archive = service
+			for i, l := range tt.looks {
+				f.chooseRepresentation(t.Context(), listing(l.docs...))
+				if asked := service.takeAsked(); !slices.Equal(asked, l.asked) || f.used() != l.used {
+					t.Errorf("listing %d: asked for %q, want %q; documents are read as %s, want %s", i, asked, l.asked, f.used(), l.used)
+				}
+			}
+		})
+	}
+}
+
+// A second document that hangs holds no listing up for long, and is asked about once.
+func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := &scripted{answers: map[string]archive.Kind{"original": archive.KindUnsupported, "9 original": hanging}}
+		f := newLogged(io.Discard)
+		f.archive = service
+		f.chooseRepresentation(t.Context(), listing(1, 9))
+		if f.used() != archive.PDF {
+			t.Errorf("documents are read as %s", f.used())
+		}
+		f.chooseRepresentation(t.Context(), listing(2, 9))
+		if asked := service.takeAsked(); !slices.Equal(asked, []string{"1 original", "1 pdf", "9 original"}) {
+			t.Errorf("asked for %q", asked)
+		}
+		if err := f.work.wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.evidence.end(f.evidence.failing().Add(-f.opts.TTL)) // it is time
+		f.chooseRepresentation(t.Context(), listing(2, 9))
+		if asked := service.takeAsked(); !slices.Equal(asked, []string{"2 original"}) || !f.evidence.sure(archive.PDF) {
+			t.Errorf("asked for %q", asked)
+		}
+	})
+}
+
+// What opening documents shows counts as well.
+func TestADocumentReadAsLessDoesNotDecide(t *testing.T) {
+	f := newLogged(io.Discard)
+	f.chosen(archive.Original)
+	f.evidence.lacks(archive.Original, 1)
+	f.evidence.lacks(archive.Original, 1)
+	if f.chosen(archive.PDF); f.used() != archive.Original {
+		t.Error("one document decides")
+	}
+	f.evidence.has(archive.Original)
+	f.evidence.lacks(archive.Original, 2)
+	if f.chosen(archive.PDF); f.used() != archive.Original {
+		t.Error("a document decides that was followed by one that has an original")
+	}
+	f.evidence.lacks(archive.Original, 3)
+	if f.chosen(archive.PDF); f.used() != archive.PDF {
+		t.Error("two documents do not decide")
+	}
+	if f.chosen(archive.Data); f.used() != archive.PDF {
+		t.Error("nobody lacks a PDF")
+	}
+}
