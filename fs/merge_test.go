@@ -453,7 +453,7 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 	}{{early, false}, {late, true}, {early, false}} {
 		d.mergeFolders([]archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
 		d.mergeDocuments(docs("1 b.pdf"), tt.listing, pdf)
-		wantShown(t, d, "a/ = 1", "b.pdf = 1")
+		wantShown(t, d, "a/ = 2", "b.pdf = 1")
 		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)
 		}
