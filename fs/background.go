@@ -19,7 +19,13 @@ func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait 
 	defer f.work.end()
 	f.sending.Add(1)
 	defer f.sending.Add(-1)
-	if up.Record().Directory {
+	f.mu.Lock()
+	cutOff := f.cutOff[up.ID()]
+	f.mu.Unlock()
+	switch {
+	case cutOff:
+		return f.resolve(ctx, up)
+	case up.Record().Directory:
 		return f.makeQueued(ctx, up)
 	}
 	return f.holder(up).deliverQueued(ctx, up)

@@ -63,6 +63,7 @@ type FileSystem struct {
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
 	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
 	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
+	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
 	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
 	failure    lastFailure                   // guarded by mu
 }
@@ -84,7 +85,8 @@ func New(opts Options) *FileSystem {
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
 		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
-		spool: opts.Spool, log: opts.Log, started: opts.Now(), waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, kept: map[string]*file{},
+		spool: opts.Spool, log: opts.Log, started: opts.Now(),
+		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
 	}
 	f.queue = newQueue(f.now)
 	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable

@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,9 +42,15 @@ func TestOldTemporaryFilesAreForgotten(t *testing.T) {
 // spoolNow is a copy of the spool as a crash at this moment leaves it.
 func (m *mounted) spoolNow() string {
 	m.t.Helper()
-	crashed := filepath.Join(m.t.TempDir(), "spool")
-	must(m.t, os.CopyFS(crashed, os.DirFS(filepath.Join(m.state, "spool"))))
-	return crashed
+	for {
+		crashed := filepath.Join(m.t.TempDir(), "spool")
+		err := os.CopyFS(crashed, os.DirFS(filepath.Join(m.state, "spool")))
+		if errors.Is(err, os.ErrNotExist) { // a file went while it was copied
+			continue
+		}
+		must(m.t, err)
+		return crashed
+	}
 }
 
 // remountAfter mounts again after the crash that left the spool.

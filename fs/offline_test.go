@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,7 +20,7 @@ import (
 // for while the service is there.
 func heals(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -27,7 +28,7 @@ func heals(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s: not within 20 s", what)
+			t.Fatalf("%s: not within 40 s", what)
 		}
 	}
 }
@@ -186,5 +187,46 @@ func TestAServiceThatFallsSilent(t *testing.T) {
 	out := exec.CommandContext(t.Context(), "cat", m.path("Muster GmbH", "Rechnungen", "a.txt"))
 	if got, err := out.Output(); err != nil || string(got) != "1" {
 		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+// What was being sent when the program was killed is looked for when the service answers
+// again, not given up because it did not at the start.
+func TestCutOffUploadWaitsForTheService(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func(*hostile.Gate) hostile.Action
+		want []string // in the archive
+		left int      // failed uploads
+	}{
+		"arrived":     {hostile.StallAfter, []string{"a.txt=Inhalt"}, 0},
+		"not arrived": {hostile.StallBefore, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{})
+			l, address := newLine(t, f.url)
+			m := mount(t, address, f.cred, nil)
+			path := m.path("Muster GmbH", "Briefe", "a.txt")
+			names(t, filepath.Dir(path))
+			gate := hostile.NewGate()
+			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: tt.do(gate)})
+			closed := make(chan error)
+			go func() { closed <- os.WriteFile(path, []byte("Inhalt"), 0o600) }()
+			<-gate.Arrived()
+			crashed := m.spoolNow()
+			l.cut()
+			<-closed // whatever it was told, the crash came first
+			m.remountAfter(crashed)
+			if ups := m.uploads(); len(ups) != 1 || ups[0].State != "pending" {
+				t.Errorf("while the service is away: %+v", ups)
+			}
+			gate.Open()
+			l.mend()
+			heals(t, "it is found out", func() bool { return len(m.pending()) == 0 })
+			if ups := m.uploads(); len(ups) != tt.left {
+				t.Errorf("uploads: %+v", ups)
+			}
+			f.wantHolds(t, f.letters, tt.want...)
+			wantNames(t, filepath.Dir(path), slices.Repeat([]string{"a.txt"}, len(tt.want))...)
+		})
 	}
 }

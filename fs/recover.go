@@ -32,24 +32,35 @@ func (f *FileSystem) Recover() {
 		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
 			f.await(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
-			f.goBackground(func() { f.resolve(up) })
+			f.mu.Lock()
+			f.cutOff[up.ID()] = true
+			f.mu.Unlock()
+			f.queue.add(up)
 		}
 	}
 }
 
-// resolve finds out about an upload that an earlier mount had begun: it is confirmed when
-// the archive has it, else failed, because the close that began it cannot be told any
-// more.
-func (f *FileSystem) resolve(up *spool.Upload) {
-	id, err := f.spool.Resolve(context.Background(), up, f.archive)
+// resolve is the queue's attempt to find out about an upload whose close an earlier mount
+// had begun: it is confirmed when the archive has it, else failed, because that close
+// cannot be answered any more. While the service is away it waits.
+func (f *FileSystem) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	id, err := f.spool.Resolve(ctx, up, f.archive)
+	_ = f.answered(err)
 	r := up.Record()
+	if r.State == spool.Sending || r.State == spool.Committed {
+		return true, err
+	}
+	f.mu.Lock()
+	delete(f.cutOff, up.ID())
+	f.mu.Unlock()
 	if err != nil {
 		f.failed("archive", r.Path+"/"+r.Name, err)
-		return
+		return false, err
 	}
 	f.settle(up, id)
 	f.listAgain(&r)
-	f.conclude(context.Background(), up, id)
+	f.conclude(ctx, up, id)
+	return false, nil
 }
 
 // old reports whether a local file is one that programs leave behind, and is so old that

@@ -39,9 +39,10 @@ func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline 
 }
 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
-// run had begun to send: it is confirmed when the archive has it, else failed.
+// run had begun to send: it is confirmed when the archive has it, else failed. While the
+// service is away it is what it was, with the reason.
 func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
-	p := Policy{RetryFor: s.opts.RetryFor}
+	p := Policy{RetryFor: s.opts.RetryFor, Queue: true}
 	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)
