@@ -214,7 +214,7 @@ func TestCutOffUploadWaitsForTheService(t *testing.T) {
 			<-gate.Arrived()
 			crashed := m.spoolNow()
 			l.cut()
-			<-closed // whatever it was told, the crash came first
+			_ = <-closed // whatever it was told, the crash came first
 			m.remountAfter(crashed)
 			if ups := m.uploads(); len(ups) != 1 || ups[0].State != "pending" {
 				t.Errorf("while the service is away: %+v", ups)
