@@ -209,12 +209,15 @@ func TestCutOffUploadWaitsForTheService(t *testing.T) {
 			names(t, filepath.Dir(path))
 			gate := hostile.NewGate()
 			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: tt.do(gate)})
-			closed := make(chan error)
-			go func() { closed <- os.WriteFile(path, []byte("Inhalt"), 0o600) }()
+			closed := make(chan struct{})
+			go func() {
+				defer close(closed)
+				_ = os.WriteFile(path, []byte("Inhalt"), 0o600) // whatever it is told, the crash comes first
+			}()
 			<-gate.Arrived()
 			crashed := m.spoolNow()
 			l.cut()
-			_ = <-closed // whatever it was told, the crash came first
+			<-closed
 			m.remountAfter(crashed)
 			if ups := m.uploads(); len(ups) != 1 || ups[0].State != "pending" {
 				t.Errorf("while the service is away: %+v", ups)
