@@ -38,6 +38,10 @@ type Listings[K comparable, V any] struct {
 	items *simplelru.LRU[K, *item[V]]
 	// flights are the fetches under way whose answer may be stored. Guarded by mu.
 	flights map[K]*flight[V]
+	// offers are answers that came before anybody asked. Guarded by mu.
+	offers map[K]offer[V]
+	// aheads are the fetches under way that will make offers. Guarded by mu.
+	aheads map[*Ahead[K, V]]bool
 	// serial is the last one given out. Guarded by mu.
 	serial uint64
 	// stats are the counters; Entries is not kept here. Guarded by mu.
@@ -56,6 +60,7 @@ type item[V any] struct {
 // ListingsStats counts how Get was answered.
 type ListingsStats struct {
 	Hits    uint64 `json:"hits"`    // from memory, remembered errors included
+	Ahead   uint64 `json:"ahead"`   // with what came along with others before
 	Misses  uint64 `json:"misses"`  // by a fetch, own or joined
 	Stale   uint64 `json:"stale"`   // with an older answer, the service being away
 	Fetches uint64 `json:"fetches"` // fetches started
@@ -69,7 +74,10 @@ func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() t
 	if err != nil {
 		panic("cache: " + err.Error()) // only a bound below one is refused
 	}
-	return &Listings[K, V]{ttl: ttl, now: now, items: items, flights: make(map[K]*flight[V])}
+	return &Listings[K, V]{
+		ttl: ttl, now: now, items: items, flights: make(map[K]*flight[V]),
+		offers: make(map[K]offer[V]), aheads: make(map[*Ahead[K, V]]bool),
+	}
 }
 
 // Get answers with what is cached and younger than the ttl, else with the result of
@@ -86,6 +94,12 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	if entry, ok, err := l.cachedLocked(key); ok {
 		l.mu.Unlock()
 		return entry, err
+	}
+	if entry, ok := l.takeLocked(key); ok {
+		l.stats.Ahead++
+		l.mu.Unlock()
+		l.keep(key, entry, nil)
+		return entry, nil
 	}
 	if err := ctx.Err(); err != nil {
 		l.mu.Unlock()
@@ -115,7 +129,7 @@ func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
 		return Entry[V]{}, false, nil
 	}
 	now := l.now()
-	if it.known && it.fresh && now.Sub(it.entry.Fetched) < l.ttl {
+	if it.trusted(now, l.ttl) {
 		l.stats.Hits++
 		return it.entry, true, nil
 	}
@@ -128,6 +142,11 @@ func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
 	}
 	l.stats.Hits++
 	return Entry[V]{}, true, it.err
+}
+
+// trusted reports whether the answer needs no fetch.
+func (it *item[V]) trusted(now time.Time, ttl time.Duration) bool {
+	return it.known && it.fresh && now.Sub(it.entry.Fetched) < ttl
 }
 
 // Peek returns what is known of key, however old, and does not count as a use.

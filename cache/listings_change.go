@@ -7,6 +7,7 @@ func (l *Listings[K, V]) Invalidate(key K) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, key)
+	l.withdrawLocked(key)
 	if it, ok := l.items.Peek(key); ok {
 		it.expire()
 	}
@@ -17,6 +18,7 @@ func (l *Listings[K, V]) InvalidateAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.flights)
+	l.withdrawAllLocked()
 	for _, it := range l.items.Values() {
 		it.expire()
 	}
@@ -42,6 +44,7 @@ func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, key)
+	l.withdrawLocked(key)
 	it, ok := l.items.Peek(key)
 	if !ok || !it.known {
 		return Entry[V]{}, false

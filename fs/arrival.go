@@ -71,6 +71,15 @@ func (f *FileSystem) listAgain(r *spool.Record) {
 	}
 }
 
+// outdate is dir.outdate of a folder, whether anybody has looked at it or not.
+func (f *FileSystem) outdate(id archive.ID) {
+	f.documents.Invalidate(id)
+	f.children.Invalidate(id)
+	if d := f.folder(folderRef{id: id}); d != nil {
+		d.outdate()
+	}
+}
+
 // confirmed is the document as far as is known without a listing.
 func (f *file) confirmed(r *spool.Record, id archive.ID, d *dir) *archive.Document {
 	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: f.fs.now()}
@@ -164,7 +173,7 @@ func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.
 			f.letGo(up)
 			return
 		}
-		f.documents.Invalidate(r.Folder)
+		f.outdate(r.Folder)
 	}
 	f.discard(up)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pkg/xattr"
 
@@ -47,7 +48,13 @@ func newAsync(t testing.TB, cfg hostile.Config, fill ...func(*foreign)) *async {
 var waits = map[string]struct { //nolint:gochecknoglobals // a table
 	begin, end func(*async)
 }{
-	"away": {func(a *async) { a.line.cut() }, func(a *async) { a.line.mend() }},
+	"away": {
+		func(a *async) {
+			a.line.cut()
+			time.Sleep(50 * time.Millisecond) // the client finds its connections broken before it uses one
+		},
+		func(a *async) { a.line.mend() },
+	},
 	"busy": {
 		func(a *async) {
 			a.Fault(hostile.Fault{Method: "POST", Times: hostile.Always, Do: hostile.Answer(503, "come again")})
@@ -102,7 +109,21 @@ func (f *foreign) wantHolds(t testing.TB, folder int64, want ...string) {
 
 func write(t testing.TB, path, content string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	soon(t, func() error { return os.WriteFile(path, []byte(content), 0o600) })
+}
+
+// soon makes a change of a file again as long as the archive may have it, which is looked
+// for.
+func soon(t testing.TB, change func() error) {
+	t.Helper()
+	heals(t, "it is known whether the archive has it", func() bool {
+		err := change()
+		if errors.Is(err, syscall.EBUSY) {
+			return false
+		}
+		must(t, err)
+		return true
+	})
 }
 
 func TestAsyncCloseDoesNotWait(t *testing.T) {
@@ -232,7 +253,8 @@ func moves(from, to string) func(*testing.T, *async, string) {
 // opens opens the file and writes through the handle, if anything.
 func opens(flags int, text string) func(*testing.T, *async, string) {
 	return func(t *testing.T, _ *async, path string) {
-		w := get(os.OpenFile(path, flags, 0))(t)
+		var w *os.File
+		soon(t, func() (err error) { w, err = os.OpenFile(path, flags, 0); return err })
 		if text != "" {
 			get(w.WriteString(text))(t)
 		}
@@ -241,7 +263,7 @@ func opens(flags int, text string) func(*testing.T, *async, string) {
 }
 
 func truncates(size int64) func(*testing.T, *async, string) {
-	return func(t *testing.T, _ *async, path string) { must(t, os.Truncate(path, size)) }
+	return func(t *testing.T, _ *async, path string) { soon(t, func() error { return os.Truncate(path, size) }) }
 }
 
 func removedWhileOpen(t *testing.T, _ *async, path string) {

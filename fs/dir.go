@@ -40,6 +40,7 @@ type dir struct {
 	subs    merged                // which listing of folders names reflects; guarded by mu
 	files   merged                // which listing of documents; guarded by mu
 	doubts  uint64                // how often it was distrusted; guarded by mu
+	changes atomic.Uint64         // how often it was outdated
 	changed time.Time             // when names changed last; guarded by mu
 	free    bool                  // whether folders may be created here; guarded by mu
 }
@@ -49,8 +50,12 @@ type merged struct {
 	serial  uint64
 	fetched time.Time // zero: none that may be trusted
 	known   bool
-	doubts  uint64 // of the directory when it was asked for
+	asked   asked
 }
+
+// asked is what a directory was when a listing was asked for, which tells whether that can
+// be trusted later.
+type asked struct{ doubts, changes uint64 }
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{

@@ -191,7 +191,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 		}
 	}
 	r := up.Record()
-	f.children.Invalidate(r.Folder)
+	f.outdate(r.Folder)
 	f.inboxes.Invalidate(struct{}{})
 	f.discard(up)
 	f.queue.resume()

@@ -59,6 +59,9 @@ type FileSystem struct {
 	// work is what Close waits for: uploads and background work.
 	work tracker
 
+	walks walks
+	ahead *ahead
+
 	mu         sync.Mutex
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
 	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
@@ -89,6 +92,8 @@ func New(opts Options) *FileSystem {
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
 	}
 	f.queue = newQueue(f.now)
+	f.walks = walks{now: f.now, byPID: map[uint32]*walk{}}
+	f.ahead = newAhead()
 	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
@@ -113,6 +118,7 @@ func (f *FileSystem) Check(ctx context.Context) error {
 // service cannot take now stays in the spool. The file system must be unmounted, or out of
 // sight.
 func (f *FileSystem) Close(ctx context.Context) error {
+	f.ahead.stop()
 	err := f.work.wait(ctx)
 	if derr := f.queue.drain(ctx); !errors.Is(derr, errAway) {
 		err = errors.Join(err, derr)

@@ -63,7 +63,7 @@ func (d *dir) load(ctx context.Context, n need) error {
 	}
 	var docs cache.Entry[[]archive.Document]
 	var docsErr error
-	doubts := d.doubtsSoFar()
+	asked := d.asking()
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -74,7 +74,7 @@ func (d *dir) load(ctx context.Context, n need) error {
 	if err != nil {
 		return err
 	}
-	return d.showDocuments(ctx, docs, docsErr, doubts)
+	return d.showDocuments(ctx, docs, docsErr, asked)
 }
 
 // listed reports whether the directory was listed at all.
@@ -84,11 +84,13 @@ func (d *dir) listed() bool {
 	return d.isLocal() || d.subs.known && (d.files.known || !d.kind.holdsDocuments())
 }
 
-// enough reports whether m serves n without a look into the cache.
+// enough reports whether m serves n without a look into the cache. Inboxes share one
+// listing, of which one of them does not know what the others did.
 func (d *dir) enough(m *merged, n need) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return n == needNames && m.known && d.fs.now().Sub(m.fetched) < d.fs.opts.TTL
+	unchanged := d.kind.archives() && m.asked.changes == d.changes.Load()
+	return (n == needNames || unchanged) && m.known && d.fs.now().Sub(m.fetched) < d.fs.opts.TTL
 }
 
 // validFor is how long what the directory shows may be trusted without asking again.
@@ -115,7 +117,7 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	if d.kind == inboxesDir || d.kind == inboxDir {
 		return d.loadInboxes(ctx)
 	}
-	id, doubts := d.id(), d.doubtsSoFar()
+	id, asked := d.id(), d.asking()
 	got, err := d.fs.children.Get(ctx, id, func(ctx context.Context) (archive.Structure, error) {
 		s, err := d.fs.archive.Children(ctx, id)
 		return s, d.fs.answered(err)
@@ -123,21 +125,21 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
-	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got, doubts), got.Value.Free))
+	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 
-// doubtsSoFar is taken before a listing is asked for, and tells whether it can be trusted.
-func (d *dir) doubtsSoFar() uint64 {
+// asking is taken before a listing is asked for.
+func (d *dir) asking() asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.doubts
+	return asked{doubts: d.doubts, changes: d.changes.Load()}
 }
 
 // mergedOf is the listing e, which is not trusted when it only stands in for a service
 // that is away.
-func mergedOf[V any](e cache.Entry[V], doubts uint64) merged {
-	m := merged{serial: e.Serial, fetched: e.Fetched, known: true, doubts: doubts}
+func mergedOf[V any](e cache.Entry[V], when asked) merged {
+	m := merged{serial: e.Serial, fetched: e.Fetched, known: true, asked: when}
 	if e.Stale {
 		m.fetched = time.Time{}
 	}
@@ -148,9 +150,9 @@ func (d *dir) loadDocuments(ctx context.Context, n need) error {
 	if !d.wantsDocuments(n) {
 		return nil
 	}
-	doubts := d.doubtsSoFar()
+	asked := d.asking()
 	got, err := d.documents(ctx)
-	return d.showDocuments(ctx, got, err, doubts)
+	return d.showDocuments(ctx, got, err, asked)
 }
 
 // wantsDocuments reports whether n takes a look at the documents.
@@ -158,8 +160,8 @@ func (d *dir) wantsDocuments(n need) bool {
 	return d.kind.holdsDocuments() && !d.isLocal() && !d.enough(&d.files, n)
 }
 
-// showDocuments shows what asking for the documents, after so many doubts, answered.
-func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, doubts uint64) error {
+// showDocuments shows what asking for the documents answered.
+func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, when asked) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
@@ -168,7 +170,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 	} else {
 		d.fs.chooseRepresentation(ctx, got.Value)
 	}
-	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, doubts), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
+	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
 	return nil
 }
 
@@ -203,6 +205,7 @@ func findDocument(docs []archive.Document, id archive.ID) *archive.Document {
 // outdate makes the next listing of the directory ask the service again. What changed here
 // is in the names already.
 func (d *dir) outdate() {
+	d.changes.Add(1)
 	d.fs.documents.Invalidate(d.id())
 	switch d.kind {
 	case inboxDir, inboxesDir:

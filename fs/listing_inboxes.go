@@ -10,7 +10,7 @@ import (
 // loadInboxes fills the directory from the one listing that tells all inboxes with all
 // their folders.
 func (d *dir) loadInboxes(ctx context.Context) error {
-	doubts := d.doubtsSoFar()
+	asked := d.asking()
 	got, err := d.fs.inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
 		boxes, err := d.fs.archive.Inboxes(ctx)
 		return boxes, d.fs.answered(err)
@@ -30,7 +30,7 @@ func (d *dir) loadInboxes(ctx context.Context) error {
 		}
 		folders = f.Children
 	}
-	d.fs.forgetNames(d, d.mergeFolders(folders, mergedOf(got, doubts), got.Value.Free))
+	d.fs.forgetNames(d, d.mergeFolders(folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 	defer d.mu.Unlock()
 	m = d.trustedLocked(m)
 	if d.subs.known && m.serial <= d.subs.serial {
-		d.subs.fetched = m.fetched
+		d.subs.fetched, d.subs.asked = m.fetched, m.asked
 		return nil
 	}
 	d.free = free
@@ -60,7 +60,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 // trustedLocked is m, not to be trusted when the directory was distrusted after it was
 // asked for. The caller holds mu.
 func (d *dir) trustedLocked(m merged) merged {
-	if m.doubts != d.doubts {
+	if m.asked.doubts != d.doubts {
 		m.fetched = time.Time{}
 	}
 	return m
@@ -98,7 +98,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	defer d.mu.Unlock()
 	m = d.trustedLocked(m)
 	if d.files.known && m.serial <= d.files.serial {
-		d.files.fetched = m.fetched
+		d.files.fetched, d.files.asked = m.fetched, m.asked
 		return nil
 	}
 	changed := d.changed // to list for the first time is no change

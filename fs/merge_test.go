@@ -443,10 +443,10 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 	tr.opts.TTL = time.Minute
 	d := tr.dir(folderDir)
 	early := tr.next()
-	early.doubts = d.doubtsSoFar()
+	early.asked = d.asking()
 	d.distrust()
 	late := tr.next()
-	late.doubts = d.doubtsSoFar()
+	late.asked = d.asking()
 	for _, tt := range []struct {
 		listing merged
 		trusted bool

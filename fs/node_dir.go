@@ -96,6 +96,11 @@ var (
 // OpendirHandle asks the service for what it does not know freshly. A directory that
 // cannot be listed is an error, never an empty one.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	walks, pid := &n.d.fs.walks, caller(ctx)
+	defer walks.answered(pid)
+	if w := walks.opening(pid, n.d); w != nil {
+		n.d.fs.lookAhead(ctx, w, n.d)
+	}
 	if err := n.d.load(ctx, needListing); err != nil {
 		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
 	}

@@ -16,6 +16,7 @@ import (
 type Archive interface {
 	spool.Archive
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
+	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
 	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error

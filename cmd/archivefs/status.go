@@ -115,8 +115,9 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	row("content cache\t%s, %s of %s; %d of %s from it", plural(content.Files, "document"), size(content.Bytes),
 		size(content.Limit), content.Hits, plural(content.Hits+content.Misses, "open"))
 	listings := s.Cache.Documents
-	row("listings\t%s known; %d of %s from memory", plural(listings.Entries, "folder"), listings.Hits,
-		plural(listings.Hits+listings.Misses, "look-up"))
+	memory := listings.Hits + listings.Ahead
+	row("listings\t%s known; %d of %s from memory", plural(listings.Entries, "folder"), memory,
+		plural(memory+listings.Misses, "look-up"))
 	if len(s.Requests) > 0 {
 		row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tMEAN")
 	}

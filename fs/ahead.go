@@ -1,0 +1,213 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// ahead asks for what a walk will come to: the folders below one with a single structure
+// that is not lazy, and their documents with a single recursive list. Both are offered to
+// the listings, which answer with them when the walk opens the folder.
+type ahead struct {
+	ctx  context.Context //nolint:containedctx // ends what is under way at the end of the mount
+	stop context.CancelFunc
+	// turn is held by who asks: the others then find what they need.
+	turn chan struct{}
+
+	mu sync.Mutex
+	// trees are folders whose whole subtree is known. Guarded by mu.
+	trees map[archive.ID]subtree
+	// proven says that the service's recursive lists do hold documents of sub-folders.
+	// Guarded by mu.
+	proven bool
+	// vain counts the lists in a row that did not prove it. Guarded by mu.
+	vain int
+	// off is until when no recursive list is asked for. Guarded by mu.
+	off time.Time
+}
+
+// subtree is what a structure said about a folder.
+type subtree struct {
+	children []archive.ID
+	folders  int // in it, itself included
+	fetched  time.Time
+}
+
+const (
+	// recursionPause is for how long recursive lists are not used after one that failed or
+	// cannot be trusted.
+	recursionPause = 10 * time.Minute
+	// maxVain is how many lists in a row may tell nothing about sub-folders before a service
+	// is taken for one that does not list them.
+	maxVain = 3
+)
+
+func newAhead() *ahead {
+	a := &ahead{turn: make(chan struct{}, 1), trees: map[archive.ID]subtree{}}
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	return a
+}
+
+// lookAhead asks for what the walk needs of d, and of folders near it, unless that is known.
+// It goes on when ctx ends, for the next who asks. What it cannot get is asked for alone,
+// as without a walk.
+func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
+	if !d.walkable() || d.fresh() {
+		return
+	}
+	select {
+	case f.ahead.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	done := make(chan struct{})
+	f.goBackground(func() {
+		defer close(done)
+		defer func() { <-f.ahead.turn }()
+		if d.fresh() || !f.structureAround(f.ahead.ctx, w, d) { // another walk brought it
+			return
+		}
+		if a := f.widest(w, d, f.walks.spend(w)); a != nil {
+			f.listBelow(f.ahead.ctx, a)
+		}
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// walkable reports whether a walk over the directory is looked ahead of: it is a folder of
+// the archive, of which the mount shows all documents.
+func (d *dir) walkable() bool {
+	return d.kind.archives() && !d.isLocal() && d.fs.opts.List.CreatedAfter.IsZero()
+}
+
+// fresh reports whether a directory can be listed without a request.
+func (d *dir) fresh() bool {
+	id := d.id()
+	return (d.enough(&d.subs, needListing) || d.fs.children.Fresh(id)) &&
+		(d.enough(&d.files, needListing) || d.fs.documents.Fresh(id))
+}
+
+// structureAround makes the subtree of d known. At first the one of its mandator is asked
+// for, or of what the walk began with; when the walk goes on to another one all are.
+func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (known bool) {
+	if _, known := f.ahead.tree(d.id(), f.now()); known {
+		return true
+	}
+	top := d
+	for top != w.top && top.kind != mandatorDir {
+		top, _ = top.place()
+	}
+	if w.further && w.top.kind == rootDir {
+		top = w.top
+	}
+	w.further = true
+	offers := f.children.Ahead()
+	defer offers.End()
+	s, err := f.archive.Structure(ctx, top.id(), false)
+	if ctx.Err() != nil || f.answered(err) != nil {
+		return false
+	}
+	if list := s.Folders; len(list) == 1 && list[0].ID == top.id() { // itself, not its children
+		s.Folders = list[0].Children
+	}
+	f.ahead.mu.Lock()
+	defer f.ahead.mu.Unlock()
+	f.ahead.forgetOldLocked(f.now())
+	f.plantLocked(offers, top.id(), s)
+	return true
+}
+
+// plantLocked notes the subtree of a folder, which s has below it, and offers the children
+// of each. It returns the number of folders in it. The caller holds mu of ahead.
+func (f *FileSystem) plantLocked(offers *cache.Ahead[archive.ID, archive.Structure], id archive.ID, s archive.Structure) int {
+	t := subtree{children: make([]archive.ID, len(s.Folders)), folders: 1, fetched: f.now()}
+	plain := archive.Structure{Free: s.Free, Folders: make([]archive.Folder, len(s.Folders))}
+	for i := range s.Folders {
+		c := &s.Folders[i]
+		plain.Folders[i] = archive.Folder{ID: c.ID, Name: c.Name}
+		t.children[i] = c.ID
+		t.folders += f.plantLocked(offers, c.ID, archive.Structure{Free: s.Free, Folders: c.Children})
+	}
+	offers.Offer(id, plain)
+	f.ahead.trees[id] = t
+	return t.folders
+}
+
+// widest is the outermost directory around d, within the walk, whose subtree has at most so
+// many folders; nil when one list brings no more than that of d alone.
+func (f *FileSystem) widest(w *walk, d *dir, budget int) (a *dir) {
+	for at := d; at.walkable(); at, _ = at.place() {
+		t, known := f.ahead.tree(at.id(), f.now())
+		if !known || t.folders > budget {
+			break
+		}
+		if t.folders > 1 {
+			a = at
+		}
+		if at == w.top {
+			break
+		}
+	}
+	return a
+}
+
+// listBelow lists all documents in the subtree of a folder.
+func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
+	if !f.ahead.mayList(f.now()) {
+		return
+	}
+	offers := f.documents.Ahead()
+	defer offers.End()
+	options := f.opts.List
+	options.Recursive = true
+	docs, err := f.archive.Documents(ctx, a.id(), options)
+	if ctx.Err() != nil {
+		return
+	}
+	var lists map[archive.ID][]archive.Document
+	if f.answered(err) == nil {
+		lists = f.byFolder(a.id(), docs)
+	}
+	if lists == nil {
+		f.ahead.pause(f.now().Add(recursionPause))
+	}
+	for id, list := range lists {
+		offers.Offer(id, list)
+	}
+}
+
+// byFolder sorts a recursive list by the folders of the subtree, of which those without
+// documents get an empty list. It is nil when the list cannot be trusted: it does not tell
+// where a document lies, or lacks all documents of a folder that is known to have some.
+func (f *FileSystem) byFolder(top archive.ID, docs []archive.Document) map[archive.ID][]archive.Document {
+	lists := map[archive.ID][]archive.Document{top: nil}
+	if f.ahead.recursive(top, docs) {
+		f.ahead.eachBelow(top, func(id archive.ID) { lists[id] = nil })
+	}
+	counts := make(map[archive.ID]int, len(lists))
+	for i := range docs {
+		counts[docs[i].Folder]++
+	}
+	if counts[0] > 0 {
+		return nil
+	}
+	for id := range lists {
+		if known, ok := f.documents.Peek(id); ok && len(known.Value) > 0 && counts[id] == 0 && f.documents.Fresh(id) {
+			return nil
+		}
+		lists[id] = make([]archive.Document, 0, counts[id])
+	}
+	for i := range docs {
+		if list, there := lists[docs[i].Folder]; there { // else its folder is younger than the structure
+			lists[docs[i].Folder] = append(list, docs[i])
+		}
+	}
+	return lists
+}

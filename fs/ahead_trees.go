@@ -1,0 +1,71 @@
+package fs
+
+import (
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// treesFor is how long the shape of a subtree is used to choose what to ask for. What it
+// shows is never shown to anybody.
+const treesFor = time.Minute
+
+// tree returns what is known of the subtree of a folder.
+func (a *ahead) tree(id archive.ID, now time.Time) (subtree, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t, ok := a.trees[id]
+	return t, ok && now.Sub(t.fetched) < treesFor
+}
+
+// eachBelow calls f for each folder in the subtree of id, itself included.
+func (a *ahead) eachBelow(id archive.ID, f func(archive.ID)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	left := []archive.ID{id}
+	for len(left) > 0 {
+		id := left[len(left)-1]
+		left = append(left[:len(left)-1], a.trees[id].children...)
+		f(id)
+	}
+}
+
+// forgetOldLocked frees what is not used any more. The caller holds mu.
+func (a *ahead) forgetOldLocked(now time.Time) {
+	for id, t := range a.trees {
+		if now.Sub(t.fetched) >= treesFor {
+			delete(a.trees, id)
+		}
+	}
+}
+
+// recursive reports whether a recursive list of top holds the documents of its sub-folders,
+// as far as can be told: this list does, or an earlier one did.
+func (a *ahead) recursive(top archive.ID, docs []archive.Document) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range docs {
+		if folder := docs[i].Folder; folder != top && folder != 0 {
+			a.proven = true
+			break
+		}
+	}
+	if !a.proven {
+		a.vain++
+	}
+	return a.proven
+}
+
+// mayList reports whether recursive lists are of use.
+func (a *ahead) mayList(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !now.Before(a.off) && (a.proven || a.vain < maxVain)
+}
+
+// pause uses no recursive list until then.
+func (a *ahead) pause(until time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.off = until
+}
