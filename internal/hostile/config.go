@@ -112,6 +112,8 @@ type ListShape struct {
 	SizeSkew int64
 	// EmptyNull answers null instead of an empty array.
 	EmptyNull bool
+	// NotRecursive lists no documents of sub-folders, whatever is asked.
+	NotRecursive bool
 }
 
 // DataShape shapes document data (specification, endpoint 8).

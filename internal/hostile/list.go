@@ -20,7 +20,7 @@ func (s *Service) documentList(c *call) answer {
 		after, _ = time.Parse(time.DateOnly, c.text("filter-date-created-after")) // checked by its type
 	}
 	docs := []any{}
-	for _, d := range s.store.in(folder.ID, c.flag("subfolders-recursive")) {
+	for _, d := range s.store.in(folder.ID, c.flag("subfolders-recursive") && !c.cfg.List.NotRecursive) {
 		switch {
 		case d.hidden > 0:
 			d.hidden--
