@@ -44,8 +44,18 @@ const (
 	trashPrefix = ".trash-"
 )
 
-// build makes the directory of a new upload: under a hidden name, then under its own.
+// uploadSize is what an upload takes of the disk beside its bytes, generously: a
+// directory, a record, and room to replace that.
+const uploadSize = 16 << 10
+
+// build makes the directory of a new upload: under a hidden name, then under its own. The
+// error is ENOSPC when that would take of the reserve: uploads need it to be recorded as
+// sent, and thousands of refused ones would use it up.
 func (s *Spool) build(r *Record) error {
+	if err := s.budget.take(uploadSize, 0); err != nil {
+		return err
+	}
+	defer s.budget.done(uploadSize, 0, 0)
 	hidden := filepath.Join(s.dir, newPrefix+r.ID)
 	if err := os.Mkdir(hidden, 0o700); err != nil {
 		return err

@@ -149,8 +149,8 @@ func TestBudget(t *testing.T) {
 func TestReserve(t *testing.T) {
 	s, _ := open(t, t.TempDir(), func(o *Options) { o.Reserve = 1000 })
 	disk := int64(1500)
-	s.budget.diskFree = func() (int64, error) { return disk, nil }
 	u := create(t, s, Record{Name: "x"}, "")
+	s.budget.diskFree = func() (int64, error) { return disk, nil }
 	if _, err := u.WriteAt(make([]byte, 501), 0); !errors.Is(err, syscall.ENOSPC) || u.Size() != 0 {
 		t.Fatalf("%v, size %d", err, u.Size())
 	}
@@ -168,6 +168,25 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// TestNothingBeginsInTheReserve: an upload that no byte would fit into is refused before its
+// record takes of the reserve, which those before it need to be finished.
+func TestNothingBeginsInTheReserve(t *testing.T) {
+	s, _ := open(t, t.TempDir(), func(o *Options) { o.Reserve = 1000 })
+	disk := int64(1000 + uploadSize)
+	s.budget.diskFree = func() (int64, error) { return disk, nil }
+	create(t, s, Record{Name: "fits"}, "")
+	disk--
+	if _, err := s.Create(Record{Name: "x"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a file: %v", err)
+	}
+	if _, err := s.CreateFolder(Record{Name: "x"}, false); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a folder: %v", err)
+	}
+	if found := s.List(); len(found) != 1 {
+		t.Errorf("%d uploads, want that which fits", len(found))
+	}
+}
+
 // TestMakeRoom: what can be fetched again gives way to what cannot.
 func TestMakeRoom(t *testing.T) {
 	disk, cached := int64(100), int64(300)
@@ -179,8 +198,8 @@ func TestMakeRoom(t *testing.T) {
 			return freed > 0
 		}
 	})
-	s.budget.diskFree = func() (int64, error) { return disk, nil }
 	u := create(t, s, Record{Name: "x"}, "")
+	s.budget.diskFree = func() (int64, error) { return disk, nil }
 	if _, err := u.WriteAt(make([]byte, 250), 0); err != nil || cached != 150 {
 		t.Fatalf("%v, %d bytes cached", err, cached)
 	}
