@@ -16,8 +16,12 @@ import (
 // second document.
 type Baseline func(context.Context) ([]archive.Document, error)
 
-// errCutOff stands for the end of an attempt that an earlier run had begun.
-var errCutOff = errors.New("the program or the machine stopped while it was sent")
+// errCutOff stands for the end of an attempt that an earlier run had begun, errEarlier for
+// that of one by this run or another.
+var (
+	errCutOff  = errors.New("the program or the machine stopped while it was sent")
+	errEarlier = errors.New("an earlier attempt ended without an answer")
+)
 
 // Deliver sends a committed upload, or finishes one that was being sent, and returns when
 // it is confirmed, with the document's id (0 when the service does not tell), or failed,
@@ -129,7 +133,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	var cause error
 	switch r := d.u.rec.Load(); {
 	case r.inDoubt():
-		cause = errCutOff
+		cause = errEarlier
 	case r.Refused:
 		v := d.lookRefused(ctx)
 		if v.found {
