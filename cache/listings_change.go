@@ -24,6 +24,23 @@ func (l *Listings[K, V]) InvalidateAll() {
 	}
 }
 
+// Put takes in an answer that is known without a fetch, as what is in a folder that was
+// just made.
+func (l *Listings[K, V]) Put(key K, value V) {
+	l.keep(key, l.put(key, value), nil)
+}
+
+func (l *Listings[K, V]) put(key K, value V) Entry[V] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, key)
+	l.withdrawLocked(key)
+	l.serial++
+	entry := Entry[V]{Value: value, Fetched: l.now(), Serial: l.serial}
+	l.items.Add(key, &item[V]{entry: entry, known: true, fresh: true})
+	return entry
+}
+
 // expire forgets that the answer is fresh, and a remembered error.
 func (it *item[V]) expire() {
 	it.fresh = false

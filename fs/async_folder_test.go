@@ -302,3 +302,18 @@ func TestRefusedFolder(t *testing.T) {
 		})
 	}
 }
+
+// A folder that was made here just before the service went away is known to be empty.
+func TestFolderMadeJustBeforeTheServiceIsAway(t *testing.T) {
+	a := newAsync(t, hostile.Config{})
+	at := a.path("Muster GmbH")
+	must(t, os.Mkdir(at+"/Neu", 0o700))
+	a.line.cut()
+	wantNames(t, at+"/Neu")
+	write(t, at+"/Neu/a.txt", "a")
+	must(t, os.Mkdir(at+"/Neu/Unter", 0o700))
+	write(t, at+"/Neu/Unter/b.txt", "b")
+	a.line.mend()
+	a.sends()
+	a.wantTree(t, "Neu/", "Neu/a.txt=a", "Neu/Unter/", "Neu/Unter/b.txt=b")
+}

@@ -2,10 +2,14 @@ package fs
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 )
 
 // The control directory: reachable by name, never listed.
@@ -47,6 +51,34 @@ func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) 
 		{Name: statusName, Mode: fuse.S_IFREG, Ino: inoStatus},
 		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inoUploads},
 	}), 0
+}
+
+// waitedAttr of the control directory says whether somebody who unmounts has waited for
+// the uploads, so that the end of the mount need not wait as long once more.
+const waitedAttr = "user.archive.waited"
+
+// NoteWaited tells the mount at dir that somebody has waited for its uploads and unmounts
+// it, or that it stays mounted.
+func NoteWaited(dir string, waited bool) error {
+	if err := unix.Setxattr(filepath.Join(dir, controlName), waitedAttr, strconv.AppendBool(nil, waited), 0); err != nil {
+		return fmt.Errorf("tell the mount that it ends: %w", err)
+	}
+	return nil
+}
+
+// Waited reports whether somebody has waited for the uploads before the unmount.
+func (f *FileSystem) Waited() bool { return f.waited.Load() }
+
+func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uint32) syscall.Errno {
+	waited, err := strconv.ParseBool(string(data))
+	switch {
+	case attr != waitedAttr:
+		return syscall.ENOTSUP
+	case err != nil:
+		return syscall.EINVAL
+	}
+	n.fs.waited.Store(waited)
+	return 0
 }
 
 // statusFile is status.json: each open is a snapshot.

@@ -157,6 +157,10 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 		return nil, err
 	}
 	d.outdate()
+	if d.kind.archives() {
+		d.fs.children.Put(id, archive.Structure{Free: free})
+		d.fs.documents.Put(id, nil)
+	}
 	return d.addFolder(id, name), nil
 }
 

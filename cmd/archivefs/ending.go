@@ -21,8 +21,8 @@ const (
 	// unmountPatience is how long an unmount waits for files to be closed before the mount
 	// is taken out of sight with the files still open.
 	unmountPatience = 3 * time.Second
-	// awayPatience bounds the wait for uploads while the service is away: enough for what
-	// is under way to notice.
+	// awayPatience bounds the wait for uploads while the service is away, or after somebody
+	// waited before the unmount: enough for what is under way.
 	awayPatience = 2 * time.Second
 	// progressEvery is how often what is left is counted.
 	progressEvery = 200 * time.Millisecond
@@ -56,7 +56,7 @@ func (s *session) end(m *fs.Mount) error {
 		err = s.takeDown(hurry, m)
 	}
 	limit := s.settings.drain
-	if s.fs.Away() != nil {
+	if s.fs.Away() != nil || s.fs.Waited() {
 		limit = min(limit, awayPatience)
 	}
 	ctx, cancel := context.WithTimeout(hurry, limit)

@@ -56,18 +56,28 @@ func unmount(c *cli.Context) error {
 	case c.Bool("force"):
 		return detachMount(c.Context, dir)
 	}
-	if err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter); err != nil {
+	rest, err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter)
+	if err != nil {
 		return err
 	}
-	if err := fusermount(c.Context, "-u", dir); err != nil {
-		return err
+	if rest {
+		err = fs.NoteWaited(dir, true)
 	}
-	return waitForEnd(c.Context, status.PID, drain)
+	if err == nil {
+		err = fusermount(c.Context, "-u", dir)
+	}
+	if err != nil {
+		return errors.Join(err, fs.NoteWaited(dir, false))
+	}
+	return waitForEnd(c.Context, status.PID, drain+endPatience)
 }
 
+// endPatience is how long the process of a mount may take to end, beside its uploads.
+const endPatience = 10 * time.Second
+
 // waitForUploads returns when the mount has sent what it can send now, at the latest after
-// limit, and says what remains.
-func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) error {
+// limit, and says what remains, if anything.
+func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) (rest bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	bar := newProgress(stderr)
@@ -79,23 +89,23 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 	for first := true; ; first = false {
 		_, status, err := readStatus(dir)
 		if err != nil {
-			return err
+			return false, err
 		}
 		left, stuck := unsent(status)
 		switch {
 		case left.uploads == 0:
-			return nil
+			return false, nil
 		case status.Health == fs.HealthAway:
 			say(stderr, "the service is away; kept for the next mount: %s", left)
-			return nil
+			return true, nil
 		case stuck:
 			say(stderr, "the service cannot take everything now; kept for the next mount: %s", left)
-			return nil
+			return true, nil
 		case ctx.Err() != nil:
-			return fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
+			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
 		case wait.Err() != nil:
 			say(stderr, "not everything was archived within %s; kept for the next mount: %s", limit, left)
-			return nil
+			return true, nil
 		case bar != nil:
 			bar.show(left)
 		case first:
