@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 // backlog is what is still to be sent to the archive.
 type backlog struct {
+	what    string // is still to be sent; empty for uploads
 	uploads int
 	bytes   int64
 }
@@ -22,7 +24,7 @@ func (b *backlog) add(bytes int64) {
 }
 
 func (b *backlog) String() string {
-	return plural(b.uploads, "upload") + ", " + size(b.bytes)
+	return plural(b.uploads, cmp.Or(b.what, "upload")) + ", " + size(b.bytes)
 }
 
 // work is how much a bar shows for it: an upload counts also when it has no bytes.

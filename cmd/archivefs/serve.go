@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/internal/config"
@@ -29,6 +30,7 @@ func serveCommand() *cli.Command {
 			dataFlag(),
 			&cli.StringFlag{Name: "listen", EnvVars: env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
+			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
 			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
@@ -71,14 +73,28 @@ func serve(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("open archive: %w", err)
 	}
-	err = fill(c.Context, srv, c.Bool("sample"), log)
+	skipped, err := furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
 	if err == nil {
 		err = serveAt(c, ln, srv, options.Data, keyFile)
+	}
+	if err == nil && skipped > 0 {
+		err = fmt.Errorf("%s of --import stayed out of the archive; the log says which and why", plural(skipped, "entry"))
 	}
 	if cerr := srv.Close(); cerr != nil {
 		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
 	}
 	return err
+}
+
+// furnish puts the sample into an empty archive, or what every archive needs, and then the
+// tree that shall be imported. It returns how much of that stayed out.
+func furnish(ctx context.Context, srv *server.Server, withSample bool, tree string, log *logrus.Logger) (skipped int, err error) {
+	if tree == "" || withSample {
+		if err := fill(ctx, srv, withSample, log); err != nil {
+			return 0, err
+		}
+	}
+	return bringIn(ctx, srv, tree, log)
 }
 
 // serveAt says where everything is and serves until the end.
@@ -106,6 +122,11 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	}
 	if o.Data, err = config.DataDir(c.String("data")); err != nil {
 		return o, err
+	}
+	if dir := c.String("import"); dir != "" {
+		if err := wantDirectory(dir); err != nil {
+			return o, err
+		}
 	}
 	cred, err := readCredentials(c)
 	if err != nil {

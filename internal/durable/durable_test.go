@@ -71,6 +71,33 @@ func TestPublishKeepsTheFileOpen(t *testing.T) {
 	wantNames(t, dir, "name")
 }
 
+func TestPublishAll(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	var files []durable.Named
+	for _, name := range []string{"a", "b", "c"} {
+		f, err := durable.CreateTemp(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		if _, err := f.WriteString(name); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, durable.Named{File: f, Path: filepath.Join(to, name)})
+	}
+	if err := errors.Join(durable.PublishAll(nil), durable.PublishAll(files)); err != nil {
+		t.Fatal(err)
+	}
+	wantNames(t, from)
+	wantNames(t, to, "a", "b", "c")
+	if got, err := os.ReadFile(filepath.Join(to, "b")); err != nil || string(got) != "b" {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if err := durable.PublishAll(files); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want one that wraps fs.ErrNotExist", err)
+	}
+}
+
 func TestRenameBetweenDirectories(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(from, "a"), []byte("new"), 0o600); err != nil {

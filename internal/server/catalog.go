@@ -37,12 +37,14 @@ type documents interface {
 	Document(ctx context.Context, id archive.ID) (store.Document, error)
 	Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error)
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
+	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
 	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
 }
 
 // changes changes documents, each method in one transaction.
 type changes interface {
 	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
+	AddBatch(ctx context.Context, folders []store.Folder, documents []store.Document) ([]archive.ID, error)
 	ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error)
 	SetAutoExport(ctx context.Context, id archive.ID, on bool) error
 	SetName(ctx context.Context, id archive.ID, name string) error
@@ -69,6 +71,7 @@ type settings interface {
 // contents keeps bytes by their SHA-256.
 type contents interface {
 	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
+	Publish(ctx context.Context, staged ...blob.Staged) error
 	Open(ctx context.Context, digest string) (io.ReadSeekCloser, error)
 	Remove(ctx context.Context, digest string) error
 	Sweep(ctx context.Context, keep func(ctx context.Context, digest string) (bool, error)) (int, error)

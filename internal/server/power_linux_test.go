@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,8 +20,9 @@ import (
 // Where the test binary, run once more, keeps an archive on a forgetful disk, and what it
 // does with it: a process must not use a disk that it serves.
 const (
-	diskEnv = "FORGETFUL_DISK"
-	taskEnv = "FORGETFUL_TASK"
+	diskEnv   = "FORGETFUL_DISK"
+	taskEnv   = "FORGETFUL_TASK"
+	sourceEnv = "FORGETFUL_SOURCE" // a tree to be imported
 )
 
 func TestMain(m *testing.M) {
@@ -50,15 +53,40 @@ func useDisk(data, task string) error {
 		}
 		return add(ctx, s, mandator)
 	}
+	if task == "import" {
+		_, err := s.Import(ctx, server.Import{Dir: os.Getenv(sourceEnv)})
+		return err
+	}
 	empty, err := s.Empty(ctx)
 	if err == nil && empty {
 		err = errors.New("the archive is empty")
 	}
-	contents, gerr := filepath.Glob(filepath.Join(data, "contents", "??", "*"))
-	if gerr == nil && len(contents) != 1 {
-		gerr = errors.New("the content is gone")
+	return errors.Join(err, wantWhole(data, task), s.Close())
+}
+
+// wantWhole looks whether the contents are those that the task before has left.
+func wantWhole(data, task string) error {
+	want := 1
+	if task == "look for the import" {
+		want = imports
 	}
-	return errors.Join(err, gerr, s.Close())
+	contents, err := filepath.Glob(filepath.Join(data, "contents", "??", "*"))
+	if err != nil {
+		return err
+	}
+	if len(contents) != want {
+		return fmt.Errorf("%d contents are left, want %d", len(contents), want)
+	}
+	for _, path := range contents {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if fmt.Sprintf("%x", sha256.Sum256(content)) != filepath.Base(path) {
+			return fmt.Errorf("%d bytes of %s are left", len(content), path)
+		}
+	}
+	return nil
 }
 
 func add(ctx context.Context, s *server.Server, folder archive.ID) error {
@@ -66,9 +94,27 @@ func add(ctx context.Context, s *server.Server, folder archive.ID) error {
 	return err
 }
 
+// imports is how many documents the imported tree has.
+const imports = 40
+
 // The machine crashes after a document was archived in a new data directory: the directory,
 // and all in it, is still there.
 func TestANewArchiveSurvivesACrashOfTheMachine(t *testing.T) {
+	crashBetween(t, "make", "look")
+}
+
+func TestAnImportSurvivesACrashOfTheMachine(t *testing.T) {
+	files := map[string]string{}
+	for i := range imports {
+		files[fmt.Sprintf("M/%d/%d.txt", i%3, i)] = fmt.Sprint("document ", i)
+	}
+	t.Setenv(sourceEnv, plant(t, "office", files))
+	crashBetween(t, "import", "look for the import")
+}
+
+// crashBetween does both tasks in processes of their own, each followed by a crash.
+func crashBetween(t *testing.T, tasks ...string) {
+	t.Helper()
 	if _, err := os.Stat("/dev/fuse"); err != nil {
 		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
 			t.Fatal(err)
@@ -77,7 +123,7 @@ func TestANewArchiveSurvivesACrashOfTheMachine(t *testing.T) {
 	}
 	for seed := range uint64(4) {
 		d, dir := disk.New(), t.TempDir()
-		for _, task := range []string{"make", "look"} {
+		for _, task := range tasks {
 			mounted, err := d.Mount(dir)
 			if err != nil {
 				t.Fatal(err)

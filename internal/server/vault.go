@@ -30,10 +30,8 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func() er
 	}
 	v.pin(digests)
 	defer func() { err = errors.Join(err, v.unpin(ctx, digests)) }()
-	for _, s := range staged {
-		if err := s.Publish(ctx); err != nil {
-			return fmt.Errorf("keep content: %w", err)
-		}
+	if err := v.Publish(ctx, staged...); err != nil {
+		return fmt.Errorf("keep content: %w", err)
 	}
 	return record()
 }

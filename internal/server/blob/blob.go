@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"context"
 	"errors"
 	"io"
 )
@@ -11,15 +10,12 @@ var ErrMissing = errors.New("no such content")
 
 // Staged is a content that has been received and is not yet kept.
 type Staged interface {
-	// ReaderAt reads the received bytes; it may be used until Publish or Discard.
+	// ReaderAt reads the received bytes; it may be used until Files.Publish or Discard.
 	io.ReaderAt
 	// Digest is the SHA-256 of the bytes, 64 lower-case hexadecimal digits.
 	Digest() string
 	// Size is the number of bytes.
 	Size() int64
-	// Publish makes the content durable under its digest. It returns once a crash can
-	// no longer lose it.
-	Publish(ctx context.Context) error
-	// Discard drops the content. After Publish it does nothing.
+	// Discard drops the content. After Files.Publish it does nothing.
 	Discard() error
 }

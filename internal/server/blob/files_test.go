@@ -47,7 +47,7 @@ func keep(t *testing.T, files *blob.Files, content string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := staged.Publish(t.Context()); err != nil {
+	if err := files.Publish(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,7 +77,7 @@ func TestContentsComeBack(t *testing.T) {
 			if err != nil || string(before) != content {
 				t.Errorf("staged: %d bytes, %v", len(before), err)
 			}
-			if err := errors.Join(staged.Publish(t.Context()), staged.Publish(t.Context()), staged.Discard()); err != nil {
+			if err := errors.Join(files.Publish(t.Context(), staged), files.Publish(t.Context(), staged), staged.Discard()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -105,7 +105,7 @@ func TestWhatFailsLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStaged(t, dir, 1)
-	if err := errors.Join(staged.Discard(), staged.Discard(), staged.Publish(t.Context())); err != nil {
+	if err := errors.Join(staged.Discard(), staged.Discard(), files.Publish(t.Context(), staged)); err != nil {
 		t.Fatal(err)
 	}
 	wantStaged(t, dir, 0)
@@ -196,7 +196,7 @@ func TestTheSameContentAtTheSameTime(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := staged.Publish(t.Context()); err != nil {
+			if err := files.Publish(t.Context(), staged); err != nil {
 				t.Error(err)
 			}
 		})

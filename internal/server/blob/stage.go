@@ -62,21 +62,36 @@ func (s *stagedFile) Digest() string { return s.digest }
 // Size implements Staged.
 func (s *stagedFile) Size() int64 { return s.size }
 
-// Publish implements Staged. A content that is kept already is replaced by its equal, so
-// that it is durable in any case.
-func (s *stagedFile) Publish(context.Context) error {
-	if s.done {
-		return nil
+// Publish makes contents that were staged here durable under their digests, all with few
+// waits for the disk. It returns once a crash can no longer lose them. A content that is
+// kept already is replaced by its equal, so that it is durable in any case. After an error
+// some may be kept and others not.
+func (f *Files) Publish(_ context.Context, contents ...Staged) error {
+	var named []durable.Named
+	var files []*stagedFile
+	for _, content := range contents {
+		staged, ours := content.(*stagedFile)
+		if !ours || staged.files != f {
+			return fmt.Errorf("publish content %s: it was not staged here", content.Digest())
+		}
+		if staged.done {
+			continue
+		}
+		target := f.path(staged.digest)
+		if err := f.makeShard(filepath.Dir(target)); err != nil {
+			return err
+		}
+		named, files = append(named, durable.Named{File: staged.File, Path: target}), append(files, staged)
 	}
-	target := s.files.path(s.digest)
-	if err := s.files.makeShard(filepath.Dir(target)); err != nil {
-		return err
-	}
-	if err := durable.Publish(s.File, target); err != nil {
+	if err := durable.PublishAll(named); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
-	s.done = true
-	if err := s.Close(); err != nil {
+	var errs []error
+	for _, staged := range files {
+		staged.done = true
+		errs = append(errs, staged.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("publish content: %w", err)
 	}
 	return nil

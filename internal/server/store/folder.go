@@ -25,30 +25,36 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // the same name is KindConflict, an unknown parent KindNotFound.
 func (s *Store) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
-	err := s.write.change(ctx, func(tx session) error {
-		if f.Parent != 0 {
-			parent, err := folder(ctx, tx, f.Parent)
-			if err != nil {
-				return err
-			}
-			f.Inbox = parent.Inbox
-		}
-		var user any
-		if f.Inbox && f.Parent == 0 {
-			user = f.UserID
-		}
-		err := tx.row(ctx,
-			"INSERT INTO folder (parent, name, inbox, user_id) VALUES (nullif(?, 0), ?, ?, ?) RETURNING id",
-			f.Parent, f.Name, f.Inbox, user).Scan(&id)
-		if taken(err) {
-			return refuse(archive.KindConflict, "there is a folder %q already", f.Name)
-		}
-		if err != nil {
-			return fmt.Errorf("add folder: %w", err)
-		}
-		return nil
+	err := s.write.change(ctx, func(tx session) (err error) {
+		id, err = insertFolder(ctx, tx, f)
+		return err
 	})
 	return id, err
+}
+
+func insertFolder(ctx context.Context, tx session, f Folder) (archive.ID, error) {
+	if f.Parent != 0 {
+		parent, err := folder(ctx, tx, f.Parent)
+		if err != nil {
+			return 0, err
+		}
+		f.Inbox = parent.Inbox
+	}
+	var user any
+	if f.Inbox && f.Parent == 0 {
+		user = f.UserID
+	}
+	var id archive.ID
+	err := tx.row(ctx,
+		"INSERT INTO folder (parent, name, inbox, user_id) VALUES (nullif(?, 0), ?, ?, ?) RETURNING id",
+		f.Parent, f.Name, f.Inbox, user).Scan(&id)
+	if taken(err) {
+		return 0, refuse(archive.KindConflict, "there is a folder %q already", f.Name)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("add folder: %w", err)
+	}
+	return id, nil
 }
 
 // Folder returns one folder, KindNotFound when there is none of that id.

@@ -194,3 +194,38 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+func TestAddBatch(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	there := folder(t, s, store.Folder{Name: "there"})
+	document := func(in archive.ID, name string) store.Document {
+		return store.Document{Folder: in, Name: name, Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-" + name, Size: 3}
+	}
+	ids, err := s.AddBatch(ctx, []store.Folder{{Name: "new"}, {Name: "below", Parent: -1}, {Name: "beside", Parent: there}},
+		[]store.Document{document(-2, "a"), document(-2, "b"), document(there, "c")})
+	if err != nil || len(ids) != 3 {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	lineage, err := s.Lineage(ctx, ids[1])
+	if err != nil || len(lineage) != 2 || lineage[0].ID != ids[0] {
+		t.Errorf("the lineage is %+v, %v", lineage, err)
+	}
+	contents, err := s.Contents(ctx, ids[1])
+	want := []store.NamedContent{{Name: "a", Digest: "d-a", Size: 3}, {Name: "b", Digest: "d-b", Size: 3}}
+	if err != nil || !slices.Equal(contents, want) {
+		t.Errorf("the contents are %+v, %v", contents, err)
+	}
+	if with, err := s.UploadedWith(ctx, 1); err != nil || len(with) != 0 {
+		t.Errorf("uploaded with %v, %v", with, err)
+	}
+	// What one of them lacks, none is added for.
+	for _, wrong := range []archive.ID{-2, 999} {
+		if _, err := s.AddBatch(ctx, []store.Folder{{Name: "lost"}}, []store.Document{document(-1, "x"), document(wrong, "y")}); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("a document in folder %d: %v", wrong, err)
+		}
+	}
+	if roots, err := s.Roots(ctx, false); err != nil || len(roots) != 2 {
+		t.Errorf("the mandators are %+v, %v", roots, err)
+	}
+}

@@ -1,0 +1,54 @@
+package durable
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// abreast is how many files and directories are synced side by side: a file system joins
+// what it is asked for at the same time into few writes of its journal.
+const abreast = 32
+
+// Named is a temporary file with the name that it shall have.
+type Named struct {
+	File *os.File
+	Path string
+}
+
+// PublishAll is Publish for many files, in a fraction of the time: all of them are synced
+// before the first is renamed, side by side, and each directory is synced once. After an
+// error some may have their names and others not; those of them are whole.
+func PublishAll(files []Named) error {
+	if err := each(files, func(n Named) error { return n.File.Sync() }); err != nil {
+		return fmt.Errorf("sync temporary file: %w", err)
+	}
+	var dirs []string
+	seen := map[string]bool{}
+	touch := func(dir string) {
+		if !seen[dir] {
+			seen[dir] = true
+			dirs = append(dirs, dir)
+		}
+	}
+	for _, n := range files {
+		if err := os.Rename(n.File.Name(), n.Path); err != nil {
+			return fmt.Errorf("publish: %w", err)
+		}
+		touch(filepath.Dir(n.Path))
+		touch(filepath.Dir(n.File.Name()))
+	}
+	return each(dirs, SyncDir)
+}
+
+// each calls do for all values, some at a time, and returns the first error.
+func each[T any](values []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(abreast)
+	for _, v := range values {
+		group.Go(func() error { return do(v) })
+	}
+	return group.Wait()
+}
