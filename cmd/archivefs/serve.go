@@ -31,6 +31,7 @@ func serveCommand() *cli.Command {
 			&cli.StringFlag{Name: "listen", EnvVars: env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
 			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
+			&cli.StringFlag{Name: "generate", Usage: "present `NxM` instead of --data: N folders with M documents in each, made up as they are read; needs an API key"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
 			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
@@ -62,6 +63,9 @@ func serve(c *cli.Context) error {
 		return fmt.Errorf("--listen: %w; name another address, or port 0 for a free one", err)
 	}
 	defer ln.Close() //nolint:errcheck // it is closed already, unless something else failed
+	if c.String("generate") != "" {
+		return serveGenerated(c, ln, options)
+	}
 	var keyFile string
 	if options.Credentials.APIKey == "" {
 		keyFile = filepath.Join(options.Data, "api-key")
@@ -120,8 +124,10 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
 		return o, config.Usagef("--listen: %q is no address; write for example 127.0.0.1:8081", c.String("listen"))
 	}
-	if o.Data, err = config.DataDir(c.String("data")); err != nil {
-		return o, err
+	if c.String("generate") == "" {
+		if o.Data, err = config.DataDir(c.String("data")); err != nil {
+			return o, err
+		}
 	}
 	if dir := c.String("import"); dir != "" {
 		if err := wantDirectory(dir); err != nil {
@@ -137,7 +143,7 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, config.Usagef("--user and --password go together")
 	}
 	o.Credentials = server.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
-	return o, nil
+	return o, wantGenerated(c, cred)
 }
 
 // ownKey reads the key kept beside the archive, and makes it the first time.

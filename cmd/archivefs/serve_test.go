@@ -91,3 +91,19 @@ func TestServeImportOfNoDirectory(t *testing.T) {
 	}
 	wantUntouched(t, home)
 }
+
+func TestServeGenerated(t *testing.T) {
+	home := isolate(t)
+	p := start(t, "serve", "--listen", "127.0.0.1:0", "--generate", "20x3", "--api-key", "k")
+	if at := p.line("serving generated archive 20x3 at "); !strings.HasPrefix(at, "http://127.0.0.1:") {
+		t.Errorf("serves at %q", at)
+	}
+	p.stop()
+	for _, more := range [][]string{{"--import", home, "--api-key", "k"}, {"--sample", "--api-key", "k"}, {"--generate", "20", "--api-key", "k"}, nil} {
+		status, stdout, stderr := call(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--generate", "20x3"}, more...)...)
+		if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: --generate") {
+			t.Errorf("%v: exit status %d, output %q, error %q; want 2 and a sentence about --generate", more, status, stdout, stderr)
+		}
+	}
+	wantUntouched(t, home)
+}

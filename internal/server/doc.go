@@ -10,5 +10,6 @@
 //
 // Errors are answered as application/problem+json (RFC 9457) and name the field that is
 // wrong. Contents lie in package blob, everything else in package store; this package
-// declares the interfaces that it needs of both.
+// declares the interfaces that it needs of both. Package generated implements them without
+// a data directory.
 package server

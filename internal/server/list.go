@@ -45,7 +45,7 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 // stream writes the list. The response begins with the first full buffer, so an early
 // failure can still be answered as a problem.
 func (s *Server) stream(w *response, r *http.Request, q store.Query, how listing) error {
-	out := bufio.NewWriterSize(w, 64<<10)
+	out := bufio.NewWriterSize(w, streamBuffer)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	before := "["

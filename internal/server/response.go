@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,9 @@ import (
 	"net/url"
 	"strconv"
 )
+
+// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
+const streamBuffer = 64 << 10
 
 // response counts what is answered and remembers what was asked, for the access log.
 type response struct {
@@ -56,6 +60,16 @@ func (w *response) json(value any) error {
 	}
 	w.body("application/json", body)
 	return nil
+}
+
+// stream answers JSON of any length that write makes. A client that went away is no
+// failure, so that nobody looks whether the writing went well.
+func (w *response) stream(write func(out *bufio.Writer)) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	out := bufio.NewWriterSize(w, streamBuffer)
+	write(out)
+	_ = out.Flush()
 }
 
 // text answers text/plain.

@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -30,7 +31,7 @@ type Server struct {
 	accepted  accepted
 	catalog   catalog
 	vault     *vault
-	lock      *dataLock
+	lock      *dataLock // nil without a data directory
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
 }
@@ -65,20 +66,32 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := &Server{
-		options:  withDefaults(options),
-		accepted: accept(options.Credentials),
-		catalog:  db,
-		vault:    &vault{contents: files, uses: db, pins: map[string]int{}},
-		lock:     lock,
-		// Each may hold a decoded image.
-		renderers: make(chan struct{}, 2),
-	}
-	s.log = s.options.Log
+	s := newServer(options, db, files)
+	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
+}
+
+// Generate serves an archive that is made up as it is read and cannot be changed: see
+// package generated. Options.Data is left alone.
+func Generate(options Options, shape generated.Shape) *Server {
+	made := generated.New(shape)
+	return newServer(options, made, made)
+}
+
+func newServer(options Options, catalog catalog, contents contents) *Server {
+	s := &Server{
+		options:  withDefaults(options),
+		accepted: accept(options.Credentials),
+		catalog:  catalog,
+		vault:    &vault{contents: contents, uses: catalog, pins: map[string]int{}},
+		// Each may hold a decoded image.
+		renderers: make(chan struct{}, 2),
+	}
+	s.log = s.options.Log
+	return s
 }
 
 func withDefaults(o Options) Options {
@@ -131,5 +144,8 @@ func (s *Server) free(ctx context.Context, name string) (bool, error) {
 // have ended.
 func (s *Server) Close() error {
 	err := s.catalog.Close()
+	if s.lock == nil {
+		return err
+	}
 	return errors.Join(err, s.lock.release(err == nil))
 }

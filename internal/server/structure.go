@@ -1,12 +1,22 @@
 package server
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
+
+// The answers below have the forms
+//
+//	{"free-archive-structure": true, "folders": [FOLDER, ...]}
+//	{"free-inbox-structure": true, "inboxes": [{"user-id": 1, "folder": FOLDER}, ...]}
+//
+// where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, and a lazy answer
+// leaves the folders in it out.
 
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the
 // mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
@@ -32,7 +42,18 @@ func (s *Server) archiveStructure(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return w.json(wireStructure{Free: free, Folders: tree(folders, parent, lazy)})
+	f := grow(folders, parent, lazy)
+	w.stream(func(out *bufio.Writer) {
+		_, _ = fmt.Fprintf(out, `{"free-archive-structure":%t,"folders":[`, free)
+		f.top(func(at int32) {
+			f.write(out, at)
+			if f.next[at] != 0 {
+				_ = out.WriteByte(',')
+			}
+		})
+		_, _ = out.WriteString("]}")
+	})
+	return nil
 }
 
 // inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter
@@ -51,15 +72,20 @@ func (s *Server) inboxes(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	users := map[archive.ID]int64{}
-	for _, f := range folders {
-		users[f.ID] = f.UserID
-	}
-	answer := wireInboxes{Free: free, Inboxes: []wireInbox{}}
-	for _, f := range tree(folders, 0, lazy) {
-		answer.Inboxes = append(answer.Inboxes, wireInbox{UserID: users[f.ID], Folder: f})
-	}
-	return w.json(answer)
+	f := grow(folders, 0, lazy)
+	w.stream(func(out *bufio.Writer) {
+		_, _ = fmt.Fprintf(out, `{"free-inbox-structure":%t,"inboxes":[`, free)
+		f.top(func(at int32) {
+			_, _ = fmt.Fprintf(out, `{"user-id":%d,"folder":`, f.folders[at-1].UserID)
+			f.write(out, at)
+			_ = out.WriteByte('}')
+			if f.next[at] != 0 {
+				_ = out.WriteByte(',')
+			}
+		})
+		_, _ = out.WriteString("]}")
+	})
+	return nil
 }
 
 // roots returns the mandators, or the inboxes, with all folders below them unless lazy.
@@ -83,25 +109,4 @@ func (s *Server) foldersBelow(ctx context.Context, parent archive.ID, lazy bool)
 		return s.catalog.Children(ctx, parent)
 	}
 	return s.catalog.Below(ctx, parent)
-}
-
-// tree links folders, given by ascending id, and returns those directly below parent.
-func tree(folders []store.Folder, parent archive.ID, lazy bool) []*wireFolder {
-	nodes := make([]wireFolder, len(folders))
-	byID := make(map[archive.ID]*wireFolder, len(folders)+1)
-	top := &wireFolder{Folders: []*wireFolder{}}
-	byID[parent] = top
-	for i, f := range folders {
-		nodes[i] = wireFolder{ID: f.ID, Name: f.Name}
-		if !lazy {
-			nodes[i].Folders = []*wireFolder{}
-		}
-		byID[f.ID] = &nodes[i]
-	}
-	for i, f := range folders {
-		if above := byID[f.Parent]; above != nil {
-			above.Folders = append(above.Folders, &nodes[i])
-		}
-	}
-	return top.Folders
 }

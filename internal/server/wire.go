@@ -12,31 +12,6 @@ const (
 	dataTime = "2006-01-02 15:04:05" // in document data
 )
 
-// wireFolder is a folder of a structure. Folders is null when a lazy answer leaves the
-// children out.
-type wireFolder struct {
-	ID      archive.ID    `json:"id"`
-	Name    string        `json:"name"`
-	Folders []*wireFolder `json:"folders,omitzero"`
-}
-
-// wireStructure is the answer of GET /archivestructure.
-type wireStructure struct {
-	Free    bool          `json:"free-archive-structure"`
-	Folders []*wireFolder `json:"folders"`
-}
-
-// wireInboxes is the answer of GET /inboxes.
-type wireInboxes struct {
-	Free    bool        `json:"free-inbox-structure"`
-	Inboxes []wireInbox `json:"inboxes"`
-}
-
-type wireInbox struct {
-	UserID int64       `json:"user-id"`
-	Folder *wireFolder `json:"folder"`
-}
-
 // wireCreated is the answer of POST /folder/create.
 type wireCreated struct {
 	ID   archive.ID `json:"id"`
