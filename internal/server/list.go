@@ -2,20 +2,11 @@ package server
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/archivefs/archivefs/internal/server/store"
 )
-
-// listing is how a document list is asked for.
-type listing struct {
-	include, exclude []string // metadata keys; empty for all, for none
-	autoExport       bool
-	hideSizes        bool
-}
 
 // documentList answers GET /document/list (specification, endpoint 2), by ascending id.
 // The documents are sent as they are read.
@@ -31,6 +22,7 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 		exclude:    p.list("excluded-matadata-keys"), // spelled so in the specification
 		autoExport: p.flag("with-autoexport-status"),
 		hideSizes:  s.options.HideSizes,
+		location:   s.options.Location,
 	}
 	if err := p.err(); err != nil {
 		return err
@@ -46,19 +38,14 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 // failure can still be answered as a problem.
 func (s *Server) stream(w *response, r *http.Request, q store.Query, how listing) error {
 	out := bufio.NewWriterSize(w, streamBuffer)
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	before := "["
-	err := s.catalog.List(r.Context(), q, func(d store.Listed) error {
-		if _, err := out.WriteString(before); err != nil {
-			return fmt.Errorf("send document list: %w", err)
-		}
-		before = ","
-		element, err := s.listed(d, how)
-		if err != nil {
+	before := byte('[')
+	var element []byte
+	err := s.catalog.List(r.Context(), q, func(d store.Listed) (err error) {
+		if element, err = how.element(append(element[:0], before), d); err != nil {
 			return err
 		}
-		if err := encoder.Encode(element); err != nil {
+		before = ','
+		if _, err := out.Write(element); err != nil {
 			return fmt.Errorf("send document list: %w", err)
 		}
 		return nil
@@ -66,55 +53,12 @@ func (s *Server) stream(w *response, r *http.Request, q store.Query, how listing
 	if err != nil {
 		return err
 	}
-	if before == "[" {
-		_, _ = out.WriteString(before) // kept by the buffer; Flush tells
+	if before == '[' {
+		_ = out.WriteByte(before) // kept by the buffer; Flush tells
 	}
-	_, _ = out.WriteString("]")
+	_ = out.WriteByte(']')
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("send document list: %w", err)
 	}
 	return nil
-}
-
-// listed turns a document into its wire form.
-func (s *Server) listed(d store.Listed, how listing) (*wireDocument, error) {
-	metadata, err := how.metadata(d.Metadata)
-	if err != nil {
-		return nil, err
-	}
-	element := &wireDocument{
-		ID: d.ID, Name: d.Name, Pages: d.Pages, Folder: d.Folder, Keywords: d.Keywords, Metadata: metadata,
-		Created: d.Created.In(s.options.Location).Format(wireTime),
-	}
-	if !d.Archived.IsZero() {
-		archived := d.Archived.In(s.options.Location).Format(wireTime)
-		element.Archived = &archived
-	}
-	if how.autoExport {
-		element.AutoExport = &d.AutoExport
-	}
-	if !how.hideSizes {
-		element.ContentLength, element.ContentType = &d.Size, &d.ContentType
-	}
-	return element, nil
-}
-
-// metadata drops the entries that were not asked for; without a choice what is stored is
-// passed on.
-func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
-	if len(l.include) == 0 && len(l.exclude) == 0 {
-		return stored, nil
-	}
-	var pairs []wireKeyValue
-	if err := json.Unmarshal(stored, &pairs); err != nil {
-		return nil, fmt.Errorf("read metadata: %w", err)
-	}
-	chosen := slices.DeleteFunc(pairs, func(pair wireKeyValue) bool {
-		return len(l.include) > 0 && !slices.Contains(l.include, pair.Key) || slices.Contains(l.exclude, pair.Key)
-	})
-	encoded, err := json.Marshal(chosen)
-	if err != nil {
-		return nil, fmt.Errorf("encode metadata: %w", err)
-	}
-	return encoded, nil
 }

@@ -1,10 +1,6 @@
 package server
 
-import (
-	"encoding/json"
-
-	"github.com/archivefs/archivefs/archive"
-)
+import "github.com/archivefs/archivefs/archive"
 
 // The dates of the wire carry no zone: they are in Options.Location.
 const (
@@ -22,23 +18,6 @@ type wireCreated struct {
 type wireKeyValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-}
-
-// wireDocument is an element of GET /document/list. Fields that are nil are left out,
-// except the two of archiving, which are null.
-type wireDocument struct {
-	ID            archive.ID      `json:"id"`
-	Name          string          `json:"name"`
-	Pages         int             `json:"num-pages"`
-	Created       string          `json:"creation-date"`
-	Archived      *string         `json:"archiving-date"`
-	ArchivedBy    *int64          `json:"archiving-user-id"`
-	Folder        archive.ID      `json:"folder-id"`
-	Keywords      json.RawMessage `json:"keywords"`
-	Metadata      json.RawMessage `json:"external-metadata"`
-	AutoExport    *bool           `json:"autoexport-status,omitempty"`
-	ContentLength *int64          `json:"content-length,omitempty"`
-	ContentType   *string         `json:"content-type,omitempty"`
 }
 
 // wireData is the extended document, the answer of GET /document/{id}/data.
