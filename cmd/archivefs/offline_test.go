@@ -85,11 +85,14 @@ func TestMountWhileTheServiceIsAway(t *testing.T) {
 	archive := filepath.Join(dir, "My Archive")
 	known, unknown := filepath.Join(archive, "Known"), filepath.Join(archive, "Unknown")
 
-	m := o.mount(dir, state)
-	for _, folder := range []string{known, unknown} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+	m := o.mount(dir, t.TempDir()) // what is made by a mount is known to it
+	if err := os.Mkdir(unknown, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.stop()
+	m = o.mount(dir, state)
+	if err := os.Mkdir(known, 0o700); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(known, "letter.txt"), []byte("Guten Tag"), 0o600); err != nil {
 		t.Fatal(err)
