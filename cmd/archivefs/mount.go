@@ -54,12 +54,16 @@ func mount(c *cli.Context) error {
 			return err
 		}
 	}
-	s, err := openSession(c, settings, log)
+	endProfiles, err := startProfiles(c)
 	if err != nil {
 		return err
 	}
+	s, err := openSession(c, settings, log)
+	if err != nil {
+		return errors.Join(err, endProfiles())
+	}
 	m, err := s.serve(c)
-	return errors.Join(err, s.end(m))
+	return errors.Join(err, endProfiles(), s.end(m))
 }
 
 // serve checks the service, mounts, and waits for the end. It returns the mount when it is

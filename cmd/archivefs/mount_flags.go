@@ -13,7 +13,7 @@ import (
 )
 
 func mountFlags() []cli.Flag {
-	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), []cli.Flag{
+	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), profileFlags(), []cli.Flag{
 		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 	})
 }
