@@ -94,15 +94,15 @@ func (b *budget) tryTake(n, grow int64) (short int64, err error) {
 	return 0, nil
 }
 
-// mayTake is the error that take of so many bytes would have now.
-func (b *budget) mayTake(n int64) error {
+// mayTake is the error that take would have now.
+func (b *budget) mayTake(n, grow int64) error {
 	if n <= 0 {
 		return nil
 	}
-	if err := b.take(n, n); err != nil {
+	if err := b.take(n, grow); err != nil {
 		return err
 	}
-	b.done(n, n, 0)
+	b.done(n, grow, 0)
 	return nil
 }
 

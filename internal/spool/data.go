@@ -54,7 +54,8 @@ func (u *Upload) ReadAt(p []byte, off int64) (int, error) {
 
 // WriteAt implements io.WriterAt in state created; else the error is a *StateError. Where
 // the budget or the disk has no room for all of p nothing is written and the error is
-// ENOSPC. Writing to a local file makes it unfinished until it is kept or committed.
+// ENOSPC. Writing to a local file makes it unfinished until it is kept or committed; where
+// there is no room it stays finished.
 func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
@@ -64,7 +65,7 @@ func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 	case len(p) == 0:
 		return 0, nil
 	}
-	if err := u.unfinish(); err != nil {
+	if err := u.unfinish(int64(len(p)), off+int64(len(p))); err != nil {
 		return 0, err
 	}
 	f, err := u.content.acquire()
@@ -107,10 +108,7 @@ func (u *Upload) Truncate(size int64) error {
 	if size < 0 {
 		return fmt.Errorf("spool: truncate to %d: %w", size, syscall.EINVAL)
 	}
-	if err := u.spool.budget.mayTake(size - u.Size()); err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
-	if err := u.unfinish(); err != nil {
+	if err := u.unfinish(max(0, size-u.Size()), size); err != nil {
 		return err
 	}
 	f, err := u.content.acquire()

@@ -27,15 +27,24 @@ func TestRecall(t *testing.T) {
 		queued bool
 		data   string
 	}{
-		"nothing":       {func(*Upload) error { return nil }, Created, true, "abc"},
-		"renamed":       {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Created, true, "abc"},
-		"committed":     {(*Upload).Commit, Committed, true, "abc"},
-		"kept":          {(*Upload).Keep, Created, false, "abc"},
-		"failed":        {func(u *Upload) error { return u.Fail("because", true) }, Failed, false, "abc"},
-		"changed":       {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Failed, false, "aXc"},
-		"truncated":     {func(u *Upload) error { return u.Truncate(1) }, Failed, false, "a"},
-		"without room":  {wantNoRoom((*Upload).Truncate), Created, true, "abc"},
-		"changed, made": {writeAndCommit, Committed, false, "aXc"},
+		"nothing":      {func(*Upload) error { return nil }, Created, true, "abc"},
+		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Created, true, "abc"},
+		"committed":    {(*Upload).Commit, Committed, true, "abc"},
+		"kept":         {(*Upload).Keep, Created, false, "abc"},
+		"failed":       {func(u *Upload) error { return u.Fail("because", true) }, Failed, false, "abc"},
+		"changed":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Failed, false, "aXc"},
+		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Failed, false, "a"},
+		"without room": {wantNoRoom((*Upload).Truncate), Created, true, "abc"},
+		"no room at the end": {wantNoRoom(func(u *Upload, size int64) error {
+			_, err := u.WriteAt([]byte("x"), size-1)
+			return err
+		}), Created, true, "abc"},
+		"no room in a row": {wantNoRoom(func(u *Upload, size int64) error {
+			_, err := u.WriteAt(make([]byte, size), 0)
+			return err
+		}), Created, true, "abc"},
+		"committed again": {(*Upload).Recommit, Committed, true, "abc"},
+		"changed, made":   {writeAndCommit, Committed, false, "aXc"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +80,69 @@ func writeAndCommit(u *Upload) error {
 		return err
 	}
 	return u.Commit()
+}
+
+// What was recalled is committed again only as it was: not when somebody has begun to change
+// it, nor when it was decided about meanwhile.
+func TestRecommit(t *testing.T) {
+	tests := map[string]struct {
+		do   func(*Upload) error
+		want State
+	}{
+		"nothing":      {func(*Upload) error { return nil }, Committed},
+		"renamed":      {func(u *Upload) error { return u.Update(func(r *Record) { r.Name = "x.pdf" }) }, Committed},
+		"without room": {wantNoRoom((*Upload).Truncate), Committed},
+		"written":      {func(u *Upload) error { _, err := u.WriteAt([]byte("X"), 1); return err }, Created},
+		"truncated":    {func(u *Upload) error { return u.Truncate(1) }, Created},
+		"reopened":     {(*Upload).Reopen, Created},
+		"kept":         {(*Upload).Keep, Created},
+		"not queued":   {func(u *Upload) error { return u.Update(func(r *Record) { r.Queued = false }) }, Created},
+		"committed":    {(*Upload).Commit, Committed},
+		"failed":       {func(u *Upload) error { return u.Fail("because", true) }, Failed},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir(), func(o *Options) { o.Budget = 1 << 10 })
+			u := queued(t, s, "abc")
+			must(t, u.Recall())
+			must(t, tt.do(u))
+			before := u.State()
+			err := u.Recommit()
+			var wrong *StateError
+			if refused := errors.As(err, &wrong); refused != (before == tt.want) || !refused && err != nil {
+				t.Errorf("from %s: %v", before, err)
+			}
+			wantState(t, u, tt.want)
+			if r := u.Record(); r.State == Committed && (!r.Queued || r.SHA256 != sum("abc")) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// Whatever comes first: bytes are committed as they were, or a change is whole before they are.
+func TestRecommitWhileItIsChanged(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	for range 100 {
+		u := queued(t, s, "abc")
+		must(t, u.Recall())
+		written := make(chan error)
+		go func() {
+			_, err := u.WriteAt([]byte("X"), 1)
+			written <- err
+		}()
+		again, err := u.Recommit(), <-written
+		if (again == nil) == (err == nil) {
+			t.Fatalf("committed again: %v; written: %v", again, err)
+		}
+		if again == nil {
+			wantState(t, u, Committed)
+			wantData(t, u, "abc")
+		} else {
+			wantState(t, u, Created)
+			wantData(t, u, "aXc")
+		}
+	}
 }
 
 func TestOnlyWhatIsQueuedAndNotSentIsRecalled(t *testing.T) {

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/archivefs/archivefs/archive"
@@ -11,6 +12,22 @@ import (
 func (u *Upload) Commit() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	return u.sealLocked()
+}
+
+// Recommit is Commit for an upload that was recalled and has not changed since; for one that
+// somebody has begun to change the error is a *StateError.
+func (u *Upload) Recommit() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r := u.rec.Load(); !r.Closed || !r.Queued {
+		return u.stateError("commit again")
+	}
+	return u.sealLocked()
+}
+
+// sealLocked commits. The caller holds mu.
+func (u *Upload) sealLocked() error {
 	if err := u.may("commit", Created); err != nil {
 		return err
 	}
@@ -101,10 +118,14 @@ func (u *Upload) Recall() error {
 	return err
 }
 
-// unfinish makes a local file unfinished before a byte of it changes.
-func (u *Upload) unfinish() error {
+// unfinish makes a local file unfinished before n bytes are written, up to end. Where there
+// is no room for them it stays finished.
+func (u *Upload) unfinish(n, end int64) error {
 	if r := u.rec.Load(); r.State != Created || !r.Closed {
 		return nil
+	}
+	if err := u.spool.budget.mayTake(n, max(0, end-u.Size())); err != nil {
+		return fmt.Errorf("spool: %w", err)
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
