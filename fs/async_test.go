@@ -30,12 +30,18 @@ type async struct {
 // newAsync mounts a service that fill has put something into.
 func newAsync(t testing.TB, cfg hostile.Config, fill ...func(*foreign)) *async {
 	t.Helper()
+	return newAsyncWith(t, cfg, func(*fs.Options) {}, fill...)
+}
+
+// newAsyncWith is newAsync with other options.
+func newAsyncWith(t testing.TB, cfg hostile.Config, tweak func(*fs.Options), fill ...func(*foreign)) *async {
+	t.Helper()
 	f := newForeign(t, cfg)
 	for _, put := range fill {
 		put(f)
 	}
 	l, address := newLine(t, f.url)
-	a := &async{foreign: f, line: l, mounted: mount(t, address, f.cred, func(o *fs.Options) { o.Async = true })}
+	a := &async{foreign: f, line: l, mounted: mount(t, address, f.cred, func(o *fs.Options) { o.Async = true; tweak(o) })}
 	a.letters, a.bills = a.path("Muster GmbH", "Briefe"), a.path("Muster GmbH", "Rechnungen")
 	a.inbox = a.path("inboxes", "Administrator")
 	for _, dir := range []string{a.dir, a.path("Muster GmbH"), a.letters, a.bills, a.path("inboxes"), a.inbox} {

@@ -47,13 +47,9 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 		return false, errMoot // changed, or removed, meanwhile
 	}
 	if up.State() == spool.Created { // recalled for a change that did not come
-		if err := up.Commit(); err != nil {
-			f.fs.failed("archive", f.path(), err)
-			return true, err
+		if err := f.recommit(up); err != nil {
+			return !errors.Is(err, errMoot), err
 		}
-		f.mu.Lock()
-		f.accepted = true
-		f.mu.Unlock()
 	}
 	d, _ := f.place()
 	if err := f.leaveQueuedFolder(up, d); err != nil {
@@ -76,6 +72,24 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	f.fs.failed("archive", f.path(), err)
 	f.giveUp(up)
 	return false, err
+}
+
+// recommit makes what was recalled what it was, unless somebody has begun to change it,
+// whose close then decides. The caller holds commit.
+func (f *file) recommit(up *spool.Upload) error {
+	err := up.Recommit()
+	var changed *spool.StateError
+	switch {
+	case errors.As(err, &changed):
+		return errMoot
+	case err != nil:
+		f.fs.failed("archive", f.path(), err)
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.accepted = true
+	return nil
 }
 
 // leaveQueuedFolder gives an upload the id of its folder where that was made at the moment

@@ -15,7 +15,8 @@ type file struct {
 	fs  *FileSystem
 	ino uint64
 
-	// commit serialises what turns the bytes in the spool into a document.
+	// commit serialises what turns the bytes in the spool into a document, and the first
+	// change by each handle.
 	commit sync.Mutex
 
 	mu    sync.Mutex

@@ -11,6 +11,10 @@ import (
 
 // TestMain fails the run when a goroutine, a descriptor or a mount is left behind.
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		serveJobs(os.Stdin, os.Stdout)
+		return
+	}
 	fds, mounts := openFiles(), ownMounts()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		for _, point := range ownMounts() {

@@ -25,13 +25,14 @@ func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.A
 }
 
 // Setattr truncates and keeps times; modes and owners are accepted without effect.
-func (n *fileNode) Setattr(ctx context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f := n.f
 	if err := f.fs.mayChange(); err != nil {
 		return toErrno(err)
 	}
 	if size, ok := in.GetSize(); ok {
-		if err := f.setSize(detached(ctx), int64(size)); err != nil { //nolint:gosec // the kernel bounds it
+		h, _ := through.(*writeHandle)
+		if err := f.setSize(detached(ctx), h, int64(size)); err != nil { //nolint:gosec // the kernel bounds it
 			return f.fs.errno("truncate", f.path(), err)
 		}
 	}
@@ -50,19 +51,22 @@ func (n *fileNode) Setattr(ctx context.Context, _ fusefs.FileHandle, in *fuse.Se
 	return 0
 }
 
-// setSize truncates the file. When nobody has it open for writing (truncate(2)), no close
-// will follow: then its new bytes are archived at once.
-func (f *file) setSize(ctx context.Context, size int64) error {
+// setSize truncates the file, through h where there is a handle. When nobody has it open for
+// writing (truncate(2)), no close will follow: then its new bytes are archived at once.
+func (f *file) setSize(ctx context.Context, h *writeHandle, size int64) error {
 	if err := f.mayWrite(); err != nil {
 		return err
 	}
-	h := &writeHandle{file: f, writer: true}
-	if err := f.enterHandle(h); err != nil {
+	defer f.doubtPages()
+	if h != nil {
+		return f.truncate(ctx, h, size)
+	}
+	open := &writeHandle{file: f, writer: true}
+	if err := f.enterHandle(open); err != nil {
 		return err
 	}
-	err := f.truncate(ctx, size)
-	f.doubtPages()
-	switch lastWriter := f.leaveHandle(h); {
+	err := f.truncate(ctx, nil, size)
+	switch lastWriter := f.leaveHandle(open); {
 	case !lastWriter:
 	case err == nil:
 		err = f.finish(ctx, false)

@@ -84,6 +84,12 @@ func (h *writeHandle) accept(up *spool.Upload) error {
 	if err := h.spoiled(); err != nil {
 		return err
 	}
+	return f.accept(up)
+}
+
+// accept makes bytes durable of which a close is answered with success, and others are yet
+// to come.
+func (f *file) accept(up *spool.Upload) error {
 	if err := up.Sync(); err != nil {
 		return f.spoil(up, err)
 	}
@@ -95,16 +101,15 @@ func (h *writeHandle) accept(up *spool.Upload) error {
 	return nil
 }
 
-// wrote notes that the handle changed the bytes.
-func (h *writeHandle) wrote(up *spool.Upload) {
-	f := h.file
+// wrote notes that the bytes were changed, through h where there is a handle.
+func (f *file) wrote(up *spool.Upload, h *writeHandle) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.up != up {
 		return // archived meanwhile, with these bytes
 	}
 	f.dirty = true
-	if !h.writing {
+	if h != nil && !h.writing {
 		h.writing = true
 		f.writing++
 	}

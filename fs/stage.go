@@ -2,8 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"syscall"
 
@@ -40,25 +38,26 @@ func (f *FileSystem) discard(up *spool.Upload) {
 	f.letGo(up)
 }
 
-// stage makes sure that the file's bytes are in the spool and may be changed. An inbox
-// document's content is copied there first, unless empty says that nothing of it is
-// wanted. What is queued is taken back; while it is being sent that is waited for. What
-// cannot be replaced is not staged.
-func (f *file) stage(ctx context.Context, empty bool) (*spool.Upload, error) {
+// mayStage refuses, without waiting, to stage what cannot be replaced, or is about to be
+// archived.
+func (f *file) mayStage() error {
 	up := f.pending()
-	switch {
-	case up == nil:
-		if err := f.mayRewrite(); err != nil {
-			return nil, err
-		}
-	case up.State() == spool.Created:
-		return up, nil
-	case up.State() != spool.Failed && !up.Record().Queued:
-		return nil, errAsClosed
+	if up == nil {
+		return f.mayRewrite()
 	}
-	f.commit.Lock()
-	defer f.commit.Unlock()
-	if up := f.pending(); up != nil { // queued, failed, or staged meanwhile
+	switch r := up.Record(); {
+	case r.State == spool.Created, r.State == spool.Failed, r.Queued:
+		return nil
+	}
+	return errAsClosed
+}
+
+// stageLocked makes sure that the file's bytes are in the spool and may be changed. An inbox
+// document's content is copied there first, unless empty says that nothing of it is
+// wanted. What is queued is taken back. What cannot be replaced is not staged. The caller
+// holds commit.
+func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
+	if up := f.pending(); up != nil {
 		return up, f.unsealLocked(up)
 	}
 	if err := f.mayRewrite(); err != nil { // archived, or found out, meanwhile
@@ -174,66 +173,4 @@ func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
 		off += int64(n)
 	}
 	return nil
-}
-
-// edit changes the file's bytes, which are staged before. What the close of another
-// program queues in between is taken back once more.
-func (f *file) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) (*spool.Upload, error) {
-	for {
-		up, err := f.stage(ctx, empty)
-		if err != nil {
-			return nil, err
-		}
-		err = change(up)
-		var sealed *spool.StateError
-		switch {
-		case err == nil:
-			return up, nil
-		case errors.As(err, &sealed) && up.Record().Queued:
-			continue
-		}
-		return nil, f.spoil(up, err)
-	}
-}
-
-// truncate sets the length of the file's bytes.
-func (f *file) truncate(ctx context.Context, size int64) error {
-	up, err := f.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == up {
-		f.dirty = true
-	}
-	return nil
-}
-
-// untouched ends what a handle began that could not truncate the file, when nobody else
-// writes to it. Bytes that did not change are what they were; others fail.
-func (f *file) untouched(ctx context.Context) {
-	f.mu.Lock()
-	up := f.up
-	same := up != nil && up.Record().Closed
-	if same {
-		f.bad = nil
-	}
-	f.mu.Unlock()
-	switch {
-	case same && up.Record().Queued:
-		f.fs.queue.add(up)
-	case !same:
-		_ = f.finish(ctx, true) // who truncates is told why it failed
-	}
-}
-
-// spoil remembers that the bytes are not what the program meant to write.
-func (f *file) spoil(up *spool.Upload, err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == up && f.bad == nil {
-		f.bad = fmt.Errorf("a write failed: %w", err)
-	}
-	return err
 }

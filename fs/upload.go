@@ -17,7 +17,7 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()
-	up, dirty, bad, d, doc := f.up, f.dirty, f.bad, f.dir, f.doc
+	up, dirty, bad, d, doc, writing := f.up, f.dirty, f.bad, f.dir, f.doc, f.writing
 	f.mu.Unlock()
 	switch {
 	case up == nil || !dirty && bad == nil:
@@ -33,6 +33,8 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	case up.State() != spool.Created: // another close came first, and took these bytes along
 		f.clean()
 		return nil
+	case writing > 0: // by now: their close ends the file
+		return f.accept(up)
 	}
 	_, name := f.place()
 	if doc == nil && d.staysLocal(name) || up.Size() == 0 {

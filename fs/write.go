@@ -67,7 +67,8 @@ func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, 
 		return nil, err
 	}
 	if a.truncate {
-		if err := f.truncate(ctx, 0); err != nil {
+		if err := f.truncate(ctx, h, 0); err != nil {
+			h.ended()
 			if lastWriter := f.leaveHandle(h); lastWriter {
 				f.untouched(ctx)
 			}
@@ -115,7 +116,7 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	f := h.file
 	var n int
-	up, err := f.edit(detached(ctx), false, func(up *spool.Upload) (err error) {
+	err := f.edit(detached(ctx), h, false, func(up *spool.Upload) (err error) {
 		f.doubtPages()
 		if h.appends {
 			off = up.Size() // the kernel sends one write of an inode at a time
@@ -126,7 +127,6 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 	if err != nil {
 		return 0, f.fs.errno("write", f.path(), err)
 	}
-	h.wrote(up)
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds
 }
 

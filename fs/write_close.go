@@ -43,7 +43,9 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 		h.ended() // until one of those writes
 		return closeErrno(err)
 	case closeKilled:
-		f.abandon("the program that wrote it was killed before it had finished")
+		if _, writing := f.writtenBy(h); writing {
+			f.abandon("the program that wrote it was killed before it had finished")
+		}
 		return 0
 	case closeLast:
 	}
@@ -89,14 +91,15 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 }
 
 // endWriting finishes a file whose last writer has gone, when its closes did not. They
-// were answered with success.
+// were answered with success. One who has begun to write meanwhile ends it instead.
 func (f *file) endWriting(ctx context.Context) {
 	f.mu.Lock()
-	up, dirty, bad, removed, doc := f.up, f.dirty, f.bad, f.removed, f.doc
-	f.accepted = f.accepted || up != nil && (dirty || bad != nil)
+	up, dirty, bad, doc := f.up, f.dirty, f.bad, f.doc
+	nothing := up == nil || f.removed || f.writing > 0
+	f.accepted = f.accepted || !nothing && (dirty || bad != nil)
 	f.mu.Unlock()
 	switch {
-	case up == nil || removed:
+	case nothing:
 	case dirty || bad != nil:
 		if err := f.finish(ctx, true); err != nil {
 			f.fs.failed("archive after close", f.path(), err)
@@ -111,8 +114,8 @@ func (f *file) endWriting(ctx context.Context) {
 func (f *file) keepUnwritten() {
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	up := f.pending()
-	if up == nil {
+	up, todo := f.unfinished()
+	if up == nil || todo { // somebody writes by now
 		return
 	}
 	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {

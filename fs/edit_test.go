@@ -1,0 +1,82 @@
+package fs
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+// newLetters is a folder of a file system that is not mounted, whose queue sends nothing.
+func newLetters(t *testing.T) *dir {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := spool.Open(spool.Options{Dir: filepath.Join(dir, "spool"), Log: newLogged(io.Discard).log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := state.Open(filepath.Join(dir, "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f := New(Options{Spool: s, State: kept, Log: newLogged(io.Discard).log, Async: true})
+	f.queue.stopped = true
+	return newDir(f, folderDir, 7, 1, f.root, "Briefe")
+}
+
+// puts writes a text behind what the file has, through a handle.
+func (h *writeHandle) puts(t *testing.T, text string) {
+	t.Helper()
+	err := h.file.edit(t.Context(), h, false, func(up *spool.Upload) error {
+		_, err := up.WriteAt([]byte(text), up.Size())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However the writing of one program ends, and however late that shows: while another one
+// writes, nothing is archived, nor kept as a file that is complete.
+func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
+	for name, end := range map[string]func(*file, context.Context){
+		"close":                        func(f *file, ctx context.Context) { _ = f.finish(ctx, false) },
+		"release":                      func(f *file, ctx context.Context) { f.endWriting(ctx) },
+		"release with nothing written": func(f *file, _ context.Context) { f.keepUnwritten() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := newLetters(t).create("a.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := e.file.Load()
+			one, other := &writeHandle{file: f, writer: true}, &writeHandle{file: f, writer: true}
+			one.puts(t, "one")
+			one.ended()
+			other.puts(t, "half")
+			end(f, t.Context())
+			if r := f.up.Record(); r.State != spool.Created || r.Closed {
+				t.Fatalf("while another one writes it is %+v", r)
+			}
+			other.puts(t, "whole")
+			other.ended()
+			if err := f.finish(t.Context(), false); err != nil {
+				t.Error(err)
+			}
+			if r := f.up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
+				t.Errorf("after the last close it is %+v", r)
+			}
+		})
+	}
+}
