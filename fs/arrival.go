@@ -16,8 +16,12 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 		f.giveWay(up, &r)
 		return
 	}
+	done := "archived"
+	if r.Inbox {
+		done = "stored in the inbox:"
+	}
 	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
-		Infof("archived %d bytes", r.Size)
+		Infof("%s %d bytes", done, r.Size)
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}

@@ -340,3 +340,25 @@ func (c *pendingChange) wantShown(t *testing.T, a *async) {
 		wantNames(t, dir, slices.Collect(maps.Keys(want))...)
 	}
 }
+
+// What is removed while it waits is forgotten, by the queue too.
+func TestRemovedWhileItWaits(t *testing.T) {
+	for way, wait := range waits {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			a := newAsync(t, hostile.Config{})
+			wait.begin(a)
+			path := filepath.Join(a.letters, "a.txt")
+			write(t, path, "Inhalt")
+			heals(t, "it was tried", func() bool { ups := a.uploads(); return len(ups) == 1 && ups[0].Waits })
+			soon(t, func() error { return os.Remove(path) })
+			wait.end(a)
+			write(t, filepath.Join(a.letters, "b.txt"), "another")
+			heals(t, "the queue is empty", func() bool { return len(a.uploads()) == 0 && a.fs.Status().Uploads.Sending == 0 })
+			a.wantHolds(t, a.foreign.letters, "b.txt=another")
+			if last := a.fs.Status().LastError; last != nil && strings.Contains(last.Text, "removed") {
+				t.Errorf("last error %+v", last)
+			}
+		})
+	}
+}

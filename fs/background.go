@@ -22,7 +22,10 @@ func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait 
 	f.mu.Lock()
 	cutOff := f.cutOff[up.ID()]
 	f.mu.Unlock()
+	_, there := f.spool.Get(up.ID())
 	switch {
+	case !there:
+		return false, errMoot // removed, or archived, meanwhile
 	case cutOff:
 		return f.resolve(ctx, up)
 	case up.Record().Directory:

@@ -43,6 +43,9 @@ func (f *FileSystem) retryOne(up *spool.Upload) error {
 	case r.State == spool.Created && r.Queued: // taken back for a change
 	default:
 		if err := up.Retry(); err != nil {
+			if up.Record().Queued { // which the disk may have all the same
+				f.queue.add(up)
+			}
 			return err
 		}
 	}

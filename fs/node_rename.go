@@ -142,7 +142,7 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 	case over != nil:
 		return errTaken
 	case e.busy():
-		return errSending
+		return refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
 	case to == d:
 		return d.renameHere(ctx, e, newName)
 	case d.kind == inboxDir && to.kind.archives():
