@@ -118,3 +118,30 @@ func TestLookingAtFoldersIsNoWalk(t *testing.T) {
 		}
 	}
 }
+
+// What walks and looks at each file is told of it what who opens one folder is.
+func TestWalkThatLooksAtFiles(t *testing.T) {
+	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+	want := f.forest()
+	m := mount(t, f.url, f.cred, nil)
+	m.walks(t, want)
+	before := len(f.Requests())
+	out := string(get(exec.CommandContext(t.Context(), "find", m.path("Muster GmbH"), "-type", "f", "-printf", "%i %s %f\n").Output())(t))
+	seen := map[string]bool{}
+	for line := range strings.Lines(out) {
+		ino, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if seen[ino] || rest != "5 0.txt" && rest != "5 1.txt" {
+			t.Errorf("%q", line)
+		}
+		seen[ino] = true
+	}
+	if n := len(f.Requests()) - before; len(seen) != len(want) || n > 1 {
+		t.Errorf("%d files of %d, %d requests", len(seen), len(want), n)
+	}
+	numbers := string(get(exec.CommandContext(t.Context(), "ls", "-iR", m.path("Muster GmbH")).Output())(t))
+	for line := range strings.Lines(numbers) {
+		if ino, name, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasSuffix(name, ".txt") && !seen[ino] {
+			t.Errorf("ls has another number: %q", line)
+		}
+	}
+}

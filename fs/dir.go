@@ -25,6 +25,10 @@ type dir struct {
 	node     atomic.Pointer[fusefs.Inode]
 	attached sync.Once
 
+	// namedFor is the walk that was told this directory's documents by name alone, until
+	// somebody looks at one of them.
+	namedFor atomic.Pointer[walk]
+
 	sizes sizes // of documents, asked for because somebody wanted to know
 
 	mu      sync.Mutex

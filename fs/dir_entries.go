@@ -101,3 +101,17 @@ func (d *dir) fileOf(e *entry) *file {
 	e.file.Store(f)
 	return f
 }
+
+// inoOf is the inode number of a document's entry, without a file for it where the id tells
+// the number.
+func (d *dir) inoOf(e *entry) uint64 {
+	if f := e.file.Load(); f != nil {
+		return f.ino
+	}
+	if doc := e.doc.Load(); doc != nil {
+		if ino, ok := inoOf(inoDocument, doc.ID); ok {
+			return ino
+		}
+	}
+	return d.fileOf(e).ino
+}

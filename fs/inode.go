@@ -22,10 +22,18 @@ const maxInoID = archive.ID(1)<<61 - 1
 type inodes struct{ last, generations atomic.Uint64 }
 
 func (n *inodes) of(class uint64, id archive.ID) uint64 {
-	if id <= 0 || id > maxInoID {
-		return n.local()
+	if ino, ok := inoOf(class, id); ok {
+		return ino
 	}
-	return uint64(id)<<2 | class
+	return n.local()
+}
+
+// inoOf is the inode number that an id stands for; false when it is not usable.
+func inoOf(class uint64, id archive.ID) (uint64, bool) {
+	if id <= 0 || id > maxInoID {
+		return 0, false
+	}
+	return uint64(id)<<2 | class, true
 }
 
 // generation tells inodes of the same number apart: a document or folder that the service

@@ -52,6 +52,9 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		}
 		return nil, d.fs.errno("lookup", d.pathOf(name), err)
 	}
+	if e.dir == nil {
+		d.looked()
+	}
 	d.fillEntry(e, out)
 	if e.name != name && e.name != otherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
@@ -82,8 +85,10 @@ func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 type dirHandle struct {
 	n       *dirNode
 	entries []*entry
+	byName  bool // documents are told by name alone
 	next    int
 	last    *entry
+	out     fuse.DirEntry // of last; the library copies it
 }
 
 var (
@@ -98,13 +103,14 @@ var (
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	walks, pid := &n.d.fs.walks, caller(ctx)
 	defer walks.answered(pid)
-	if w := walks.opening(pid, n.d); w != nil {
+	w := walks.opening(pid, n.d)
+	if w != nil {
 		n.d.fs.lookAhead(ctx, w, n.d)
 	}
 	if err := n.d.load(ctx, needListing); err != nil {
 		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
 	}
-	return &dirHandle{n: n, entries: n.d.entries()}, 0, 0
+	return &dirHandle{n: n, entries: n.d.entries(), byName: w.byName(n.d)}, 0, 0
 }
 
 // dots are the entries that every directory begins with.
@@ -116,23 +122,30 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		return nil, 0
 	}
 	h.next++
+	out := &h.out
+	out.Off = uint64(h.next) //nolint:gosec // an index
 	if at < len(dots) {
-		return &fuse.DirEntry{Name: dots[at], Mode: fuse.S_IFDIR, Ino: h.n.d.ino, Off: uint64(h.next)}, 0 //nolint:gosec // an index
+		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.ino
+		return out, 0
 	}
 	e := h.entries[at-len(dots)]
 	h.last = e
-	out := &fuse.DirEntry{Name: e.name, Off: uint64(h.next)}
+	out.Name = e.name
 	if e.dir != nil {
 		out.Mode, out.Ino = fuse.S_IFDIR, e.dir.ino
 	} else {
-		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.fileOf(e).ino
+		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.inoOf(e)
 	}
 	return out, 0
 }
 
-// Lookup answers READDIRPLUS from the listing, without a request.
+// Lookup answers READDIRPLUS from the listing, without a request. Its errors tell the kernel
+// nothing but that there is no more than a name.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
+	if h.byName && e != nil && e.dir == nil && e.name == name {
+		return nil, syscall.ENODATA
+	}
 	if e == nil || e.name != name || h.n.d.get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}

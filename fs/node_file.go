@@ -19,6 +19,9 @@ type fileNode struct {
 }
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	if d, _ := n.f.place(); d != nil {
+		d.looked()
+	}
 	n.f.learnSize(ctx)
 	out.SetTimeout(n.f.fill(&out.Attr))
 	return 0

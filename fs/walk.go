@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -41,6 +42,8 @@ type walk struct {
 	opened int       // directories, one soon after the other
 	last   time.Time // when the last of them was answered
 	budget int       // folders to ask for at once
+	// looks says that it looks at documents, beyond their names, kinds and numbers.
+	looks atomic.Bool
 	// further says that the structure of a mandator was asked for: next time all of it is.
 	// Guarded by turn of ahead.
 	further bool

@@ -1,0 +1,121 @@
+package fs
+
+import (
+	"context"
+	"syscall"
+	"testing"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// readAll reads an open directory as READDIRPLUS does and counts the entries that got more
+// than a name.
+func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
+	t.Helper()
+	for {
+		de, errno := h.Readdirent(t.Context())
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		if de == nil {
+			return more
+		}
+		if de.Name == "." || de.Name == ".." {
+			continue
+		}
+		if h.byName && h.last.dir == nil {
+			var out fuse.EntryOut
+			if node, errno := h.Lookup(t.Context(), de.Name, &out); node != nil || errno != syscall.ENODATA {
+				t.Errorf("%s: %v, %v", de.Name, node, errno)
+			}
+			continue
+		}
+		if more++; more > budget {
+			t.Fatalf("%s is not told by its name alone", de.Name)
+		}
+	}
+}
+
+// A walk makes no file of a document that nobody looks at, and is told all of documents
+// after it looked at one.
+func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
+	w := &walk{top: d}
+	open := func() *dirHandle {
+		return &dirHandle{n: &dirNode{d: d}, entries: d.entries(), byName: w.byName(d)}
+	}
+	if (*walk)(nil).byName(d) {
+		t.Error("who does not walk is told names alone")
+	}
+	readAll(t, open(), 0)
+	for _, e := range d.entries() {
+		if e.file.Load() != nil {
+			t.Errorf("%s has a file", e.name)
+		}
+		if ino := d.inoOf(e); ino != d.fileOf(e).ino {
+			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, d.fileOf(e).ino)
+		}
+	}
+	d.looked()
+	if !w.looks.Load() || open().byName {
+		t.Error("the walk looked at a document and is told names alone")
+	}
+	other := &walk{top: d}
+	if !other.byName(d) {
+		t.Error("another walk did not look")
+	}
+}
+
+// What has no id that makes a number keeps the one of its file.
+func TestNumbersWithoutIDs(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "-4 a.pdf")
+	e := d.entries()[0]
+	if first, again := d.inoOf(e), d.inoOf(e); first != again || first != d.fileOf(e).ino {
+		t.Errorf("numbers %d and %d", first, again)
+	}
+}
+
+// To read a known directory allocates nothing for an entry.
+func TestReaddirAllocatesNothing(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
+	h := &dirHandle{n: &dirNode{d: d}, entries: d.entries(), byName: true}
+	ctx := context.Background()
+	var out fuse.EntryOut
+	allocs := testing.AllocsPerRun(100, func() {
+		h.next = 0
+		for {
+			de, _ := h.Readdirent(ctx)
+			if de == nil {
+				return
+			}
+			if de.Name[0] != '.' {
+				_, _ = h.Lookup(ctx, de.Name, &out)
+			}
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// To find a known name allocates nothing.
+func TestFindAllocatesNothing(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d)
+	tr.documents(d, "1 a.pdf", "2 b.pdf")
+	allocs := testing.AllocsPerRun(100, func() {
+		if e, err := d.lookup(context.Background(), "b.pdf"); err != nil || e == nil {
+			t.Fatal(e, err)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
