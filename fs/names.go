@@ -80,35 +80,46 @@ func idSuffix(id archive.ID) string {
 // folderName is the name under which a folder is shown where taken says which names are
 // used already.
 func folderName(f archive.Folder, taken func(string) bool) string {
-	return freeName(safeName(f.Name), "", f.ID, taken)
+	name := safeName(f.Name)
+	return freeName(name, name, "", f.ID, taken)
 }
 
 // documentName is the name under which a document is shown: its own, with ext added
 // when it has no extension, and told apart from what is there already by its id.
 func documentName(d *archive.Document, ext string, taken func(string) bool) string {
-	stem, own := splitExt(safeName(d.Name))
+	name := safeName(d.Name)
+	stem, own := splitExt(name)
 	if own != "" {
 		ext = own
 	}
-	return freeName(stem, ext, d.ID, taken)
+	return freeName(name, stem, ext, d.ID, taken)
 }
 
 // plainName is the name that the service has for a document, as a directory can hold it:
 // without an extension or an id that was added.
 func plainName(d *archive.Document) string {
-	stem, ext := splitExt(safeName(d.Name))
+	name := safeName(d.Name)
+	stem, ext := splitExt(name)
+	return fitWhole(name, stem, ext)
+}
+
+// fitWhole is fit without a suffix of the parts of a name, with or without an extension that
+// was added. What needs no change is name itself: what is shown as it is called takes no
+// memory for its name.
+func fitWhole(name, stem, ext string) string {
+	if len(stem)+len(ext) == len(name) && len(name) <= maxName {
+		return name
+	}
 	return fit(stem, "", ext)
 }
 
-func freeName(stem, ext string, id archive.ID, taken func(string) bool) string {
-	suffix := ""
-	for {
-		name := fit(stem, suffix, ext)
-		if !taken(name) {
-			return name
-		}
+func freeName(name, stem, ext string, id archive.ID, taken func(string) bool) string {
+	shown, suffix := fitWhole(name, stem, ext), ""
+	for taken(shown) {
 		suffix += idSuffix(id)
+		shown = fit(stem, suffix, ext)
 	}
+	return shown
 }
 
 // nameToSend is the document name that the service is told when an entry shown as shown,

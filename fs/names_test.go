@@ -308,3 +308,18 @@ func FuzzSplitExt(f *testing.F) {
 		}
 	})
 }
+
+// A name that needs no change is not copied.
+func TestNamesAreShared(t *testing.T) {
+	free := func(string) bool { return false }
+	doc := &archive.Document{ID: 1, Name: strings.Repeat("Rechnung ", 5) + "1.pdf"}
+	folder := archive.Folder{ID: 1, Name: strings.Repeat("Akten ", 5)}
+	allocs := testing.AllocsPerRun(100, func() {
+		if documentName(doc, ".txt", free) != doc.Name || plainName(doc) != doc.Name || folderName(folder, free) != folder.Name {
+			t.Fatal("another name")
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
