@@ -70,7 +70,7 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	if !ok {
 		return Entry[V]{}, false
 	}
-	delete(l.offers, key)
+	l.dropOfferLocked(key)
 	if l.now().Sub(o.fetched) >= l.ttl {
 		return Entry[V]{}, false
 	}
@@ -81,16 +81,27 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	return entry, true
 }
 
+// dropOfferLocked forgets an offer, and with the last one the memory of all: a map keeps what
+// it once took.
+func (l *Listings[K, V]) dropOfferLocked(key K) {
+	delete(l.offers, key)
+	if len(l.offers) == 0 {
+		l.offers = make(map[K]offer[V])
+	}
+}
+
 // withdrawLocked forgets what was offered of key, and what fetches under way will offer.
 func (l *Listings[K, V]) withdrawLocked(key K) {
-	delete(l.offers, key)
+	if _, ok := l.offers[key]; ok {
+		l.dropOfferLocked(key)
+	}
 	for a := range l.aheads {
 		a.changed[key] = true
 	}
 }
 
 func (l *Listings[K, V]) withdrawAllLocked() {
-	clear(l.offers)
+	l.offers = make(map[K]offer[V])
 	for a := range l.aheads {
 		a.void = true
 	}
@@ -107,7 +118,7 @@ func (l *Listings[K, V]) sweepLocked() {
 	now := l.now()
 	for key, o := range l.offers {
 		if now.Sub(o.fetched) >= l.ttl {
-			delete(l.offers, key)
+			l.dropOfferLocked(key)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (know
 	defer f.ahead.mu.Unlock()
 	f.ahead.forgetOldLocked(f.now())
 	f.plantLocked(offers, top.id(), s)
+	f.forgetTreesLater()
 	return true
 }
 

@@ -37,6 +37,18 @@ func (a *ahead) forgetOldLocked(now time.Time) {
 			delete(a.trees, id)
 		}
 	}
+	if len(a.trees) == 0 {
+		a.trees = map[archive.ID]subtree{} // a map keeps the memory of what it once took
+	}
+}
+
+// forgetTreesLater forgets the subtrees that are known now when they are not used any more.
+func (f *FileSystem) forgetTreesLater() {
+	time.AfterFunc(treesFor+time.Second, func() {
+		f.ahead.mu.Lock()
+		defer f.ahead.mu.Unlock()
+		f.ahead.forgetOldLocked(f.now())
+	})
 }
 
 // recursive reports whether a recursive list of top holds the documents of its sub-folders,
