@@ -72,11 +72,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 func (d *dir) documentIDs() map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ids := make(map[archive.ID]bool, len(d.docs))
-	for id := range d.docs {
-		ids[id] = true
-	}
-	return ids
+	return d.docs.ids()
 }
 
 // newDocument finds what an inbox document became in the listing of its target: the same
@@ -104,7 +100,7 @@ func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *arc
 func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
 	f := d.fileOf(e)
 	d.mu.Lock()
-	if now := d.docs[e.doc.Load().ID]; now != nil {
+	if now := d.docs.get(e.doc.Load().ID); now != nil {
 		e = now // a listing renamed it meanwhile
 	}
 	d.dropLocked(e)
@@ -117,7 +113,7 @@ func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document
 		f.dir = nil
 		return
 	}
-	if shown := to.docs[doc.ID]; shown != nil {
+	if shown := to.docs.get(doc.ID); shown != nil {
 		to.dropLocked(shown) // a listing was quicker
 	}
 	shown := newEntry(name, doc, f)

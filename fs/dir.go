@@ -32,21 +32,20 @@ type dir struct {
 	sizes sizes // of documents, asked for because somebody wanted to know
 
 	mu      sync.Mutex
-	parent  *dir                  // nil for the root; changes for a localDir alone; guarded by mu
-	name    string                // in parent; guarded by mu
-	names   map[string]*entry     // guarded by mu
-	folders map[archive.ID]*entry // guarded by mu
-	docs    map[archive.ID]*entry // guarded by mu
-	plain   map[string][]*entry   // documents of docs by plain name where that is not shown, by ascending id; guarded by mu
-	aside   map[string]*entry     // documents of docs that are not shown, by name; guarded by mu
-	late    []*file               // archived under an id that is not known yet; guarded by mu
-	sorted  []*entry              // names in order, nil when it must be made anew; guarded by mu
-	subs    merged                // which listing of folders names reflects; guarded by mu
-	files   merged                // which listing of documents; guarded by mu
-	doubts  uint64                // how often it was distrusted; guarded by mu
-	changes atomic.Uint64         // how often it was outdated
-	changed time.Time             // when names changed last; guarded by mu
-	free    bool                  // whether folders may be created here; guarded by mu
+	parent  *dir                // nil for the root; changes for a localDir alone; guarded by mu
+	name    string              // in parent; guarded by mu
+	names   nameIndex           // guarded by mu
+	folders idIndex             // guarded by mu
+	docs    idIndex             // guarded by mu
+	plain   map[string][]*entry // documents of docs by plain name where that is not shown, by ascending id; guarded by mu
+	aside   map[string]*entry   // documents of docs that are not shown, by name; guarded by mu
+	late    []*file             // archived under an id that is not known yet; guarded by mu
+	subs    merged              // which listing of folders names reflects; guarded by mu
+	files   merged              // which listing of documents; guarded by mu
+	doubts  uint64              // how often it was distrusted; guarded by mu
+	changes atomic.Uint64       // how often it was outdated
+	changed time.Time           // when names changed last; guarded by mu
+	free    bool                // whether folders may be created here; guarded by mu
 }
 
 // merged says which listing a directory has taken in.
@@ -64,7 +63,6 @@ type asked struct{ doubts, changes uint64 }
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{
 		fs: f, kind: kind, ino: ino, gen: f.inodes.generation(), parent: parent, name: name,
-		names: map[string]*entry{}, folders: map[archive.ID]*entry{}, docs: map[archive.ID]*entry{},
 		changed: f.started, free: true,
 	}
 	d.folder.Store(int64(id))

@@ -1,13 +1,11 @@
 package fs
 
-import "sort"
-
 // get returns what a name is shown for, nil when the directory does not have it as far as
 // is known.
 func (d *dir) get(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.names[name]
+	return d.names.get(name)
 }
 
 // reach returns what a name stands for, shown or not: the entry of that name, else the
@@ -23,30 +21,22 @@ func (d *dir) reach(name string) *entry {
 func (d *dir) entries() []*entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.sorted == nil {
-		d.sorted = make([]*entry, 0, len(d.names))
-		for _, e := range d.names {
-			d.sorted = append(d.sorted, e)
-		}
-		sort.Slice(d.sorted, func(i, j int) bool { return d.sorted[i].name < d.sorted[j].name })
-	}
-	return d.sorted
+	return d.names.all()
 }
 
 // takenLocked reports whether a name is used. The caller holds mu.
 func (d *dir) takenLocked(name string) bool {
-	_, ok := d.names[name]
-	return ok || d.kind == rootDir && (name == inboxesName || name == controlName)
+	return d.names.get(name) != nil || d.kind == rootDir && (name == inboxesName || name == controlName)
 }
 
 // addLocked puts an entry under its name. The caller holds mu.
 func (d *dir) addLocked(e *entry) {
-	d.names[e.name] = e
+	d.names.put(e)
 	if e.dir != nil && e.dir.kind != localDir {
-		d.folders[e.dir.id()] = e
+		d.folders.put(e.dir.id(), e)
 	}
 	if doc := e.doc.Load(); doc != nil {
-		d.docs[doc.ID] = e
+		d.docs.put(doc.ID, e)
 		d.indexLocked(e)
 	}
 	d.touchLocked()
@@ -54,14 +44,14 @@ func (d *dir) addLocked(e *entry) {
 
 // dropLocked takes an entry out. The caller holds mu.
 func (d *dir) dropLocked(e *entry) {
-	if d.names[e.name] == e {
-		delete(d.names, e.name)
+	if d.names.get(e.name) == e {
+		d.names.remove(e.name)
 	}
-	if e.dir != nil && e.dir.kind != localDir && d.folders[e.dir.id()] == e {
-		delete(d.folders, e.dir.id())
+	if e.dir != nil && e.dir.kind != localDir && d.folders.get(e.dir.id()) == e {
+		d.folders.remove(e.dir.id())
 	}
-	if doc := e.doc.Load(); doc != nil && d.docs[doc.ID] == e {
-		delete(d.docs, doc.ID)
+	if doc := e.doc.Load(); doc != nil && d.docs.get(doc.ID) == e {
+		d.docs.remove(doc.ID)
 	}
 	d.unindexLocked(e)
 	if d.aside[e.name] == e {
@@ -71,7 +61,6 @@ func (d *dir) dropLocked(e *entry) {
 }
 
 func (d *dir) touchLocked() {
-	d.sorted = nil
 	d.changed = d.fs.now()
 }
 

@@ -202,16 +202,16 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 func (d *dir) made(id archive.ID) {
 	parent, name := d.place()
 	parent.mu.Lock()
-	e := parent.names[name]
-	if listed := parent.folders[id]; listed != nil && listed != e {
+	e := parent.names.get(name)
+	if listed := parent.folders.get(id); listed != nil && listed != e {
 		parent.dropLocked(listed)
 		d.fs.forgetNames(parent, []string{listed.name})
 	}
-	delete(parent.folders, d.id())
+	parent.folders.remove(d.id())
 	d.folder.Store(int64(id))
 	if e != nil && e.dir == d {
 		e.told, e.keep = "", d.fs.keepFor()
-		parent.folders[id] = e
+		parent.folders.put(id, e)
 	}
 	d.mu.Lock()
 	d.subs, d.files = merged{}, merged{}

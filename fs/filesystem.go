@@ -103,7 +103,7 @@ func New(opts Options) *FileSystem {
 	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)
-	f.root.names[inboxesName] = &entry{name: inboxesName, dir: inboxes}
+	f.root.names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
 }
 

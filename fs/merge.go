@@ -27,10 +27,13 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = d.dropGoneLocked(d.folders, there)
+	stale = d.dropGoneLocked(&d.folders, there)
+	if !d.subs.known {
+		d.reserveLocked(&d.folders, len(list))
+	}
 	for i := range list {
 		f := &list[i]
-		e := d.folders[f.ID]
+		e := d.folders.get(f.ID)
 		if e != nil && (e.told == f.Name || e.told == "") {
 			e.told = f.Name
 			continue
@@ -68,15 +71,22 @@ func (d *dir) trustedLocked(m merged) merged {
 
 // dropGoneLocked takes out what a listing does not have there any more, before what is
 // new looks for a name, and returns its names. The caller holds mu.
-func (d *dir) dropGoneLocked(known map[archive.ID]*entry, there map[archive.ID]bool) (stale []string) {
+func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale []string) {
 	now := d.fs.now()
-	for id, e := range known {
-		if !there[id] && now.After(e.keep) && !e.busy() {
+	for i := len(known.list) - 1; i >= 0; i-- { // from the end, where dropping is cheap
+		e := known.list[i].entry
+		if !there[known.list[i].id] && now.After(e.keep) && !e.busy() {
 			stale = append(stale, e.name)
 			d.dropLocked(e)
 		}
 	}
 	return stale
+}
+
+// reserveLocked makes room for what is listed for the first time. The caller holds mu.
+func (d *dir) reserveLocked(ids *idIndex, n int) {
+	ids.reserve(n)
+	d.names.reserve(n)
 }
 
 // rename follows a rename of the directory itself.
@@ -106,7 +116,10 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(d.dropGoneLocked(d.docs, there), d.showListedLocked(order)...)
+	stale = append(d.dropGoneLocked(&d.docs, there), d.showListedLocked(order)...)
+	if !d.files.known {
+		d.reserveLocked(&d.docs, len(list))
+	}
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
 			continue // listed twice
@@ -128,7 +141,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 // mergeDocumentLocked takes in one document and returns the names that changed. The
 // caller holds mu.
 func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
-	e := d.docs[doc.ID]
+	e := d.docs.get(doc.ID)
 	if e == nil && d.arrivingLocked(doc.Name) {
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
@@ -160,7 +173,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 // arrivingLocked reports whether a file is being archived under the name at this moment.
 // The caller holds mu.
 func (d *dir) arrivingLocked(name string) bool {
-	e := d.names[name]
+	e := d.names.get(name)
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
 	}
@@ -179,7 +192,7 @@ func (d *dir) update(doc *archive.Document) {
 	d.outdate()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.docs[doc.ID]; e != nil {
+	if e := d.docs.get(doc.ID); e != nil {
 		e.setDocument(doc)
 		d.indexLocked(e)
 	}

@@ -197,9 +197,9 @@ func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for id, e := range d.folders {
-		if !before[id] && e.told == name {
-			return id, nil
+	for _, e := range d.folders.list {
+		if !before[e.id] && e.entry.told == name {
+			return e.id, nil
 		}
 	}
 	return 0, nil
@@ -209,18 +209,14 @@ func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]
 func (d *dir) folderIDs() map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ids := make(map[archive.ID]bool, len(d.folders))
-	for id := range d.folders {
-		ids[id] = true
-	}
-	return ids
+	return d.folders.ids()
 }
 
 // addFolder shows a folder that was created here.
 func (d *dir) addFolder(id archive.ID, name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.folders[id]; e != nil {
+	if e := d.folders.get(id); e != nil {
 		return e
 	}
 	e := &entry{name: name, keep: d.fs.keepFor()}

@@ -15,7 +15,7 @@ import (
 // reachLocked is reach. Of several documents of one plain name it is the first; while that
 // is set aside its name is nobody else's. The caller holds mu.
 func (d *dir) reachLocked(name string) *entry {
-	if e := d.names[name]; e != nil {
+	if e := d.names.get(name); e != nil {
 		return e
 	}
 	if e := d.plainLocked(name); e != nil && d.aside[e.name] != e {

@@ -120,9 +120,9 @@ func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	docs := make([]archive.Document, 0, len(d.docs))
-	for _, e := range d.docs {
-		docs = append(docs, *e.doc.Load())
+	docs := make([]archive.Document, 0, len(d.docs.list))
+	for _, e := range d.docs.list {
+		docs = append(docs, *e.entry.doc.Load())
 	}
 	return docs, nil
 }

@@ -1,7 +1,6 @@
 package fs
 
 import (
-	"maps"
 	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
@@ -52,14 +51,14 @@ func (d *dir) known(id archive.ID) *dir {
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
 func (d *dir) placeWaiting() {
 	d.mu.Lock()
-	before := maps.Clone(d.names)
+	before := d.names.all()
 	if d.files.known || d.isLocal() {
 		d.placeWaitingLocked()
 	}
 	var shown []string
-	for name := range d.names {
-		if before[name] == nil {
-			shown = append(shown, name)
+	for _, e := range d.names.all() {
+		if _, ok := findName(before, e.name); !ok {
+			shown = append(shown, e.name)
 		}
 	}
 	d.mu.Unlock()
@@ -85,7 +84,7 @@ func (d *dir) placeWaitingLocked() {
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
 	_, there := d.fs.spool.Get(up.ID())
-	switch e := d.docs[r.Replace]; {
+	switch e := d.docs.get(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile; what is archived the listing shows
 	case r.Directory:
 		d.placeFolderLocked(up)
@@ -138,7 +137,7 @@ func (d *dir) freeLocked(name string) string {
 // caller holds mu of d, which is above all of them.
 func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	for i, name := range path {
-		e := d.names[name]
+		e := d.names.get(name)
 		if e == nil {
 			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
 			d.addLocked(e)
@@ -163,7 +162,7 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 // may be the one that is being sent gives way until that is known. The caller holds mu.
 func (d *dir) looseLocked(up *spool.Upload) {
 	f, r := d.fs.holder(up), up.Record()
-	if e := d.names[r.Name]; e != nil && r.State == spool.Sending {
+	if e := d.names.get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
 			d.dropLocked(e)
 		}
