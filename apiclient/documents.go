@@ -108,6 +108,7 @@ type documentList struct {
 	location  *time.Location
 	documents []archive.Document
 	skipped   int
+	shared    shared
 }
 
 // read reads an array of documents, a single one, or null. An answer of which nothing
@@ -150,6 +151,7 @@ func (l *documentList) element(r *jsonReader) error {
 		return err
 	}
 	if d, ok := wire.document(l.location); ok {
+		l.shared.document(&d)
 		l.documents = append(l.documents, d)
 	} else {
 		l.skipped++
