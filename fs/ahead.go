@@ -182,6 +182,9 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 	for id, list := range lists {
 		offers.Offer(id, list)
 	}
+	if len(docs) >= manyDocuments {
+		f.goBackground(giveBack)
+	}
 }
 
 // byFolder sorts a recursive list by the folders of the subtree, of which those without
