@@ -33,6 +33,8 @@ func (k *Known) flush() error {
 	err := k.db.update(func(tx *bbolt.Tx) error { return k.write(tx, changes) })
 	if err != nil {
 		k.log.Warnf("keep listings for the time without the service: %v", err)
+	} else if err := k.db.release(); err != nil { // what is kept is hardly ever read
+		k.log.Debugf("release the memory of kept listings: %v", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
