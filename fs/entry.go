@@ -27,8 +27,13 @@ type entry struct {
 	plain string
 	// keep is until when the entry stays although a listing lacks it: what was just made
 	// here may show in listings a little later. Guarded by mu of the directory.
-	keep time.Time
+	keep instant
 }
+
+// instant is a time in a third of its memory, nanoseconds since 1970; 0 is none.
+type instant int64
+
+func instantOf(t time.Time) instant { return instant(t.UnixNano()) }
 
 // newEntry is an entry for a document, for a file, or for a document that has a file.
 func newEntry(name string, doc *archive.Document, f *file) *entry {

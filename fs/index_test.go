@@ -16,7 +16,7 @@ func TestIndexesAreLikeMaps(t *testing.T) {
 	for _, limit := range []int{5, smallIndex, smallIndex + 1, 500} {
 		for _, reserve := range []int{0, 3, limit} {
 			t.Run(fmt.Sprintf("%d entries, %d reserved", limit, reserve), func(t *testing.T) {
-				r := rand.New(rand.NewPCG(1, uint64(limit))) //nolint:gosec // a fixed sequence
+				r := rand.New(rand.NewPCG(1, uint64(limit)))
 				var ids idIndex
 				var names nameIndex
 				ids.reserve(reserve)

@@ -72,10 +72,10 @@ func (d *dir) trustedLocked(m merged) merged {
 // dropGoneLocked takes out what a listing does not have there any more, before what is
 // new looks for a name, and returns its names. The caller holds mu.
 func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale []string) {
-	now := d.fs.now()
+	now := instantOf(d.fs.now())
 	for i := len(known.list) - 1; i >= 0; i-- { // from the end, where dropping is cheap
 		e := known.list[i].entry
-		if !there[known.list[i].id] && now.After(e.keep) && !e.busy() {
+		if !there[known.list[i].id] && now > e.keep && !e.busy() {
 			stale = append(stale, e.name)
 			d.dropLocked(e)
 		}
@@ -185,7 +185,7 @@ func (d *dir) arrivingLocked(name string) bool {
 func (f *FileSystem) grace() time.Duration { return max(f.opts.TTL, time.Minute) }
 
 // keepFor is until when what was just made here stays listed although a listing lacks it.
-func (f *FileSystem) keepFor() time.Time { return f.now().Add(f.grace()) }
+func (f *FileSystem) keepFor() instant { return instantOf(f.now().Add(f.grace())) }
 
 // update shows a document as it is after a change made here, until it is listed again.
 func (d *dir) update(doc *archive.Document) {

@@ -44,7 +44,7 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		found := slices.DeleteFunc(slices.Clone(list), func(doc *archive.Document) bool {
 			return d.docs.get(doc.ID) != nil || !r.MayBe(doc)
 		})
-		if len(found) == 0 && d.fs.now().Before(f.entry.keep) {
+		if len(found) == 0 && instantOf(d.fs.now()) < f.entry.keep {
 			return false
 		}
 		stale = append(stale, f.entry.name)
