@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type ahead struct {
 	vain int
 	// off is until when no recursive list is asked for. Guarded by mu.
 	off time.Time
+	// rest gives memory back a while after the last large answer. Guarded by mu.
+	rest *time.Timer
 }
 
 // subtree is what a structure said about a folder.
@@ -183,7 +186,8 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 		offers.Offer(id, list)
 	}
 	if len(docs) >= manyDocuments {
-		f.goBackground(giveBack)
+		f.goBackground(debug.FreeOSMemory)
+		f.ahead.rests()
 	}
 }
 
