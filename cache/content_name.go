@@ -32,7 +32,8 @@ var errName = errors.New("not the name of a cached content")
 //
 // FETCHED is when the service was asked, in nanoseconds since 1970; STATE is "final" for a
 // content that could not change any more then, else "draft"; SHA256 and ETAG are in
-// unpadded base64url (RFC 4648, section 5). TAG makes the name unique: a name is never used
+// unpadded base64url (RFC 4648, section 5); a file that nobody checks (checkable) may have
+// zeros for its SHA256. TAG makes the name unique: a name is never used
 // for a second file.
 type fileName struct {
 	key     Key

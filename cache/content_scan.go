@@ -111,7 +111,7 @@ func (c *Content) inspect(dir string, e os.DirEntry) *version {
 			return &version{
 				fileName: name, touched: info.ModTime(), counted: name.size,
 				progress:  progress{have: name.size, done: true},
-				unchecked: name.size <= maxCheck,
+				unchecked: checkable(name.size),
 			}
 		}
 	}

@@ -1,12 +1,15 @@
 package cache_test
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 )
 
@@ -136,5 +139,38 @@ func overwrite(t *testing.T, path, data string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// zeros is a body of so many zero bytes.
+func zeros(n int64) cache.Fetch {
+	return func(context.Context, cache.Want) (*archive.Content, error) {
+		return &archive.Content{Body: io.NopCloser(io.LimitReader(zeroReader{}, n)), Size: n}, nil
+	}
+}
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestLargeFilesAreKeptWithoutAHash(t *testing.T) {
+	const size = 64<<20 + 1 // 67108865
+	s := newShelf(t, 2*size)
+	s.open(key(1), forever, zeros(size))
+	s.open(key(2), forever, zeros(size-1))
+	s.WaitIdle()
+	for _, path := range s.files() {
+		hashed := !strings.Contains(path, "."+strings.Repeat("A", 43)+".")
+		if large := strings.Contains(path, ".67108865."); hashed == large {
+			t.Errorf("%s: hash in the name: %v", filepath.Base(path), hashed)
+		}
+	}
+	s.restart()
+	r := s.open(key(1), forever, unasked(t))
+	if r.Size() != size || r.File() == nil {
+		t.Fatalf("%d bytes, want a file of %d", r.Size(), size)
 	}
 }

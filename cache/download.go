@@ -2,13 +2,11 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // download is one answer of the service on its way into a file, or the news that the file
@@ -191,12 +189,12 @@ func (d *download) renew() {
 // is larger than the limit stays a temporary file.
 func (d *download) publish(t *transfer) {
 	c, v := d.c, t.v
-	v.sum = [sha256.Size]byte(t.hash.Sum(nil))
+	v.sum = t.sum()
 	target := v.path(c.dir)
 	keep := v.size <= c.limit
 	var err error
 	if keep {
-		err = durable.Publish(v.file, target)
+		err = v.publish(target)
 	}
 	c.mu.Lock()
 	defer c.unlock()

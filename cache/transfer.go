@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,7 +8,7 @@ import (
 	"hash"
 	"io"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -18,6 +17,9 @@ import (
 
 // chunk is how many bytes are taken from an answer at a time.
 const chunk = 256 << 10
+
+// buffers are what a transfer reads into: thousands of small documents need a few.
+var buffers = sync.Pool{New: func() any { return new([chunk]byte) }} //nolint:gochecknoglobals // a pool holds no state
 
 // roomFor is how many bytes are made free at least when the disk is full.
 const roomFor = 16 << 20
@@ -45,10 +47,10 @@ type transfer struct {
 	c     *Content
 	fetch Fetch
 	v     *version
-	hash  hash.Hash
-	// have is how many bytes are in the file and in hash.
+	// hash is of the bytes in the file, nil for a content that nobody checks (checkable).
+	hash hash.Hash
+	// have is how many bytes are in the file.
 	have int64
-	buf  []byte
 	// known is where bytes that come a second time are compared, made when needed.
 	known []byte
 }
@@ -74,7 +76,19 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c.serial++
 	v.serial = c.serial
 	c.unlock()
-	return &transfer{c: c, fetch: d.fetch, v: v, hash: sha256.New(), buf: make([]byte, chunk)}, nil
+	t := &transfer{c: c, fetch: d.fetch, v: v}
+	if checkable(v.size) { // as one of unknown size may be
+		t.hash = sha256.New()
+	}
+	return t, nil
+}
+
+// sum is the SHA-256 of what is there, zeros for a content that nobody checks.
+func (t *transfer) sum() (sum [sha256.Size]byte) {
+	if t.hash != nil && checkable(t.have) {
+		t.hash.Sum(sum[:0])
+	}
+	return sum
 }
 
 // run takes the body of content and resumes it when it breaks, until all is there.
@@ -150,11 +164,13 @@ func (t *transfer) admit(content *archive.Content) error {
 // take reads the body of content to its end and closes it.
 func (t *transfer) take(content *archive.Content) error {
 	defer closeBody(content)
+	buf := buffers.Get().(*[chunk]byte) //nolint:forcetypeassert // the pool holds nothing else
+	defer buffers.Put(buf)
 	at := content.Offset
 	for {
-		n, err := content.Body.Read(t.buf)
+		n, err := content.Body.Read(buf[:])
 		if n > 0 {
-			if err := t.accept(t.buf[:n], at); err != nil {
+			if err := t.accept(buf[:n], at); err != nil {
 				return err
 			}
 			at += int64(n)
@@ -180,70 +196,4 @@ func (t *transfer) ended(at int64) error {
 		return ErrChanged // shorter than it was before it was begun again
 	}
 	return nil
-}
-
-// accept takes p, which is at position at of the content: what is there already must be
-// the same, the rest is appended.
-func (t *transfer) accept(p []byte, at int64) error {
-	if n := min(t.have-at, int64(len(p))); n > 0 {
-		if err := t.compare(p[:n], at); err != nil {
-			return err
-		}
-		p = p[n:]
-	}
-	if len(p) == 0 {
-		return nil
-	}
-	if t.v.size >= 0 && t.have+int64(len(p)) > t.v.size {
-		return ErrLength
-	}
-	if err := t.append(p); err != nil {
-		return fmt.Errorf("write to the content cache: %w", err)
-	}
-	return nil
-}
-
-// compare returns ErrChanged unless p is in the file at position at.
-func (t *transfer) compare(p []byte, at int64) error {
-	if t.known == nil {
-		t.known = make([]byte, chunk)
-	}
-	known := t.known[:len(p)]
-	if _, err := t.v.file.ReadAt(known, at); err != nil {
-		return fmt.Errorf("read from the content cache: %w", err)
-	}
-	if !bytes.Equal(known, p) {
-		return ErrChanged
-	}
-	return nil
-}
-
-// append writes p behind what is there and shows it to the readers. On a full disk it
-// makes room as long as there is something to drop.
-func (t *transfer) append(p []byte) error {
-	for rest, at := p, t.have; len(rest) > 0; {
-		n, err := t.c.write(t.v.file, rest, at)
-		rest, at = rest[n:], at+int64(n)
-		if err == nil {
-			continue
-		}
-		full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-		if !full || !t.c.Free(max(roomFor, int64(len(rest)))) {
-			return err
-		}
-	}
-	t.hash.Write(p)
-	t.have += int64(len(p))
-	t.c.mu.Lock()
-	t.c.countLocked(t.v, int64(len(p)))
-	t.c.unlock()
-	t.v.progress.advance(t.have)
-	return nil
-}
-
-// closeBody closes the body of an answer, if it has one.
-func closeBody(content *archive.Content) {
-	if content.Body != nil {
-		_ = content.Body.Close() // nothing more is wanted from it
-	}
 }

@@ -10,12 +10,18 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // maxCheck is the size in bytes up to which the hash of a file from an earlier process is
-// checked before its first use. Larger ones are trusted by their size: they were synced
-// before they got their name.
+// checked before its first use: those need not be synced, because one that a crash of the
+// machine damaged is noticed and fetched again. Larger ones are trusted by their size: they
+// are synced before they get their name, and have no hash.
 const maxCheck = 64 << 20
+
+// checkable reports whether a file of that size is checked before its first use.
+func checkable(size int64) bool { return size <= maxCheck }
 
 // touchEvery is how often at most the time of the last open is written to a file.
 const touchEvery = time.Minute
@@ -67,6 +73,14 @@ func (c *Content) path(v *version) string {
 		return v.temp
 	}
 	return v.path(c.dir)
+}
+
+// publish gives the complete file of v its name.
+func (v *version) publish(target string) error {
+	if checkable(v.size) {
+		return os.Rename(v.file.Name(), target)
+	}
+	return durable.Publish(v.file, target)
 }
 
 // holdLocked takes a reference to v, which is in the index, and notes that it was opened. When the file is gone or
