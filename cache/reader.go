@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 )
@@ -62,6 +63,10 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	}
 	return n, fmt.Errorf("%s: %w", r.v.key, err)
 }
+
+// Wait returns when all bytes are there, or with the error because of which they never will
+// be, or with ctx's.
+func (r *Reader) Wait(ctx context.Context) error { return r.v.progress.wait(ctx, math.MaxInt64) }
 
 // Close gives the content back. A second Close does nothing.
 func (r *Reader) Close() error {

@@ -63,6 +63,7 @@ type FileSystem struct {
 
 	walks walks
 	ahead *ahead
+	early *readAhead
 
 	mu         sync.Mutex
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
@@ -96,6 +97,7 @@ func New(opts Options) *FileSystem {
 	f.queue = newQueue(f.now)
 	f.walks = walks{now: f.now, byPID: map[uint32]*walk{}}
 	f.ahead = newAhead()
+	f.early = newReadAhead(f.now, opts.ReadAhead)
 	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)

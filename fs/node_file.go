@@ -117,6 +117,9 @@ func (n *fileNode) openView(ctx context.Context, a access) (v *view, same bool, 
 		_, err := f.openFormer(a)
 		return nil, false, err
 	}
+	if !a.write {
+		f.readNext(ctx)
+	}
 	if v, same, err = f.openView(ctx, a); err != nil {
 		return nil, false, err
 	}

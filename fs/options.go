@@ -76,6 +76,9 @@ type Options struct {
 	Umask       uint32
 	// AllowOther lets other users in; the kernel then checks permissions.
 	AllowOther bool
+	// ReadAhead is how many documents are fetched at a time before somebody opens them; 0:
+	// none is.
+	ReadAhead int
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
 	// MountOptions are passed to the mount helper as they are.

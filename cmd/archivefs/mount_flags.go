@@ -151,6 +151,7 @@ func readService(c *cli.Context, s *mountSettings) error {
 		UserAgent:   "archivefs/" + version(),
 		Credentials: apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password},
 	}
+	s.fs.ReadAhead = s.client.Connections / 2 // the others are for what somebody waits for
 	if s.client.RetryFor == 0 {
 		s.client.RetryFor = -1 // nothing is repeated; 0 is the client's default
 	}
