@@ -135,3 +135,20 @@ func TestAdoptTrustsTheCallersHash(t *testing.T) {
 	wantBytes(t, s.open(key(1), forever, unasked(t)), "as uploaded")
 	wantBytes(t, s.open(key(2), forever, script(part(0, "fetched again", 13, "", nil)).fetch), "fetched again")
 }
+
+func TestAdoptedFilesArePrivate(t *testing.T) {
+	for _, mode := range []os.FileMode{0o600, 0o644} {
+		s := newShelf(t, 100)
+		path := filepath.Join(t.TempDir(), "data")
+		if err := os.WriteFile(path, []byte("0123456789"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Adopt(key(1), cache.Adoption{Path: path, Final: true}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(s.files()[0])
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("a file of mode %v has %v, %v in the cache", mode, info.Mode(), err)
+		}
+	}
+}

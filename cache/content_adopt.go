@@ -38,15 +38,11 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	dir, err := c.makeShard(key)
-	if err != nil {
+	if _, err := c.makeShard(key); err != nil {
 		return err
 	}
 	if err := c.move(a.Path, name.path(c.dir)); err != nil {
 		return err
-	}
-	if err := durable.SyncDir(dir); err != nil {
-		c.log.WithError(err).Warn("a crash may lose a cached content")
 	}
 	c.mu.Lock()
 	defer c.unlock()
@@ -74,7 +70,21 @@ func (c *Content) move(path, target string) error {
 	return nil
 }
 
-// describe syncs a file, makes it private and returns the name that it gets.
+// private makes an open file its owner's alone and, where nobody will check its hash,
+// durable. A crash of the machine may lose its name: it is a cached content.
+func private(f *os.File, info os.FileInfo) error {
+	if info.Mode().Perm() != 0o600 { // a change costs a write of the journal
+		if err := f.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	if checkable(info.Size()) {
+		return nil
+	}
+	return f.Sync()
+}
+
+// describe makes a file private and returns the name that it gets.
 func (c *Content) describe(key Key, a Adoption) (fileName, error) {
 	f, err := os.Open(a.Path)
 	if err != nil {
@@ -98,7 +108,7 @@ func (c *Content) describe(key Key, a Adoption) (fileName, error) {
 		}
 		digest = h.Sum(nil)
 	}
-	if err := errors.Join(f.Chmod(0o600), f.Sync()); err != nil {
+	if err := private(f, info); err != nil {
 		return fileName{}, err
 	}
 	return fileName{
