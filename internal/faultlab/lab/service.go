@@ -32,7 +32,11 @@ const apiKey = "key-of-the-lab" //nolint:gosec // of archives that a run makes
 func newService(ctx context.Context, shape history.Shape, dir string) (service, error) {
 	switch shape { //nolint:exhaustive // the others are of the hostile service
 	case history.Embedded, history.EmbeddedEight:
-		return newEmbedded(ctx, dir, shape == history.EmbeddedEight)
+		e, err := newEmbedded(ctx, dir, shape == history.EmbeddedEight)
+		if err != nil {
+			return nil, err // no service that is nil
+		}
+		return e, nil
 	}
 	return newFake(configOf(shape)), nil
 }
