@@ -52,6 +52,8 @@ type FileSystem struct {
 	away atomic.Pointer[Failure]
 	// sending counts uploads under way.
 	sending atomic.Int64
+	// handles are the open files.
+	handles handles
 	// waited says that somebody waited for uploads and unmounts.
 	waited atomic.Bool
 	// queue is what is archived in the background.

@@ -1,10 +1,12 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
 	"path/filepath"
+	"sync"
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -14,7 +16,9 @@ import (
 // Mount is a mounted file system.
 type Mount struct {
 	Dir    string
+	fs     *FileSystem
 	server *fuse.Server
+	ended  sync.Once
 }
 
 // Mount mounts the file system at dir. It returns when the mount is usable.
@@ -40,7 +44,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
 	f.mounts.learn(dir)
-	return &Mount{Dir: dir, server: server}, nil
+	return &Mount{Dir: dir, fs: f, server: server}, nil
 }
 
 func (f *FileSystem) mountOptions() fuse.MountOptions {
@@ -74,7 +78,15 @@ func (w logWriter) Write(p []byte) (int, error) {
 }
 
 // Wait returns when the file system was unmounted, by whomever.
-func (m *Mount) Wait() { m.server.Wait() }
+func (m *Mount) Wait() {
+	m.server.Wait()
+	m.end()
+}
+
+// end makes up for the releases that the end of the mount dropped.
+func (m *Mount) end() {
+	m.ended.Do(func() { m.fs.handles.releaseAll(context.Background()) })
+}
 
 // ErrBusy says that files of the mount are still open somewhere.
 var ErrBusy = errors.New("files of it are still open")
@@ -85,6 +97,7 @@ func (m *Mount) Unmount(patience time.Duration) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 		err := m.server.Unmount()
 		if err == nil {
+			m.end()
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -96,7 +96,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 			return nil, 0, f.fs.errno("open", f.path(), err)
 		}
 		if !a.write {
-			return &readHandle{file: f, view: v}, openFlags(same), 0
+			h := &readHandle{file: f, view: v}
+			f.fs.handles.add(h)
+			return h, openFlags(same), 0
 		}
 	}
 	if a.write {

@@ -154,6 +154,7 @@ func (h *readHandle) Flush(context.Context) syscall.Errno         { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
+	h.file.fs.handles.remove(h)
 	if err := h.view.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
 	}

@@ -76,6 +76,7 @@ func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, 
 		}
 		f.doubtPages()
 	}
+	f.fs.handles.add(h)
 	return h, nil
 }
 

@@ -77,6 +77,7 @@ func (f *file) unfinished() (up *spool.Upload, todo bool) {
 // Release ends the handle. What no close could be told about is archived now.
 func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 	f := h.file
+	f.fs.handles.remove(h)
 	h.mu.Lock()
 	if h.reader != nil {
 		_ = h.reader.Close() // read only

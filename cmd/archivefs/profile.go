@@ -14,8 +14,8 @@ import (
 // not in the help of the command.
 func profileFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "cpu-profile", Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
-		&cli.StringFlag{Name: "heap-profile", Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
+		&cli.StringFlag{Name: "cpu-profile", EnvVars: env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
+		&cli.StringFlag{Name: "heap-profile", EnvVars: env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
 	}
 }
 
