@@ -85,7 +85,7 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 	patience, cancel := context.WithTimeout(hurry, unmountPatience)
 	defer cancel()
 	for {
-		if err := m.Unmount(0); err == nil {
+		if err := m.Unmount(0); err == nil { //nolint:contextcheck // what it releases goes on
 			return nil
 		}
 		if pause(patience) != nil {
