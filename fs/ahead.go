@@ -175,8 +175,11 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 	if ctx.Err() != nil {
 		return
 	}
+	if archive.Away(f.answered(err)) {
+		return // it says nothing about lists
+	}
 	var lists map[archive.ID][]archive.Document
-	if f.answered(err) == nil {
+	if err == nil {
 		lists = f.byFolder(a.id(), docs)
 	}
 	if lists == nil {
