@@ -12,6 +12,8 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // closeWatch is a file in a mount of its own that looks at who closes it, without a limit.
@@ -47,12 +49,7 @@ func (w *closeWatch) Flush(ctx context.Context) syscall.Errno {
 // watchCloses mounts a closeWatch until the test ends and returns its path.
 func watchCloses(t *testing.T) (*closeWatch, string) {
 	t.Helper()
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatalf("no FUSE here: %v", err)
-		}
-		t.Skipf("no FUSE here: %v", err)
-	}
+	fusetest.Need(t)
 	w := &closeWatch{seen: make(chan closing, 16)}
 	root := &fusefs.Inode{}
 	dir := filepath.Join(t.TempDir(), "mnt")

@@ -22,6 +22,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/fusetest"
 	"github.com/archivefs/archivefs/internal/hostile"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -47,12 +48,7 @@ type mounted struct {
 // changed before.
 func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(*fs.Options)) *mounted {
 	t.Helper()
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatalf("no FUSE here: %v", err)
-		}
-		t.Skipf("no FUSE here: %v", err)
-	}
+	fusetest.Need(t)
 	m := &mounted{t: t, state: t.TempDir(), baseURL: baseURL, cred: cred, tweak: tweak, retry: 200 * time.Millisecond}
 	m.dir = filepath.Join(t.TempDir(), "mnt")
 	must(t, os.Mkdir(m.dir, 0o700))

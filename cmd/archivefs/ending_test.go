@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // busy is a mount that accepts files faster than its archive takes them.
@@ -21,7 +23,7 @@ type busy struct {
 // that the gate holds back.
 func newBusy(t *testing.T, terminal *os.File, files ...string) *busy {
 	t.Helper()
-	needFUSE(t)
+	fusetest.Need(t)
 	isolate(t)
 	b := &busy{t: t, office: startOffice(t), dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	b.gate = newGate(t, b.office.url)

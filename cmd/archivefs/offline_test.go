@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // office is an archive service of the program, at an address that stays.
@@ -78,7 +80,7 @@ func wantEntries(t *testing.T, dir, want string) {
 }
 
 func TestMountWhileTheServiceIsAway(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	isolate(t)
 	o := startOffice(t)
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 func TestProfiles(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	home := isolate(t)
 	dir, cpu, heap := t.TempDir(), filepath.Join(home, "cpu"), filepath.Join(home, "heap")
 	m := startMount(t, dir, "--embedded", "--cpu-profile", cpu, "--heap-profile", heap)

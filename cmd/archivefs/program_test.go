@@ -146,17 +146,6 @@ func (p *program) wait() error {
 	}
 }
 
-// needFUSE skips the test where nothing can be mounted.
-func needFUSE(t *testing.T) {
-	t.Helper()
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatalf("no FUSE here: %v", err)
-		}
-		t.Skipf("no FUSE here: %v", err)
-	}
-}
-
 // startMount mounts at dir until the test ends, at the latest.
 func startMount(t *testing.T, dir string, args ...string) *program {
 	t.Helper()

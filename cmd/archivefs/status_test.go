@@ -6,6 +6,7 @@ import (
 
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // statusTable is the status as people see it, with single blanks.
@@ -54,7 +55,7 @@ func TestStatusCountsInWords(t *testing.T) {
 
 // What a process left behind that was killed is named with its cure.
 func TestStatusOfAStaleMount(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	isolate(t)
 	o := startOffice(t)
 	dir := t.TempDir()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/faultlab/disk"
+	"github.com/archivefs/archivefs/internal/fusetest"
 	"github.com/archivefs/archivefs/internal/server"
 )
 
@@ -115,12 +116,7 @@ func TestAnImportSurvivesACrashOfTheMachine(t *testing.T) {
 // crashBetween does both tasks in processes of their own, each followed by a crash.
 func crashBetween(t *testing.T, tasks ...string) {
 	t.Helper()
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	fusetest.Need(t)
 	for seed := range uint64(4) {
 		d, dir := disk.New(), t.TempDir()
 		for _, task := range tasks {

@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // userEnv names the directory in which the test binary, run once more, uses the disk: a
@@ -72,12 +74,7 @@ func use(dir string) error {
 }
 
 func TestMountedProgramsSurviveCrashes(t *testing.T) {
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	fusetest.Need(t)
 	d := New()
 	dir := t.TempDir()
 	for round := range uint64(4) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 	"github.com/archivefs/archivefs/internal/faultlab/lab"
+	"github.com/archivefs/archivefs/internal/fusetest"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -24,12 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // what archivefs does to files, and are many.
 func newBench(t *testing.T) *lab.Bench {
 	t.Helper()
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	fusetest.Need(t)
 	dir := t.TempDir()
 	b := &lab.Bench{
 		Program: filepath.Join(dir, "archivefs"), Helper: []string{filepath.Join(dir, "faultlab"), "help-with"}, Dir: filepath.Join(dir, "runs"),
