@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 func TestEveryKindHasAnErrno(t *testing.T) {
@@ -70,7 +71,7 @@ func TestToErrno(t *testing.T) {
 		{"errno", syscall.EPERM, syscall.EPERM},
 		{"full disk", &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}, syscall.ENOSPC},
 		{"full disk, wrapped", fmt.Errorf("write %s: %w", "data", &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}), syscall.ENOSPC},
-		{"incomplete file", errIncomplete, syscall.EIO},
+		{"incomplete file", whole.ErrIncomplete, syscall.EIO},
 		{"errno before a cancelled context", fmt.Errorf("%w: %w", syscall.EROFS, context.Canceled), syscall.EROFS},
 		{"cancelled", context.Canceled, syscall.EINTR},
 		{"cancelled, wrapped", fmt.Errorf("list: %w", context.Canceled), syscall.EINTR},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -32,7 +33,7 @@ type FileSystem struct {
 	started time.Time
 	inodes  inodes
 	root    *dir
-	mounts  mountIDs
+	mounts  closing.Mounts
 
 	children  *cache.Listings[archive.ID, archive.Structure]
 	documents *cache.Listings[archive.ID, []archive.Document]

@@ -43,7 +43,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	f.mounts.learn(dir)
+	f.mounts.Learn(dir)
 	return &Mount{Dir: dir, fs: f, server: server}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/whole"
 )
 
 // finish turns the bytes in the spool into a document, now or, with later, in the
@@ -89,7 +90,7 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 // seal makes the bytes complete, with the directory's defaults, durably. With queued they
 // are accepted for the background.
 func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
-	if err := checkWhole(up); err != nil {
+	if err := whole.Check(up); err != nil {
 		return err
 	}
 	err := up.Update(func(r *spool.Record) {

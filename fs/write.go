@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -61,7 +62,7 @@ func accessOf(ctx context.Context, flags uint32) access {
 func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, error) {
 	h := &writeHandle{file: f, writer: a.write, appends: a.appends, reader: v}
 	if a.write {
-		h.opener = threadGroup(a.pid)
+		h.opener = closing.ThreadGroup(a.pid)
 	}
 	if err := f.enterHandle(h); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"syscall"
 
+	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -33,21 +34,21 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if !todo {
 		return closeErrno(h.outcome())
 	}
-	switch examineClose(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
-	case closeMore:
+	switch closing.Examine(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
+	case closing.More:
 		return 0
-	case closeUnknown: // the end shows at release
+	case closing.Unknown: // the end shows at release
 		return closeErrno(h.accept(up))
-	case closeInherited:
+	case closing.Inherited:
 		err := h.accept(up)
 		h.ended() // until one of those writes
 		return closeErrno(err)
-	case closeKilled:
+	case closing.Killed:
 		if _, writing := f.writtenBy(h); writing {
 			f.abandon("the program that wrote it was killed before it had finished")
 		}
 		return 0
-	case closeLast:
+	case closing.Last:
 	}
 	last, err := h.end(up)
 	if err == nil && last {

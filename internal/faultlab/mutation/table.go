@@ -59,7 +59,7 @@ func rules() []Mutation {
 			Focus: history.Focus{Service: history.Late, Kinds: []history.Kind{history.Write}, Session: unanswered()},
 		},
 		{
-			Name: "what a killed program wrote is a file", File: "fs/closing_linux.go",
+			Name: "what a killed program wrote is a file", File: "internal/closing/examine_linux.go",
 			Old: "flags&pfExiting != 0 && flags&pfSignaled != 0 {", New: "flags&pfExiting != 0 && flags&pfSignaled == pfSignaled+1 {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Killed}, Session: history.Session{End: history.Clean}},
 		},
@@ -72,8 +72,8 @@ func rules() []Mutation {
 			},
 		},
 		{
-			Name: "a file that lacks its end is whole", File: "fs/whole.go",
-			Old: "if err == nil && !whole {", New: "if err == nil && !whole && b.Size() < 0 {",
+			Name: "a file that lacks its end is whole", File: "internal/whole/whole.go",
+			Old: "if err == nil && !whole {", New: "if err == nil && !whole && c.Size() < 0 {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Cut}, Session: history.Session{End: history.Clean}},
 		},
 		{

@@ -1,4 +1,4 @@
-package fs
+package closing
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 type closeWatch struct {
 	fusefs.Inode
 	opener atomic.Int64 // of the newest descriptor
-	seen   chan closing // what each close was found to be
+	seen   chan Meaning // what each close was found to be
 }
 
 // closeWatchIno is the inode number of the file.
@@ -29,19 +29,25 @@ const closeWatchIno = 4711
 // stuck is how long a look may take before it counts as one that never ends.
 const stuck = 20 * time.Second
 
+// callerPID is the thread that made a request.
+func callerPID(ctx context.Context) uint32 {
+	caller, _ := fuse.FromContext(ctx)
+	return caller.Pid
+}
+
 func (w *closeWatch) Open(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	w.opener.Store(int64(threadGroup(callerPID(ctx))))
+	w.opener.Store(int64(ThreadGroup(callerPID(ctx))))
 	return w, fuse.FOPEN_DIRECT_IO, 0
 }
 
 func (w *closeWatch) Flush(ctx context.Context) syscall.Errno {
-	done := make(chan closing, 1)
-	go func() { done <- lookAtCloser(callerPID(ctx), int(w.opener.Load()), closeWatchIno, &mountIDs{}) }()
+	done := make(chan Meaning, 1)
+	go func() { done <- look(callerPID(ctx), int(w.opener.Load()), closeWatchIno, &Mounts{}) }()
 	select {
 	case c := <-done:
 		w.seen <- c
 	case <-time.After(stuck):
-		w.seen <- ^closing(0)
+		w.seen <- ^Meaning(0)
 	}
 	return 0
 }
@@ -50,7 +56,7 @@ func (w *closeWatch) Flush(ctx context.Context) syscall.Errno {
 func watchCloses(t *testing.T) (*closeWatch, string) {
 	t.Helper()
 	fusetest.Need(t)
-	w := &closeWatch{seen: make(chan closing, 16)}
+	w := &closeWatch{seen: make(chan Meaning, 16)}
 	root := &fusefs.Inode{}
 	dir := filepath.Join(t.TempDir(), "mnt")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -80,19 +86,19 @@ func TestCloseOnExec(t *testing.T) {
 	const open = "import os, sys, subprocess\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
 	tests := map[string]struct {
 		script string
-		want   []closing
+		want   []Meaning
 	}{
 		"the opener becomes another program": {
 			`os.execvp("true", ["true"])`,
-			[]closing{closeUnknown},
+			[]Meaning{Unknown},
 		},
 		"of two descriptors one stays open": {
 			`os.dup2(fd, 200, inheritable=True); os.execvp("true", ["true"])`,
-			[]closing{closeUnknown, closeLast},
+			[]Meaning{Unknown, Last},
 		},
 		"the opener starts another program": {
 			`subprocess.run(["true"], close_fds=False); os.close(fd)`,
-			[]closing{closeMore, closeLast},
+			[]Meaning{More, Last},
 		},
 	}
 	for name, tt := range tests {

@@ -1,4 +1,4 @@
-package fs
+package whole
 
 import (
 	"archive/zip"
@@ -17,12 +17,12 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 )
 
-// memory is a blob in memory.
+// memory is content in memory.
 type memory struct{ *bytes.Reader }
 
 func (m memory) Size() int64 { return m.Reader.Size() }
 
-func check(content []byte) error { return checkWhole(memory{bytes.NewReader(content)}) }
+func check(content []byte) error { return Check(memory{bytes.NewReader(content)}) }
 
 func wantWhole(t *testing.T, what string, content []byte) {
 	t.Helper()
@@ -33,8 +33,8 @@ func wantWhole(t *testing.T, what string, content []byte) {
 
 func wantIncomplete(t *testing.T, what string, content []byte) {
 	t.Helper()
-	if err := check(content); !errors.Is(err, errIncomplete) || toErrno(err) != syscall.EIO {
-		t.Errorf("%s of %d bytes: got %v, want it refused as incomplete with EIO", what, len(content), err)
+	if err := check(content); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("%s of %d bytes: got %v, want it refused as incomplete", what, len(content), err)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestOtherContentIsNeverRefused(t *testing.T) {
 	}
 }
 
-// torn is a blob whose bytes from a point on cannot be read.
+// torn is content whose bytes from a point on cannot be read.
 type torn struct {
 	memory
 	from int64
@@ -245,15 +245,15 @@ func TestContentThatCannotBeReadBack(t *testing.T) {
 		"PDF": makePDF(t, 30), "JPEG": makeJPEG(t, 400), "ZIP": makeZIP(t, "c"), "text": []byte("text"),
 	} {
 		for _, from := range []int64{0, 1, int64(len(content)) - 1} {
-			err := checkWhole(torn{memory{bytes.NewReader(content)}, from})
-			if !errors.Is(err, syscall.EDOM) || errors.Is(err, errIncomplete) {
+			err := Check(torn{memory{bytes.NewReader(content)}, from})
+			if !errors.Is(err, syscall.EDOM) || errors.Is(err, ErrIncomplete) {
 				t.Errorf("%s unreadable from %d: got %v, want the error of the disk", name, from, err)
 			}
 		}
 	}
 }
 
-// counted counts what is read of a blob.
+// counted counts what is read of it.
 type counted struct {
 	memory
 	read *int64
@@ -274,13 +274,13 @@ func TestWholeFilesAreNotReadWhole(t *testing.T) {
 		"text": zeros,
 	} {
 		var read int64
-		if err := checkWhole(counted{memory{bytes.NewReader(content)}, &read}); err != nil || read > 128<<10 {
+		if err := Check(counted{memory{bytes.NewReader(content)}, &read}); err != nil || read > 128<<10 {
 			t.Errorf("%s of %d bytes: got %v after reading %d", name, len(content), err, read)
 		}
 	}
 }
 
-func FuzzCheckWhole(f *testing.F) {
+func FuzzCheck(f *testing.F) {
 	f.Add(makePDF(f, 1))
 	f.Add(makeJPEG(f, 16))
 	f.Add(withThumbnail(makeJPEG(f, 16), makeJPEG(f, 8)))
@@ -290,7 +290,7 @@ func FuzzCheckWhole(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		err := check(content)
-		if err != nil && !errors.Is(err, errIncomplete) {
+		if err != nil && !errors.Is(err, ErrIncomplete) {
 			t.Fatalf("content in memory cannot be read: %v", err)
 		}
 		known := bytes.Contains(content, []byte("%PDF-")) || bytes.HasPrefix(content, []byte{0xff, 0xd8, 0xff}) ||

@@ -1,4 +1,5 @@
-package fs
+// Package whole tells a file that visibly lacks its end from a complete one, by its content.
+package whole
 
 import (
 	"bytes"
@@ -6,30 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 )
 
-// errIncomplete is what close answers for a file that visibly lacks its end.
-var errIncomplete error = incompleteError{}
+// ErrIncomplete says that a file visibly lacks its end.
+var ErrIncomplete = errors.New("the end of the file is missing, as after a cancelled copy")
 
-type incompleteError struct{}
-
-func (incompleteError) Error() string {
-	return "the end of the file is missing, as after a cancelled copy"
-}
-func (incompleteError) Unwrap() error { return syscall.EIO }
-
-// blob is what checkWhole looks at.
-type blob interface {
+// Content is what Check looks at.
+type Content interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// checkWhole refuses a PDF, JPEG or ZIP-based file that lacks its end: the cancelled copy
-// of most file managers looks like a normal close, and nothing but the content tells it
-// apart.
-func checkWhole(b blob) error {
-	head, err := slice(b, 0, 1024)
+// Check answers ErrIncomplete for a PDF, JPEG or ZIP-based file that lacks its end: the
+// cancelled copy of most file managers looks like a normal close, and nothing but the content
+// tells it apart. Another error says that c could not be read. Of a large file little is read.
+func Check(c Content) error {
+	head, err := slice(c, 0, 1024)
 	if err != nil {
 		return err
 	}
@@ -38,45 +31,45 @@ func checkWhole(b blob) error {
 	case bytes.HasPrefix(bytes.TrimLeft(head, "\xef\xbb\xbf\r\n\t "), []byte("%PDF-")):
 		// The last line is %%EOF (ISO 32000-1, 7.5.5); readers look for it in the last
 		// kilobyte, some writers append a little more.
-		whole, err = endHolds(b, 4<<10, "%%EOF")
+		whole, err = endHolds(c, 4<<10, "%%EOF")
 	case bytes.HasPrefix(head, []byte{0xff, 0xd8, 0xff}):
-		whole, err = wholeJPEG(b)
+		whole, err = wholeJPEG(c)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		// The end record of 22 bytes may be followed by a comment of 64 KiB (APPNOTE.TXT 4.3.16).
-		whole, err = endHolds(b, 22+64<<10, "PK\x05\x06")
+		whole, err = endHolds(c, 22+64<<10, "PK\x05\x06")
 	}
 	if err == nil && !whole {
-		return errIncomplete
+		return ErrIncomplete
 	}
 	return err
 }
 
 // slice reads n bytes at off, fewer at the end.
-func slice(b blob, off, n int64) ([]byte, error) {
-	p := make([]byte, max(0, min(n, b.Size()-off)))
-	if _, err := b.ReadAt(p, off); err != nil && !errors.Is(err, io.EOF) {
+func slice(c Content, off, n int64) ([]byte, error) {
+	p := make([]byte, max(0, min(n, c.Size()-off)))
+	if _, err := c.ReadAt(p, off); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read back: %w", err)
 	}
 	return p, nil
 }
 
 // endHolds reports whether mark stands in the last n bytes.
-func endHolds(b blob, n int64, mark string) (bool, error) {
-	tail, err := slice(b, max(0, b.Size()-n), n)
+func endHolds(c Content, n int64, mark string) (bool, error) {
+	tail, err := slice(c, max(0, c.Size()-n), n)
 	return bytes.Contains(tail, []byte(mark)), err
 }
 
 // wholeJPEG reports whether an end of image (EOI) follows the start of the picture's
 // data (SOS): a thumbnail before it has an end of its own, and cameras append films
 // behind it (ITU-T T.81, B.1 and B.2).
-func wholeJPEG(b blob) (bool, error) {
+func wholeJPEG(c Content) (bool, error) {
 	const (
 		sos  = 0xda
 		most = 1 << 14 // segments and fill bytes; a picture has a few dozen
 	)
 	off := int64(2)
 	for range most {
-		seg, err := slice(b, off, 4)
+		seg, err := slice(c, off, 4)
 		if err != nil || len(seg) < 4 {
 			return false, err
 		}
@@ -89,17 +82,17 @@ func wholeJPEG(b blob) (bool, error) {
 		}
 		off += 2 + int64(binary.BigEndian.Uint16(seg[2:]))
 	}
-	if found, err := endHolds(b, min(2<<10, b.Size()-off), "\xff\xd9"); found || err != nil {
+	if found, err := endHolds(c, min(2<<10, c.Size()-off), "\xff\xd9"); found || err != nil {
 		return found, err
 	}
-	return holdsFrom(b, off, "\xff\xd9")
+	return holdsFrom(c, off, "\xff\xd9")
 }
 
 // holdsFrom searches everything from off on for mark, in pieces that overlap.
-func holdsFrom(b blob, off int64, mark string) (bool, error) {
+func holdsFrom(c Content, off int64, mark string) (bool, error) {
 	const piece = 256 << 10
-	for ; off < b.Size(); off += piece {
-		p, err := slice(b, off, piece+int64(len(mark)))
+	for ; off < c.Size(); off += piece {
+		p, err := slice(c, off, piece+int64(len(mark)))
 		if err != nil {
 			return false, err
 		}

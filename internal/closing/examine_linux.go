@@ -1,4 +1,4 @@
-package fs
+package closing
 
 import (
 	"os"
@@ -18,8 +18,8 @@ const (
 // Such a one is recognised beforehand (inExec), so that the limit can be generous.
 const lookLimit = 5 * time.Second
 
-// threadGroup returns the process that a thread belongs to, 0 when it cannot be told.
-func threadGroup(pid uint32) int { return tgid(taskStatus(pid)) }
+// ThreadGroup returns the process that a thread belongs to, 0 when it cannot be told.
+func ThreadGroup(pid uint32) int { return tgid(taskStatus(pid)) }
 
 // taskStatus is what proc_pid_status(5) shows of a thread, nothing when that cannot be told.
 // It can be read at any time.
@@ -48,55 +48,55 @@ func tgid(status []byte) int {
 // (exec_update_lock, at least stat and maps).
 func inExec(status []byte) bool { return infoField(status, "VmExe:") == "0 kB" }
 
-// examineClose finds out what it means that the thread pid closed a descriptor of the
+// Examine finds out what it means that the thread pid closed a descriptor of the
 // file with the inode number ino, which the process opener had opened.
-func examineClose(pid uint32, opener int, ino uint64, mounts *mountIDs) closing {
-	result := make(chan closing, 1)
-	go func() { result <- lookAtCloser(pid, opener, ino, mounts) }()
+func Examine(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
+	result := make(chan Meaning, 1)
+	go func() { result <- look(pid, opener, ino, mounts) }()
 	timer := time.NewTimer(lookLimit)
 	defer timer.Stop()
 	select {
 	case c := <-result:
 		return c
 	case <-timer.C:
-		return closeUnknown
+		return Unknown
 	}
 }
 
-func lookAtCloser(pid uint32, opener int, ino uint64, mounts *mountIDs) closing {
+func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	status := taskStatus(pid)
 	group := tgid(status)
 	if group == 0 {
-		return closeUnknown
+		return Unknown
 	}
 	if inExec(status) {
 		if group == opener || opener == 0 {
-			return closeUnknown
+			return Unknown
 		}
-		return closeMore // what a program starts does not get what that has open
+		return More // what a program starts does not get what that has open
 	}
 	if flags := taskFlags(pid); flags&pfExiting != 0 && flags&pfSignaled != 0 {
 		if group == opener || opener == 0 {
-			return closeKilled
+			return Killed
 		}
-		return closeMore
+		return More
 	}
 	if opener == 0 {
-		return closeUnknown
+		return Unknown
 	}
 	if group != opener {
-		return closeMore
+		return More
 	}
-	if c := otherDescriptors(group, ino, mounts); c != closeLast {
+	if c := otherDescriptors(group, ino, mounts); c != Last {
 		return c
 	}
 	if inherited(group, ino, mounts) {
-		return closeInherited // half of what they write is not to be archived
+		return Inherited // half of what they write is not to be archived
 	}
 	if mapped(group, ino) {
-		return closeUnknown // what is stored through the mapping comes later
+		return Unknown // what is stored through the mapping comes later
 	}
-	return closeLast
+	return Last
 }
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
@@ -118,11 +118,11 @@ func taskFlags(pid uint32) uint64 {
 }
 
 // otherDescriptors looks for open descriptors of the file in a process.
-func otherDescriptors(group int, ino uint64, mounts *mountIDs) closing {
+func otherDescriptors(group int, ino uint64, mounts *Mounts) Meaning {
 	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
 	fds, err := os.ReadDir(dir)
 	if err != nil {
-		return closeLast // the process is exiting: its descriptors are gone
+		return Last // the process is exiting: its descriptors are gone
 	}
 	want := strconv.FormatUint(ino, 10)
 	for _, fd := range fds {
@@ -131,10 +131,10 @@ func otherDescriptors(group int, ino uint64, mounts *mountIDs) closing {
 			continue // closed meanwhile
 		}
 		if infoField(b, "ino:") == want && mounts.ours(group, infoField(b, "mnt_id:")) {
-			return closeMore
+			return More
 		}
 	}
-	return closeLast
+	return Last
 }
 
 // mostDescendants bounds how many processes are asked what they inherited.
@@ -143,10 +143,10 @@ const mostDescendants = 64
 // inherited reports whether a process that the opener has started, or one of those has,
 // holds the file open: in `(a; b &) > f` the file is not complete when the shell closes it.
 // What has another parent by then is not found.
-func inherited(opener int, ino uint64, mounts *mountIDs) bool {
+func inherited(opener int, ino uint64, mounts *Mounts) bool {
 	below := children(opener)
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
-		if otherDescriptors(below[n], ino, mounts) == closeMore {
+		if otherDescriptors(below[n], ino, mounts) == More {
 			return true
 		}
 		below = append(below, children(below[n])...)

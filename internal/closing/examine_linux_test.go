@@ -1,4 +1,4 @@
-package fs
+package closing
 
 import (
 	"math"
@@ -74,7 +74,7 @@ func TestThreadGroup(t *testing.T) {
 		{"out of range", math.MaxUint32, 0},
 	}
 	for _, tt := range tests {
-		if got := threadGroup(tt.pid); got != tt.want {
+		if got := ThreadGroup(tt.pid); got != tt.want {
 			t.Errorf("%s: the thread group of %d is %d, want %d", tt.name, tt.pid, got, tt.want)
 		}
 	}
@@ -127,14 +127,14 @@ func TestCloseByTheKilled(t *testing.T) {
 		tests := []struct {
 			name   string
 			opener int
-			want   closing
+			want   Meaning
 		}{
-			{"the opener", p.Pid, closeKilled},
-			{"whom nobody knows", 0, closeKilled},
-			{"another process than the opener", os.Getpid(), closeMore},
+			{"the opener", p.Pid, Killed},
+			{"whom nobody knows", 0, Killed},
+			{"another process than the opener", os.Getpid(), More},
 		}
 		for _, tt := range tests {
-			if got := lookAtCloser(uint32(p.Pid), tt.opener, 1, &mountIDs{}); got != tt.want {
+			if got := look(uint32(p.Pid), tt.opener, 1, &Mounts{}); got != tt.want {
 				t.Errorf("ended by %v: a close by %s is %d, want %d", sig, tt.name, got, tt.want)
 			}
 		}
@@ -146,7 +146,7 @@ func TestCloseByOneThatExited(t *testing.T) {
 	if flags := taskFlags(uint32(p.Pid)); flags&pfSignaled != 0 {
 		t.Errorf("a process that exited has the flags %#x", flags)
 	}
-	if got := lookAtCloser(uint32(p.Pid), p.Pid, 1, &mountIDs{}); got != closeLast {
+	if got := look(uint32(p.Pid), p.Pid, 1, &Mounts{}); got != Last {
 		t.Errorf("the close of a process that exited is %d, want the last", got)
 	}
 }
@@ -162,27 +162,27 @@ func TestCloseByTheLiving(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := os.Getpid()
-	look := func(pid uint32, opener int) closing { return lookAtCloser(pid, opener, st.Ino, &mountIDs{}) }
+	look := func(pid uint32, opener int) Meaning { return look(pid, opener, st.Ino, &Mounts{}) }
 
-	if got := look(uint32(own), own); got != closeMore {
+	if got := look(uint32(own), own); got != More {
 		t.Errorf("with a descriptor open: got %d, want more", got)
 	}
-	if got := look(uint32(own), os.Getppid()); got != closeMore {
+	if got := look(uint32(own), os.Getppid()); got != More {
 		t.Errorf("by another process than the opener: got %d, want more", got)
 	}
-	if got := look(uint32(own), 0); got != closeUnknown {
+	if got := look(uint32(own), 0); got != Unknown {
 		t.Errorf("with an opener of another pid namespace: got %d, want unknown", got)
 	}
-	if got := look(0, own); got != closeUnknown {
+	if got := look(0, own); got != Unknown {
 		t.Errorf("by a process of another pid namespace: got %d, want unknown", got)
 	}
-	if got := look(nobody, own); got != closeUnknown {
+	if got := look(nobody, own); got != Unknown {
 		t.Errorf("by a process that is gone: got %d, want unknown", got)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := look(uint32(own), own); got != closeLast {
+	if got := look(uint32(own), own); got != Last {
 		t.Errorf("with no descriptor open: got %d, want the last", got)
 	}
 }
@@ -207,11 +207,11 @@ func TestMountIDs(t *testing.T) {
 		return f
 	}
 	ours, other := mountOf(t, open("/proc/self/stat")), mountOf(t, open(t.TempDir()))
-	var m mountIDs
+	var m Mounts
 	if !m.ours(os.Getpid(), other) {
 		t.Error("before anything is known a descriptor is taken for another's")
 	}
-	m.learn("/proc")
+	m.Learn("/proc")
 	if !m.ours(os.Getpid(), ours) {
 		t.Errorf("the mount %s of /proc is not known", ours)
 	}
@@ -221,8 +221,8 @@ func TestMountIDs(t *testing.T) {
 	if m.ours(nobody, other) {
 		t.Error("a mount of a process that is gone is taken for ours")
 	}
-	var none mountIDs
-	none.learn("/there/is/no/mount")
+	var none Mounts
+	none.Learn("/there/is/no/mount")
 	if none.dev != "" {
 		t.Errorf("a mount point without a mount has the device %s", none.dev)
 	}

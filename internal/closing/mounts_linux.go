@@ -1,4 +1,4 @@
-package fs
+package closing
 
 import (
 	"bufio"
@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// mountIDs knows under which mount ids this file system is mounted, in every mount
-// namespace it is met in (proc_pid_mountinfo(5)).
-type mountIDs struct {
+// Mounts knows under which mount ids a file system is mounted, in every mount namespace
+// it is met in (proc_pid_mountinfo(5)). The zero value knows none, and takes every id for one.
+type Mounts struct {
 	mu    sync.Mutex
 	dev   string              // major:minor; guarded by mu
 	known map[string]struct{} // guarded by mu
 }
 
-// learn finds the device number of the mount at mountpoint.
-func (m *mountIDs) learn(mountpoint string) {
+// Learn finds the device number of the mount at mountpoint.
+func (m *Mounts) Learn(mountpoint string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	eachMount("self", func(id, dev, point string) {
@@ -29,7 +29,7 @@ func (m *mountIDs) learn(mountpoint string) {
 }
 
 // ours reports whether the mount id that the process pid uses is one of ours.
-func (m *mountIDs) ours(pid int, id string) bool {
+func (m *Mounts) ours(pid int, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dev == "" {

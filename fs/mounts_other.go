@@ -1,8 +1,0 @@
-//go:build !linux
-
-package fs
-
-// mountIDs has nothing to know where descriptors of other processes cannot be seen.
-type mountIDs struct{}
-
-func (*mountIDs) learn(string) {}

@@ -1,0 +1,23 @@
+// Package closing finds out what it means that a program closed a descriptor of a file in a
+// FUSE mount: whether it was the last one, or the end of a program that was killed. FUSE does
+// not tell (FLUSH comes at every close of every duplicate), so it looks at the process.
+package closing
+
+// Meaning is what the close of a descriptor means, as far as can be found out about the
+// process that closed it.
+type Meaning uint8
+
+const (
+	// Last says that the process that opened the file closed its last descriptor of it.
+	Last Meaning = iota
+	// More says that other descriptors of the file are open, or another process opened it.
+	More
+	// Inherited says that the process that opened the file closed its last descriptor, and what
+	// it has started holds the file open; the end shows at release.
+	Inherited
+	// Killed says that a signal killed the process; the file is what it had got to.
+	Killed
+	// Unknown says that the process cannot be looked at, it is about to become another program
+	// (execve), or it still has the file mapped, so the end shows at release.
+	Unknown
+)
