@@ -107,7 +107,7 @@ func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (know
 	for top != w.top && top.kind != mandatorDir {
 		top, _ = top.place()
 	}
-	if w.further && w.top.kind == rootDir {
+	if w.further && w.top.kind == rootDir && !w.lookups {
 		top = w.top
 	}
 	w.further = true

@@ -31,7 +31,7 @@ func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
 }
 
 // find finds a name, shown or plain. Folders are named before documents, so documents are
-// asked for only when no folder has the name.
+// asked for only when no folder has the name; both at once where that is to be expected.
 func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	if isJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
@@ -40,11 +40,18 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 		}
 		return nil, syscall.ENOENT
 	}
+	var docsErr error
+	if looksLikeDocument(name) && !d.enough(&d.subs, needNames) {
+		docsErr = d.load(ctx, needNames)
+	}
 	if err := d.loadFolders(ctx, needNames); err != nil {
 		return nil, err
 	}
 	if e := d.get(name); e != nil && e.dir != nil {
 		return e, nil
+	}
+	if docsErr != nil {
+		return nil, docsErr
 	}
 	if err := d.loadDocuments(ctx, needNames); err != nil {
 		return nil, err

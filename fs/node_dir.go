@@ -45,6 +45,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if d.kind == rootDir && name == controlName {
 		return n.control(ctx, out)
 	}
+	d.lookAheadOf(ctx, name)
 	e, err := d.lookup(ctx, name)
 	if err != nil {
 		if d.validFor() == 0 && !isJunk(name) {

@@ -34,14 +34,18 @@ type walks struct {
 
 	mu    sync.Mutex
 	byPID map[uint32]*walk // guarded by mu
+	// lookups are those by names, of all processes. Guarded by mu.
+	lookups lookups
 }
 
-// walk is what one program opens. Fields are guarded by mu of walks.
+// walk is what one program opens, or what is looked up. Fields are guarded by mu of walks.
 type walk struct {
 	top    *dir      // it opened this one, and then only what lies below
 	opened int       // directories, one soon after the other
 	last   time.Time // when the last of them was answered
 	budget int       // folders to ask for at once
+	// lookups says that it opens no directories and is told by the names that are looked up.
+	lookups bool
 	// looks says that it looks at documents, beyond their names, kinds and numbers.
 	looks atomic.Bool
 	// further says that the structure of a mandator was asked for: next time all of it is.
