@@ -77,8 +77,8 @@ func fillTime(out *fuse.Attr, t time.Time) {
 func (d *dir) fillEntry(e *entry, out *fuse.EntryOut) {
 	if e.dir != nil {
 		e.dir.fill(&out.Attr)
-		out.SetEntryTimeout(d.validFor())
-		out.SetAttrTimeout(d.validFor())
+		out.SetEntryTimeout(d.foldersValidFor())
+		out.SetAttrTimeout(d.foldersValidFor())
 		return
 	}
 	f := d.fileOf(e)

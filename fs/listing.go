@@ -108,6 +108,19 @@ func (d *dir) validFor() time.Duration {
 	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
 		oldest = d.files.fetched
 	}
+	return d.trustedForLocked(oldest)
+}
+
+// foldersValidFor is validFor of the sub-folders, whose names rest on their listing alone:
+// nobody lists the documents of the folders of a path that is looked up.
+func (d *dir) foldersValidFor() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.trustedForLocked(d.subs.fetched)
+}
+
+// trustedForLocked is how long a listing of that age may be trusted. The caller holds mu.
+func (d *dir) trustedForLocked(oldest time.Time) time.Duration {
 	switch {
 	case d.kind == localDir:
 		return d.fs.opts.TTL
