@@ -12,7 +12,8 @@ import (
 // dirNode is a directory as the kernel sees it.
 type dirNode struct {
 	fusefs.Inode
-	d *dir
+	d    *dir
+	list kernelList
 }
 
 // nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
@@ -84,12 +85,14 @@ func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 
 // dirHandle is an open directory: one listing, from its opening on.
 type dirHandle struct {
-	n       *dirNode
-	entries []*entry
-	byName  bool // documents are told by name alone
-	next    int
-	last    *entry
-	out     fuse.DirEntry // of last; the library copies it
+	n      *dirNode
+	told   *told
+	keep   bool // the kernel keeps what it reads
+	drop   drop // what it had, once it reads or closes this
+	next   int
+	last   *entry
+	looked int           // entries that were told with attributes
+	out    fuse.DirEntry // of last; the library copies it
 }
 
 var (
@@ -97,6 +100,7 @@ var (
 	_ = fusefs.FileLookuper((*dirHandle)(nil))
 	_ = fusefs.FileSeekdirer((*dirHandle)(nil))
 	_ = fusefs.FileFsyncdirer((*dirHandle)(nil))
+	_ = fusefs.FileReleasedirer((*dirHandle)(nil))
 )
 
 // OpendirHandle asks the service for what it does not know freshly. A directory that
@@ -111,7 +115,20 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if err := n.d.load(ctx, needListing); err != nil {
 		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
 	}
-	return &dirHandle{n: n, entries: n.d.entries(), byName: w.byName(n.d)}, 0, 0
+	h := &dirHandle{n: n, told: n.d.told(w.byName(n.d))}
+	if h.keep, h.drop = n.list.opening(h.told); h.keep {
+		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
+	}
+	return h, 0, 0
+}
+
+// Releasedir ends what the kernel lists through the handle.
+func (h *dirHandle) Releasedir(context.Context, uint32) {
+	if h.keep {
+		h.n.list.closed()
+		return
+	}
+	h.n.list.dropped(h.drop)
 }
 
 // dots are the entries that every directory begins with.
@@ -119,7 +136,10 @@ var dots = [...]string{".", ".."} //nolint:gochecknoglobals // a table
 
 func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
 	at := h.next
-	if at >= len(dots)+len(h.entries) {
+	if at == 0 && !h.keep {
+		h.n.list.dropped(h.drop)
+	}
+	if at >= len(dots)+len(h.told.entries) {
 		return nil, 0
 	}
 	h.next++
@@ -129,7 +149,7 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.ino
 		return out, 0
 	}
-	e := h.entries[at-len(dots)]
+	e := h.told.entries[at-len(dots)]
 	h.last = e
 	out.Name = e.name
 	if e.dir != nil {
@@ -144,18 +164,21 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 // nothing but that there is no more than a name.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
-	if h.byName && e != nil && e.dir == nil && e.name == name {
+	if h.told.byName && e != nil && e.dir == nil && e.name == name {
 		return nil, syscall.ENODATA
 	}
 	if e == nil || e.name != name || h.n.d.get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
 	h.n.d.fillEntry(e, out)
+	if h.looked++; h.keep && h.looked == len(h.told.entries) {
+		h.n.list.wasWhole()
+	}
 	return h.n.nodeOf(ctx, e), 0
 }
 
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
-	if off > uint64(len(dots)+len(h.entries)) {
+	if off > uint64(len(dots)+len(h.told.entries)) {
 		return syscall.EINVAL
 	}
 	h.next = int(off) //nolint:gosec // at most the length of a slice

@@ -23,7 +23,7 @@ func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
 		if de.Name == "." || de.Name == ".." {
 			continue
 		}
-		if h.byName && h.last.dir == nil {
+		if h.told.byName && h.last.dir == nil {
 			var out fuse.EntryOut
 			if node, errno := h.Lookup(t.Context(), de.Name, &out); node != nil || errno != syscall.ENODATA {
 				t.Errorf("%s: %v, %v", de.Name, node, errno)
@@ -44,7 +44,7 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
 	w := &walk{top: d}
 	open := func() *dirHandle {
-		return &dirHandle{n: &dirNode{d: d}, entries: d.entries(), byName: w.byName(d)}
+		return &dirHandle{n: &dirNode{d: d}, told: d.told(w.byName(d))}
 	}
 	if (*walk)(nil).byName(d) {
 		t.Error("who does not walk is told names alone")
@@ -59,7 +59,7 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 		}
 	}
 	d.looked()
-	if !w.looks.Load() || open().byName {
+	if !w.looks.Load() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := &walk{top: d}
@@ -84,7 +84,7 @@ func TestReaddirAllocatesNothing(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
-	h := &dirHandle{n: &dirNode{d: d}, entries: d.entries(), byName: true}
+	h := &dirHandle{n: &dirNode{d: d}, told: d.told(true)}
 	ctx := context.Background()
 	var out fuse.EntryOut
 	allocs := testing.AllocsPerRun(100, func() {
