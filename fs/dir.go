@@ -45,6 +45,7 @@ type dir struct {
 	doubts  uint64              // how often it was distrusted; guarded by mu
 	changes atomic.Uint64       // how often it was outdated
 	changed time.Time           // when names changed last; guarded by mu
+	version uint64              // how often names changed; guarded by mu
 	free    bool                // whether folders may be created here; guarded by mu
 }
 

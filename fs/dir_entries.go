@@ -62,6 +62,7 @@ func (d *dir) dropLocked(e *entry) {
 
 func (d *dir) touchLocked() {
 	d.changed = d.fs.now()
+	d.version++
 }
 
 // add and drop are addLocked and dropLocked for callers that hold nothing.

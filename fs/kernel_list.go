@@ -22,7 +22,7 @@ type kernelList struct {
 
 // told is a listing as the kernel is told it.
 type told struct {
-	entries []*entry // the same slice as long as no name has changed
+	version uint64 // of the names
 	// serials are of the listings, with which names and attributes expire in the kernel.
 	serials [2]uint64
 	byName  bool // documents are told by name alone
@@ -30,23 +30,17 @@ type told struct {
 	whole bool
 }
 
-// told is what the directory is listed as.
-func (d *dir) told(byName bool) *told {
+// told is what the directory is listed as, and its entries.
+func (d *dir) told(byName bool) (*told, []*entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	entries := d.names.all()
-	return &told{
-		entries: entries, serials: [2]uint64{d.subs.serial, d.files.serial},
-		byName: byName, whole: len(entries) == 0,
-	}
+	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, d.names.all()
 }
 
 // serves reports whether the kernel may list what it was told as t in place of want: it
 // lacks no attributes either, which it would have to ask for one by one.
 func (t *told) serves(want *told) bool {
-	n := len(t.entries)
-	same := n == len(want.entries) && (n == 0 || &t.entries[0] == &want.entries[0])
-	return same && t.serials == want.serials && (t.whole || want.byName)
+	return t.version == want.version && t.serials == want.serials && (t.whole || want.byName)
 }
 
 // drop is what a handle takes along of which the kernel keeps nothing; 0: it tells nothing.
@@ -60,7 +54,7 @@ func (k *kernelList) opening(want *told) (keep bool, d drop) {
 	switch {
 	case k.kept == nil:
 		k.kept = want
-	case k.kept != nil && k.kept.serves(want):
+	case k.kept.serves(want):
 	case k.open > 0:
 		return false, 0 // they may go on filling what is dropped
 	default:

@@ -85,14 +85,15 @@ func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 
 // dirHandle is an open directory: one listing, from its opening on.
 type dirHandle struct {
-	n      *dirNode
-	told   *told
-	keep   bool // the kernel keeps what it reads
-	drop   drop // what it had, once it reads or closes this
-	next   int
-	last   *entry
-	looked int           // entries that were told with attributes
-	out    fuse.DirEntry // of last; the library copies it
+	n       *dirNode
+	entries []*entry
+	told    *told
+	keep    bool // the kernel keeps what it reads
+	drop    drop // what it had, once it reads or closes this
+	next    int
+	last    *entry
+	looked  int           // entries that were told with attributes
+	out     fuse.DirEntry // of last; the library copies it
 }
 
 var (
@@ -115,7 +116,8 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	if err := n.d.load(ctx, needListing); err != nil {
 		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
 	}
-	h := &dirHandle{n: n, told: n.d.told(w.byName(n.d))}
+	h := &dirHandle{n: n}
+	h.told, h.entries = n.d.told(w.byName(n.d))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -136,10 +138,16 @@ var dots = [...]string{".", ".."} //nolint:gochecknoglobals // a table
 
 func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
 	at := h.next
-	if at == 0 && !h.keep {
-		h.n.list.dropped(h.drop)
+	if at == 0 {
+		h.looked = 0
+		if !h.keep {
+			h.n.list.dropped(h.drop)
+		}
 	}
-	if at >= len(dots)+len(h.told.entries) {
+	if at >= len(dots)+len(h.entries) {
+		if h.keep && h.looked >= len(h.entries) {
+			h.n.list.wasWhole()
+		}
 		return nil, 0
 	}
 	h.next++
@@ -149,7 +157,7 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.ino
 		return out, 0
 	}
-	e := h.told.entries[at-len(dots)]
+	e := h.entries[at-len(dots)]
 	h.last = e
 	out.Name = e.name
 	if e.dir != nil {
@@ -171,14 +179,12 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
 	h.n.d.fillEntry(e, out)
-	if h.looked++; h.keep && h.looked == len(h.told.entries) {
-		h.n.list.wasWhole()
-	}
+	h.looked++
 	return h.n.nodeOf(ctx, e), 0
 }
 
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
-	if off > uint64(len(dots)+len(h.told.entries)) {
+	if off > uint64(len(dots)+len(h.entries)) {
 		return syscall.EINVAL
 	}
 	h.next = int(off) //nolint:gosec // at most the length of a slice

@@ -44,7 +44,9 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
 	w := &walk{top: d}
 	open := func() *dirHandle {
-		return &dirHandle{n: &dirNode{d: d}, told: d.told(w.byName(d))}
+		h := &dirHandle{n: &dirNode{d: d}}
+		h.told, h.entries = d.told(w.byName(d))
+		return h
 	}
 	if (*walk)(nil).byName(d) {
 		t.Error("who does not walk is told names alone")
@@ -84,7 +86,8 @@ func TestReaddirAllocatesNothing(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
-	h := &dirHandle{n: &dirNode{d: d}, told: d.told(true)}
+	h := &dirHandle{n: &dirNode{d: d}}
+	h.told, h.entries = d.told(true)
 	ctx := context.Background()
 	var out fuse.EntryOut
 	allocs := testing.AllocsPerRun(100, func() {
