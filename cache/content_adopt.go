@@ -38,10 +38,11 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.makeShard(key); err != nil {
+	target := name.path(c.dir)
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	if err := c.move(a.Path, name.path(c.dir)); err != nil {
+	if err := c.move(a.Path, target); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -100,20 +101,25 @@ func (c *Content) describe(key Key, a Adoption) (fileName, error) {
 	case info.Size() > c.limit:
 		return fileName{}, ErrTooLarge
 	}
-	digest, err := hex.DecodeString(a.Sum)
-	if err != nil || len(digest) != sha256.Size {
-		h := sha256.New()
-		if _, err := io.Copy(h, f); err != nil {
+	name := fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: a.ETag, tag: newTag()}
+	if checkable(name.size) {
+		if name.check, err = a.check(f); err != nil {
 			return fileName{}, err
 		}
-		digest = h.Sum(nil)
 	}
-	if err := private(f, info); err != nil {
-		return fileName{}, err
+	return name, private(f, info)
+}
+
+// check is that of the file f, from the sum that came with it, else from its bytes.
+func (a Adoption) check(f *os.File) (check, error) {
+	if sum, err := hex.DecodeString(a.Sum); err == nil && len(sum) == sha256.Size {
+		return shaOf(sum), nil
 	}
-	return fileName{
-		key: key, size: info.Size(), fetched: c.now(), final: a.Final, sum: [sha256.Size]byte(digest), etag: a.ETag, tag: newTag(),
-	}, nil
+	sum := newCRC()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return crcOf(sum), nil
 }
 
 // copyFile publishes a copy of the file of path under the name target.

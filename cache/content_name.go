@@ -16,7 +16,7 @@ import (
 )
 
 // nameVersion begins every file name; a change of the format changes it.
-const nameVersion = "v2"
+const nameVersion = "v3"
 
 // maxETag is the longest ETag, in bytes, that fits into a file name (255 bytes, with the
 // other fields at their longest). A longer one is not kept.
@@ -28,19 +28,18 @@ var errName = errors.New("not the name of a cached content")
 // fileName is what the name of a cached file says about it, so that one rename publishes
 // bytes and description together:
 //
-//	v2.ID.REPRESENTATION.SIZE.FETCHED.STATE.SHA256.TAG.ETAG
+//	v3.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
 //
 // FETCHED is when the service was asked, in nanoseconds since 1970; STATE is "final" for a
-// content that could not change any more then, else "draft"; SHA256 and ETAG are in
-// unpadded base64url (RFC 4648, section 5); a file that nobody checks (checkable) may have
-// zeros for its SHA256. TAG makes the name unique: a name is never used
-// for a second file.
+// content that could not change any more then, else "draft"; CHECK is as in check, empty for
+// a file that nobody checks (checkable); ETAG is in unpadded base64url (RFC 4648, section 5).
+// TAG makes the name unique: a name is never used for a second file.
 type fileName struct {
 	key     Key
 	size    int64
 	fetched time.Time
 	final   bool
-	sum     [sha256.Size]byte
+	check   check
 	etag    string
 	tag     string
 }
@@ -61,7 +60,7 @@ func (n fileName) String() string {
 		strconv.FormatInt(n.size, 10),
 		strconv.FormatInt(n.fetched.UnixNano(), 10),
 		stateOf(n.final),
-		base64.RawURLEncoding.EncodeToString(n.sum[:]),
+		string(n.check),
 		n.tag,
 		base64.RawURLEncoding.EncodeToString([]byte(etag)),
 	}, ".")
@@ -84,9 +83,8 @@ func parseFileName(s string) (fileName, error) {
 	rep, repErr := parseRepresentation(f[2])
 	size, sizeErr := strconv.ParseInt(f[3], 10, 64)
 	fetched, fetchedErr := strconv.ParseInt(f[4], 10, 64)
-	sum, sumErr := base64.RawURLEncoding.DecodeString(f[6])
 	etag, etagErr := base64.RawURLEncoding.DecodeString(f[8])
-	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, sumErr, etagErr); err != nil || len(sum) != sha256.Size {
+	if err := errors.Join(idErr, repErr, sizeErr, fetchedErr, etagErr); err != nil {
 		return fileName{}, errName
 	}
 	n := fileName{
@@ -94,11 +92,11 @@ func parseFileName(s string) (fileName, error) {
 		size:    size,
 		fetched: time.Unix(0, fetched),
 		final:   f[5] == stateOf(true),
-		sum:     [sha256.Size]byte(sum),
+		check:   check(f[6]),
 		etag:    string(etag),
 		tag:     f[7],
 	}
-	if n.size < 0 || n.String() != s {
+	if n.size < 0 || !n.check.valid() || n.String() != s {
 		return fileName{}, errName
 	}
 	return n, nil

@@ -3,8 +3,10 @@ package cache
 import (
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,10 +96,18 @@ func (c *Content) scan() ([]*version, error) {
 	return found, nil
 }
 
-// makeShard makes the sub-directory for the files of key and returns its path.
-func (c *Content) makeShard(key Key) (string, error) {
+// createTemp creates a temporary file in the sub-directory for the files of key, which is
+// made when it is not there.
+func (c *Content) createTemp(key Key) (*os.File, error) {
 	dir := filepath.Join(c.dir, key.shard())
-	return dir, os.MkdirAll(dir, 0o700)
+	f, err := durable.CreateTemp(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return durable.CreateTemp(dir)
 }
 
 // inspect returns the version that the file e in dir holds. A file that is broken by its

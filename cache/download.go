@@ -189,7 +189,7 @@ func (d *download) renew() {
 // is larger than the limit stays a temporary file.
 func (d *download) publish(t *transfer) {
 	c, v := d.c, t.v
-	v.sum = t.sum()
+	v.check = t.check()
 	target := v.path(c.dir)
 	keep := v.size <= c.limit
 	var err error

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 )
 
 // wantCached fails the test unless exactly these of the documents 1 to 9 are cached.
@@ -85,24 +86,23 @@ func TestEvictionSparesWhatIsOpen(t *testing.T) {
 }
 
 func TestRunningDownloadsCount(t *testing.T) {
-	s := newShelf(t, 20)
-	s.put(key(1), "0123456789")
-	s.put(key(2), "0123456789")
-	st := newStream(10)
-	r := s.open(key(3), forever, st.fetch)
+	half := strings.Repeat("h", cache.Chunk) // what is written at a time
+	s := newShelf(t, 4*cache.Chunk)
+	s.put(key(1), half+half)
+	s.put(key(2), half+half)
+	st := newStream(2 * cache.Chunk)
+	s.open(key(3), forever, st.fetch)
 	s.wantCached(1, 2) // nothing has come yet
-	st.send("01234")
-	if _, err := r.ReadAt(t.Context(), make([]byte, 5), 0); err != nil {
-		t.Fatal(err)
-	}
+	st.send(half)
+	st.send(half[1:]) // is taken when the first is written
 	s.wantCached(2)
-	if used, _ := s.Usage(); used != 15 {
-		t.Fatalf("%d bytes used, want 15", used)
+	if used, _ := s.Usage(); used != 3*cache.Chunk {
+		t.Fatalf("%d bytes used, want %d", used, 3*cache.Chunk)
 	}
-	st.send("56789")
+	st.send(half[:1])
 	st.end()
 	s.WaitIdle()
-	s.wantUsage(2, 20)
+	s.wantUsage(2, 4*cache.Chunk)
 }
 
 func TestContentLargerThanTheLimitIsServedAndNotKept(t *testing.T) {

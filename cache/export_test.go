@@ -26,3 +26,6 @@ func CopyFile(path, target string) error { return copyFile(path, target) }
 
 // SetLimit replaces the bound of the file.
 func (k *Known) SetLimit(limit uint64) { k.limit = limit }
+
+// Chunk is how many bytes a transfer writes at a time.
+const Chunk = chunk

@@ -5,33 +5,51 @@ import (
 	"sync"
 )
 
-// progress says how much of a file is there, from its first byte on, and wakes those who
-// wait for more.
+// progress says how much of a content is there, from its first byte on, and wakes those who
+// wait for more. What came last may still be in memory, on its way to the file: it can be
+// read all the same.
 type progress struct {
 	mu sync.Mutex
-	// have is the number of bytes that may be read. Guarded by mu.
+	// have is the number of bytes that may be read from the file. Guarded by mu.
 	have int64
+	// fresh are the bytes behind those. Guarded by mu.
+	fresh []byte
 	// done says that no more bytes come. Guarded by mu.
 	done bool
 	// err is why the bytes must not be used. Guarded by mu.
 	err error
 	// wake is closed at the next change, nil while nobody waits. Guarded by mu.
 	wake chan struct{}
+	// least is the smallest number of bytes that somebody waits for. Guarded by mu.
+	least int64
 }
 
-// advance says that the first have bytes are there.
+// receive says that the bytes p come behind those in the file, where they are not yet. Who
+// calls leaves p alone until advance.
+func (p *progress) receive(fresh []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fresh = fresh
+	if p.least <= p.reachedLocked() {
+		p.wakeLocked()
+	}
+}
+
+// advance says that the first have bytes are in the file, and none in memory any more.
 func (p *progress) advance(have int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.have = have
-	p.wakeLocked()
+	p.have, p.fresh = have, nil
+	if p.least <= have {
+		p.wakeLocked()
+	}
 }
 
 // finish says that no more bytes come, or with an error that none may be used.
 func (p *progress) finish(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done, p.err = true, err
+	p.done, p.err, p.fresh = true, err, nil
 	p.wakeLocked()
 }
 
@@ -47,14 +65,15 @@ func (p *progress) wakeLocked() {
 func (p *progress) wait(ctx context.Context, want int64) error {
 	for {
 		p.mu.Lock()
-		if p.err != nil || p.done || p.have >= want {
+		if p.err != nil || p.done || p.reachedLocked() >= want {
 			err := p.err
 			p.mu.Unlock()
 			return err
 		}
 		if p.wake == nil {
-			p.wake = make(chan struct{})
+			p.wake, p.least = make(chan struct{}), want
 		}
+		p.least = min(p.least, want)
 		wake := p.wake
 		p.mu.Unlock()
 		select {
@@ -65,14 +84,29 @@ func (p *progress) wait(ctx context.Context, want int64) error {
 	}
 }
 
+// recent copies to dst what of the bytes from position off on is in memory, and returns how
+// many bytes before that are to be read from the file. All of them are there.
+func (p *progress) recent(dst []byte, off int64) (inFile int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fresh == nil || off+int64(len(dst)) <= p.have {
+		return len(dst)
+	}
+	from := max(off, p.have)
+	copy(dst[from-off:], p.fresh[from-p.have:])
+	return int(from - off)
+}
+
 // reached returns how many bytes are there.
 func (p *progress) reached() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.have
+	return p.reachedLocked()
 }
 
-// complete reports whether all bytes are there.
+func (p *progress) reachedLocked() int64 { return p.have + int64(len(p.fresh)) }
+
+// complete reports whether all bytes are there, in the file.
 func (p *progress) complete() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

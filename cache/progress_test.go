@@ -60,3 +60,30 @@ func TestProgressEnds(t *testing.T) {
 		})
 	}
 }
+
+// Bytes can be read before they are in the file, and are not looked for there.
+func TestProgressShowsWhatIsInMemory(t *testing.T) {
+	var p progress
+	p.advance(4)
+	p.receive([]byte("efgh"))
+	if err := p.wait(t.Context(), 8); err != nil || p.reached() != 8 {
+		t.Fatalf("reached %d, %v; want 8", p.reached(), err)
+	}
+	for _, tt := range []struct {
+		off    int64
+		n      int
+		inFile int
+		want   string
+	}{
+		{0, 4, 4, "...."}, {0, 8, 4, "....efgh"}, {2, 4, 2, "..ef"}, {4, 4, 0, "efgh"}, {6, 2, 0, "gh"},
+	} {
+		got := []byte("........")[:tt.n]
+		if inFile := p.recent(got, tt.off); inFile != tt.inFile || string(got) != tt.want {
+			t.Errorf("%d bytes at %d: %d in the file, %q; want %d, %q", tt.n, tt.off, inFile, got, tt.inFile, tt.want)
+		}
+	}
+	p.advance(8)
+	if inFile := p.recent(make([]byte, 8), 0); inFile != 8 {
+		t.Errorf("%d of 8 bytes are to be read from the file, want all", inFile)
+	}
+}

@@ -52,16 +52,19 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if err := r.v.progress.wait(ctx, off+want); err != nil {
 		return 0, err
 	}
-	n, err := r.file.ReadAt(p[:want], off)
-	switch {
-	case int64(n) == want && n < len(p):
-		return n, io.EOF
-	case int64(n) == want:
-		return n, nil
-	case errors.Is(err, io.EOF): // the file was cut off behind our back
-		err = errDamaged
+	if stored := p[:r.v.progress.recent(p[:want], off)]; len(stored) > 0 {
+		n, err := r.file.ReadAt(stored, off)
+		if errors.Is(err, io.EOF) { // the file was cut off behind our back
+			err = errDamaged
+		}
+		if n < len(stored) {
+			return n, fmt.Errorf("%s: %w", r.v.key, err)
+		}
 	}
-	return n, fmt.Errorf("%s: %w", r.v.key, err)
+	if want < int64(len(p)) {
+		return int(want), io.EOF
+	}
+	return int(want), nil
 }
 
 // Wait returns when all bytes are there, or with the error because of which they never will

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 // chunk is how many bytes are taken from an answer at a time.
@@ -47,8 +45,8 @@ type transfer struct {
 	c     *Content
 	fetch Fetch
 	v     *version
-	// hash is of the bytes in the file, nil for a content that nobody checks (checkable).
-	hash hash.Hash
+	// sum is of the bytes in the file, nil for a content that nobody checks (checkable).
+	sum hash.Hash32
 	// have is how many bytes are in the file.
 	have int64
 	// known is where bytes that come a second time are compared, made when needed.
@@ -58,11 +56,7 @@ type transfer struct {
 // newTransfer makes the file that the answer content goes into.
 func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c := d.c
-	dir, err := c.makeShard(d.key)
-	if err != nil {
-		return nil, err
-	}
-	f, err := durable.CreateTemp(dir)
+	f, err := c.createTemp(d.key)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +72,17 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c.unlock()
 	t := &transfer{c: c, fetch: d.fetch, v: v}
 	if checkable(v.size) { // as one of unknown size may be
-		t.hash = sha256.New()
+		t.sum = newCRC()
 	}
 	return t, nil
 }
 
-// sum is the SHA-256 of what is there, zeros for a content that nobody checks.
-func (t *transfer) sum() (sum [sha256.Size]byte) {
-	if t.hash != nil && checkable(t.have) {
-		t.hash.Sum(sum[:0])
+// check is that of what is there, empty for a content that nobody checks.
+func (t *transfer) check() check {
+	if t.sum == nil || !checkable(t.have) {
+		return ""
 	}
-	return sum
+	return crcOf(t.sum)
 }
 
 // run takes the body of content and resumes it when it breaks, until all is there.
@@ -168,7 +162,7 @@ func (t *transfer) take(content *archive.Content) error {
 	defer buffers.Put(buf)
 	at := content.Offset
 	for {
-		n, err := content.Body.Read(buf[:])
+		n, err := t.fill(content.Body, buf[:], at)
 		if n > 0 {
 			if err := t.accept(buf[:n], at); err != nil {
 				return err
@@ -183,6 +177,21 @@ func (t *transfer) take(content *archive.Content) error {
 			return &brokenError{err}
 		}
 	}
+}
+
+// fill reads from body, which is at the position at of the content, until buf is full or the
+// body ends: one large write costs far less than several small ones. Readers need not wait
+// for that.
+func (t *transfer) fill(body io.Reader, buf []byte, at int64) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = body.Read(buf[n:])
+		n += more
+		if at == t.have { // not what comes a second time
+			t.v.progress.receive(buf[:n])
+		}
+	}
+	return n, err
 }
 
 // ended judges a body that ended regularly at the position at.

@@ -59,8 +59,8 @@ func (t *transfer) append(p []byte) error {
 			return err
 		}
 	}
-	if t.hash != nil && checkable(t.have) {
-		t.hash.Write(p)
+	if t.sum != nil && checkable(t.have) {
+		t.sum.Write(p)
 	}
 	t.have += int64(len(p))
 	t.c.mu.Lock()

@@ -1,9 +1,7 @@
 package cache
 
 import (
-	"bytes"
 	"container/list"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +12,10 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// maxCheck is the size in bytes up to which the hash of a file from an earlier process is
-// checked before its first use: those need not be synced, because one that a crash of the
+// maxCheck is the size in bytes up to which a file from an earlier process is compared with
+// its check before its first use: those need not be synced, because one that a crash of the
 // machine damaged is noticed and fetched again. Larger ones are trusted by their size: they
-// are synced before they get their name, and have no hash.
+// are synced before they get their name, and have no check.
 const maxCheck = 64 << 20
 
 // checkable reports whether a file of that size is checked before its first use.
@@ -40,11 +38,11 @@ type version struct {
 	// serial never changes.
 	serial uint64
 
-	// check guards the one check of a file that an earlier process left.
-	check sync.Once
+	// checked guards the one check of a file that an earlier process left.
+	checked sync.Once
 	// unchecked says that the check is needed. It never changes.
 	unchecked bool
-	// damaged is the result of check.
+	// damaged is the result of the check.
 	damaged error
 
 	// temp is where the file lies while it is not published, empty once it lies where its
@@ -162,7 +160,7 @@ func (c *Content) sound(v *version) bool {
 	if !v.unchecked {
 		return true
 	}
-	v.check.Do(func() { v.damaged = checkSum(v.file, v.sum) })
+	v.checked.Do(func() { v.damaged = v.check.verify(io.NewSectionReader(v.file, 0, maxCheck+1)) })
 	if v.damaged == nil {
 		return true
 	}
@@ -173,16 +171,4 @@ func (c *Content) sound(v *version) bool {
 	}
 	c.releaseLocked(v)
 	return false
-}
-
-// checkSum compares the SHA-256 of f's bytes with sum.
-func checkSum(f *os.File, sum [sha256.Size]byte) error {
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, maxCheck+1)); err != nil {
-		return err
-	}
-	if !bytes.Equal(h.Sum(nil), sum[:]) {
-		return errDamaged
-	}
-	return nil
 }

@@ -106,10 +106,12 @@ func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Rea
 	return res, h.file.readErrno(err)
 }
 
-// readContent reads from the complete file without a copy where there is one.
+// readContent reads from the complete file without a copy where there is one. No more is
+// promised than there is: the library would do all of it again for a shorter answer.
 func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (fuse.ReadResult, error) {
 	if file := r.File(); file != nil {
-		return fuse.ReadResultFd(file.Fd(), off, len(dest)), nil
+		n := min(int64(len(dest)), max(r.Size()-off, 0))
+		return fuse.ReadResultFd(file.Fd(), off, int(n)), nil
 	}
 	n, err := r.ReadAt(ctx, dest, off)
 	if err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
