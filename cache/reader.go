@@ -19,6 +19,9 @@ type Reader struct {
 	close sync.Once
 }
 
+// Key returns what the content is called.
+func (r *Reader) Key() Key { return r.v.key }
+
 // Size returns the exact length of the content in bytes.
 func (r *Reader) Size() int64 { return r.v.size }
 

@@ -47,6 +47,8 @@ type file struct {
 	sized  bool
 	// reading is the content that open handles read, nil while none does; guarded by mu.
 	reading *reading
+	// way is how the handles are read; guarded by mu.
+	way way
 	// superseded is nil until another file takes the place of this one; then it holds the
 	// threads that were told so; guarded by mu.
 	superseded map[uint32]bool

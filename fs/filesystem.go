@@ -47,6 +47,8 @@ type FileSystem struct {
 	evidence evidence
 	// probing finds it out, once for all who wait for it.
 	probing singleflight.Group
+	// passthrough says whether the kernel reads the cache itself.
+	passthrough passthrough
 	// heads judges the lengths that are asked for.
 	heads heads
 	// away is why the service could not be asked the last time, nil when it answered.

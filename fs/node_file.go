@@ -98,7 +98,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		if !a.write {
 			h := &readHandle{file: f, view: v}
 			f.fs.handles.add(h)
-			return h, openFlags(same), 0
+			return h.asKernelReads(), openFlags(same), 0
 		}
 	}
 	if a.write {

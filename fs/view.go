@@ -14,6 +14,8 @@ type reading struct {
 	reader  *cache.Reader
 	views   int // that hold the reader open
 	readers int // those of them whose handle only reads
+	// direct says that the kernel reads it itself. It never changes.
+	direct bool
 }
 
 // view is what a handle reads of a document. The kernel has one set of pages and one
@@ -75,9 +77,10 @@ func (f *file) viewLocked(writes bool) *view {
 
 // enter makes r what the file's handles read, or, when they read the same, gives it back
 // and joins them. While they read another content it returns nil and r is the caller's.
-// What a handle has read that may write does not count once the file was written to. same
+// What a handle has read that may write does not count once the file was written to. It
+// returns nil also when the kernel could read r itself (direct), and not this inode. same
 // says that the kernel's pages are of this content.
-func (f *file) enter(r *cache.Reader, writes bool) (v *view, same bool) {
+func (f *file) enter(r *cache.Reader, writes, direct bool) (v *view, same bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	same = f.content == r.Serial()
@@ -86,16 +89,18 @@ func (f *file) enter(r *cache.Reader, writes bool) (v *view, same bool) {
 		_ = r.Close() // others have its file open
 	case now != nil && (now.readers > 0 || !f.rewrittenLocked()):
 		return nil, false
+	case !f.wayLocked(r, direct):
+		return nil, false
 	default:
-		f.reading = &reading{reader: r}
+		f.reading = &reading{reader: r, direct: f.way == byKernel}
 	}
 	f.content, f.opened, f.sized = r.Serial(), r.Size(), true
 	return f.viewLocked(writes), same
 }
 
 // openView opens the document's content for a handle that is being opened. While others
-// read another content the answer is ESTALE: the kernel then looks the name up again and
-// finds the file that takes the place of this one.
+// read another content, or to have the kernel read it, the answer is ESTALE: the kernel then
+// looks the name up again and finds the file that takes the place of this one.
 func (f *file) openView(ctx context.Context, a access) (v *view, same bool, err error) {
 	if v, err := f.openFormer(a); v != nil || err != nil {
 		return v, true, err
@@ -104,7 +109,7 @@ func (f *file) openView(ctx context.Context, a access) (v *view, same bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	v, same = f.enter(r, a.write)
+	v, same = f.enter(r, a.write, f.direct(r, a))
 	if v == nil {
 		f.supersede(a.pid)
 		return nil, false, errors.Join(syscall.ESTALE, r.Close())
@@ -122,7 +127,7 @@ func (f *file) openContent(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, same := f.enter(r, true); v != nil {
+	if v, same := f.enter(r, true, false); v != nil {
 		if !same {
 			f.doubtPages()
 		}
@@ -153,8 +158,9 @@ func (f *file) doubtPages() {
 	f.content = 0
 }
 
-// supersede lets the next lookup make a new file, with an inode of its own, of the
-// document. Those who have this one open keep it. tid is the thread that is told so.
+// supersede puts a new file in the place of this one, with an inode of its own, which the
+// next lookup finds. It has the same number: programs compare those before and after they
+// open a file. Those who have this one open keep it. tid is the thread that is told so.
 func (f *file) supersede(tid uint32) {
 	d, _ := f.place()
 	if d != nil {
@@ -167,7 +173,7 @@ func (f *file) supersede(tid uint32) {
 		return
 	}
 	if d != nil {
-		f.entry.file.CompareAndSwap(f, nil)
+		f.entry.file.CompareAndSwap(f, &file{fs: f.fs, ino: f.ino, dir: d, entry: f.entry, doc: f.doc})
 	}
 	if f.superseded == nil {
 		f.superseded = map[uint32]bool{}

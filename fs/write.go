@@ -91,6 +91,7 @@ func (f *file) enterHandle(h *writeHandle) error {
 		}
 	}
 	f.handles++
+	f.way = throughUs
 	if h.writer {
 		f.writers++
 	}
