@@ -40,7 +40,7 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 	// If-Range takes strong validators only (RFC 9110, section 13.1.5).
 	partial := want.Offset > 0 && !strings.HasPrefix(want.Match, "W/")
 	if partial {
-		r.header.Set("Range", "bytes="+strconv.FormatInt(want.Offset, 10)+"-")
+		r.header.Set("Range", byteRange(want))
 		if want.Match != "" {
 			r.header.Set("If-Range", want.Match)
 		}
@@ -162,7 +162,7 @@ func newContent(r *request, want archive.ContentRequest, resp *http.Response) (c
 	case r.header.Get("Range") == "":
 		return nil, false, errNoRange
 	case want.Match != "" && content.ETag != want.Match:
-		return content, true, nil
+		return content, want.Length == 0, nil
 	}
 	part, err := parseContentRange(resp.Header.Get("Content-Range"))
 	if err != nil {
@@ -173,10 +173,22 @@ func newContent(r *request, want archive.ContentRequest, resp *http.Response) (c
 	}
 	content.Offset, content.Size = part.first, part.total
 	content.Body = resp.Body
-	if part.total != archive.SizeUnknown {
+	switch {
+	case want.Length > 0:
+		content.Body = &complete{ReadCloser: resp.Body, op: r.op, left: part.last + 1 - part.first}
+	case part.total != archive.SizeUnknown:
 		content.Body = &complete{ReadCloser: resp.Body, op: r.op, left: part.total - part.first}
 	}
 	return content, false, nil
+}
+
+// byteRange is the Range field for the bytes that are wanted.
+func byteRange(want archive.ContentRequest) string {
+	field := "bytes=" + strconv.FormatInt(want.Offset, 10) + "-"
+	if want.Length > 0 {
+		field += strconv.FormatInt(want.Offset+want.Length-1, 10)
+	}
+	return field
 }
 
 // describe returns what the head of resp tells beside the length.

@@ -45,6 +45,10 @@ func TestContent(t *testing.T) {
 	}
 	known := request
 	known.NoneMatch = `"a"`
+	some := from(4, `"a"`)
+	some.Length = 3
+	someOfAnother := from(4, `"old"`)
+	someOfAnother.Length = 3
 	for _, tc := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -53,6 +57,8 @@ func TestContent(t *testing.T) {
 		want    archive.Content // without Body
 	}{
 		{"whole", ranges(text, `"a"`), request, text, archive.Content{Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
+		{"some of it", ranges(text, `"a"`), some, "456", archive.Content{Offset: 4, Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
+		{"some of another", ranges(text, `"a"`), someOfAnother, text, archive.Content{Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
 		{"without a length", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
 			chunk(w, text[:5])

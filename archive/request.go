@@ -94,6 +94,9 @@ type ContentRequest struct {
 	// Offset is the first byte wanted. With an Offset the service may still answer
 	// from the start: see Content.Offset.
 	Offset int64
+	// Length is how many bytes from Offset on are wanted, 0 for all. A service that answers
+	// parts answers no more than these.
+	Length int64
 	// Match, when set, is the ETag that a partial answer must carry; where the
 	// content has changed the answer starts at offset 0.
 	Match string

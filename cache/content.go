@@ -39,6 +39,8 @@ func (k Key) String() string {
 type Want struct {
 	// Offset is the first byte wanted; the answer may begin at 0 all the same.
 	Offset int64
+	// Length is how many bytes are wanted from Offset on, 0 for all.
+	Length int64
 	// Match is the ETag that an answer from Offset on must have.
 	Match string
 	// NoneMatch is the ETag of what the cache has; Offset is 0 then.

@@ -87,9 +87,12 @@ func (d *download) receive(ctx context.Context, content *archive.Content) {
 		return
 	}
 	if t.v.size >= 0 {
+		t.v.aside = newAside(ctx, t)
 		d.settle(t.v)
 	}
-	if err := t.run(ctx, content); err != nil {
+	err = t.run(ctx, content)
+	t.v.aside.close()
+	if err != nil {
 		err = fmt.Errorf("%s: %w", d.key, err)
 		t.v.progress.finish(err)
 		d.abort(t.v, err)

@@ -24,8 +24,8 @@ type progress struct {
 	least int64
 }
 
-// receive says that the bytes p come behind those in the file, where they are not yet. Who
-// calls leaves p alone until advance.
+// receive says that the bytes fresh come behind those in the file, where they are not yet.
+// They stay as they are until advance, or until receive says that there are others or none.
 func (p *progress) receive(fresh []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,17 +84,40 @@ func (p *progress) wait(ctx context.Context, want int64) error {
 	}
 }
 
-// recent copies to dst what of the bytes from position off on is in memory, and returns how
-// many bytes before that are to be read from the file. All of them are there.
-func (p *progress) recent(dst []byte, off int64) (inFile int) {
+// read waits for the bytes of dst, from position off on, and returns how many of them, from
+// the first on, are to be read from the file. The others, still in memory, are in dst then.
+func (p *progress) read(ctx context.Context, dst []byte, off int64) (inFile int, err error) {
+	for {
+		if err := p.wait(ctx, off+int64(len(dst))); err != nil {
+			return 0, err
+		}
+		if inFile, ok := p.recent(dst, off); ok {
+			return inFile, nil
+		}
+	}
+}
+
+// recent is read for bytes that are there; false: they are not any more, because what was in
+// memory could not be kept.
+func (p *progress) recent(dst []byte, off int64) (inFile int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.fresh == nil || off+int64(len(dst)) <= p.have {
-		return len(dst)
+	switch end := off + int64(len(dst)); {
+	case p.err != nil, !p.done && end > p.reachedLocked():
+		return 0, false
+	case p.done, end <= p.have:
+		return len(dst), true
 	}
 	from := max(off, p.have)
 	copy(dst[from-off:], p.fresh[from-p.have:])
-	return int(from - off)
+	return int(from - off), true
+}
+
+// failure returns why no bytes may be used, nil while they may.
+func (p *progress) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
 }
 
 // reached returns how many bytes are there.

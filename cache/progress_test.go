@@ -78,12 +78,16 @@ func TestProgressShowsWhatIsInMemory(t *testing.T) {
 		{0, 4, 4, "...."}, {0, 8, 4, "....efgh"}, {2, 4, 2, "..ef"}, {4, 4, 0, "efgh"}, {6, 2, 0, "gh"},
 	} {
 		got := []byte("........")[:tt.n]
-		if inFile := p.recent(got, tt.off); inFile != tt.inFile || string(got) != tt.want {
-			t.Errorf("%d bytes at %d: %d in the file, %q; want %d, %q", tt.n, tt.off, inFile, got, tt.inFile, tt.want)
+		if inFile, err := p.read(t.Context(), got, tt.off); err != nil || inFile != tt.inFile || string(got) != tt.want {
+			t.Errorf("%d bytes at %d: %d in the file, %q, %v; want %d, %q", tt.n, tt.off, inFile, got, err, tt.inFile, tt.want)
 		}
 	}
+	p.receive(nil) // it could not be written
+	if _, ok := p.recent(make([]byte, 8), 0); ok || p.reached() != 4 {
+		t.Error("what went from memory is there")
+	}
 	p.advance(8)
-	if inFile := p.recent(make([]byte, 8), 0); inFile != 8 {
-		t.Errorf("%d of 8 bytes are to be read from the file, want all", inFile)
+	if inFile, err := p.read(t.Context(), make([]byte, 8), 0); err != nil || inFile != 8 {
+		t.Errorf("%d of 8 bytes are to be read from the file, %v; want all", inFile, err)
 	}
 }

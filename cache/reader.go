@@ -52,10 +52,11 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	want := min(int64(len(p)), r.v.size-off)
-	if err := r.v.progress.wait(ctx, off+want); err != nil {
+	inFile, err := r.await(ctx, p[:want], off)
+	if err != nil {
 		return 0, err
 	}
-	if stored := p[:r.v.progress.recent(p[:want], off)]; len(stored) > 0 {
+	if stored := p[:inFile]; len(stored) > 0 {
 		n, err := r.file.ReadAt(stored, off)
 		if errors.Is(err, io.EOF) { // the file was cut off behind our back
 			err = errDamaged
@@ -68,6 +69,16 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return int(want), io.EOF
 	}
 	return int(want), nil
+}
+
+// await returns when the bytes for p, from off on, are there, and how many of them are to be
+// read from the file. The others are in p.
+func (r *Reader) await(ctx context.Context, p []byte, off int64) (inFile int, err error) {
+	v, end := r.v, off+int64(len(p))
+	if v.aside != nil && off > v.progress.reached()+farAhead && v.aside.get(ctx, off, end) {
+		return len(p), v.progress.failure()
+	}
+	return v.progress.read(ctx, p, off)
 }
 
 // Wait returns when all bytes are there, or with the error because of which they never will

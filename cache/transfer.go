@@ -144,6 +144,8 @@ func (t *transfer) admit(content *archive.Content) error {
 		err = ErrChanged
 	case content.Offset > 0 && content.ETag != t.v.etag:
 		err = ErrChanged
+	case content.ETag != t.v.etag && t.v.aside.close():
+		err = ErrChanged // what was read far ahead is of the one before
 	}
 	if err != nil {
 		closeBody(content)
@@ -159,7 +161,10 @@ func (t *transfer) admit(content *archive.Content) error {
 func (t *transfer) take(content *archive.Content) error {
 	defer closeBody(content)
 	buf := buffers.Get().(*[chunk]byte) //nolint:forcetypeassert // the pool holds nothing else
-	defer buffers.Put(buf)
+	defer func() {
+		t.v.progress.receive(nil) // readers have no part of it any more
+		buffers.Put(buf)
+	}()
 	at := content.Offset
 	for {
 		n, err := t.fill(content.Body, buf[:], at)
@@ -169,7 +174,7 @@ func (t *transfer) take(content *archive.Content) error {
 			}
 			at += int64(n)
 		}
-		switch err { // bare: a broken connection may have an EOF as its cause
+		switch err { //nolint:errorlint // bare: a broken connection may have an EOF as its cause
 		case nil:
 		case io.EOF:
 			return t.ended(at)
@@ -181,13 +186,13 @@ func (t *transfer) take(content *archive.Content) error {
 
 // fill reads from body, which is at the position at of the content, until buf is full or the
 // body ends: one large write costs far less than several small ones. Readers need not wait
-// for that.
+// for that, but for what comes a second time, or is too much.
 func (t *transfer) fill(body io.Reader, buf []byte, at int64) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int
 		more, err = body.Read(buf[n:])
 		n += more
-		if at == t.have { // not what comes a second time
+		if at == t.have && (t.v.size < 0 || at+int64(n) <= t.v.size) {
 			t.v.progress.receive(buf[:n])
 		}
 	}

@@ -171,8 +171,10 @@ func TestFullDiskDropsWhatNobodyUses(t *testing.T) {
 	wantBytes(t, s.open(key(3), forever, whole("finds room", "")), "finds room")
 	wantBytes(t, used, "in use")
 
+	s.WaitIdle()
 	s.SetWrite(func(*os.File, []byte, int64) (int, error) { return 0, syscall.ENOSPC })
 	r := s.open(key(4), forever, whole("finds none", ""))
+	s.WaitIdle() // until then it can be read from memory
 	if _, err := r.ReadAt(t.Context(), make([]byte, 10), 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("got %v, want one that wraps ENOSPC", err)
 	}

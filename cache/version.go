@@ -35,6 +35,9 @@ type version struct {
 	// has the version. Then only fetched and final change, guarded by Content.mu.
 	fileName
 	progress progress
+	// aside fetches parts ahead of the download; nil where there are none. It never changes
+	// once a reader has the version.
+	aside *aside
 	// serial never changes.
 	serial uint64
 

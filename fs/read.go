@@ -71,7 +71,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 	key := cache.Key{Document: doc, Representation: rep}
 	r, err := f.fs.content.Open(ctx, key, f.maxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		c, err := f.fs.archive.Content(ctx, archive.ContentRequest{
-			Document: doc, Representation: rep, Offset: w.Offset, Match: w.Match, NoneMatch: w.NoneMatch,
+			Document: doc, Representation: rep, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
 		return c, f.fs.answered(err)
 	})
