@@ -59,38 +59,63 @@ func (c *Client) listQuery(folder archive.ID, options archive.ListOptions) url.V
 
 // documentWire is an element of a document list.
 type documentWire struct {
-	ID         scalar `json:"id"`
-	Name       scalar `json:"name"`
-	NumPages   scalar `json:"num-pages"`
-	Created    scalar `json:"creation-date"`
-	Archived   scalar `json:"archiving-date"`
-	FolderID   scalar `json:"folder-id"`
-	Keywords   words  `json:"keywords"`
-	Metadata   pairs  `json:"external-metadata"`
-	AutoExport scalar `json:"autoexport-status"`
-	// Other spellings of the same; names match in any case, so that these are four.
-	AutoExportDashed scalar `json:"auto-export-status"`
-	AutoExportCamel  scalar `json:"autoExportStatus"`
-	ContentLength    scalar `json:"content-length"`
-	ContentType      scalar `json:"content-type"`
+	id, name, numPages, created, archived, folderID scalar
+	keywords                                        words
+	metadata                                        pairs
+	// autoExport has three spellings, of which the first counts that tells it.
+	autoExport                 [3]scalar
+	contentLength, contentType scalar
+}
+
+// member reads one member.
+func (w *documentWire) member(r *jsonReader, name []byte) error {
+	switch string(name) {
+	case "id":
+		return r.scalar(&w.id)
+	case "name":
+		return r.scalar(&w.name)
+	case "num-pages":
+		return r.scalar(&w.numPages)
+	case "creation-date":
+		return r.scalar(&w.created)
+	case "archiving-date":
+		return r.scalar(&w.archived)
+	case "folder-id":
+		return r.scalar(&w.folderID)
+	case "keywords":
+		return r.words(&w.keywords)
+	case "external-metadata":
+		return r.pairs(&w.metadata)
+	case "autoexport-status":
+		return r.scalar(&w.autoExport[0])
+	case "auto-export-status":
+		return r.scalar(&w.autoExport[1])
+	case "autoexportstatus":
+		return r.scalar(&w.autoExport[2])
+	case "content-length":
+		return r.scalar(&w.contentLength)
+	case "content-type":
+		return r.scalar(&w.contentType)
+	}
+	return r.skip()
 }
 
 // document returns the wire's document in the words of the domain; false when it has
 // no id.
 func (w *documentWire) document(loc *time.Location) (archive.Document, bool) {
 	d := archive.Document{
-		ID:          w.ID.id(),
-		Name:        w.Name.text,
-		Pages:       w.NumPages.count(),
-		Created:     parseDate(w.Created.text, loc),
-		Archived:    parseDate(w.Archived.text, loc),
-		Folder:      w.FolderID.id(),
-		Keywords:    w.Keywords,
-		Metadata:    w.Metadata,
-		Size:        w.ContentLength.size(),
-		ContentType: w.ContentType.text,
+		ID:          w.id.id(),
+		Name:        w.name.text,
+		Pages:       w.numPages.count(),
+		Created:     parseDate(w.created.text, loc),
+		Archived:    parseDate(w.archived.text, loc),
+		Folder:      w.folderID.id(),
+		Keywords:    w.keywords,
+		Metadata:    w.metadata,
+		Size:        w.contentLength.size(),
+		ContentType: w.contentType.text,
 	}
-	for _, status := range []scalar{w.AutoExport, w.AutoExportDashed, w.AutoExportCamel} {
+	for _, status := range w.autoExport {
 		if d.AutoExport == archive.FlagUnknown {
 			d.AutoExport = status.flag()
 		}
@@ -114,40 +139,33 @@ type documentList struct {
 // read reads an array of documents, a single one, or null. An answer of which nothing
 // can be used is an error: it must not look like an empty folder.
 func (l *documentList) read(r *jsonReader) error {
-	switch r.first {
+	var err error
+	switch r.kind() {
 	case '[':
-		if _, err := r.token(); err != nil {
-			return err
-		}
-		for r.more() {
-			if err := l.element(r); err != nil {
-				return err
-			}
-		}
-		if _, err := r.token(); err != nil {
-			return err
-		}
+		err = r.elements(func() error { return l.element(r) })
 	case '{':
-		if err := l.element(r); err != nil {
-			return err
-		}
+		err = l.element(r)
 	case 'n':
 		return r.skip()
 	default:
-		if err := r.skip(); err != nil {
-			return err
+		if err = r.skip(); err == nil {
+			err = errNoList
 		}
-		return errNoList
 	}
-	if len(l.documents) == 0 && l.skipped > 0 {
-		return errNoDocuments
+	if err == nil && len(l.documents) == 0 && l.skipped > 0 {
+		err = errNoDocuments
 	}
-	return nil
+	return err
 }
 
+// element reads one element. What is no object counts as one without an id.
 func (l *documentList) element(r *jsonReader) error {
+	if r.kind() != '{' {
+		l.skipped++
+		return r.skip()
+	}
 	var wire documentWire
-	if err := r.value(&wire); err != nil {
+	if err := r.members(func(name []byte) error { return wire.member(r, name) }); err != nil {
 		return err
 	}
 	if d, ok := wire.document(l.location); ok {

@@ -133,7 +133,7 @@ func TestDocumentsRefuses(t *testing.T) {
 		{"a login page called JSON", mediaJSON, "\n<!DOCTYPE html>", "web page"},
 		{"a broken element", mediaJSON, `[{"id":1},{"id":2 "x":3}]`, "byte 19"},
 		{"a broken element after a byte order mark", mediaJSON, "\ufeff" + `[{"id":1},{"id":2 "x":3}]`, "byte 22"},
-		{"a trailing comma", mediaJSON, `[{"id":1},]`, "byte 11"},
+		{"a trailing comma", mediaJSON, `[{"id":1},]`, "byte 10"},
 		{"a missing comma", mediaJSON, `[{"id":1} {"id":2}]`, "byte 11"},
 		{"an end in an element", mediaJSON, `[{"id":1},{"id":`, "byte 16: unexpected EOF"},
 		{"an end between elements", mediaJSON, `[{"id":1},`, "unexpected EOF"},

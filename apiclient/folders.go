@@ -1,7 +1,6 @@
 package apiclient
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -29,53 +28,36 @@ type folderReader struct {
 // null. What is none of them counts as a folder without an id. depth is that of the
 // folders themselves.
 func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
-	token, err := r.token()
-	if err != nil {
-		return nil, err
-	}
-	switch token {
-	case json.Delim('['):
-	case json.Delim('{'):
-		return r.append(nil, depth)
-	case nil:
-		return nil, nil
-	default:
-		r.skipped++
-		return nil, nil
-	}
 	var folders []archive.Folder
-	for r.more() {
-		if token, err = r.token(); err != nil {
-			return nil, err
-		}
-		if token != json.Delim('{') {
-			r.skipped++
-			err = r.skipRest(token)
-		} else {
-			folders, err = r.append(folders, depth)
-		}
-		if err != nil {
-			return nil, err
-		}
+	var err error
+	switch r.kind() {
+	case '[':
+		err = r.elements(func() error { return r.append(&folders, depth) })
+	case 'n':
+		err = r.skip()
+	default:
+		err = r.append(&folders, depth)
 	}
-	_, err = r.token() // the closing bracket
 	return folders, err
 }
 
-// append reads a folder whose brace has been read and appends it, if it has an id.
-func (r *folderReader) append(folders []archive.Folder, depth int) ([]archive.Folder, error) {
+// append reads a folder and appends it, if it is one and has an id.
+func (r *folderReader) append(folders *[]archive.Folder, depth int) error {
 	if depth > deepestFolder {
-		return nil, errTooDeep
+		return errTooDeep
+	}
+	if r.kind() != '{' {
+		r.skipped++
+		return r.skip()
 	}
 	var wire folderWire
-	err := r.members(func(key string) error { return r.member(&wire, key, depth) })
-	if err != nil {
-		return nil, err
+	if err := r.members(func(name []byte) error { return r.member(&wire, name, depth) }); err != nil {
+		return err
 	}
 	if folder, ok := r.folder(&wire); ok {
-		return append(folders, folder), nil
+		*folders = append(*folders, folder)
 	}
-	return folders, nil
+	return nil
 }
 
 // folderWire is a folder being read.
@@ -85,12 +67,12 @@ type folderWire struct {
 }
 
 // member reads one member of a folder at depth.
-func (r *folderReader) member(wire *folderWire, key string, depth int) error {
-	switch key {
+func (r *folderReader) member(wire *folderWire, name []byte, depth int) error {
+	switch string(name) {
 	case "id":
-		return r.value(&wire.id)
+		return r.scalar(&wire.id)
 	case "name":
-		return r.value(&wire.name)
+		return r.scalar(&wire.name)
 	case "folders":
 		children, err := r.folders(depth + 1)
 		wire.children = children
@@ -127,22 +109,19 @@ func (r *folderReader) structure() (archive.Structure, error) {
 // An object of something else is an error.
 func (r *folderReader) anyStructure() (archive.Structure, error) {
 	s := archive.Structure{Free: true}
-	if r.first != '{' {
-		if r.first != '[' && r.first != 'n' {
+	if kind := r.kind(); kind != '{' {
+		if kind != '[' && kind != 'n' {
 			return s, errNoFolders
 		}
 		var err error
 		s.Folders, err = r.folders(1)
 		return s, err
 	}
-	if _, err := r.token(); err != nil {
-		return s, err
-	}
 	var root folderWire
 	members, known, isFolder := 0, 0, true
-	err := r.members(func(key string) error {
+	err := r.members(func(name []byte) error {
 		members++
-		switch key {
+		switch string(name) {
 		case "free-archive-structure":
 			known++
 			isFolder = false
@@ -150,7 +129,7 @@ func (r *folderReader) anyStructure() (archive.Structure, error) {
 		case "folders", "id":
 			known++
 		}
-		return r.member(&root, key, 0)
+		return r.member(&root, name, 0)
 	})
 	if err != nil {
 		return s, err
@@ -169,7 +148,7 @@ func (r *folderReader) anyStructure() (archive.Structure, error) {
 // free reads whether a structure is free; what is no boolean leaves it as it is.
 func (r *folderReader) free(free *bool) error {
 	var s scalar
-	if err := r.value(&s); err != nil {
+	if err := r.scalar(&s); err != nil {
 		return err
 	}
 	*free = s.flag() != archive.FlagFalse

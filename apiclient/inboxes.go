@@ -2,7 +2,6 @@ package apiclient
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/archivefs/archivefs/archive"
@@ -36,21 +35,18 @@ type inboxReader struct{ folderReader }
 // array alone, or null.
 func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 	all := archive.Inboxes{Free: true}
-	if r.first != '{' {
-		if r.first != '[' && r.first != 'n' {
+	if kind := r.kind(); kind != '{' {
+		if kind != '[' && kind != 'n' {
 			return all, errNoInboxes
 		}
 		err := r.entries(&all.Inboxes)
 		return all, err
 	}
-	if _, err := r.token(); err != nil {
-		return all, err
-	}
 	var folders []archive.Inbox
 	members, known := 0, 0
-	err := r.members(func(key string) error {
+	err := r.members(func(name []byte) error {
 		members++
-		switch key {
+		switch string(name) {
 		case "free-inbox-structure":
 			known++
 			return r.free(&all.Free)
@@ -74,51 +70,31 @@ func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 
 // entries appends a value described as an array of inboxes to all.
 func (r *inboxReader) entries(all *[]archive.Inbox) error {
-	token, err := r.token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
+	if r.kind() != '[' {
 		return r.entry(all)
-	case json.Delim('['):
-	default:
-		return nil
 	}
-	for r.more() {
-		if token, err = r.token(); err != nil {
-			return err
-		}
-		if token == json.Delim('{') {
-			err = r.entry(all)
-		} else {
-			err = r.skipRest(token)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err = r.token() // the closing bracket
-	return err
+	return r.elements(func() error { return r.entry(all) })
 }
 
-// entry reads one inbox whose brace has been read: a user with a folder, or a folder
-// itself.
+// entry reads one inbox: a user with a folder, or a folder itself.
 func (r *inboxReader) entry(all *[]archive.Inbox) error {
+	if r.kind() != '{' {
+		return r.skip()
+	}
 	var (
 		user   scalar
 		nested []archive.Folder
 		plain  folderWire
 	)
-	err := r.members(func(key string) (err error) {
-		switch key {
+	err := r.members(func(name []byte) (err error) {
+		switch string(name) {
 		case "user-id":
-			return r.value(&user)
+			return r.scalar(&user)
 		case "folder":
 			nested, err = r.folders(1)
 			return err
 		}
-		return r.member(&plain, key, 1)
+		return r.member(&plain, name, 1)
 	})
 	if err != nil {
 		return err

@@ -3,11 +3,12 @@ package apiclient
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -30,23 +31,23 @@ func (e *offsetError) Error() string {
 }
 func (e *offsetError) Unwrap() error { return e.err }
 
-// jsonReader reads a JSON answer piece by piece. It is strict about syntax and lenient
-// about shape: a value of another type than described reads as absent.
+// jsonReader reads a JSON answer value by value, as it arrives. It is strict about syntax
+// and lenient about shape: a value of another type than described reads as absent. The words
+// of the wire (scalar, words, pairs) are its methods too: see scalar.go and lists.go.
 type jsonReader struct {
-	dec   *json.Decoder
-	start int64 // bytes before the value: byte order mark, white space
-	first byte  // of the value: tells its type
+	dec   *jsontext.Decoder
+	start int64 // bytes before the first that dec reads
 }
 
 // newJSONReader returns a reader of body's one value, past a byte order mark.
 func newJSONReader(body io.Reader) (*jsonReader, error) {
 	buf := bufio.NewReaderSize(body, 64<<10)
-	r := &jsonReader{dec: json.NewDecoder(buf)}
+	var start int64
 	if mark, err := buf.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
-		r.start += int64(len(byteOrderMark))
+		start += int64(len(byteOrderMark))
 		_, _ = buf.Discard(len(byteOrderMark)) // what was peeked can be discarded
 	}
-	for {
+	for ; ; start++ {
 		c, err := buf.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
@@ -54,130 +55,129 @@ func newJSONReader(body io.Reader) (*jsonReader, error) {
 		case err != nil:
 			return nil, err
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			r.start++
 			continue
 		case c == '<':
 			return nil, errWebPage
 		}
-		r.first = c
-		return r, buf.UnreadByte()
+		return &jsonReader{dec: newDecoder(buf), start: start}, buf.UnreadByte()
 	}
 }
 
-// value decodes the next value into v, which stays as it is when its shape is another.
-func (r *jsonReader) value(v any) error {
-	err := r.dec.Decode(v)
-	var shape *json.UnmarshalTypeError
-	if err == nil || errors.As(err, &shape) {
-		return nil
-	}
-	return r.fail(err)
+// readerOf reads one value that is known to be sound.
+func readerOf(value []byte) *jsonReader { return &jsonReader{dec: newDecoder(bytes.NewReader(value))} }
+
+// newDecoder takes what encoding/json takes: of two members of one name the last one counts.
+func newDecoder(source io.Reader) *jsontext.Decoder {
+	return jsontext.NewDecoder(source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// token returns the next token.
-func (r *jsonReader) token() (json.Token, error) {
-	token, err := r.dec.Token()
-	if err != nil {
-		return nil, r.fail(err)
-	}
-	return token, nil
-}
+// kind tells the type of the next value by its first character; what closes an array or an
+// object is a kind too. 0 says that reading on fails.
+func (r *jsonReader) kind() jsontext.Kind { return r.dec.PeekKind() }
 
-// more reports whether the array or object has another element.
-func (r *jsonReader) more() bool { return r.dec.More() }
+// raw returns the text of the next value, which is good until something else is read.
+func (r *jsonReader) raw() (jsontext.Value, error) {
+	value, err := r.dec.ReadValue()
+	return value, r.fail(err)
+}
 
 // skip passes over the next value, however large.
-func (r *jsonReader) skip() error {
-	token, err := r.token()
-	if err != nil {
-		return err
-	}
-	return r.skipRest(token)
+func (r *jsonReader) skip() error { return r.fail(r.dec.SkipValue()) }
+
+// elements calls element for each element of an array, which it reads or skips.
+func (r *jsonReader) elements(element func() error) error {
+	return r.within(']', element)
 }
 
-// skipRest passes over what is left of the value that token began.
-func (r *jsonReader) skipRest(token json.Token) error {
-	for depth := 0; ; {
-		switch token {
-		case json.Delim('['), json.Delim('{'):
-			depth++
-		case json.Delim(']'), json.Delim('}'):
-			depth--
-		}
-		if depth == 0 {
-			return nil
-		}
-		var err error
-		if token, err = r.token(); err != nil {
-			return err
-		}
-	}
+// members calls member with each name of an object, in lower case and good until something
+// else is read; member reads or skips the value.
+func (r *jsonReader) members(member func(name []byte) error) error {
+	return r.namedMembers(func(name []byte) error { return member(lowerCase(name)) })
 }
 
-// members calls member with each key of an object whose brace has been read; member
-// reads or skips the value.
-func (r *jsonReader) members(member func(key string) error) error {
-	for r.more() {
-		key, err := r.token()
+// namedMembers is members with the names as they are.
+func (r *jsonReader) namedMembers(member func(name []byte) error) error {
+	return r.within('}', func() error {
+		name, err := r.raw()
 		if err != nil {
 			return err
 		}
-		name, ok := key.(string)
-		if !ok {
-			return r.fail(fmt.Errorf("%v is no key", key))
-		}
-		if err := member(strings.ToLower(name)); err != nil {
+		return member(unquote(name))
+	})
+}
+
+// within calls one until an array or object ends, which begins here.
+func (r *jsonReader) within(end jsontext.Kind, one func() error) error {
+	if err := r.bracket(); err != nil {
+		return err
+	}
+	for r.kind() != end {
+		if err := one(); err != nil {
 			return err
 		}
 	}
-	_, err := r.token() // the closing brace
-	return err
+	return r.bracket()
+}
+
+// bracket reads what opens or closes an array or object.
+func (r *jsonReader) bracket() error {
+	_, err := r.dec.ReadToken()
+	return r.fail(err)
 }
 
 // end reports what follows the value.
 func (r *jsonReader) end() error {
-	token, err := r.dec.Token()
+	token, err := r.dec.ReadToken()
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		err = fmt.Errorf("%w: %.40q", errTrailing, fmt.Sprint(token))
+		return &offsetError{r.start + r.dec.InputOffset(), fmt.Errorf("%w: %.40q", errTrailing, token.String())}
 	}
 	return r.fail(err)
 }
 
-// fail adds to err where the answer breaks, unless the transport broke.
+// fail adds to an error where the answer breaks, unless the transport broke.
 func (r *jsonReader) fail(err error) error {
+	if err == nil {
+		return nil
+	}
 	var transport *archive.Error
 	if errors.As(err, &transport) {
+		return transport
+	}
+	var syntax *jsontext.SyntacticError
+	switch {
+	case !errors.As(err, &syntax):
 		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return &offsetError{r.start + syntax.ByteOffset, io.ErrUnexpectedEOF}
 	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return &offsetError{r.offset(err), err}
+	return &offsetError{r.start + syntax.ByteOffset + 1, syntax.Err}
 }
 
-// offset returns where the answer breaks with err. The decoder counts only to the
-// beginning of a value, so that value is scanned once more.
-func (r *jsonReader) offset(err error) int64 {
-	sound := r.start + r.dec.InputOffset()
-	rest, readErr := io.ReadAll(r.dec.Buffered())
-	if readErr != nil {
-		return sound
+// unquote is what the JSON of a string spells.
+func unquote(quoted []byte) []byte {
+	if inside := quoted[1 : len(quoted)-1]; isPlain(inside) {
+		return inside
 	}
-	var syntax *json.SyntaxError
-	var value json.RawMessage
-	again := json.NewDecoder(bytes.NewReader(rest)).Decode(&value)
-	switch {
-	case errors.As(again, &syntax):
-		return sound + syntax.Offset
-	case errors.Is(again, io.ErrUnexpectedEOF):
-		return sound + int64(len(rest))
-	case errors.As(err, &syntax):
-		return sound + 1 // a token out of place: its first byte
+	text, _ := jsontext.AppendUnquote(nil, quoted) // what is not UTF-8 reads as U+FFFD
+	return text
+}
+
+// isPlain reports whether the inside of a JSON string stands for itself.
+func isPlain(inside []byte) bool {
+	return bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside)
+}
+
+// lowerCase spares the names that are in lower case, nearly all, the copy.
+func lowerCase(name []byte) []byte {
+	for _, c := range name {
+		if 'A' <= c && c <= 'Z' || c >= utf8.RuneSelf {
+			return bytes.ToLower(name)
+		}
 	}
-	return sound
+	return name
 }
 
 func trimBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte(byteOrderMark)) }

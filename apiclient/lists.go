@@ -1,7 +1,6 @@
 package apiclient
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -43,89 +42,96 @@ func lenient(err error) error {
 type words []string
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (w *words) UnmarshalJSON(b []byte) error {
+func (w *words) UnmarshalJSON(b []byte) error { return readerOf(b).words(w) }
+
+// words reads the next value.
+func (r *jsonReader) words(w *words) error {
 	*w = nil
-	if b[0] != '[' {
-		var s scalar
-		err := s.UnmarshalJSON(b)
+	var s scalar
+	if r.kind() != '[' {
+		err := r.scalar(&s)
 		*w = splitList(s.text)
 		return err
 	}
-	var elements []scalar
-	if err := json.Unmarshal(b, &elements); err != nil {
-		return err
-	}
-	for _, s := range elements {
-		if s.text != "" {
+	return r.elements(func() error {
+		err := r.scalar(&s)
+		if err == nil && s.text != "" {
 			*w = append(*w, s.text)
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // pairs are external metadata: an array of objects with key and value, one such
 // object, or an object from keys to values. The service's order is kept.
 type pairs []archive.KeyValue
 
-// pair is one element of an array of pairs.
-type pair struct {
-	Key   scalar          `json:"key"`
-	Value json.RawMessage `json:"value"`
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *pairs) UnmarshalJSON(b []byte) error { return readerOf(b).pairs(p) }
+
+// pairs reads the next value.
+func (r *jsonReader) pairs(p *pairs) error {
+	*p = nil
+	switch r.kind() {
+	case '[':
+		return r.elements(func() error { return r.pair(p) })
+	case '{':
+		return r.object(p)
+	}
+	return r.skip()
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *pairs) UnmarshalJSON(b []byte) error {
-	*p = nil
-	switch b[0] {
-	case '[':
-		var elements list[pair]
-		if err := elements.UnmarshalJSON(b); err != nil {
-			return err
-		}
-		for _, e := range elements {
-			p.add(e.Key.text, e.Value)
-		}
-	case '{':
-		return p.object(b)
+// pair reads an element of an array and appends it.
+func (r *jsonReader) pair(p *pairs) error {
+	if r.kind() != '{' {
+		return r.skip()
 	}
-	return nil
+	var key, value scalar
+	err := r.members(func(name []byte) error {
+		switch string(name) {
+		case "key":
+			return r.scalar(&key)
+		case "value":
+			return r.value(&value)
+		}
+		return r.skip()
+	})
+	p.add(key.text, value)
+	return err
 }
 
 // object reads pairs from an object.
-func (p *pairs) object(b []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
+func (r *jsonReader) object(p *pairs) error {
 	single := pairs{}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
-		name, _ := key.(string) // a key is a string
-		single.add(name, value)
-	}
+	err := r.namedMembers(func(name []byte) error {
+		key := string(name)
+		var value scalar
+		err := r.value(&value)
+		single.add(key, value)
+		return err
+	})
 	if len(single) == 2 && strings.EqualFold(single[0].Key, "key") && strings.EqualFold(single[1].Key, "value") {
 		single = pairs{{Key: single[0].Value, Value: single[1].Value}}
 	}
 	*p = single
+	return err
+}
+
+// value reads the value of a pair. One that is no scalar is kept as its JSON.
+func (r *jsonReader) value(s *scalar) error {
+	value, err := r.raw()
+	if err != nil {
+		return err
+	}
+	if *s = scalarOf(value); !s.set && value[0] != 'n' {
+		*s = scalar{text: string(value), set: true}
+	}
 	return nil
 }
 
-// add appends a pair, unless it has no key or no value. A value that is no scalar is
-// kept as its JSON.
-func (p *pairs) add(key string, value json.RawMessage) {
-	if key == "" || len(value) == 0 || value[0] == 'n' {
-		return
+// add appends a pair, unless it has no key or no value.
+func (p *pairs) add(key string, value scalar) {
+	if key != "" && value.set {
+		*p = append(*p, archive.KeyValue{Key: key, Value: value.text})
 	}
-	var s scalar
-	if err := s.UnmarshalJSON(value); err != nil || !s.set {
-		s.text = string(value)
-	}
-	*p = append(*p, archive.KeyValue{Key: key, Value: s.text})
 }

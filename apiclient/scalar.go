@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -20,38 +19,34 @@ type scalar struct {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *scalar) UnmarshalJSON(b []byte) error {
-	*s = scalar{}
-	switch b[0] {
-	case 'n', '{':
-	case '[':
-		var elements []json.RawMessage
-		if err := json.Unmarshal(b, &elements); err != nil {
-			return err
-		}
-		if len(elements) == 1 && elements[0][0] != '[' {
-			return s.UnmarshalJSON(elements[0])
-		}
-	case '"':
-		s.set = true
-		if plain := b[1 : len(b)-1]; isPlain(plain) {
-			s.text = string(plain)
-			return nil
-		}
-		return json.Unmarshal(b, &s.text)
-	default:
-		s.text, s.set = string(b), true
-	}
+	*s = scalarOf(b)
 	return nil
 }
 
-// isPlain reports whether the inside of a JSON string stands for itself.
-func isPlain(b []byte) bool {
-	for _, c := range b {
-		if c == '\\' {
-			return false
-		}
+// scalar reads the next value.
+func (r *jsonReader) scalar(s *scalar) error {
+	value, err := r.raw()
+	if err == nil {
+		*s = scalarOf(value)
 	}
-	return utf8.Valid(b)
+	return err
+}
+
+// scalarOf reads sound JSON.
+func scalarOf(value []byte) scalar {
+	switch value[0] {
+	case 'n', '{':
+		return scalar{}
+	case '[':
+		var elements []json.RawMessage
+		if err := json.Unmarshal(value, &elements); err != nil || len(elements) != 1 || elements[0][0] == '[' {
+			return scalar{}
+		}
+		return scalarOf(elements[0])
+	case '"':
+		return scalar{text: string(unquote(value)), set: true}
+	}
+	return scalar{text: string(value), set: true}
 }
 
 // int64 returns the number that s is or spells; false when it is none, has a fraction
