@@ -31,7 +31,7 @@ type lookups struct {
 
 // lookAheadOf is lookAhead for a name that is looked up in d, when it has to be asked for.
 func (d *dir) lookAheadOf(ctx context.Context, name string) {
-	if isJunk(name) || !d.walkable() || d.finds(name) {
+	if !d.walkable() || d.finds(name) || isJunk(name) {
 		return
 	}
 	if d.fresh() {
