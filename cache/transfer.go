@@ -174,9 +174,9 @@ func (t *transfer) take(content *archive.Content) error {
 			}
 			at += int64(n)
 		}
-		switch err { //nolint:errorlint // bare: a broken connection may have an EOF as its cause
+		switch err {
 		case nil:
-		case io.EOF:
+		case io.EOF: //nolint:errorlint // bare: a broken connection may have an EOF as its cause
 			return t.ended(at)
 		default:
 			return &brokenError{err}
