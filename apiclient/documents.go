@@ -1,17 +1,19 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
 // Documents lists the documents of a folder (specification, endpoint 2). Documents
-// without an id cannot be asked for; they are left out with a warning. The options'
-// CreatedAfter is sent as a date in Config.Location.
+// without an id cannot be asked for; they are left out with a warning. The others come by
+// ascending id. The options' CreatedAfter is sent as a date in Config.Location.
 func (c *Client) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
 	if err := requireID(OpDocumentList, folder); err != nil {
 		return nil, err
@@ -27,6 +29,7 @@ func (c *Client) Documents(ctx context.Context, folder archive.ID, options archi
 				Warn("documents without an id are left out")
 		}
 		documents = list.documents
+		slices.SortStableFunc(documents, func(a, b archive.Document) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
 	if err != nil {

@@ -27,8 +27,7 @@ var (
 )
 
 // Known keeps, in one file, what the service listed last, for a mount that starts or goes
-// on while it is away. What is saved is encoded and written in batches in the background;
-// a crash loses the newest few. The file is bounded: what was fetched longest ago goes
+// on while it is away. What is saved is written in batches in the background; a crash loses the newest few. The file is bounded: what was fetched longest ago goes
 // first.
 type Known struct {
 	db    *database
@@ -48,10 +47,8 @@ type place struct{ bucket, key string }
 
 // saved is what is to be written to a place.
 type saved struct {
-	value   any
+	value   string // encoded; empty: the place is to be emptied
 	fetched time.Time
-	// encode appends value to a slice. Nil: the place is to be emptied.
-	encode func([]byte) []byte
 }
 
 // OpenKnown opens the file of path, or makes it with permissions 0600. What is there but
@@ -72,7 +69,7 @@ func (k *Known) note(at place, what saved) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, there := k.pending[at]
-	late := there && what.encode != nil && before.fetched.After(what.fetched)
+	late := there && what.value != "" && before.fetched.After(what.fetched)
 	if late || !there && len(k.pending) >= maxPending {
 		return
 	}
@@ -91,17 +88,14 @@ func (k *Known) noted(at place) (saved, bool) {
 	return what, ok
 }
 
-// read hands the bytes of a place to decode, with when they were fetched; they are valid
-// until it returns. It reports whether there are any.
-func (k *Known) read(at place, decode func(b []byte, fetched time.Time)) bool {
-	found := false
+// read returns what lies in a place, and whether there is anything.
+func (k *Known) read(at place) (what saved, found bool) {
 	err := k.db.view(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(at.bucket)).Get([]byte(at.key))
 		if fetched, rest, ok := splitAge(b); ok {
-			found = true
-			decode(rest, fetched)
+			what, found = saved{value: string(rest), fetched: fetched}, true
 		}
 		return nil
 	})
-	return found && err == nil
+	return what, found && err == nil
 }

@@ -8,13 +8,17 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// deepest bounds how deep folders nest in a value.
-const deepest = 1000
+const (
+	// deepest bounds how deep folders nest in a value.
+	deepest = 1000
+	// leastDocument is the least number of bytes that a document takes.
+	leastDocument = 11
+)
 
 // decoder reads a value. Bytes that are none end it: from then on it reads zeros and empty
-// lists.
+// lists. The texts that it reads share the memory of the value.
 type decoder struct {
-	rest []byte
+	rest string
 	bad  bool
 }
 
@@ -22,7 +26,7 @@ type decoder struct {
 func (d *decoder) ended() bool { return !d.bad && len(d.rest) == 0 }
 
 func (d *decoder) fail() {
-	d.bad, d.rest = true, nil
+	d.bad, d.rest = true, ""
 }
 
 func (d *decoder) structure() archive.Structure {
@@ -47,7 +51,14 @@ func (d *decoder) folder(depth int) archive.Folder {
 }
 
 func (d *decoder) documents() (docs []archive.Document) {
-	d.list(func() { docs = append(docs, d.document()) })
+	n := d.count()
+	if n == 0 {
+		return nil
+	}
+	docs = make([]archive.Document, 0, min(n, len(d.rest)/leastDocument+1)) // no more than there can be
+	for ; n > 0 && !d.bad; n-- {
+		docs = append(docs, d.document())
+	}
 	return docs
 }
 
@@ -70,18 +81,17 @@ func (d *decoder) list(read func()) {
 
 // count reads the length of a text or a list, of which each element has a byte at least.
 func (d *decoder) count() int {
-	n, size := binary.Uvarint(d.rest)
-	if size <= 0 || n > uint64(len(d.rest)-size) { //nolint:gosec // size is at most the length
+	n := d.varuint()
+	if n > uint64(len(d.rest)) {
 		d.fail()
 		return 0
 	}
-	d.rest = d.rest[size:]
-	return int(n) //nolint:gosec // at most the length of a slice
+	return int(n) //nolint:gosec // at most the length of a string
 }
 
 func (d *decoder) text() string {
 	n := d.count()
-	s := string(d.rest[:n]) // a copy
+	s := d.rest[:n]
 	d.rest = d.rest[n:]
 	return s
 }
@@ -105,13 +115,8 @@ func (d *decoder) bool() bool {
 }
 
 func (d *decoder) varint() int64 {
-	n, size := binary.Varint(d.rest)
-	if size <= 0 {
-		d.fail()
-		return 0
-	}
-	d.rest = d.rest[size:]
-	return n
+	n := d.varuint()
+	return int64(n>>1) ^ -int64(n&1)
 }
 
 func (d *decoder) int() int {
@@ -139,12 +144,19 @@ func (d *decoder) time() time.Time {
 	return t.In(time.FixedZone("", east))
 }
 
-func (d *decoder) varuint() uint64 {
-	n, size := binary.Uvarint(d.rest)
-	if size <= 0 {
-		d.fail()
-		return 0
+// varuint reads what binary.AppendUvarint wrote, which encoding/binary reads from bytes alone.
+func (d *decoder) varuint() (n uint64) {
+	for i := range min(len(d.rest), binary.MaxVarintLen64) {
+		c := d.rest[i]
+		if i == binary.MaxVarintLen64-1 && c > 1 {
+			break // more than 64 bits
+		}
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			d.rest = d.rest[i+1:]
+			return n
+		}
 	}
-	d.rest = d.rest[size:]
-	return n
+	d.fail()
+	return 0
 }

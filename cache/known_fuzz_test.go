@@ -28,13 +28,13 @@ func FuzzKnown(f *testing.F) {
 
 func again[V any](t *testing.T, b []byte, decode func(*decoder) V, encode func([]byte, V) []byte) {
 	t.Helper()
-	d := decoder{rest: b}
+	d := decoder{rest: string(b)}
 	v := decode(&d)
 	if !d.ended() {
 		return
 	}
 	written := encode(nil, v)
-	d = decoder{rest: written}
+	d = decoder{rest: string(written)}
 	if second := encode(nil, decode(&d)); !d.ended() || !bytes.Equal(written, second) {
 		t.Errorf("%x was read as %+v, written as %x, and again as %x", b, v, written, second)
 	}

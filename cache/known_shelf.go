@@ -21,29 +21,27 @@ type shelf[K comparable, V any] struct {
 // Load implements Store.
 func (s *shelf[K, V]) Load(key K) (value V, fetched time.Time, ok bool) {
 	at := s.place(key)
-	if what, there := s.known.noted(at); there {
-		value, ok = what.value.(V) // not of what is to be forgotten
-		return value, what.fetched, ok
+	what, found := s.known.noted(at)
+	if !found {
+		what, found = s.known.read(at)
 	}
-	whole := false
-	found := s.known.read(at, func(b []byte, when time.Time) {
-		d := decoder{rest: b}
-		value, fetched = s.decode(&d), when
-		whole = d.ended()
-	})
-	if !found || !whole {
+	d := decoder{rest: what.value}
+	value = s.decode(&d)
+	if !found || !d.ended() { // as when it is to be forgotten
 		var none V
 		return none, time.Time{}, false
 	}
-	return value, fetched, true
+	return value, what.fetched, true
 }
 
 // Save implements Store.
 func (s *shelf[K, V]) Save(key K, value V, fetched time.Time) {
-	s.known.note(s.place(key), saved{
-		value: value, fetched: fetched,
-		encode: func(b []byte) []byte { return s.encode(b, value) },
-	})
+	s.SavePacked(key, string(s.encode(nil, value)), fetched)
+}
+
+// SavePacked implements Store.
+func (s *shelf[K, V]) SavePacked(key K, packed string, fetched time.Time) {
+	s.known.note(s.place(key), saved{value: packed, fetched: fetched})
 }
 
 // Forget implements Store.

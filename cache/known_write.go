@@ -68,10 +68,11 @@ func (k *Known) write(tx *bbolt.Tx, changes map[place]saved) error {
 
 // bytes returns what lies on disk, nil for nothing.
 func (s *saved) bytes() []byte {
-	if s.encode == nil {
+	if s.value == "" {
 		return nil
 	}
-	return s.encode(binary.BigEndian.AppendUint64(nil, uint64(s.fetched.UnixNano())))
+	b := make([]byte, 0, ageSize+len(s.value))
+	return append(binary.BigEndian.AppendUint64(b, uint64(s.fetched.UnixNano())), s.value...)
 }
 
 func put(b *bbolt.Bucket, key, value []byte) error {

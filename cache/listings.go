@@ -16,6 +16,8 @@ const retryAfter = 2 * time.Second
 type Entry[V any] struct {
 	// Value is shared by all callers and must not be changed.
 	Value V
+	// Packed is Value in the form that it is kept in, empty where it is kept as it is.
+	Packed string
 	// Fetched is when the fetch of Value ended.
 	Fetched time.Time
 	// Serial grows with every fetch and every Update, over all keys, and is never used
@@ -32,14 +34,17 @@ type Listings[K comparable, V any] struct {
 	now func() time.Time
 	// store is nil unless Keep was called.
 	store Store[K, V]
+	// packing is nil unless Pack was called.
+	packing *Packing[V]
 
 	mu sync.Mutex
 	// items are the answers and remembered errors. Guarded by mu.
 	items *simplelru.LRU[K, *item[V]]
 	// flights are the fetches under way whose answer may be stored. Guarded by mu.
 	flights map[K]*flight[V]
-	// offers are answers that came before anybody asked. Guarded by mu.
-	offers map[K]offer[V]
+	// offers are answers, without a serial, that came along with others before anybody asked.
+	// Guarded by mu.
+	offers map[K]Entry[V]
 	// aheads are the fetches under way that will make offers. Guarded by mu.
 	aheads map[*Ahead[K, V]]bool
 	// serial is the last one given out. Guarded by mu.
@@ -50,9 +55,9 @@ type Listings[K comparable, V any] struct {
 
 // item is what is known of one key. Guarded by Listings.mu.
 type item[V any] struct {
-	entry Entry[V]
-	known bool // entry holds an answer
-	fresh bool // not invalidated since the answer was fetched
+	entry Entry[V] // as it is kept
+	known bool     // entry holds an answer
+	fresh bool     // not invalidated since the answer was fetched
 	err   error
 	until time.Time // err is answered before this time
 }
@@ -76,9 +81,13 @@ func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() t
 	}
 	return &Listings[K, V]{
 		ttl: ttl, now: now, items: items, flights: make(map[K]*flight[V]),
-		offers: make(map[K]offer[V]), aheads: make(map[*Ahead[K, V]]bool),
+		offers: make(map[K]Entry[V]), aheads: make(map[*Ahead[K, V]]bool),
 	}
 }
+
+// Pack has answers kept in the form of p, which is undone for each caller. It is called before
+// the first Get.
+func (l *Listings[K, V]) Pack(p *Packing[V]) { l.packing = p }
 
 // Get answers with what is cached and younger than the ttl, else with the result of
 // fetch, which is shared with every concurrent caller of key.
@@ -93,11 +102,12 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	l.mu.Lock()
 	if entry, ok, err := l.cachedLocked(key); ok {
 		l.mu.Unlock()
-		return entry, err
+		return l.packing.whole(entry), err
 	}
 	if entry, ok := l.takeLocked(key); ok {
 		l.stats.Ahead++
 		l.mu.Unlock()
+		entry = l.packing.whole(entry)
 		l.keep(key, entry, nil)
 		return entry, nil
 	}
@@ -122,7 +132,7 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	}
 }
 
-// cachedLocked answers from memory and counts it; false means that a fetch is needed.
+// cachedLocked answers from memory, as it is kept, and counts it; false means that a fetch is needed.
 func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
 	it, ok := l.items.Get(key)
 	if !ok {
@@ -151,6 +161,11 @@ func (it *item[V]) trusted(now time.Time, ttl time.Duration) bool {
 
 // Peek returns what is known of key, however old, and does not count as a use.
 func (l *Listings[K, V]) Peek(key K) (Entry[V], bool) {
+	entry, ok := l.peek(key)
+	return l.packing.whole(entry), ok
+}
+
+func (l *Listings[K, V]) peek(key K) (Entry[V], bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	it, ok := l.items.Peek(key)

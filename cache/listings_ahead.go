@@ -2,12 +2,6 @@ package cache
 
 import "time"
 
-// offer is an answer that came along with others and that nobody has asked for yet.
-type offer[V any] struct {
-	value   V
-	fetched time.Time
-}
-
 // Ahead takes in the answers of one fetch that serves many keys. What is invalidated after
 // it began is not taken in: the fetch may have been answered before the change.
 type Ahead[K comparable, V any] struct {
@@ -32,12 +26,13 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 // Offer takes in the answer of one key. What is known and fresh is left as it is.
 func (a *Ahead[K, V]) Offer(key K, value V) {
 	l := a.l
+	entry := l.packing.held(Entry[V]{Value: value, Fetched: l.now()})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.void || a.changed[key] || l.freshLocked(key) {
 		return
 	}
-	l.offers[key] = offer[V]{value: value, fetched: l.now()}
+	l.offers[key] = entry
 }
 
 // End ends the fetch.
@@ -56,7 +51,7 @@ func (l *Listings[K, V]) Fresh(key K) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o, ok := l.offers[key]
-	return ok && l.now().Sub(o.fetched) < l.ttl || l.freshLocked(key)
+	return ok && l.now().Sub(o.Fetched) < l.ttl || l.freshLocked(key)
 }
 
 func (l *Listings[K, V]) freshLocked(key K) bool {
@@ -64,21 +59,22 @@ func (l *Listings[K, V]) freshLocked(key K) bool {
 	return ok && it.trusted(l.now(), l.ttl)
 }
 
-// takeLocked makes the offer of key, if it has one that can be trusted, the answer.
+// takeLocked makes the offer of key, if it has one that can be trusted, the answer, which it
+// returns as it is kept.
 func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	o, ok := l.offers[key]
 	if !ok {
 		return Entry[V]{}, false
 	}
 	l.dropOfferLocked(key)
-	if l.now().Sub(o.fetched) >= l.ttl {
+	if l.now().Sub(o.Fetched) >= l.ttl {
 		return Entry[V]{}, false
 	}
 	delete(l.flights, key) // which began before, or is of no use
 	l.serial++
-	entry := Entry[V]{Value: o.value, Fetched: o.fetched, Serial: l.serial}
-	l.items.Add(key, &item[V]{entry: entry, known: true, fresh: true})
-	return entry, true
+	o.Serial = l.serial
+	l.items.Add(key, &item[V]{entry: o, known: true, fresh: true})
+	return o, true
 }
 
 // dropOfferLocked forgets an offer, and with the last one the memory of all: a map keeps what
@@ -86,7 +82,7 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 func (l *Listings[K, V]) dropOfferLocked(key K) {
 	delete(l.offers, key)
 	if len(l.offers) == 0 {
-		l.offers = make(map[K]offer[V])
+		l.offers = make(map[K]Entry[V])
 	}
 }
 
@@ -101,7 +97,7 @@ func (l *Listings[K, V]) withdrawLocked(key K) {
 }
 
 func (l *Listings[K, V]) withdrawAllLocked() {
-	l.offers = make(map[K]offer[V])
+	l.offers = make(map[K]Entry[V])
 	for a := range l.aheads {
 		a.void = true
 	}
@@ -117,7 +113,7 @@ func (l *Listings[K, V]) sweep() {
 func (l *Listings[K, V]) sweepLocked() {
 	now := l.now()
 	for key, o := range l.offers {
-		if now.Sub(o.fetched) >= l.ttl {
+		if now.Sub(o.Fetched) >= l.ttl {
 			l.dropOfferLocked(key)
 		}
 	}

@@ -31,13 +31,14 @@ func (l *Listings[K, V]) Put(key K, value V) {
 }
 
 func (l *Listings[K, V]) put(key K, value V) Entry[V] {
+	entry := Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.flights, key)
 	l.withdrawLocked(key)
 	l.serial++
-	entry := Entry[V]{Value: value, Fetched: l.now(), Serial: l.serial}
-	l.items.Add(key, &item[V]{entry: entry, known: true, fresh: true})
+	entry.Serial = l.serial
+	l.items.Add(key, &item[V]{entry: l.packing.held(entry), known: true, fresh: true})
 	return entry
 }
 
@@ -66,12 +67,13 @@ func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
 	if !ok || !it.known {
 		return Entry[V]{}, false
 	}
-	value, changed := f(it.entry.Value)
+	entry := l.packing.whole(it.entry)
+	value, changed := f(entry.Value)
 	if !changed {
 		return Entry[V]{}, false
 	}
 	l.serial++
-	it.entry.Value = value
-	it.entry.Serial = l.serial
-	return it.entry, true
+	entry.Value, entry.Packed, entry.Serial = value, l.packing.Pack(value), l.serial
+	it.entry = l.packing.held(entry)
+	return entry, true
 }

@@ -36,14 +36,16 @@ func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(cont
 // land stores the result of f, unless f was superseded, and hands it to those who wait.
 func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
 	l.recall(key, err)
-	if l.settle(key, f, value, err) {
+	f.entry = Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
+	if l.settle(key, f, err) {
 		l.keep(key, f.entry, err)
 	}
 	close(f.done)
 }
 
-// settle sets the result of f and reports whether it counts: f was not superseded.
-func (l *Listings[K, V]) settle(key K, f *flight[V], value V, err error) (current bool) {
+// settle makes f.entry, which a fetch answered, or err the result of f, and reports whether it
+// counts: f was not superseded.
+func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	current = l.flights[key] == f
@@ -66,9 +68,9 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], value V, err error) (curren
 		return current
 	}
 	l.serial++
-	f.entry = Entry[V]{Value: value, Fetched: l.now(), Serial: l.serial}
+	f.entry.Serial = l.serial
 	if current {
-		*it = item[V]{entry: f.entry, known: true, fresh: true}
+		*it = item[V]{entry: l.packing.held(f.entry), known: true, fresh: true}
 		l.items.Add(key, it)
 	}
 	return current
@@ -78,7 +80,7 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], value V, err error) (curren
 func (l *Listings[K, V]) failLocked(it *item[V], f *flight[V], err error) (Entry[V], error) {
 	if entry, ok := it.stale(err); ok {
 		l.stats.Stale += uint64(f.waiting) //nolint:gosec // a count of callers
-		return entry, nil
+		return l.packing.whole(entry), nil
 	}
 	return Entry[V]{}, err
 }

@@ -13,6 +13,8 @@ type Store[K comparable, V any] interface {
 	Load(key K) (value V, fetched time.Time, ok bool)
 	// Save keeps an answer. It does not change value, and nobody does later.
 	Save(key K, value V, fetched time.Time)
+	// SavePacked is Save of an answer in the form that a Packing gave it.
+	SavePacked(key K, packed string, fetched time.Time)
 	// Forget removes the answer of key.
 	Forget(key K)
 }
@@ -43,7 +45,7 @@ func (l *Listings[K, V]) recall(key K, err error) {
 	}
 	if !it.known {
 		l.serial++
-		it.entry, it.known = Entry[V]{Value: value, Fetched: fetched, Serial: l.serial}, true
+		it.entry, it.known = l.packing.held(Entry[V]{Value: value, Fetched: fetched, Serial: l.serial}), true
 	}
 }
 
@@ -52,6 +54,8 @@ func (l *Listings[K, V]) recall(key K, err error) {
 func (l *Listings[K, V]) keep(key K, entry Entry[V], err error) {
 	switch {
 	case l.store == nil:
+	case err == nil && entry.Packed != "":
+		l.store.SavePacked(key, entry.Packed, entry.Fetched)
 	case err == nil:
 		l.store.Save(key, entry.Value, entry.Fetched)
 	case refused(err):

@@ -22,6 +22,8 @@ func (m memory) Save(key int, value []string, fetched time.Time) {
 	m[key] = cache.Entry[[]string]{Value: value, Fetched: fetched}
 }
 
+func (m memory) SavePacked(int, string, time.Time) { panic("nothing is packed") }
+
 func (m memory) Forget(key int) { delete(m, key) }
 
 // newStored is a listing with a store that an earlier process left.

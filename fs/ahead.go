@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -29,8 +30,10 @@ type ahead struct {
 	vain int
 	// off is until when no recursive list is asked for. Guarded by mu.
 	off time.Time
-	// rest gives memory back a while after the last large answer. Guarded by mu.
+	// rest gives memory back a while after much was used. Guarded by mu.
 	rest *time.Timer
+	// unfolded counts documents since rest was set.
+	unfolded atomic.Int64
 }
 
 // subtree is what a structure said about a folder.

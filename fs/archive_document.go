@@ -72,7 +72,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 func (d *dir) documentIDs() map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.docs.ids()
+	return d.here().docs.ids()
 }
 
 // newDocument finds what an inbox document became in the listing of its target: the same
@@ -100,7 +100,7 @@ func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *arc
 func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
 	f := d.fileOf(e)
 	d.mu.Lock()
-	if now := d.docs.get(e.doc.Load().ID); now != nil {
+	if now := d.here().docs.get(e.doc.Load().ID); now != nil {
 		e = now // a listing renamed it meanwhile
 	}
 	d.dropLocked(e)
@@ -113,7 +113,7 @@ func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document
 		f.dir = nil
 		return
 	}
-	if shown := to.docs.get(doc.ID); shown != nil {
+	if shown := to.here().docs.get(doc.ID); shown != nil {
 		to.dropLocked(shown) // a listing was quicker
 	}
 	shown := newEntry(name, doc, f)

@@ -104,7 +104,7 @@ func (f *file) confirmed(r *spool.Record, id archive.ID, d *dir) *archive.Docume
 func (d *dir) document(id archive.ID) *archive.Document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.docs.get(id); e != nil {
+	if e := d.here().docs.get(id); e != nil {
 		return e.doc.Load()
 	}
 	return nil
@@ -116,7 +116,7 @@ func (f *file) become(d *dir, doc *archive.Document) {
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if shown := d.docs.get(doc.ID); shown != nil && shown != f.entry {
+	if shown := d.here().docs.get(doc.ID); shown != nil && shown != f.entry {
 		d.dropLocked(shown) // a listing was quicker: it keeps the name given here
 		f.fs.forgetNames(d, []string{shown.name})
 	}

@@ -73,7 +73,7 @@ func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 		d.aside = map[string]*entry{}
 	}
 	d.aside[hidden.name] = hidden
-	d.docs.put(doc.ID, hidden)
+	d.here().docs.put(doc.ID, hidden)
 	d.indexLocked(hidden)
 }
 

@@ -29,24 +29,23 @@ type dir struct {
 	// somebody looks at one of them.
 	namedFor atomic.Pointer[walk]
 
-	sizes sizes // of documents, asked for because somebody wanted to know
+	learned atomic.Pointer[sizes] // of documents, made when somebody wants to know one: by sizes
 
 	mu      sync.Mutex
-	parent  *dir                // nil for the root; changes for a localDir alone; guarded by mu
-	name    string              // in parent; guarded by mu
-	names   nameIndex           // guarded by mu
-	folders idIndex             // guarded by mu
-	docs    idIndex             // guarded by mu
-	plain   map[string][]*entry // documents of docs by plain name where that is not shown, by ascending id; guarded by mu
-	aside   map[string]*entry   // documents of docs that are not shown, by name; guarded by mu
-	late    []*file             // archived under an id that is not known yet; guarded by mu
-	subs    merged              // which listing of folders names reflects; guarded by mu
-	files   merged              // which listing of documents; guarded by mu
-	doubts  uint64              // how often it was distrusted; guarded by mu
-	changes atomic.Uint64       // how often it was outdated
-	changed time.Time           // when names changed last; guarded by mu
-	version uint64              // how often names changed; guarded by mu
-	free    bool                // whether folders may be created here; guarded by mu
+	parent  *dir              // nil for the root; changes for a localDir alone; guarded by mu
+	name    string            // in parent; guarded by mu
+	held    contents          // without documents while they are folded: reached by here; guarded by mu
+	origin  *origin           // where the documents come from, if they can be folded; guarded by mu
+	folders idIndex           // guarded by mu
+	aside   map[string]*entry // documents of docs that are not shown, by name; guarded by mu
+	late    []*file           // archived under an id that is not known yet; guarded by mu
+	subs    merged            // which listing of folders names reflects; guarded by mu
+	files   merged            // which listing of documents; guarded by mu
+	doubts  uint64            // how often it was distrusted; guarded by mu
+	changes atomic.Uint64     // how often it was outdated
+	changed time.Time         // when names changed last; guarded by mu
+	version uint64            // how often names changed; guarded by mu
+	free    bool              // whether folders may be created here; guarded by mu
 }
 
 // merged says which listing a directory has taken in.

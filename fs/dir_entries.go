@@ -5,7 +5,10 @@ package fs
 func (d *dir) get(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.names.get(name)
+	if e := d.held.names.get(name); e != nil {
+		return e // a directory, for which nothing is unfolded
+	}
+	return d.here().names.get(name)
 }
 
 // reach returns what a name stands for, shown or not: the entry of that name, else the
@@ -21,22 +24,30 @@ func (d *dir) reach(name string) *entry {
 func (d *dir) entries() []*entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.names.all()
+	return d.here().names.all()
+}
+
+// others returns the entries that are no documents, and perhaps documents, without unfolding
+// any. The slice is shared: it is never written to.
+func (d *dir) others() []*entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held.names.all()
 }
 
 // takenLocked reports whether a name is used. The caller holds mu.
 func (d *dir) takenLocked(name string) bool {
-	return d.names.get(name) != nil || d.kind == rootDir && (name == inboxesName || name == controlName)
+	return d.here().names.get(name) != nil || d.kind == rootDir && (name == inboxesName || name == controlName)
 }
 
 // addLocked puts an entry under its name. The caller holds mu.
 func (d *dir) addLocked(e *entry) {
-	d.names.put(e)
+	d.here().names.put(e)
 	if e.dir != nil && e.dir.kind != localDir {
 		d.folders.put(e.dir.id(), e)
 	}
 	if doc := e.doc.Load(); doc != nil {
-		d.docs.put(doc.ID, e)
+		d.here().docs.put(doc.ID, e)
 		d.indexLocked(e)
 	}
 	d.touchLocked()
@@ -44,14 +55,14 @@ func (d *dir) addLocked(e *entry) {
 
 // dropLocked takes an entry out. The caller holds mu.
 func (d *dir) dropLocked(e *entry) {
-	if d.names.get(e.name) == e {
-		d.names.remove(e.name)
+	if d.here().names.get(e.name) == e {
+		d.here().names.remove(e.name)
 	}
 	if e.dir != nil && e.dir.kind != localDir && d.folders.get(e.dir.id()) == e {
 		d.folders.remove(e.dir.id())
 	}
-	if doc := e.doc.Load(); doc != nil && d.docs.get(doc.ID) == e {
-		d.docs.remove(doc.ID)
+	if doc := e.doc.Load(); doc != nil && d.here().docs.get(doc.ID) == e {
+		d.here().docs.remove(doc.ID)
 	}
 	d.unindexLocked(e)
 	if d.aside[e.name] == e {
@@ -87,6 +98,13 @@ func (d *dir) fileOf(e *entry) *file {
 		return f
 	}
 	doc := e.doc.Load()
+	if now := d.here().docs.get(doc.ID); now != nil && now != e && now.name == e.name {
+		e = now // the directory was folded since somebody found the entry
+		if f := e.file.Load(); f != nil {
+			return f
+		}
+		doc = e.doc.Load()
+	}
 	f := &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, doc.ID), dir: d, entry: e, doc: doc}
 	e.file.Store(f)
 	return f

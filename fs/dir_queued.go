@@ -202,7 +202,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 func (d *dir) made(id archive.ID) {
 	parent, name := d.place()
 	parent.mu.Lock()
-	e := parent.names.get(name)
+	e := parent.here().names.get(name)
 	if listed := parent.folders.get(id); listed != nil && listed != e {
 		parent.dropLocked(listed)
 		d.fs.forgetNames(parent, []string{listed.name})

@@ -47,7 +47,7 @@ func (f *file) currentSize() (size int64, ok bool) {
 		}
 	}
 	if d, _ := f.place(); d != nil {
-		if size, ok := d.sizes.get(doc.ID, &f.fs.heads); ok {
+		if size, ok := d.sizes().get(doc.ID, &f.fs.heads); ok {
 			return size, true
 		}
 	}

@@ -106,11 +106,13 @@ func New(opts Options) *FileSystem {
 	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
+	f.children.Pack(cache.PackedFolders())
+	f.documents.Pack(cache.PackedDocuments())
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
 	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)
-	f.root.names.put(&entry{name: inboxesName, dir: inboxes})
+	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
 }
 

@@ -149,6 +149,16 @@ func (x *nameIndex) own(n int) {
 	}
 }
 
+// fill makes these the entries, which no others were before. It keeps the slice.
+func (x *nameIndex) fill(entries []*entry) {
+	*x = nameIndex{sorted: entries}
+	if len(entries) > smallIndex {
+		x.grow(len(entries))
+		return
+	}
+	slices.SortFunc(x.sorted, func(a, b *entry) int { return strings.Compare(a.name, b.name) })
+}
+
 // reserve makes room for so many names more, at once and no more than that.
 func (x *nameIndex) reserve(n int) {
 	switch {

@@ -34,7 +34,7 @@ type told struct {
 func (d *dir) told(byName bool) (*told, []*entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, d.names.all()
+	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, d.here().names.all()
 }
 
 // serves reports whether the kernel may list what it was told as t in place of want: it

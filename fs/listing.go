@@ -191,6 +191,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 		d.fs.chooseRepresentation(ctx, got.Value)
 	}
 	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
+	d.foldsTo(got.Value, got.Packed)
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale [
 // reserveLocked makes room for what is listed for the first time. The caller holds mu.
 func (d *dir) reserveLocked(ids *idIndex, n int) {
 	ids.reserve(n)
-	d.names.reserve(n)
+	d.here().names.reserve(n)
 }
 
 // rename follows a rename of the directory itself.
@@ -116,9 +116,9 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(d.dropGoneLocked(&d.docs, there), d.showListedLocked(order)...)
+	stale = append(d.dropGoneLocked(&d.here().docs, there), d.showListedLocked(order)...)
 	if !d.files.known {
-		d.reserveLocked(&d.docs, len(list))
+		d.reserveLocked(&d.here().docs, len(list))
 	}
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
@@ -128,7 +128,9 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 			stale = append(stale, name...)
 		}
 	}
-	d.sizes.reset()
+	if s := d.learned.Load(); s != nil {
+		s.reset()
+	}
 	if !d.files.known {
 		d.files, d.changed = m, changed
 		d.placeWaitingLocked()
@@ -141,7 +143,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 // mergeDocumentLocked takes in one document and returns the names that changed. The
 // caller holds mu.
 func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
-	e := d.docs.get(doc.ID)
+	e := d.here().docs.get(doc.ID)
 	if e == nil && d.arrivingLocked(doc.Name) {
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
@@ -173,7 +175,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 // arrivingLocked reports whether a file is being archived under the name at this moment.
 // The caller holds mu.
 func (d *dir) arrivingLocked(name string) bool {
-	e := d.names.get(name)
+	e := d.here().names.get(name)
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
 	}
@@ -192,7 +194,7 @@ func (d *dir) update(doc *archive.Document) {
 	d.outdate()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.docs.get(doc.ID); e != nil {
+	if e := d.here().docs.get(doc.ID); e != nil {
 		e.setDocument(doc)
 		d.indexLocked(e)
 	}

@@ -124,8 +124,12 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	return h, 0, 0
 }
 
-// Releasedir ends what the kernel lists through the handle.
+// Releasedir ends what the kernel lists through the handle. A directory of which a walk was
+// told names alone is folded.
 func (h *dirHandle) Releasedir(context.Context, uint32) {
+	if h.told.byName {
+		h.n.d.fold()
+	}
 	if h.keep {
 		h.n.list.closed()
 		return

@@ -173,7 +173,7 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := d.docs.get(shown.ID); now != nil {
+	if now := d.here().docs.get(shown.ID); now != nil {
 		e = now // a listing renamed it already
 	}
 	d.dropLocked(e)

@@ -15,7 +15,7 @@ import (
 // reachLocked is reach. Of several documents of one plain name it is the first; while that
 // is set aside its name is nobody else's. The caller holds mu.
 func (d *dir) reachLocked(name string) *entry {
-	if e := d.names.get(name); e != nil {
+	if e := d.here().names.get(name); e != nil {
 		return e
 	}
 	if e := d.plainLocked(name); e != nil && d.aside[e.name] != e {
@@ -27,7 +27,7 @@ func (d *dir) reachLocked(name string) *entry {
 // plainLocked returns the first document that has the plain name and is shown under another
 // one, set aside or not. The caller holds mu.
 func (d *dir) plainLocked(name string) *entry {
-	if list := d.plain[name]; len(list) > 0 {
+	if list := d.here().plain[name]; len(list) > 0 {
 		return list[0]
 	}
 	return nil
@@ -45,12 +45,12 @@ func (d *dir) indexLocked(e *entry) {
 		return
 	}
 	e.plain = plain
-	if d.plain == nil {
-		d.plain = map[string][]*entry{}
+	if d.here().plain == nil {
+		d.here().plain = map[string][]*entry{}
 	}
-	list := d.plain[plain]
+	list := d.here().plain[plain]
 	at, _ := slices.BinarySearchFunc(list, e.doc.Load().ID, byID)
-	d.plain[plain] = slices.Insert(list, at, e)
+	d.here().plain[plain] = slices.Insert(list, at, e)
 }
 
 // plainOf is the name under which an entry is found beside its own, empty for none. In an
@@ -91,11 +91,11 @@ func (d *dir) unindexLocked(e *entry) {
 	if e.plain == "" {
 		return
 	}
-	list := slices.DeleteFunc(d.plain[e.plain], func(other *entry) bool { return other == e })
+	list := slices.DeleteFunc(d.here().plain[e.plain], func(other *entry) bool { return other == e })
 	if len(list) == 0 {
-		delete(d.plain, e.plain)
+		delete(d.here().plain, e.plain)
 	} else {
-		d.plain[e.plain] = list
+		d.here().plain[e.plain] = list
 	}
 	e.plain = ""
 }

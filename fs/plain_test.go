@@ -77,8 +77,8 @@ func TestPlainNamesFollowTheListing(t *testing.T) {
 	tr.documents(d, "2 x", "5 b.pdf")
 	wantReached(t, d, "b.pdf", 0) // nobody moves up
 	tr.documents(d, "3 b.pdf")
-	if len(d.plain) != 0 {
-		t.Errorf("the index still has %v", d.plain)
+	if len(d.here().plain) != 0 {
+		t.Errorf("the index still has %v", d.here().plain)
 	}
 }
 

@@ -82,7 +82,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 		f.fs.facts.Learn(key, r.Size())
 	}
 	if d, _ := f.place(); d != nil && rep == archive.Original {
-		d.sizes.found(doc, r.Size(), &f.fs.heads)
+		d.sizes().found(doc, r.Size(), &f.fs.heads)
 	}
 	return r, nil
 }

@@ -43,6 +43,14 @@ type heads struct {
 	wrong atomic.Bool // 0 was told of a document that has bytes
 }
 
+// sizes is what is learned of the directory's documents. Most directories have none.
+func (d *dir) sizes() *sizes {
+	if d.learned.Load() == nil {
+		d.learned.CompareAndSwap(nil, &sizes{})
+	}
+	return d.learned.Load()
+}
+
 // get returns a length that was asked for.
 func (s *sizes) get(doc archive.ID, h *heads) (int64, bool) {
 	s.mu.Lock()
@@ -100,9 +108,9 @@ func (f *file) learnSize(ctx context.Context) {
 // is asked any more.
 func (d *dir) askSizes(doc archive.ID) <-chan struct{} {
 	entries := d.entries()
-	d.sizes.mu.Lock()
-	defer d.sizes.mu.Unlock()
-	s := &d.sizes
+	d.sizes().mu.Lock()
+	defer d.sizes().mu.Unlock()
+	s := d.sizes()
 	if !s.gaveUp.IsZero() && d.fs.now().Sub(s.gaveUp) < d.fs.opts.TTL {
 		return nil
 	}
@@ -146,7 +154,7 @@ func (d *dir) sizeKnown(doc *archive.Document) bool {
 // The caller holds sizes.mu.
 func (d *dir) askLocked(doc archive.ID) {
 	done := make(chan struct{})
-	d.sizes.asked[doc] = done
+	d.sizes().asked[doc] = done
 	d.fs.goBackground(func() {
 		defer close(done)
 		began := d.fs.now()
@@ -154,16 +162,16 @@ func (d *dir) askLocked(doc archive.ID) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*sizePatience)
 		defer cancel()
 		info, err := d.fs.archive.ContentInfo(ctx, doc, key.Representation)
-		d.sizes.mu.Lock()
-		defer d.sizes.mu.Unlock()
+		d.sizes().mu.Lock()
+		defer d.sizes().mu.Unlock()
 		if err == nil && info.Size != archive.SizeUnknown {
 			d.learnLocked(key, info.Size)
 		} else {
-			d.sizes.silent++
+			d.sizes().silent++
 		}
 		refused := err != nil && archive.KindOf(err) != archive.KindNotFound
-		if refused || d.sizes.silent > d.sizes.told+maxSilent || d.fs.now().Sub(began) > sizePatience {
-			d.sizes.gaveUp = d.fs.now()
+		if refused || d.sizes().silent > d.sizes().told+maxSilent || d.fs.now().Sub(began) > sizePatience {
+			d.sizes().gaveUp = d.fs.now()
 		}
 	})
 }
@@ -172,21 +180,21 @@ func (d *dir) askLocked(doc archive.ID) {
 // sizes.mu.
 func (d *dir) learnLocked(key cache.Key, size int64) {
 	if size == 0 {
-		d.sizes.silent++
-		if d.sizes.empty == nil {
-			d.sizes.empty = map[archive.ID]bool{}
+		d.sizes().silent++
+		if d.sizes().empty == nil {
+			d.sizes().empty = map[archive.ID]bool{}
 		}
-		d.sizes.empty[key.Document] = key.Representation == archive.Original // a PDF has bytes
+		d.sizes().empty[key.Document] = key.Representation == archive.Original // a PDF has bytes
 		return
 	}
 	d.fs.heads.told.Store(true)
-	d.sizes.told++
+	d.sizes().told++
 	if d.kind.archives() {
 		d.fs.facts.Learn(key, size)
 		return
 	}
-	if d.sizes.known == nil {
-		d.sizes.known = map[archive.ID]int64{}
+	if d.sizes().known == nil {
+		d.sizes().known = map[archive.ID]int64{}
 	}
-	d.sizes.known[key.Document] = size
+	d.sizes().known[key.Document] = size
 }

@@ -42,7 +42,7 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		up := f.up
 		r := up.Record()
 		found := slices.DeleteFunc(slices.Clone(list), func(doc *archive.Document) bool {
-			return d.docs.get(doc.ID) != nil || !r.MayBe(doc)
+			return d.here().docs.get(doc.ID) != nil || !r.MayBe(doc)
 		})
 		if len(found) == 0 && instantOf(d.fs.now()) < f.entry.keep {
 			return false

@@ -121,8 +121,8 @@ func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	docs := make([]archive.Document, 0, len(d.docs.list))
-	for _, e := range d.docs.list {
+	docs := make([]archive.Document, 0, len(d.here().docs.list))
+	for _, e := range d.here().docs.list {
 		docs = append(docs, *e.entry.doc.Load())
 	}
 	return docs, nil

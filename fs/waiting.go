@@ -37,7 +37,7 @@ func (d *dir) known(id archive.ID) *dir {
 	if d.kind.holdsDocuments() && d.id() == id {
 		return d
 	}
-	for _, e := range d.entries() {
+	for _, e := range d.others() {
 		if e.dir == nil || e.dir.kind == localDir {
 			continue
 		}
@@ -51,12 +51,12 @@ func (d *dir) known(id archive.ID) *dir {
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
 func (d *dir) placeWaiting() {
 	d.mu.Lock()
-	before := d.names.all()
+	before := d.here().names.all()
 	if d.files.known || d.isLocal() {
 		d.placeWaitingLocked()
 	}
 	var shown []string
-	for _, e := range d.names.all() {
+	for _, e := range d.here().names.all() {
 		if _, ok := findName(before, e.name); !ok {
 			shown = append(shown, e.name)
 		}
@@ -84,7 +84,7 @@ func (d *dir) placeWaitingLocked() {
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
 	_, there := d.fs.spool.Get(up.ID())
-	switch e := d.docs.get(r.Replace); {
+	switch e := d.here().docs.get(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile; what is archived the listing shows
 	case r.Directory:
 		d.placeFolderLocked(up)
@@ -137,7 +137,7 @@ func (d *dir) freeLocked(name string) string {
 // caller holds mu of d, which is above all of them.
 func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	for i, name := range path {
-		e := d.names.get(name)
+		e := d.here().names.get(name)
 		if e == nil {
 			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
 			d.addLocked(e)
@@ -162,7 +162,7 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 // may be the one that is being sent gives way until that is known. The caller holds mu.
 func (d *dir) looseLocked(up *spool.Upload) {
 	f, r := d.fs.holder(up), up.Record()
-	if e := d.names.get(r.Name); e != nil && r.State == spool.Sending {
+	if e := d.here().names.get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
 			d.dropLocked(e)
 		}

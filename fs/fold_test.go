@@ -1,0 +1,198 @@
+package fs
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// list takes in a listing of documents as it comes out of the cache, and notes where it came
+// from.
+func (tr *tree) list(d *dir, list ...string) (stale []string) {
+	packed := cache.PackedDocuments().Pack(docs(list...))
+	docs := cache.PackedDocuments().Unpack(packed)
+	stale = sorted(d.mergeDocuments(docs, tr.next(), pdf))
+	d.foldsTo(docs, packed)
+	return stale
+}
+
+func isFolded(d *dir) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.origin != nil && d.origin.folded && len(d.held.docs.list) == 0
+}
+
+func shownIn(d *dir) (names []string) {
+	for _, e := range d.entries() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// A directory has the same names after it was folded, those that a fresh one would not give
+// included, and finds them in the same ways.
+func TestFoldingKeepsNames(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d, "5 Brief")
+	tr.list(d, "1 Brief", "2 Brief.pdf", "3 Rechnung.pdf", "4 a/b")
+	tr.list(d, "2 Brief.pdf", "3 Rechnung.pdf", "4 a/b", "6 Rechnung.pdf") // keeps "Brief (2).pdf"
+	before := shownIn(d)
+	if want := []string{"Brief", "Brief (2).pdf", "Rechnung (6).pdf", "Rechnung.pdf", "a_b.pdf"}; !slices.Equal(before, want) {
+		t.Fatalf("shown are %q, want %q", before, want)
+	}
+	for range 2 {
+		d.fold()
+		if !isFolded(d) {
+			t.Fatal("was not folded")
+		}
+		if e := d.get("Brief"); e == nil || e.dir == nil || !isFolded(d) {
+			t.Error("a directory is not found in what is folded")
+		}
+		if after := shownIn(d); !slices.Equal(after, before) || isFolded(d) {
+			t.Errorf("shown are %q, before %q", after, before)
+		}
+	}
+	d.fold()
+	if e := d.reach("a_b"); e == nil || e.name != "a_b.pdf" {
+		t.Errorf("the plain name reaches %+v", e)
+	}
+	d.fold()
+	if stale := tr.list(d, "2 Brief.pdf", "3 Rechnung.pdf"); !slices.Contains(stale, "Rechnung (6).pdf") || !slices.Contains(stale, "a_b.pdf") {
+		t.Errorf("a listing after it makes %q stale", stale)
+	}
+}
+
+// What a listing does not say of a directory keeps it from being folded.
+func TestFoldingLosesNothing(t *testing.T) {
+	for name, change := range map[string]func(*tree, *dir){
+		"somebody looked at a document": func(_ *tree, d *dir) { d.fileOf(d.get("Brief.pdf")) },
+		"a document was changed here": func(_ *tree, d *dir) {
+			doc := *d.document(1)
+			doc.Keywords = []string{"eilig"}
+			d.update(&doc)
+		},
+		"a document came from here": func(tr *tree, d *dir) {
+			e := newEntry("neu.pdf", &archive.Document{ID: 9, Name: "neu.pdf"}, nil)
+			e.told = "neu.pdf"
+			d.add(e)
+		},
+		"a document is gone":              func(_ *tree, d *dir) { d.drop(d.get("Brief.pdf")) },
+		"a document stays for a while":    func(tr *tree, d *dir) { d.get("Brief.pdf").keep = instantOf(tr.time.Add(time.Minute)) },
+		"a document was not compared yet": func(_ *tree, d *dir) { d.get("Brief.pdf").told = "" },
+		"nothing was listed":              func(_ *tree, d *dir) { d.origin = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTree()
+			d := tr.dir(folderDir)
+			tr.list(d, "1 Brief", "2 Rechnung.pdf")
+			change(tr, d)
+			d.fold()
+			if isFolded(d) {
+				t.Error("was folded")
+			}
+		})
+	}
+	tr := newTree()
+	d := tr.dir(inboxDir)
+	tr.list(d, "1 Brief")
+	if d.fold(); isFolded(d) {
+		t.Error("an inbox was folded")
+	}
+}
+
+// A file that is not archived stays while documents around it are folded.
+func TestFoldingLeavesFiles(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.list(d, "1 Brief", "2 Rechnung.pdf")
+	f := &file{fs: tr.FileSystem, ino: tr.inodes.local(), dir: d}
+	f.entry = newEntry("offen.pdf", nil, f)
+	d.add(f.entry)
+	d.fold()
+	if !isFolded(d) || d.get("offen.pdf") != f.entry || !isFolded(d) {
+		t.Error("the file is not there, or nothing was folded")
+	}
+	if got := shownIn(d); fmt.Sprint(got) != "[Brief.pdf Rechnung.pdf offen.pdf]" {
+		t.Errorf("shown are %q", got)
+	}
+}
+
+// Who found an entry before its directory was folded gets the file that others get.
+func TestFoldingKeepsOneFile(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.list(d, "1 Brief", "2 Rechnung.pdf")
+	before := d.get("Brief.pdf")
+	d.fold()
+	f := d.fileOf(before)
+	if d.fileOf(before) != f || d.fileOf(d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
+		t.Error("a document has two files")
+	}
+	if d.fold(); isFolded(d) {
+		t.Error("was folded")
+	}
+}
+
+// Names shown are read as they were written.
+func TestShownNames(t *testing.T) {
+	long := strings.Repeat("ü", 200)
+	pairs := [][2]string{
+		{"", ""}, {"a", "a"}, {"a.pdf", "a"}, {"a (1).pdf", "a.pdf"}, {"_", "/"}, {long[:250] + ".pdf", long}, {"b", ""}, {"a", "a long one"}, {"x", "x"},
+	}
+	var b []byte
+	for _, p := range pairs {
+		b = appendShown(b, p[0], p[1])
+	}
+	rest, shown := string(b), ""
+	for _, p := range pairs {
+		if shown, rest = nextShown(rest, p[1]); shown != p[0] {
+			t.Errorf("%q of %q is read as %q", p[0], p[1], shown)
+		}
+	}
+	if rest != "" {
+		t.Errorf("%q is left", rest)
+	}
+}
+
+// A folded document takes little more than the bytes of its names, and an unfolded one a
+// fraction of a kilobyte.
+func TestMemoryOfDocuments(t *testing.T) {
+	const folders, each = 2000, 10
+	tr := newTree()
+	dirs := make([]*dir, folders)
+	before := heapInUse()
+	for i := range dirs {
+		var list []string
+		for j := range each {
+			list = append(list, fmt.Sprintf("%d Rechnung Stadtwerke 2024-03-01 Nr. %06d.pdf", i*each+j+1, i*each+j+1))
+		}
+		dirs[i] = tr.dir(folderDir)
+		tr.list(dirs[i], list...)
+	}
+	unfolded := (heapInUse() - before) / (folders * each)
+	for _, d := range dirs {
+		d.fold()
+	}
+	folded := (heapInUse() - before) / (folders * each)
+	t.Logf("bytes for each document, a tenth of its folder included: %d unfolded, %d folded", unfolded, folded)
+	if unfolded > 500 || folded > 160 {
+		t.Errorf("%d bytes for each document, folded %d; want at most 500 and 160", unfolded, folded)
+	}
+	runtime.KeepAlive(dirs)
+}
+
+// heapInUse is the memory in use without what is not needed any more.
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
