@@ -69,6 +69,8 @@ type FileSystem struct {
 	walks walks
 	ahead *ahead
 	early *readAhead
+	// forgotten are directories to be folded.
+	forgotten forgotten
 
 	mu         sync.Mutex
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu

@@ -1,0 +1,64 @@
+package fs
+
+import (
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// What the kernel forgets takes no memory for it, and its folder is folded.
+func TestForgottenDocuments(t *testing.T) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.list(d, "1 Brief", "2 Rechnung.pdf")
+	first, second := d.fileOf(d.get("Brief.pdf")), d.fileOf(d.get("Rechnung.pdf"))
+	if first.forget() != d || d.get("Brief.pdf").file.Load() != nil {
+		t.Fatal("the file is kept")
+	}
+	if first.forget() != nil {
+		t.Error("it is forgotten twice")
+	}
+	if d.fold(); isFolded(d) {
+		t.Error("was folded although a document is known to the kernel")
+	}
+	(&fileNode{f: second}).OnForget()
+	tr.forgotten.fold()
+	if !isFolded(d) {
+		t.Error("was not folded")
+	}
+	if f := d.fileOf(d.get("Brief.pdf")); f == first || f.ino != first.ino || f.generation() == first.generation() {
+		t.Error("a document that is looked at again has the inode that was forgotten")
+	}
+}
+
+// What a file has to itself outlives its inode.
+func TestForgottenFilesInUseStay(t *testing.T) {
+	for name, use := range map[string]func(*file){
+		"bytes that wait":   func(f *file) { f.up = &spool.Upload{} },
+		"an open handle":    func(f *file) { f.handles++ },
+		"a writer":          func(f *file) { f.writers++ },
+		"a reader":          func(f *file) { f.reading = &reading{} },
+		"a failed write":    func(f *file) { f.bad = errNoReplace },
+		"no document":       func(f *file) { f.doc = nil },
+		"removed":           func(f *file) { f.removed = true },
+		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTree()
+			d := tr.dir(folderDir)
+			tr.list(d, "1 Brief")
+			e := d.get("Brief.pdf")
+			f := d.fileOf(e)
+			use(f)
+			if f.forget() != nil || e.file.Load() != f {
+				t.Error("the file is gone")
+			}
+		})
+	}
+	tr := newTree()
+	d := tr.dir(inboxDir)
+	tr.list(d, "1 Brief")
+	if f := d.fileOf(d.get("Brief.pdf")); f.forget() != nil {
+		t.Error("an inbox document is gone")
+	}
+}
