@@ -31,11 +31,13 @@ type origin struct {
 
 // here are the entries, unfolded. The caller holds mu.
 func (d *dir) here() *contents {
-	if d.origin != nil && d.origin.folded {
+	if d.foldedLocked() {
 		d.unfoldLocked(d.origin)
 	}
 	return &d.held
 }
+
+func (d *dir) foldedLocked() bool { return d.origin != nil && d.origin.folded }
 
 // foldsTo notes the listing that was merged last, if it is this one. Documents of an inbox are
 // never folded: they are changed and removed.

@@ -30,11 +30,15 @@ type told struct {
 	whole bool
 }
 
-// told is what the directory is listed as, and its entries.
-func (d *dir) told(byName bool) (*told, []*entry) {
+// told is what the directory is listed as, and its entries. Those of one that is folded are
+// left for who reads them: the kernel may list it by itself.
+func (d *dir) told(byName bool) (t *told, entries []*entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, d.here().names.all()
+	if !d.foldedLocked() {
+		entries = d.held.names.all()
+	}
+	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
 }
 
 // serves reports whether the kernel may list what it was told as t in place of want: it

@@ -86,7 +86,7 @@ func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 // dirHandle is an open directory: one listing, from its opening on.
 type dirHandle struct {
 	n       *dirNode
-	entries []*entry
+	entries []*entry // nil until it is read, when the directory was folded
 	told    *told
 	keep    bool // the kernel keeps what it reads
 	drop    drop // what it had, once it reads or closes this
@@ -148,6 +148,7 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 			h.n.list.dropped(h.drop)
 		}
 	}
+	h.need()
 	if at >= len(dots)+len(h.entries) {
 		if h.keep && h.looked >= len(h.entries) {
 			h.n.list.wasWhole()
@@ -187,7 +188,15 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	return h.n.nodeOf(ctx, e), 0
 }
 
+// need sees to it that the entries are there.
+func (h *dirHandle) need() {
+	if h.entries == nil {
+		h.entries = h.n.d.entries()
+	}
+}
+
 func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
+	h.need()
 	if off > uint64(len(dots)+len(h.entries)) {
 		return syscall.EINVAL
 	}
