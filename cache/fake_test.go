@@ -29,12 +29,12 @@ func key(id archive.ID) cache.Key {
 type shelf struct {
 	*cache.Content
 	*clock
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	limit int64
 }
 
-func newShelf(t *testing.T, limit int64) *shelf {
+func newShelf(t testing.TB, limit int64) *shelf {
 	t.Helper()
 	s := &shelf{t: t, clock: newClock(), dir: filepath.Join(t.TempDir(), "content"), limit: limit}
 	s.start()
@@ -124,7 +124,7 @@ func (s *shelf) wantUsage(files int, size int64) {
 }
 
 // wantBytes fails the test unless r has exactly the bytes of data.
-func wantBytes(t *testing.T, r *cache.Reader, data string) {
+func wantBytes(t testing.TB, r *cache.Reader, data string) {
 	t.Helper()
 	if r.Size() != int64(len(data)) {
 		t.Fatalf("size %d, want %d", r.Size(), len(data))
@@ -144,7 +144,7 @@ func whole(data, etag string) cache.Fetch {
 }
 
 // unasked is a service that must not be asked.
-func unasked(t *testing.T) cache.Fetch {
+func unasked(t testing.TB) cache.Fetch {
 	return func(_ context.Context, want cache.Want) (*archive.Content, error) {
 		t.Errorf("the service was asked for %+v", want)
 		return nil, away

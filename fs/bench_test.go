@@ -1,0 +1,108 @@
+package fs
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// many are the documents of a large folder.
+const many = 10_000
+
+// letters lists n documents of a folder, from the id first on.
+func letters(folder, first archive.ID, n int) []archive.Document {
+	list := make([]archive.Document, n)
+	for i := range list {
+		id := first + archive.ID(i)
+		list[i] = archive.Document{ID: id, Folder: folder, Name: fmt.Sprintf("Rechnung Nr. %06d.pdf", id), Pages: 1, Size: 1000}
+	}
+	return list
+}
+
+// large is a folder whose documents are known.
+func large() (*tree, *dir) {
+	tr := newTree()
+	d := tr.dir(folderDir)
+	tr.folders(d)
+	d.mergeDocuments(letters(77, 1, many), tr.next(), pdf)
+	return tr, d
+}
+
+func BenchmarkLookup(b *testing.B) {
+	_, d := large()
+	names := make([]string, 0, many)
+	for _, e := range d.entries() {
+		names = append(names, e.name)
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if e, err := d.lookup(b.Context(), names[i%many]); e == nil || err != nil {
+			b.Fatal(e, err)
+		}
+		i++
+	}
+}
+
+// BenchmarkReaddir reads a known folder of 10,000 documents, as a walk does.
+func BenchmarkReaddir(b *testing.B) {
+	_, d := large()
+	h := &dirHandle{n: &dirNode{d: d}}
+	h.told, h.entries = d.told(true)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.next = 0
+		for e, _ := h.Readdirent(b.Context()); e != nil; e, _ = h.Readdirent(b.Context()) {
+		}
+	}
+}
+
+// BenchmarkMerge names and takes in a listing of 10,000 documents.
+func BenchmarkMerge(b *testing.B) {
+	tr := newTree()
+	list := letters(77, 1, many)
+	b.ReportAllocs()
+	for b.Loop() {
+		tr.dir(folderDir).mergeDocuments(list, tr.next(), pdf)
+	}
+}
+
+// BenchmarkPlaceRecursiveList sorts a recursive list of 10,000 documents by 1,000 folders.
+func BenchmarkPlaceRecursiveList(b *testing.B) {
+	tr, list := recursive()
+	b.ReportAllocs()
+	for b.Loop() {
+		if placed := tr.byFolder(1, list); len(placed) != placedFolders+1 {
+			b.Fatal(len(placed))
+		}
+	}
+}
+
+// placedFolders are the folders of a recursive list, beside the one that was listed.
+const placedFolders = 1000
+
+// recursive is a tree of which a walk knows the folders, and what a recursive list says of it.
+func recursive() (*tree, []archive.Document) {
+	tr := newTree()
+	top := subtree{folders: placedFolders + 1, fetched: tr.time}
+	var list []archive.Document
+	for i := range archive.ID(placedFolders) {
+		folder := i + 2
+		top.children = append(top.children, folder)
+		tr.ahead.trees[folder] = subtree{folders: 1, fetched: tr.time}
+		list = append(list, letters(folder, folder*100, many/placedFolders)...)
+	}
+	tr.ahead.trees[1] = top
+	return tr, list
+}
+
+// Each document of a recursive list is put where it lies once, without being copied about:
+// a slice for each folder, the maps, and nothing for each document.
+func TestPlacingAllocatesPerFolder(t *testing.T) {
+	tr, list := recursive()
+	allocs := testing.AllocsPerRun(10, func() { tr.byFolder(1, list) })
+	if allocs > placedFolders+100 {
+		t.Errorf("%v allocations for %d folders", allocs, placedFolders)
+	}
+}
