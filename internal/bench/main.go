@@ -56,7 +56,7 @@ func readOptions(args []string) (o suite.Options, render rendering, err error) {
 	flags.StringVar(&o.Program, "archivefs", "", "`program` to measure (default: the one of this tree)")
 	flags.StringVar(&o.Results, "results", "", "`file` of results; what is measured replaces what stands there (default DIR/results.json)")
 	systems := flags.String("systems", "all", "`names` of systems, or all: "+strings.Join(suite.Systems(), ", "))
-	workloads := flags.String("workloads", "all", "`names` of workloads, or all: "+strings.Join(suite.Workloads(), ", "))
+	workloads := flags.String("workloads", "all", "`names` of workloads, all, or none (for profiles alone): "+strings.Join(suite.Workloads(), ", "))
 	flags.IntVar(&o.Repeats, "repeats", 3, "repeat each workload `N` times")
 	flags.DurationVar(&o.Slow, "slow", 25*time.Second, "do not repeat what takes longer than `duration`")
 	flags.DurationVar(&o.Delay, "delay", 20*time.Millisecond, "`duration` by which the slow network delays each request")
@@ -90,8 +90,11 @@ func readOptions(args []string) (o suite.Options, render rendering, err error) {
 
 // chosen reads names that are separated by commas.
 func chosen(what, text string, all []string) ([]string, error) {
-	if text == "all" {
+	switch text {
+	case "all":
 		return all, nil
+	case "none":
+		return nil, nil
 	}
 	names := strings.Split(text, ",")
 	for _, name := range names {

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 )
 
 // About is the system that is none: its notes say what was measured, and where.
@@ -77,10 +78,11 @@ func (s Set) Forget(system string, workloads ...string) {
 	}
 }
 
-// Best returns the least of the repeats; false where nothing was measured.
+// Best returns the least of the repeats; false where nothing was measured. Another harness
+// keeps the time of a command that failed beside a note that says so: that is none.
 func (s Set) Best(system, workload string) (float64, bool) {
 	e := s[system][workload]
-	if e == nil || len(e.Times) == 0 {
+	if e == nil || len(e.Times) == 0 || strings.HasPrefix(e.Note, "rc ") || strings.Contains(e.Note, "wrong count") {
 		return 0, false
 	}
 	return slices.Min(e.Times), true

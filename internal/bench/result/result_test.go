@@ -33,6 +33,10 @@ func TestSetComesBack(t *testing.T) {
 	if again.Note("a", "ls") != "gave up" || again.Note("b", "ls") != "" {
 		t.Error("another note")
 	}
+	again.Entry("a", "find").Note = "wrong count 3, want 4"
+	if _, ok := again.Best("a", "find"); ok {
+		t.Error("what failed is a measure")
+	}
 	again.Forget("a", "find", "ls", "cat")
 	again.Forget("c", "find")
 	if len(again["a"]) > 0 {
