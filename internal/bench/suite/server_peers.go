@@ -43,8 +43,18 @@ UsePAM no
 StrictModes no
 MaxSessions 50
 MaxStartups 50
-Subsystem sftp internal-sftp
+Subsystem sftp %[3]s
 `
+
+// sftpProgram is what packages configure sshd to start, or the one that sshd has in itself.
+func sftpProgram() string {
+	for _, path := range []string{"/usr/lib/openssh/sftp-server", "/usr/libexec/openssh/sftp-server", "/usr/lib/ssh/sftp-server"} {
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return "internal-sftp"
+}
 
 // davModule is where packages put the module of nginx that lists directories over WebDAV.
 func davModule() (string, error) {
@@ -84,7 +94,7 @@ func (b *Bench) startSFTP(ctx context.Context) (*server, error) {
 		return nil, err
 	}
 	dir := b.serverDir("ssh")
-	if err := writeServer(dir, "sshd_config", fmt.Sprintf(sshdConf, dir, address)); err != nil {
+	if err := writeServer(dir, "sshd_config", fmt.Sprintf(sshdConf, dir, address, sftpProgram())); err != nil {
 		return nil, err
 	}
 	const keys = `for key in hostkey id; do [ -f "$DIR/$key" ] || ssh-keygen -q -t ed25519 -N '' -f "$DIR/$key"; done; mkdir -p /run/sshd`
