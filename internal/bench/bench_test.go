@@ -115,7 +115,7 @@ func TestInterrupted(t *testing.T) {
 	fusetest.Need(t)
 	dir := t.TempDir()
 	o, _, err := readOptions([]string{
-		"--dir", dir, "--archivefs", build(t), "--scale", "small", "--systems", "archivefs", "--workloads", "list,find,big",
+		"--dir", filepath.Join(dir, "scratch"), "--archivefs", build(t), "--scale", "small", "--systems", "archivefs", "--workloads", "list,find,big",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func Run(ctx context.Context, line string, env []string, limit time.Duration) (R
 func command(ctx context.Context, line string, env []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-c", line) //nolint:gosec // the commands of the suite
 	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM} // also when this one is killed
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 3 * time.Second // for a process in a mount that hangs
 	return cmd

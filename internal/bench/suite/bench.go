@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -37,7 +36,8 @@ type Options struct {
 type Bench struct {
 	Options
 
-	dir      string // Options.Dir, without symbolic links
+	dir      string   // Options.Dir, without symbolic links
+	scratch  *os.File // its mark, locked
 	corpus   *corpus.Corpus
 	results  result.Set
 	servers  map[string]*server
@@ -52,6 +52,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
+	defer b.scratch.Close() //nolint:errcheck // it was only locked
 	defer b.stopServers()
 	chosen, err := b.choose()
 	if err != nil {
@@ -72,39 +73,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 	}
 	return errors.Join(b.failures...)
-}
-
-// prepare makes the scratch directory and what lies in it.
-func (b *Bench) prepare(ctx context.Context) (err error) {
-	if err := machine.Adopt(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(b.Dir, 0o755); err != nil { //nolint:gosec // davfs2 works as a user of its own
-		return err
-	}
-	if b.dir, err = filepath.EvalSymlinks(b.Dir); err != nil {
-		return err
-	}
-	if b.dir, err = filepath.Abs(b.dir); err != nil {
-		return err
-	}
-	for _, name := range []string{"log", "servers", "mnt", "state"} {
-		path := filepath.Join(b.dir, name)
-		if name != "mnt" { // nothing is removed through a mount
-			if err := os.RemoveAll(path); err != nil {
-				return err
-			}
-		}
-		if err := os.MkdirAll(path, 0o755); err != nil { //nolint:gosec // as above
-			return err
-		}
-	}
-	if b.results, err = result.Read(b.Results); err != nil {
-		return err
-	}
-	b.say("making the corpus %s in %s", b.Shape.Name, b.dir)
-	b.corpus, err = corpus.Make(filepath.Join(b.dir, "corpus"), b.Shape, b.Seed)
-	return errors.Join(err, ctx.Err())
 }
 
 // measureMounts measures all that has a server.

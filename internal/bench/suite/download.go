@@ -40,7 +40,7 @@ func (b *Bench) measureService(ctx context.Context) error {
 		return err
 	}
 	sources := []source{ours}
-	if web := systemOf("rclone-mount"); missing(system{needs: []string{"nginx"}, root: web.root}) == "" {
+	if missing(system{needs: []string{"nginx"}, root: true}) == "" {
 		srv, err := b.serve(ctx, webDAV)
 		if err != nil {
 			b.giveUp(serverNginx, download, err)

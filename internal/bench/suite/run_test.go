@@ -4,6 +4,7 @@ package suite
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -24,13 +25,14 @@ func bench(t *testing.T) *Bench {
 	dir := t.TempDir()
 	b := &Bench{
 		Options: Options{
-			Dir: dir, Results: filepath.Join(dir, "results.json"), Workloads: []string{"find"}, Repeats: 2, Slow: time.Minute, Shape: shape, Seed: 7, Log: io.Discard,
+			Dir: filepath.Join(dir, "scratch"), Results: filepath.Join(dir, "results.json"), Workloads: []string{"find"}, Repeats: 2, Slow: time.Minute, Shape: shape, Seed: 7, Log: io.Discard,
 		},
 		servers: map[string]*server{}, digests: map[string]string{},
 	}
 	if err := b.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = b.scratch.Close() })
 	return b
 }
 
@@ -149,4 +151,32 @@ func TestCopyIn(t *testing.T) {
 	if files, _, err := arrivedInTree(t.Context(), s, ""); files != 0 || err != nil {
 		t.Errorf("%d files are left, %v", files, err)
 	}
+}
+
+// Nothing is removed in a directory of somebody else, and two runs never share one.
+func TestScratchIsOurs(t *testing.T) {
+	home := t.TempDir()
+	letter := filepath.Join(home, "state", "letter")
+	if err := os.MkdirAll(letter, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := &Bench{Options: Options{Dir: home, Log: io.Discard}}
+	if err := other.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "holds other things") {
+		t.Errorf("a home is taken: %v", err)
+	}
+	if _, err := os.Stat(letter); err != nil {
+		t.Error(err)
+	}
+	b := bench(t)
+	second := &Bench{Options: b.Options}
+	if err := second.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a second run: %v", err)
+	}
+	if err := b.scratch.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.claim(); err != nil {
+		t.Errorf("the next run: %v", err)
+	}
+	_ = second.scratch.Close() // it was only locked
 }
