@@ -48,6 +48,17 @@ func bestPeer(s result.Set, workload string) (name string, measured float64, ok 
 	return name, measured, ok
 }
 
+// notRun names the systems that were left out, and says why.
+func notRun(s result.Set) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(s[result.About])) {
+		if system, ok := strings.CutPrefix(name, result.NotRun); ok {
+			texts = append(texts, system+" ("+s.Note(result.About, name)+")")
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
 // bigBytes is the size of the big document.
 func bigBytes(s result.Set) float64 {
 	if n, err := strconv.ParseFloat(s.Note(result.About, result.BigBytes), 64); err == nil {

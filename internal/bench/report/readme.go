@@ -27,6 +27,7 @@ type content struct {
 	Plots                                                           []picture
 	Profiles                                                        []listing
 	Import                                                          string
+	NotRun                                                          string
 	Warning                                                         string // of results that mean nothing
 }
 
@@ -46,7 +47,7 @@ func Write(results, dir string) error {
 	}
 	c := content{
 		Summary: summary(s), Targets: targetTable(s), Foreign: foreignTable(s), Scale: scaleTable(s), Servers: serverTable(s),
-		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), Import: measured(s, own, "import", seconds),
+		All: allTable(s), Requests: requestTable(s), About: aboutTable(s), Import: measured(s, own, "import", seconds), NotRun: notRun(s),
 	}
 	if strings.HasPrefix(s.Note(result.About, "corpus"), "small") {
 		c.Warning = "These results are of the small corpus, which only shows whether the suite works."

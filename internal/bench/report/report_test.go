@@ -36,6 +36,7 @@ func results() result.Set {
 	set(native, "find_M_cold", nil, .4)
 	s.Entry("peer", "findls_M_cold").Note = "over 1m30s"
 	s.Entry(result.About, "kernel").Note = "Linux 6"
+	s.Entry(result.About, result.NotRun+"peer-async").Note = "peer is not installed"
 	return s
 }
 
@@ -127,7 +128,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Row 2 is not reached, because.", "```\nruntime.memmove\n```", "](metadata.svg)", "| kernel | Linux 6 |"} {
+	for _, want := range []string{"Row 2 is not reached, because.", "```\nruntime.memmove\n```", "](metadata.svg)", "| kernel | Linux 6 |", "Not run here: peer-async (peer is not installed)."} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

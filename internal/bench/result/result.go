@@ -19,6 +19,9 @@ import (
 // About is the system that is none: its notes say what was measured, and where.
 const About = "_about"
 
+// NotRun begins the notes of About that say why a system is not there.
+const NotRun = "not run: "
+
 // BigBytes is the note of About that tells the size of the big document in bytes.
 const BigBytes = "big document, bytes"
 

@@ -20,10 +20,10 @@ func (b *Bench) choose() ([]system, error) {
 		}
 		if why := missing(s); why != "" {
 			b.say("%s is not run: %s", s.name, why)
-			b.results.Entry(result.About, "not run: "+s.name).Note = why
+			b.results.Entry(result.About, result.NotRun+s.name).Note = why
 			continue
 		}
-		b.results.Forget(result.About, "not run: "+s.name)
+		b.results.Forget(result.About, result.NotRun+s.name)
 		chosen = append(chosen, s)
 	}
 	if len(chosen) == 0 {
