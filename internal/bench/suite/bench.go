@@ -89,22 +89,23 @@ func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
 	if !slices.ContainsFunc(chosen, func(s system) bool { return s.name == own }) {
 		return nil
 	}
-	if slices.Contains(b.Workloads, groupService) {
-		if err := b.measureService(ctx); err != nil {
-			return fmt.Errorf("measure the servers: %w", err)
+	for _, special := range []struct {
+		what   string
+		wanted bool
+		run    func(context.Context) error
+	}{
+		{"measure the servers", slices.Contains(b.Workloads, groupService), b.measureService},
+		{"measure huge archives", slices.Contains(b.Workloads, groupScale), b.measureScale},
+		{"take profiles", b.Profiles != "", b.profile},
+	} {
+		if !special.wanted {
+			continue
+		}
+		if err := special.run(ctx); err != nil { // the others can still be measured
+			b.failures = append(b.failures, fmt.Errorf("%s: %w", special.what, err))
 		}
 	}
-	if slices.Contains(b.Workloads, groupScale) {
-		if err := b.measureScale(ctx); err != nil {
-			return fmt.Errorf("measure huge archives: %w", err)
-		}
-	}
-	if b.Profiles != "" {
-		if err := b.profile(ctx); err != nil {
-			return fmt.Errorf("take profiles: %w", err)
-		}
-	}
-	return nil
+	return ctx.Err()
 }
 
 // importFor fills the archive if a system is measured that is served from it.
