@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -19,26 +20,21 @@ type Named struct {
 }
 
 // PublishAll is Publish for many files, in a fraction of the time: all of them are synced
-// before the first is renamed, side by side, and each directory is synced once. After an
-// error some may have their names and others not; those of them are whole.
+// before the first is renamed, side by side, and each directory is synced once. The temporary
+// names are not: one that a crash brings back is left to Sweep. After an error some files may
+// have their names and others not; those of them are whole.
 func PublishAll(files []Named) error {
 	if err := each(files, func(n Named) error { return n.File.Sync() }); err != nil {
 		return fmt.Errorf("sync temporary file: %w", err)
 	}
 	var dirs []string
-	seen := map[string]bool{}
-	touch := func(dir string) {
-		if !seen[dir] {
-			seen[dir] = true
-			dirs = append(dirs, dir)
-		}
-	}
 	for _, n := range files {
 		if err := os.Rename(n.File.Name(), n.Path); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
-		touch(filepath.Dir(n.Path))
-		touch(filepath.Dir(n.File.Name()))
+		if dir := filepath.Dir(n.Path); !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
 	}
 	return each(dirs, SyncDir)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -17,6 +18,10 @@ const (
 	fieldBase64 = "upload-data-base64"
 )
 
+// formAhead is how many bytes of a form are taken from the connection at a time: package
+// mime/multipart asks for 4 KiB.
+const formAhead = 256 << 10
+
 // submission is a multipart form: a file, staged while it arrived, and other fields.
 type submission struct {
 	params
@@ -32,7 +37,14 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 		return nil, err
 	}
 	limit := s.options.MaxUpload + s.options.MaxUpload/3 // base64
-	body := newEnding(http.MaxBytesReader(w, r.Body, limit+4*maxForm), boundary["boundary"])
+	ahead := s.readers.Get().(*bufio.Reader)             //nolint:forcetypeassert // of New
+	defer s.readers.Put(ahead)
+	ahead.Reset(http.MaxBytesReader(w, r.Body, limit+4*maxForm))
+	defer ahead.Reset(nil)
+	body := newEnding(struct {
+		io.Reader
+		io.Closer
+	}{ahead, r.Body}, boundary["boundary"])
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -34,6 +36,7 @@ type Server struct {
 	lock      *dataLock // nil without a data directory
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
+	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
 }
 
 // Open opens the data directory, makes it when it is not there, brings it to the current
@@ -83,6 +86,7 @@ func Generate(options Options, shape generated.Shape) *Server {
 
 func newServer(options Options, catalog catalog, contents contents) *Server {
 	s := &Server{
+		readers:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }},
 		options:  withDefaults(options),
 		accepted: accept(options.Credentials),
 		catalog:  catalog,

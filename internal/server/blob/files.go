@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -21,7 +23,8 @@ const (
 // Files keeps contents below one directory, in 256 sub-directories by the first two
 // digits of the digest.
 type Files struct {
-	dir string
+	dir     string
+	writers sync.Pool // of *bufio.Writer, of chunk bytes
 }
 
 // OpenFiles makes dir (0700) when it is not there and removes what an interrupted
@@ -34,7 +37,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := durable.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
-	return &Files{dir: dir}, nil
+	return &Files{dir: dir, writers: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, chunk) }}}, nil
 }
 
 // Open opens a content for reading. It returns ErrMissing when it is not kept.

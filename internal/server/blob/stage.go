@@ -36,15 +36,19 @@ func (f *Files) Stage(_ context.Context, r io.Reader) (Staged, error) {
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
 	staged := &stagedFile{File: file, files: f}
-	if err := staged.fill(r); err != nil {
+	w := f.writers.Get().(*bufio.Writer) //nolint:forcetypeassert // of New
+	defer f.writers.Put(w)
+	if err := staged.fill(w, r); err != nil {
 		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))
 	}
 	return staged, nil
 }
 
-func (s *stagedFile) fill(r io.Reader) error {
+// fill writes what r holds by way of w.
+func (s *stagedFile) fill(w *bufio.Writer, r io.Reader) error {
 	sum := sha256.New()
-	w := bufio.NewWriterSize(io.MultiWriter(s.File, sum), chunk)
+	w.Reset(io.MultiWriter(s.File, sum))
+	defer w.Reset(nil)
 	n, err := io.Copy(w, r)
 	if err != nil {
 		return err

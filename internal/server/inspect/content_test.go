@@ -78,6 +78,7 @@ func TestContent(t *testing.T) {
 		{"bytes", "\x00\x01\x02", inspect.Hint{Name: "a.pdf", ContentType: "application/pdf"}, "application/octet-stream", 1},
 		{"PDF", three, inspect.Hint{Name: "a.txt", ContentType: "text/plain"}, "application/pdf", 3},
 		{"broken PDF", three[:len(three)/2], inspect.Hint{}, "application/pdf", 1},
+		{"PDF without a trailer", strings.ReplaceAll(three, "startxref", ""), inspect.Hint{}, "application/pdf", 1},
 		{"PDF of nothing", "%PDF-1.4\n%%EOF", inspect.Hint{}, "application/pdf", 1},
 		{"TIFF", tiffOf(t, 1), inspect.Hint{}, "image/tiff", 1},
 		{"TIFF of pages", tiffOf(t, 4), inspect.Hint{Name: "a"}, "image/tiff", 4},

@@ -39,6 +39,9 @@ func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bo
 	return ids, err
 }
 
+const selectKnown = `SELECT id FROM document
+	WHERE external_id = ? AND folder = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`
+
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
 func known(ctx context.Context, tx session, d Document) (archive.ID, error) {
@@ -47,9 +50,7 @@ func known(ctx context.Context, tx session, d Document) (archive.ID, error) {
 		source = d.Digest
 	}
 	var id archive.ID
-	err := tx.row(ctx, `SELECT id FROM document
-		WHERE external_id = ? AND folder = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`,
-		d.ExternalID, d.Folder, source).Scan(&id)
+	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, source).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

@@ -46,7 +46,7 @@ func (s *Store) open(ctx context.Context, file string) (err error) {
 	if err := migrate(ctx, s.write); err != nil {
 		return err
 	}
-	s.write.statements, err = compile(ctx, s.write.db, selectFolder, selectDocument, insertDocument)
+	s.write.statements, err = compile(ctx, s.write.db, selectFolder, selectDocument, selectKnown, insertDocument)
 	if err != nil {
 		return err
 	}
