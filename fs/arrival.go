@@ -188,7 +188,5 @@ func (f *FileSystem) keepTime(r *spool.Record, id archive.ID) {
 	if mtime.IsZero() {
 		mtime = r.Changed
 	}
-	if err := f.opts.State.SetTime(id, mtime); err != nil {
-		f.log.Warnf("keep the time of document %d: %v", id, err)
-	}
+	f.opts.State.SetTime(id, mtime)
 }

@@ -45,9 +45,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 				return f.fs.errno("set time", f.path(), err)
 			}
 		} else if _, here := f.fs.opts.State.Time(f.document().ID); here {
-			if err := f.fs.opts.State.SetTime(f.document().ID, mtime); err != nil {
-				return f.fs.errno("set time", f.path(), err)
-			}
+			f.fs.opts.State.SetTime(f.document().ID, mtime)
 		}
 	}
 	out.SetTimeout(f.fill(&out.Attr))

@@ -1,12 +1,14 @@
 // Package state keeps what users said about documents and folders that the archive
 // itself has no place for: the modification times of files that were put in here, the
 // keywords set on inbox documents until they are archived, and the upload defaults of
-// folders. It is one bbolt file; every change is durable when the call returns.
+// folders. It is one bbolt file; every change is durable when the call returns, but for a
+// time: many are set one after the other, and are written together a second later.
 package state
 
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -33,7 +35,10 @@ func (d Defaults) Empty() bool {
 }
 
 // Store is an open state file. It is safe for concurrent use.
-type Store struct{ db *bbolt.DB }
+type Store struct {
+	db    *bbolt.DB
+	times times
+}
 
 // The buckets; keys are IDs as 8 bytes, big endian.
 const (
@@ -64,7 +69,7 @@ func Open(path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state %s: %w", path, closeWith(db, err))
 	}
-	return &Store{db: db}, nil
+	return &Store{db: db, times: times{unsaved: map[archive.ID]time.Time{}}}, nil
 }
 
 func closeWith(db *bbolt.DB, err error) error {
@@ -74,27 +79,9 @@ func closeWith(db *bbolt.DB, err error) error {
 	return err
 }
 
-// Close closes the file.
-func (s *Store) Close() error { return s.db.Close() }
-
-// Time returns the modification time kept for a document.
-func (s *Store) Time(doc archive.ID) (time.Time, bool) {
-	v := s.get(bucketTimes, doc)
-	if len(v) != 12 {
-		return time.Time{}, false
-	}
-	seconds, nanos := binary.BigEndian.Uint64(v), binary.BigEndian.Uint32(v[8:])
-	return time.Unix(int64(seconds), int64(nanos)), true //nolint:gosec // the bits of an int64, as written below
-}
-
-// SetTime keeps the modification time of a document; the zero time forgets it.
-func (s *Store) SetTime(doc archive.ID, t time.Time) error {
-	if t.IsZero() {
-		return s.put(bucketTimes, doc, nil)
-	}
-	v := binary.BigEndian.AppendUint64(nil, uint64(t.Unix()))    //nolint:gosec // bits
-	v = binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
-	return s.put(bucketTimes, doc, v)
+// Close writes what is left and closes the file.
+func (s *Store) Close() error {
+	return errors.Join(s.saveTimes(), s.db.Close())
 }
 
 // Keywords returns the keywords kept for an inbox document; ok says whether any were set.

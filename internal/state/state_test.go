@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -61,23 +62,23 @@ func TestTimes(t *testing.T) {
 			t.Errorf("document %d has the time %v before one was set", id, got)
 		}
 		times[id] = time.Date(1970+10*i, 1, 2, 3, 4, 5, 678_901_234, time.FixedZone("", 3600))
-		must(t, s.SetTime(id, times[id]))
+		s.SetTime(id, times[id])
 	}
-	must(t, s.SetTime(7, time.Unix(0, 0)))
+	s.SetTime(7, time.Unix(0, 0))
 	times[7] = time.Unix(0, 0)
 	times[8] = time.Date(2500, 1, 1, 0, 0, 0, 1, time.UTC) // past what nanoseconds in 64 bits reach
-	must(t, s.SetTime(8, times[8]))
+	s.SetTime(8, times[8])
 	s = reopen(t, s, path)
 	for id, want := range times {
 		if got, ok := s.Time(id); !ok || !got.Equal(want) {
 			t.Errorf("document %d: got %v, %v; want %v", id, got, ok, want)
 		}
 	}
-	must(t, s.SetTime(1, times[256]))
+	s.SetTime(1, times[256])
 	if got, _ := s.Time(1); !got.Equal(times[256]) {
 		t.Errorf("a second time is not kept: got %v", got)
 	}
-	must(t, s.SetTime(1, time.Time{}))
+	s.SetTime(1, time.Time{})
 	if got, ok := s.Time(1); ok {
 		t.Errorf("the zero time does not forget: got %v", got)
 	}
@@ -159,7 +160,7 @@ func TestDocumentsAndFoldersOfOneNumberAreKeptApart(t *testing.T) {
 	s := open(t, statePath(t))
 	must(t, s.SetKeywords(5, []string{"document"}))
 	must(t, s.SetDefaults(5, state.Defaults{Keywords: []string{"folder"}}))
-	must(t, s.SetTime(5, time.Unix(5, 0)))
+	s.SetTime(5, time.Unix(5, 0))
 	must(t, s.SetDefaults(5, state.Defaults{}))
 	if got, ok := s.Keywords(5); !ok || got[0] != "document" {
 		t.Errorf("got keywords %q, %v", got, ok)
@@ -198,9 +199,7 @@ func TestConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range archive.ID(20) {
 		wg.Go(func() {
-			if err := s.SetTime(i, time.Unix(int64(i), 0)); err != nil {
-				t.Error(err)
-			}
+			s.SetTime(i, time.Unix(int64(i), 0))
 			if got, ok := s.Time(i); !ok || got.Unix() != int64(i) {
 				t.Errorf("document %d: got %v, %v", i, got, ok)
 			}
@@ -212,12 +211,41 @@ func TestConcurrentUse(t *testing.T) {
 func TestClosedStoreKnowsNothing(t *testing.T) {
 	s, err := state.Open(statePath(t))
 	must(t, err)
-	must(t, s.SetTime(1, time.Unix(1, 0)))
+	s.SetTime(1, time.Unix(1, 0))
 	must(t, s.Close())
 	if got, ok := s.Time(1); ok {
 		t.Errorf("a closed store tells the time %v", got)
 	}
-	if err := s.SetTime(1, time.Unix(2, 0)); err == nil {
+	if err := s.SetKeywords(1, []string{"a"}); err == nil {
 		t.Error("a closed store took a change")
 	}
+}
+
+// Many times cost one write of the file, which nobody waits for.
+func TestTimesAreWrittenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := statePath(t)
+		s := open(t, path)
+		before := fileOf(t, path)
+		for i := range archive.ID(100) {
+			s.SetTime(i, time.Unix(int64(i), 0))
+		}
+		if fileOf(t, path) != before {
+			t.Error("a time was written at once")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		copied := filepath.Join(t.TempDir(), "copy") // as a crash would leave it now
+		must(t, os.WriteFile(copied, []byte(fileOf(t, path)), 0o600))
+		if got, ok := open(t, copied).Time(99); !ok || got.Unix() != 99 {
+			t.Errorf("got %v, %v two seconds later", got, ok)
+		}
+	})
+}
+
+func fileOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return string(b)
 }
