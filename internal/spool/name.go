@@ -11,15 +11,58 @@ import (
 // extension of its own), and taking too many documents for possible ones is safe: who of
 // them it is, is not decided by the name.
 func sameName(a, b string) bool {
-	if a == b {
+	l := likenessOf(a)
+	return l.matches(b)
+}
+
+// nameLikeness compares one name with many others, without an allocation for each.
+type nameLikeness struct {
+	name  string
+	bones [2]string // of the name, and of the name without its extension
+}
+
+func likenessOf(name string) nameLikeness {
+	return nameLikeness{name, [2]string{bones(name), bones(stem(name))}}
+}
+
+// matches is sameName.
+func (l *nameLikeness) matches(other string) bool {
+	if other == l.name {
 		return true
 	}
-	for _, x := range []string{bones(a), bones(stem(a))} {
-		if x == bones(b) || x == bones(stem(b)) {
+	short := stem(other)
+	for _, want := range l.bones {
+		if hasBones(other, want) || hasBones(short, want) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasBones reports whether bones(name) is want. Most names differ from it early, where it ends.
+func hasBones(name, want string) bool {
+	const none = -1
+	last := rune(none) // the letter before, which a combining mark would take along
+	for _, r := range name {
+		switch {
+		case isNoBone(r) && last != none && unicode.Is(unicode.Mn, r):
+			last = none
+			continue
+		case last != none:
+			if want == "" || rune(want[0]) != last {
+				return false
+			}
+			want = want[1:]
+		}
+		last = none
+		if !isNoBone(r) {
+			last = unicode.ToLower(r)
+		}
+	}
+	if last == none {
+		return want == ""
+	}
+	return len(want) == 1 && rune(want[0]) == last
 }
 
 // stem is name without its extension: a last dot and 1 to 10 ASCII letters or digits.

@@ -85,9 +85,10 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	name := r.documentName()
 	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
 	next.Baseline = nil
-	for _, doc := range docs {
-		if next.Split || sameName(doc.Name, name) {
-			next.Baseline = append(next.Baseline, doc.ID)
+	like := likenessOf(name)
+	for i := range docs {
+		if next.Split || like.matches(docs[i].Name) {
+			next.Baseline = append(next.Baseline, docs[i].ID)
 		}
 	}
 	switch {
