@@ -6,3 +6,6 @@ import "github.com/archivefs/archivefs/internal/spool"
 
 // spoolFault is nil: only the program that internal/faultlab builds fails at its points.
 func spoolFault() func(spool.Point) error { return nil }
+
+// machineRun is empty: the spool asks the system.
+func machineRun() string { return "" }

@@ -14,6 +14,9 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// machineRun names the run of the machine as the lab counts them, empty outside of it.
+func machineRun() string { return os.Getenv("ARCHIVEFS_FAULT_BOOT") }
+
 // spoolFault fails as the environment says:
 //
 //	ARCHIVEFS_FAULT      POINT:NTH:DEED; at the nth passing of the point the program is

@@ -63,7 +63,7 @@ func (s *session) open(ctx context.Context) error {
 	if o.Spool, err = spool.Open(spool.Options{
 		Dir: filepath.Join(s.dirs.State, "spool"), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"),
 		Budget: s.settings.spoolSize, Reserve: s.settings.keepFree, MakeRoom: s.roomMaker(o.Content),
-		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.client.Stall, Fault: spoolFault(),
+		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.client.Stall, Fault: spoolFault(), Boot: machineRun(),
 	}); err != nil {
 		return fmt.Errorf("open spool: %w", err)
 	}

@@ -13,10 +13,12 @@ import (
 // the program; Sync and the transitions make it survive one of the machine.
 func (s *Spool) Create(r Record) (*Upload, error) {
 	r = s.fresh(r)
-	if err := s.build(&r); err != nil {
+	r.Boot = s.opts.Boot
+	end, err := s.build(&r)
+	if err != nil {
 		return nil, fmt.Errorf("spool: create: %w", err)
 	}
-	u := newUpload(s, r)
+	u := newUpload(s, r, end)
 	s.remember(u)
 	return u, nil
 }
@@ -51,27 +53,34 @@ const uploadSize = 16 << 10
 // build makes the directory of a new upload: under a hidden name, then under its own. The
 // error is ENOSPC when that would take of the reserve: uploads need it to be recorded as
 // sent, and thousands of refused ones would use it up.
-func (s *Spool) build(r *Record) error {
+//
+// It returns where the record ends in its file.
+func (s *Spool) build(r *Record) (end int64, err error) {
+	record, err := r.encode()
+	if err != nil {
+		return 0, err
+	}
 	if err := s.budget.take(uploadSize, 0); err != nil {
-		return err
+		return 0, err
 	}
 	defer s.budget.done(uploadSize, 0, 0)
 	hidden := filepath.Join(s.dir, newPrefix+r.ID)
 	if err := os.Mkdir(hidden, 0o700); err != nil {
-		return err
+		return 0, err
 	}
-	err := s.fill(hidden, r)
+	err = s.fill(hidden, record, r.Directory)
 	if err == nil {
 		err = os.Rename(hidden, filepath.Join(s.dir, r.ID))
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(hidden))
+		return 0, errors.Join(err, os.RemoveAll(hidden))
 	}
-	return s.fault(PointCreateShown)
+	return int64(len(record)), s.fault(PointCreateShown)
 }
 
-func (s *Spool) fill(dir string, r *Record) error {
-	if !r.Directory {
+// fill makes the files of an upload; those of a folder are a record, which is durable.
+func (s *Spool) fill(dir string, record []byte, folder bool) error {
+	if !folder {
 		data, err := os.OpenFile(filepath.Join(dir, dataFile), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the spool's own directory
 		if err != nil {
 			return err
@@ -80,7 +89,11 @@ func (s *Spool) fill(dir string, r *Record) error {
 			return err
 		}
 	}
-	if err := writeRecord(filepath.Join(dir, recordFile), r, r.Directory); err != nil {
+	write := os.WriteFile
+	if folder {
+		write = durable.WriteFile
+	}
+	if err := write(filepath.Join(dir, recordFile), record, 0o600); err != nil {
 		return err
 	}
 	return s.fault(PointCreateBuilt)

@@ -141,8 +141,11 @@ func (u *Upload) Truncate(size int64) error {
 func (u *Upload) Sync() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.removed || u.broken != nil || u.Record().State != Created {
-		return nil // gone, or durable since it left created
+	switch {
+	case u.removed || u.broken != nil:
+		return nil
+	case u.rec.Load().State != Created:
+		return u.secureLocked()
 	}
 	if err := u.spool.fault(PointSync); err != nil {
 		return err
@@ -153,7 +156,8 @@ func (u *Upload) Sync() error {
 	if err := u.spool.fault(PointSynced); err != nil {
 		return err
 	}
-	return u.storeLocked(u.rec.Load(), true)
+	r := u.rec.Load().clone()
+	return u.storeLocked(&r, true)
 }
 
 // syncData makes the data survive a crash of the machine.

@@ -173,11 +173,13 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	}
 }
 
-// ended notes when an attempt ended in doubt to which there was no answer, and returns err.
+// ended notes that an attempt ended in doubt, and when if there was no answer to it. It
+// returns err.
 func (d *delivery) ended(err error) error {
+	d.u.mu.Lock()
+	defer d.u.mu.Unlock()
+	d.secureLocked()
 	if archive.KindOf(err) == archive.KindTimeout {
-		d.u.mu.Lock()
-		defer d.u.mu.Unlock()
 		d.u.doubt = d.patience.now()
 	}
 	return err

@@ -187,7 +187,7 @@ func TestRecordIsFixedBeforeTheFirstByte(t *testing.T) {
 	var onDisk Record
 	f.script = []outcome{{commit: true, then: func() {
 		var err error
-		if onDisk, err = readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID()); err != nil {
+		if onDisk, _, err = readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID()); err != nil {
 			t.Error(err)
 		}
 	}}}

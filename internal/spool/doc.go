@@ -5,12 +5,13 @@
 //
 // Every upload is a directory of its own, <dir>/<id>/, private to its owner (0700, 0600):
 //
-//	record.json   what it is and how far it got: a Record, version 1
+//	record.json   what it is and how far it got: a line for each Record, version 1
 //	data          the bytes
 //
 // Nothing that a user types becomes a name there. A directory appears complete (built as
 // .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, then removed).
-// record.json is replaced whole (temporary file, fsync, rename, fsync of the directory).
+// The last whole record of record.json counts; what a crash left behind it is written over.
+// One that has grown long is replaced (temporary file, fsync, rename, fsync of the directory).
 // One process has a spool at a time; the lock is on <dir> itself (flock(2)).
 //
 // # States
@@ -26,8 +27,12 @@
 //	            |  Retry
 //	            +---------> committed
 //
-// Data is synced before the record that speaks of it: a record committed, sending or failed
-// never has less than it says. An upload that was created and not closed when the program
+// An upload is loose until somebody is told that it is safe, or might be kept: nothing of it is
+// synced, and its record names the run of the machine (Record.Boot). In another run it is
+// failed and never sent, because what a crash left may be older than what was sent. When it is
+// secured data is synced before the record that speaks of it, and from then on every record.
+//
+// An upload that was created and not closed when the program
 // or the machine stopped is not complete: it comes back as failed and is never sent by
 // itself. One that was recalled from the queue (Recall) and not changed since is complete and
 // still queued. One that was sending comes back as sending, and Deliver looks at the archive
@@ -36,8 +41,8 @@
 //
 // # Exactly once
 //
-// Before the first byte is sent, the record says durably which external id goes along and
-// which documents of that name were in the folder before. After an end that leaves it open
+// Before the first byte is sent, the record says which external id goes along and which
+// documents of that name were in the folder before: durably, unless the upload is loose. After an end that leaves it open
 // whether the document arrived, Deliver lists the folder: a document that was not there
 // before, has the name, and whose document data (specification, endpoint 8) shows the
 // external id is the one. An external id of the user's own need not be unique, so there the

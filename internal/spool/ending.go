@@ -29,15 +29,20 @@ func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
 }
 
 // confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
-// error of the delivery: the next run looks, and finds it.
+// error of the delivery: the next run looks, and finds it. A loose upload stays so when its
+// record goes at once (Remove), which is durable.
 func (d *delivery) confirmed(id archive.ID) {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	stays := id == 0 || u.rec.Load().AutoExport
+	if stays {
+		d.secureLocked()
+	}
 	confirmed := func(r *Record) {
 		r.State, r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = Confirmed, id, d.had, false, false, ""
 	}
-	if err := u.step(PointAnswered, PointConfirmed, confirmed); err != nil {
+	if err := u.transit(PointAnswered, PointConfirmed, confirmed, stays || !u.looseLocked()); err != nil {
 		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
 		r := u.rec.Load().clone()
 		confirmed(&r)
@@ -70,6 +75,7 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	d.secureLocked()
 	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
 	failed := func(r *Record) {
 		r.State, r.Doubtful, r.Reason = state, doubtful, archive.Printable(err.Error())
@@ -80,6 +86,14 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 		return errors.Join(u.outcome, werr)
 	}
 	return u.outcome
+}
+
+// secureLocked makes a loose upload durable whose end is in doubt, or that is kept. The record
+// that follows matters more than an error. The caller holds mu of the upload.
+func (d *delivery) secureLocked() {
+	if err := d.u.secureLocked(); err != nil {
+		d.log.Warn(err)
+	}
 }
 
 // waits reports whether an upload that failed with err is worth another attempt later: the

@@ -26,10 +26,11 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	if doubtful {
 		r.State = Sending
 	}
-	if err := s.build(&r); err != nil {
+	end, err := s.build(&r)
+	if err != nil {
 		return nil, fmt.Errorf("spool: create folder: %w", err)
 	}
-	u := newUpload(s, r)
+	u := newUpload(s, r, end)
 	if err := durable.SyncDir(s.dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("spool: create folder: %w", err), u.Remove())
 	}

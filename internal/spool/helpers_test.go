@@ -67,10 +67,10 @@ func open(t testing.TB, dir string, change ...func(*Options)) (*Spool, *clock) {
 	return s, c
 }
 
-// reopen stands for the next run of the program.
+// reopen stands for the next run of the program, after one that was killed.
 func reopen(t testing.TB, s *Spool, change ...func(*Options)) *Spool {
 	t.Helper()
-	if err := s.Close(); err != nil {
+	if err := s.free(); err != nil {
 		t.Fatal(err)
 	}
 	next, _ := open(t, s.dir, change...)

@@ -180,7 +180,7 @@ func TestConfirmedWhileItsIDIsLookedFor(t *testing.T) {
 	var u *Upload
 	s, c := open(t, t.TempDir())
 	s.opts.Sleep = func(ctx context.Context, d time.Duration) error {
-		if r, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || r.State != Confirmed {
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || r.State != Confirmed {
 			t.Errorf("the disk says %s, %v", r.State, err)
 		}
 		hurry()

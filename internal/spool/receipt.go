@@ -28,10 +28,15 @@ type Receipt struct {
 	Document archive.ID `json:"document"`
 }
 
+// syncReceiptsAfter is how much later than the first of them receipts are synced.
+const syncReceiptsAfter = time.Second
+
 // receipts is the receipt log: JSON lines, only ever appended to.
 type receipts struct {
 	mu   sync.Mutex
 	file *os.File // nil: none is kept; guarded by mu
+	// later syncs what was written, nil while all is; guarded by mu.
+	later *time.Timer
 }
 
 // openReceipts opens the log at path, which is made when it is not there. A last line that
@@ -63,7 +68,8 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// add writes a receipt, durably.
+// add writes a receipt. It survives an end of the program at once, and one of the machine a
+// second later: nothing depends on it, so that no upload waits for it.
 func (l *receipts) add(r *Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,19 +85,32 @@ func (l *receipts) add(r *Record) error {
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("write receipt: %w", err)
 	}
-	if err := l.file.Sync(); err != nil {
-		return fmt.Errorf("write receipt: %w", err)
+	if l.later == nil {
+		l.later = time.AfterFunc(syncReceiptsAfter, func() { _ = l.sync() }) // no line is less for it
 	}
 	return nil
 }
 
+// sync makes durable what was written.
+func (l *receipts) sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.later == nil {
+		return nil
+	}
+	l.later.Stop()
+	l.later = nil
+	return durable.SyncData(l.file)
+}
+
 func (l *receipts) close() error {
+	err := l.sync()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file == nil {
-		return nil
+		return err
 	}
 	f := l.file
 	l.file = nil
-	return f.Close()
+	return errors.Join(err, f.Close())
 }

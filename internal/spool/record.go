@@ -62,6 +62,9 @@ type Record struct {
 
 	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
 
+	// Boot names the run of the machine in which this was written without a sync: what
+	// another run finds of it may be torn, or older than what was sent. Empty once it is synced.
+	Boot string `json:"boot,omitempty"`
 	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
 	// is none. For a local or failed file Size is its length all the same.
 	Size   int64  `json:"size"`
@@ -120,7 +123,7 @@ func (r *Record) clone() Record {
 // keepOwned gives next the fields of r that only the spool changes.
 func (r *Record) keepOwned(next *Record) {
 	next.Version, next.ID, next.State, next.Closed = r.Version, r.ID, r.State, r.Closed
-	next.Directory = r.Directory
+	next.Directory, next.Boot = r.Directory, r.Boot
 	next.Created, next.Changed, next.Size, next.SHA256 = r.Created, r.Changed, r.Size, r.SHA256
 	next.SentID, next.SentName, next.SentFolder = r.SentID, r.SentName, r.SentFolder
 	next.SentReplace, next.SentSHA256 = r.SentReplace, r.SentSHA256

@@ -1,13 +1,13 @@
 package spool
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 	"unicode/utf8"
 
@@ -20,15 +20,20 @@ import (
 // recordVersion is the version of the records that are written; others are not read.
 const recordVersion = 1
 
-// recordLimit bounds a record in bytes: some hundred thousand documents of a baseline.
-const recordLimit = 16 << 20
+const (
+	// recordLimit bounds a record in bytes: some hundred thousand documents of a baseline.
+	recordLimit = 16 << 20
+	// recordRoom is from which length in bytes the file of a record is written anew, with the
+	// last one alone.
+	recordRoom = 8 << 10
+)
 
-// encode returns the record as it stands on disk.
+// encode returns the record as it stands on disk: a line of JSON.
 func (r *Record) encode() ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	b, err := json.MarshalIndent(r, "", "  ")
+	b, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("encode record: %w", err)
 	}
@@ -106,45 +111,82 @@ func validSum(s string) bool {
 	return err == nil && len(b) == 32
 }
 
-// readRecord reads the record file at path, which belongs to the upload id.
-func readRecord(path, id string) (Record, error) {
+// readRecord reads the record file at path, which belongs to the upload id. end is where the
+// last record in it ends.
+func readRecord(path, id string) (r Record, end int64, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
 	if err != nil {
-		return Record{}, fmt.Errorf("its record cannot be opened: %w", err)
+		return Record{}, 0, fmt.Errorf("its record cannot be opened: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read only
-	b, err := io.ReadAll(io.LimitReader(f, recordLimit+1))
+	b, err := io.ReadAll(io.LimitReader(f, 2*recordLimit+1))
 	if err != nil {
-		return Record{}, fmt.Errorf("its record cannot be read: %w", err)
+		return Record{}, 0, fmt.Errorf("its record cannot be read: %w", err)
 	}
-	if len(b) > recordLimit {
-		return Record{}, errors.New("broken record: it is too large")
+	if len(b) > 2*recordLimit {
+		return Record{}, 0, errors.New("broken record: it is too large")
 	}
-	return decode(b, id)
+	last, end := lastObject(b)
+	r, err = decode(last, id)
+	return r, end, err
 }
 
-// writeRecord replaces the record file at path. Unless sync is set it survives an end of
-// the program, not one of the machine.
-func writeRecord(path string, r *Record, sync bool) error {
+// lastObject returns the last of the JSON objects that b begins with, and where it ends. What
+// comes after them is what a crash left of another one. Without any it returns b.
+func lastObject(b []byte) (last []byte, end int64) {
+	last = b
+	for d := json.NewDecoder(bytes.NewReader(b)); ; {
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil || value[0] != '{' {
+			return last, end
+		}
+		last, end = value, d.InputOffset()
+	}
+}
+
+// appendRecord puts a record into the file at path, where the last one ends, and returns
+// where it ends itself. Whatever fails, the last one stands. With sync it survives a crash of
+// the machine, if the file's name does. A file that has grown long is written anew.
+func appendRecord(path string, end int64, r *Record, sync bool) (int64, error) {
 	b, err := r.encode()
 	if err != nil {
-		return err
+		return end, err
+	}
+	size := int64(len(b))
+	if end+size > max(recordRoom, 2*size) {
+		return replaceRecord(path, end, b)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
+	if err != nil {
+		return end, err
+	}
+	defer f.Close() //nolint:errcheck // what was written is synced, or need not be
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return end, err
+	case info.Size() < end: // written anew, which ended with an error
+		return replaceRecord(path, end, b)
+	case info.Size() > end: // what a crash, or a disk that failed, left of another one
+		if err := f.Truncate(end); err != nil {
+			return end, err
+		}
+	}
+	if _, err := f.WriteAt(b, end); err != nil {
+		return end, err
 	}
 	if sync {
-		return durable.WriteFile(path, b, 0o600)
+		if err := durable.SyncData(f); err != nil {
+			return end, err
+		}
 	}
-	f, err := durable.CreateTemp(filepath.Dir(path))
-	if err != nil {
-		return err
+	return end + size, nil
+}
+
+// replaceRecord makes b all that stands in the file at path.
+func replaceRecord(path string, end int64, b []byte) (int64, error) {
+	if err := durable.WriteFile(path, b, 0o600); err != nil {
+		return end, err
 	}
-	if _, err := f.Write(b); err != nil {
-		return durable.Discard(f, fmt.Errorf("write record: %w", err))
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return durable.Discard(f, fmt.Errorf("publish record: %w", err))
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("close record: %w", err)
-	}
-	return nil
+	return int64(len(b)), nil
 }

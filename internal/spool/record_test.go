@@ -22,7 +22,7 @@ func full() Record {
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
 		DocumentName: "d", Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
-		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Size: 3, SHA256: sum("abc"),
+		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Boot: "b", Size: 3, SHA256: sum("abc"),
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
 		Baseline: []archive.ID{1, 2}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
@@ -109,8 +109,8 @@ func TestRecordHasALimit(t *testing.T) {
 		t.Fatal("a record of any size is written")
 	}
 	path := filepath.Join(t.TempDir(), recordFile)
-	must(t, os.WriteFile(path, make([]byte, recordLimit+1), 0o600))
-	if _, err := readRecord(path, someID); err == nil || !strings.Contains(err.Error(), "too large") {
+	must(t, os.WriteFile(path, make([]byte, 2*recordLimit+1), 0o600))
+	if _, _, err := readRecord(path, someID); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Fatal(err)
 	}
 }

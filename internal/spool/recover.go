@@ -43,7 +43,7 @@ func (s *Spool) load(id string) *Upload {
 	if err := durable.Sweep(dir); err != nil {
 		s.log.WithField("upload", id).Warn(err)
 	}
-	r, err := readRecord(filepath.Join(dir, recordFile), id)
+	r, end, err := readRecord(filepath.Join(dir, recordFile), id)
 	info, statErr := os.Lstat(filepath.Join(dir, dataFile))
 	if statErr == nil && !info.Mode().IsRegular() {
 		info, statErr = nil, errors.New("its data is no file")
@@ -51,8 +51,11 @@ func (s *Spool) load(id string) *Upload {
 	if err != nil {
 		return s.loadBroken(id, info, err)
 	}
-	u := newUpload(s, r)
-	u.linked = true
+	if r.Boot != "" && r.Boot != s.opts.Boot {
+		return s.loadLoose(r, info, end)
+	}
+	u := newUpload(s, r, end)
+	u.linked = r.Boot == ""
 	if r.inDoubt() {
 		u.doubt = s.opts.Now() // the last run ended no earlier than that
 	}
@@ -61,10 +64,32 @@ func (s *Spool) load(id string) *Upload {
 	}
 	if reason := unusable(&r, info, statErr); reason != "" {
 		s.failRecovered(u, reason)
+	} else if err := u.secureLocked(); err != nil {
+		s.log.WithField("upload", id).Warn(err)
 	}
 	if r.State == Confirmed {
 		u.receipt() // it may have ended in between
 	}
+	return u
+}
+
+// errCrashed says why an upload cannot go on of which nothing was synced when the machine
+// stopped. Nobody was told that it is safe.
+var errCrashed = errors.New("the machine stopped while it was written or archived: it may be damaged, or in the archive already")
+
+// loadLoose stands for an upload of which nothing was synced when the machine stopped. Its
+// record may be older than what was sent, so that it is never sent again, and its bytes may
+// be damaged. Nothing of it is changed.
+func (s *Spool) loadLoose(r Record, info os.FileInfo, end int64) *Upload {
+	s.log.WithField("upload", r.ID).Warn(errCrashed)
+	r.State, r.Closed, r.Queued, r.Visible = Failed, false, false, false
+	r.Reason = errCrashed.Error() + "; its bytes can be exported"
+	if info != nil {
+		r.Size = info.Size()
+	}
+	u := newUpload(s, r, end)
+	u.linked, u.broken = true, errCrashed
+	u.content.size.Store(r.Size)
 	return u
 }
 
@@ -79,7 +104,7 @@ func (s *Spool) loadBroken(id string, info os.FileInfo, err error) *Upload {
 	if info != nil {
 		r.Created, r.Changed, r.Size = info.ModTime().UTC(), info.ModTime().UTC(), info.Size()
 	}
-	u := newUpload(s, r)
+	u := newUpload(s, r, 0)
 	u.linked, u.broken = true, err
 	u.content.size.Store(r.Size)
 	return u
@@ -113,6 +138,11 @@ func (s *Spool) failRecovered(u *Upload, reason string) {
 	}
 	r.State, r.Closed, r.Queued, r.Changed = Failed, false, false, s.now()
 	r.Reason = archive.Printable(reason)
+	if !u.linked {
+		if err := u.syncData(); err != nil {
+			log.Warn(err)
+		}
+	}
 	err := s.fault(PointRecover)
 	if err == nil {
 		err = u.storeLocked(&r, true)

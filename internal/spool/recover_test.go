@@ -160,12 +160,14 @@ func TestRecordIsWrittenInTheArchivesWords(t *testing.T) {
 	r.Metadata, r.ForceNew = []archive.KeyValue{{Key: "Kunde", Value: "17"}}, archive.FlagTrue
 	u := committed(t, s, r, "abc")
 	got := readFile(filepath.Join(s.dir, u.ID(), recordFile))
-	for _, want := range []string{`"version": 1`, `"state": "committed"`, `"folder": 7`, `"name": "Mahnung.pdf"`, `"sha256": "` + sum("abc")} {
+	for _, want := range []string{`"version":1`, `"state":"committed"`, `"folder":7`, `"name":"Mahnung.pdf"`, `"sha256":"` + sum("abc")} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
-	if back := again(t, reopen(t, s), u).Record(); !reflect.DeepEqual(back, u.Record()) {
-		t.Fatalf("read back as\n%+v\nwas\n%+v", back, u.Record())
+	want := u.Record()
+	want.Boot = "" // the next run makes durable what it finds
+	if back := again(t, reopen(t, s), u).Record(); !reflect.DeepEqual(back, want) {
+		t.Fatalf("read back as\n%+v\nwas\n%+v", back, want)
 	}
 }

@@ -41,8 +41,8 @@ func (u *Upload) verify() error {
 	return nil
 }
 
-// prepare writes down, durably, what is about to be sent. Nothing was sent before, or the
-// archive was seen not to have it.
+// prepare writes down what is about to be sent, durably unless it is loose. Nothing was sent
+// before, or the archive was seen not to have it.
 func (d *delivery) prepare(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("given up before it was sent: %w", err)
@@ -56,13 +56,13 @@ func (d *delivery) prepare(ctx context.Context) error {
 	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	return d.u.step(PointSend, PointSending, func(r *Record) {
+	return d.u.transit(PointSend, PointSending, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
 		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
 		r.Split, r.Baseline, r.Refused = next.Split, next.Baseline, false
 		r.State, r.Reason = Sending, ""
 		r.Attempts++
-	})
+	}, !d.u.looseLocked())
 }
 
 // aim takes the baseline of the folder and chooses the external id. One that may be on its

@@ -40,6 +40,10 @@ type Options struct {
 	LateBy time.Duration
 	// RetryFor is how long Deliver repeats what ended in doubt, counted from that end.
 	RetryFor time.Duration
+	// Boot names the run of the machine, which a crash of it ends: what was written without a
+	// sync in another one is not trusted. Empty for what the system says; where it says
+	// nothing everything is synced.
+	Boot string
 	// Fault is asked at every Point whether the transition fails there; nil for never. It
 	// must not call the spool.
 	Fault func(Point) error
@@ -111,6 +115,9 @@ func (o Options) withDefaults() Options {
 	if o.Sleep == nil {
 		o.Sleep = sleep
 	}
+	if o.Boot == "" {
+		o.Boot = boot()
+	}
 	return o
 }
 
@@ -144,6 +151,16 @@ func lockDir(dir string) (*os.File, error) {
 // Close lets another process have the spool. No method of it or of its uploads, except
 // Upload.Close, may run then or later.
 func (s *Spool) Close() error {
+	for _, u := range s.List() {
+		if err := u.secure(); err != nil { // a machine that is switched off now does not crash
+			s.log.WithField("upload", u.id).Warn(err)
+		}
+	}
+	return s.free()
+}
+
+// free ends what Close ends, as the end of the program does.
+func (s *Spool) free() error {
 	if err := errors.Join(s.receipts.close(), s.lock.Close()); err != nil {
 		return fmt.Errorf("close spool: %w", err)
 	}

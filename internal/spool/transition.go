@@ -8,7 +8,8 @@ import (
 )
 
 // Commit declares the data complete: created becomes committed. When it returns, data and
-// record survive a crash of the machine. After an error the upload is created as before.
+// record of an upload that is Queued survive a crash of the machine, and so do those of one
+// that was synced before. After an error the upload is created as before.
 func (u *Upload) Commit() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -39,8 +40,8 @@ func (u *Upload) sealLocked() error {
 	return err
 }
 
-// commitLocked takes the checksum of the sealed data and makes all durable, with what edit
-// changes. Bytes other than those sent before start anew. The caller holds mu.
+// commitLocked takes the checksum of the sealed data and makes all durable unless it is loose,
+// with what edit changes. Bytes other than those sent before start anew. The caller holds mu.
 func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	f, err := u.content.acquire()
 	if err != nil {
@@ -54,17 +55,20 @@ func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	if err != nil {
 		return err
 	}
-	if err := u.syncData(); err != nil {
-		return err
+	loose := u.looseLocked()
+	if !loose {
+		if err := u.syncData(); err != nil {
+			return err
+		}
 	}
-	err = u.step(before, after, func(r *Record) {
+	err = u.transit(before, after, func(r *Record) {
 		edit(r)
 		r.State, r.Closed, r.Reason = Committed, false, ""
 		r.Size, r.SHA256 = size, sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
 		}
-	})
+	}, !loose)
 	u.checked = true
 	return err
 }
@@ -175,7 +179,7 @@ func (u *Upload) Fail(reason string, visible bool) error {
 
 func (u *Upload) failLocked(reason string, visible bool) error {
 	size := u.Size()
-	if before := u.content.seal(true); !before && !u.rec.Load().Directory {
+	if before := u.content.seal(true); (!before || !u.linked) && !u.rec.Load().Directory {
 		if err := u.syncData(); err != nil { // the record matters more than the error
 			u.spool.log.WithField("upload", u.id).Warn(err)
 		}
@@ -230,7 +234,7 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemove); err != nil {
 		return err
 	}
-	trash, err := u.spool.hide(u.id, u.linked)
+	trash, err := u.spool.hide(u.id, u.linked || u.rec.Load().State == Confirmed)
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestTransitions(t *testing.T) {
 				}
 				wantState(t, u, want)
 				if want != Created {
-					disk, err := readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID())
+					disk, _, err := readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID())
 					if err != nil || disk.State != want {
 						t.Fatalf("the disk says %s, %v", disk.State, err)
 					}

@@ -34,14 +34,16 @@ type Upload struct {
 	busy    bool      // Deliver is at work; guarded by mu
 	removed bool      // guarded by mu
 	linked  bool      // the directory's own name is durable, and a record in it; guarded by mu
+	end     int64     // of the record in its file; guarded by mu
 	checked bool      // the data was seen to have the record's checksum in this run; guarded by mu
 	outcome error     // of the last delivery in this run, nil for success; guarded by mu
 	doubt   time.Time // when what was sent without an answer ended, zero without; guarded by mu
 	broken  error     // why the record cannot be acted on; constant
 }
 
-func newUpload(s *Spool, r Record) *Upload {
-	u := &Upload{spool: s, id: r.ID, turn: make(chan struct{}, 1)}
+// newUpload is the upload of a record that ends at end in its file.
+func newUpload(s *Spool, r Record, end int64) *Upload {
+	u := &Upload{spool: s, id: r.ID, end: end, turn: make(chan struct{}, 1)}
 	u.content.path = filepath.Join(s.dir, r.ID, dataFile)
 	u.content.sealed = r.State != Created
 	u.rec.Store(&r)
@@ -83,42 +85,99 @@ func (u *Upload) Update(edit func(*Record)) error {
 	if err := u.spool.fault(PointUpdate); err != nil {
 		return err
 	}
-	// A record that is durable is not replaced by one that a crash would tear.
-	if err := u.storeLocked(&next, u.linked); err != nil {
+	if err := u.storeLocked(&next, false); err != nil {
 		return err
 	}
 	return u.spool.fault(PointUpdated)
 }
 
-// storeLocked writes the record and then shows it. The caller holds mu.
+// storeLocked writes the record and then shows it. With sync it is durable; once one is, all
+// later ones are, because nobody could tell which of them a crash of the machine left. The
+// caller holds mu.
 func (u *Upload) storeLocked(r *Record, sync bool) error {
+	sync = sync || u.linked
+	r.Boot = ""
+	if !sync {
+		r.Boot = u.spool.opts.Boot
+	}
 	dir := filepath.Join(u.spool.dir, u.id)
-	if err := writeRecord(filepath.Join(dir, recordFile), r, sync); err != nil {
+	end, err := appendRecord(filepath.Join(dir, recordFile), u.end, r, sync)
+	if err != nil {
 		return fmt.Errorf("spool: record of upload %s: %w", u.id, err)
 	}
+	u.end = end
 	if sync && !u.linked {
-		if err := durable.SyncDir(u.spool.dir); err != nil {
-			return fmt.Errorf("spool: %w", err)
+		if err := u.linkLocked(dir); err != nil {
+			return err
 		}
-		u.linked = true
 	}
 	u.rec.Store(r)
 	return nil
 }
 
-// step is a transition: edit changes a copy of the record, which is then durable. The
-// points before and after are those of the transition. The caller holds mu.
+// linkLocked makes the names of an upload's files and of its directory durable, after its
+// record. The caller holds mu.
+func (u *Upload) linkLocked(dir string) error {
+	if err := durable.SyncDir(dir); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	if err := durable.SyncDir(u.spool.dir); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	u.linked = true
+	return nil
+}
+
+// step is a transition that is durable when it returns. The caller holds mu.
 func (u *Upload) step(before, after Point, edit func(*Record)) error {
+	return u.transit(before, after, edit, true)
+}
+
+// transit is a transition: edit changes a copy of the record, which is then written, durably
+// with sync. The points before and after are those of the transition. The caller holds mu.
+func (u *Upload) transit(before, after Point, edit func(*Record), sync bool) error {
 	if err := u.spool.fault(before); err != nil {
 		return err
 	}
 	next := u.rec.Load().clone()
 	edit(&next)
 	next.Changed = u.spool.now()
-	if err := u.storeLocked(&next, true); err != nil {
+	if err := u.storeLocked(&next, sync); err != nil {
 		return err
 	}
 	return u.spool.fault(after)
+}
+
+// looseLocked reports whether nobody was told anything of the upload that must outlast a crash
+// of the machine, nor is told by what comes next, the close that archives it: then nothing
+// of it is synced. What a crash leaves of it is recognised by its record (Record.Boot). The
+// caller holds mu.
+func (u *Upload) looseLocked() bool {
+	return !u.linked && !u.rec.Load().Queued && u.spool.opts.Boot != ""
+}
+
+// secure is secureLocked for an upload that is still there.
+func (u *Upload) secure() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.removed || u.broken != nil {
+		return nil
+	}
+	return u.secureLocked()
+}
+
+// secureLocked makes data and record of a loose upload durable. The caller holds mu.
+func (u *Upload) secureLocked() error {
+	if !u.looseLocked() {
+		return nil
+	}
+	r := u.rec.Load().clone()
+	if r.State != Confirmed { // whose data may have moved on
+		if err := u.syncData(); err != nil {
+			return err
+		}
+	}
+	return u.storeLocked(&r, true)
 }
 
 // may refuses an operation that is not for the upload's state, and all of them while it

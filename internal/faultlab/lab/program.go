@@ -51,6 +51,7 @@ func (r *run) mount(strike history.Strike) (p *program, ready bool, err error) {
 		"--writes", string(r.h.Writes), "--ttl", timeToLive.String(), "--retry-for", retryFor.String(),
 		"--timeout", timeout.String(), "--time-zone", "UTC", r.mountpoint())
 	p.cmd.Env = append(os.Environ(), "ARCHIVEFS_API_KEY="+apiKey, "HOME="+r.dir, "ARCHIVEFS_FAULT_LOG="+r.pointLog(),
+		fmt.Sprintf("ARCHIVEFS_FAULT_BOOT=run %d of the machine", r.crashes),
 		fmt.Sprintf("ARCHIVEFS_FAULT=%s:%d:%s", strike.Point, strike.Nth, strike.Deed))
 	p.cmd.Stderr = log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -34,6 +34,7 @@ type run struct {
 	disk    *disk.Disk
 	server  *fuse.Server // of the disk, nil while it is not mounted
 	docs    []*document  // those that waited in the inbox
+	crashes int          // of the machine so far
 
 	mu      sync.Mutex
 	outcome audit.Outcome // folders and reads are guarded by mu

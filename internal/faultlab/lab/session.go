@@ -115,6 +115,7 @@ func (s *session) crashDisk() error {
 	if err := s.unmountDisk(); err != nil {
 		return err
 	}
+	s.crashes++
 	s.disk.Crash(rand.New(rand.NewPCG(s.h.Seed^s.h.Run<<20, uint64(s.number)))) //nolint:gosec // not a secret, never negative
 	return s.mountDisk()
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/archivefs/archivefs/internal/faultlab/history"
+	"github.com/archivefs/archivefs/internal/faultlab/proxy"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -22,6 +23,26 @@ func refusals() history.Focus {
 	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: refused()}
 }
 
+// archived are files that are archived, and gone from the spool, when the machine crashes.
+func archived() history.Focus {
+	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()}
+}
+
+// queued are files that a close has accepted when the machine crashes, and the service has
+// not got.
+func queued() history.Focus {
+	s := crash()
+	s.Net = []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: always, Deed: proxy.ResetBefore}}
+	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: s}
+}
+
+// lostAnswers are files in doubt when the machine crashes.
+func lostAnswers() history.Focus {
+	s := killedAt(spool.PointFail, history.Crash)
+	s.Net = []proxy.Fault{{Op: proxy.Any, Nth: 1, Times: always, Deed: proxy.ResetBefore}}
+	return history.Focus{Kinds: []history.Kind{history.Write}, Service: history.Full, Session: s}
+}
+
 // durability takes the calls of internal/durable that sync.
 func durability() []Mutation {
 	return []Mutation{
@@ -31,7 +52,7 @@ func durability() []Mutation {
 		},
 		{
 			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
-			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: archived(),
 		},
 		{
 			Name: "the old directory of a rename is not synced", File: "internal/durable/write.go",
@@ -62,13 +83,13 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "fsync does not sync the record", File: "internal/spool/data.go",
-			Old: "return u.storeLocked(u.rec.Load(), true)", New: "return nil", Focus: synced(),
+			Old: "return u.storeLocked(&r, true)", New: "return u.storeLocked(&r, false)", Focus: synced(),
 		},
 		{
 			Name: "a commit does not sync data", File: "internal/spool/transition.go",
-			Old:   "if err := u.syncData(); err != nil {\n\t\treturn err\n\t}\n\terr = u.step(before, after,",
-			New:   "err = u.step(before, after,",
-			Focus: refusals(),
+			Old: "if err := u.syncData(); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\terr = u.transit(before, after,",
+			New: "}\n\terr = u.transit(before, after,", Async: true,
+			Focus: queued(),
 		},
 		{
 			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
@@ -83,20 +104,41 @@ func spooling() []Mutation {
 			Focus: history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
 		},
 		{
-			Name: "a synced record is replaced by one that is not", File: "internal/spool/upload.go",
-			Old: "if err := u.storeLocked(&next, u.linked); err != nil {", New: "if err := u.storeLocked(&next, false); err != nil {",
+			Name: "a synced record is followed by one that is not", File: "internal/spool/upload.go",
+			Old: "sync = sync || u.linked\n", New: "",
 			Focus: history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
 		},
 		{
 			Name: "the name of an upload's directory is not synced", File: "internal/spool/upload.go",
-			Old: "if err := durable.SyncDir(u.spool.dir); err != nil {", New: "if err := error(nil); err != nil {",
-			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Focus: synced(),
+			Old: "if err := durable.SyncDir(u.spool.dir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+		},
+		{
+			Name: "the names in an upload's directory are not synced", File: "internal/spool/upload.go",
+			Old: "if err := durable.SyncDir(dir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+		},
+		{
+			Name: "a loose upload that is refused is not synced", File: "internal/spool/ending.go",
+			Old: "d.secureLocked()\n\tu.outcome", New: "u.outcome", Focus: refusals(),
+		},
+		{
+			Name: "a loose upload whose end is in doubt is not synced", File: "internal/spool/deliver.go",
+			Old: "d.secureLocked()\n", New: "", Focus: lostAnswers(),
+			Unneeded: "nobody is told anything before the end is known; it saves the bytes of a program that waits long",
+		},
+		{
+			Name: "a loose upload that stays after it is archived is not synced", File: "internal/spool/ending.go",
+			Old: "if stays {\n\t\td.secureLocked()", New: "if stays && id < 0 {\n\t\td.secureLocked()", Focus: synced(),
+			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
+		},
+		{
+			Name: "what a crash of the machine left loose is trusted", File: "internal/spool/recover.go",
+			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
+			Focus: history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: killedAt(spool.PointAnswered, history.Crash)},
 		},
 		{
 			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
 			Old: "rename = durable.Rename", New: "rename = os.Rename",
-			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"",
-			Focus:  history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()},
+			Focus: archived(),
 		},
 		{
 			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
@@ -113,7 +155,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "receipts are not synced", File: "internal/spool/receipt.go",
-			Old: "if err := l.file.Sync(); err != nil {", New: "if err := error(nil); err != nil {",
+			Old: "return durable.SyncData(l.file)", New: "return nil",
 			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
 			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
 		},

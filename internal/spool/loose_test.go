@@ -1,0 +1,184 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// on names the run of the machine.
+func on(boot string) func(*Options) { return func(o *Options) { o.Boot = boot } }
+
+// A file whose close archives it is not synced: nobody was told anything before.
+func TestAForegroundUploadIsLoose(t *testing.T) {
+	s, _ := open(t, t.TempDir(), on("one"))
+	f := newFake()
+	u := create(t, s, lateBill(), billBytes)
+	loose := func(when string, want bool) {
+		t.Helper()
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.linked == want {
+			t.Errorf("%s: written in run %q, %v, durable is %v; want loose %v", when, r.Boot, err, u.linked, want)
+		}
+	}
+	loose("created", true)
+	must(t, u.Commit())
+	loose("committed", true)
+	f.script = []outcome{{commit: true, then: func() { loose("sending", true) }}}
+	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		t.Fatal(err)
+	}
+	loose("confirmed", true)
+	must(t, u.Remove())
+}
+
+// What is told, or may not be known any more, is durable from then on.
+func TestALooseUploadIsSecured(t *testing.T) {
+	tests := map[string]func(*Spool, *Upload) error{
+		"synced": func(_ *Spool, u *Upload) error { return u.Sync() },
+		"kept":   func(_ *Spool, u *Upload) error { return u.Keep() },
+		"failed": func(_ *Spool, u *Upload) error { return u.Fail("because", false) },
+		"queued": func(_ *Spool, u *Upload) error {
+			return errors.Join(u.Update(func(r *Record) { r.Queued = true }), u.Commit())
+		},
+		"refused":  sendTo(outcome{err: kindErr(archive.KindForbidden)}),
+		"in doubt": sendTo(outcome{commit: true, err: kindErr(archive.KindInterrupted)}),
+		"no id":    sendTo(outcome{commit: true, noID: true}),
+	}
+	for name, do := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir(), on("one"))
+			u := create(t, s, lateBill(), billBytes)
+			must(t, do(s, u))
+			want := u.Record()
+			if want.Boot != "" || !u.linked {
+				t.Fatalf("written in run %q, durable is %v", want.Boot, u.linked)
+			}
+			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
+			if r := u.Record(); r.Boot != "" {
+				t.Error("a record that is durable was followed by one that is not")
+			}
+			s = reopen(t, s, on("two"))
+			if r := again(t, s, u); r.broken != nil {
+				t.Error(r.broken)
+			}
+		})
+	}
+}
+
+// sendTo commits an upload and delivers it to a service that answers so.
+func sendTo(answer outcome) func(*Spool, *Upload) error {
+	return func(s *Spool, u *Upload) error {
+		if err := u.Commit(); err != nil {
+			return err
+		}
+		_, _ = s.Deliver(context.Background(), u, newFake(answer), nil) // the record tells
+		return nil
+	}
+}
+
+// The end of the program leaves the records as they are; that of the machine may leave
+// older ones, so that nothing is sent by them.
+func TestLooseAfterARestart(t *testing.T) {
+	for _, state := range []State{Created, Committed, Sending} {
+		for _, boot := range []string{"one", "two"} {
+			t.Run(string(state)+" in run "+boot, func(t *testing.T) {
+				s, _ := open(t, t.TempDir(), on("one"))
+				u := create(t, s, lateBill(), billBytes)
+				if state != Created {
+					must(t, u.Commit())
+				}
+				f := newFake(outcome{commit: true, then: func() { s = reopen(t, s, on(boot)) }})
+				if state == Sending {
+					_, _ = s.Deliver(t.Context(), u, f, nil) // by a program that is killed
+				} else {
+					s = reopen(t, s, on(boot))
+				}
+				u = again(t, s, u)
+				if boot == "one" {
+					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.linked {
+						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.linked, want)
+					}
+					return
+				}
+				wantState(t, u, Failed)
+				if r := u.Record(); r.Name != lateBill().Name || !strings.Contains(r.Reason, "machine stopped") {
+					t.Errorf("%+v", r)
+				}
+				wantContent(t, u, []byte(billBytes))
+				if u.Retry() == nil || u.Reopen() == nil {
+					t.Error("it can be sent again, although it may have arrived")
+				}
+				must(t, u.Remove())
+			})
+		}
+	}
+}
+
+// A spool that is closed leaves nothing that is lost when the machine is switched off.
+func TestCloseSecuresWhatIsLoose(t *testing.T) {
+	s, _ := open(t, t.TempDir(), on("one"))
+	u := create(t, s, lateBill(), billBytes)
+	must(t, s.Close())
+	s, _ = open(t, s.dir, on("two"))
+	if u = again(t, s, u); u.broken != nil || u.Retry() != nil {
+		t.Errorf("it cannot be retried: %v", u.broken)
+	}
+}
+
+func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	s.opts.Boot = ""
+	if u := committed(t, s, lateBill(), billBytes); !u.linked {
+		t.Error("a crash of the machine could not be told from one of the program")
+	}
+}
+
+// What a crash left behind the last whole record does not count, and is written over.
+func TestRecordsEndWhereTheLastWholeOneEnds(t *testing.T) {
+	for name, tail := range map[string]string{
+		"half a record": `{"version":1,"id":"`, "zeros": "\x00\x00\x00", "a number": "7", "garbage": "\xff\xfe{", "half of an older one": `,"x":{}}` + "\n",
+		"a long one": `{"version":1,` + strings.Repeat(" ", 4<<10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir())
+			u := committed(t, s, lateBill(), "abc")
+			must(t, u.Sync())
+			path := filepath.Join(s.dir, u.ID(), recordFile)
+			overwrite(t, path, readFile(path)+tail)
+			s = reopen(t, s)
+			u = again(t, s, u)
+			wantState(t, u, Committed)
+			must(t, u.Fail("because", true))
+			s = reopen(t, s)
+			u = again(t, s, u)
+			wantState(t, u, Failed)
+			if u.broken != nil || u.Record().Reason != "because" {
+				t.Error(u.broken, u.Record().Reason)
+			}
+		})
+	}
+}
+
+// A record that changes for ever does not grow for ever, nor does a failed attempt to write it
+// anew lose one.
+func TestTheFileOfARecordStaysShort(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), "abc")
+	path := filepath.Join(s.dir, u.ID(), recordFile)
+	for range 100 {
+		must(t, u.Update(func(r *Record) { r.Path += "x" }))
+		if info, err := os.Stat(path); err != nil || info.Size() > recordRoom {
+			t.Fatalf("%d bytes, %v", info.Size(), err)
+		}
+	}
+	overwrite(t, path, strings.SplitAfter(readFile(path), "\n")[0]) // as when only the directory could not be synced
+	must(t, u.Update(func(r *Record) { r.Path = "last" }))
+	if got := again(t, reopen(t, s), u).Record(); got.Path != "last" {
+		t.Errorf("%+v", got)
+	}
+}
