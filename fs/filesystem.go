@@ -69,6 +69,8 @@ type FileSystem struct {
 	walks walks
 	ahead *ahead
 	early *readAhead
+	// whole are the large lists of documents.
+	whole wholeLists
 	// forgotten are directories to be folded.
 	forgotten forgotten
 

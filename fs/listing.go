@@ -197,11 +197,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 
 // documents returns the directory's document list, from the cache while it is fresh.
 func (d *dir) documents(ctx context.Context) (cache.Entry[[]archive.Document], error) {
-	id := d.id()
-	return d.fs.documents.Get(ctx, id, func(ctx context.Context) ([]archive.Document, error) {
-		docs, err := d.fs.archive.Documents(ctx, id, d.fs.opts.List)
-		return docs, d.fs.answered(err)
-	})
+	return d.fs.documents.Get(ctx, d.id(), d.list)
 }
 
 // listAfresh asks the service for the directory's documents, whatever is known. Nothing

@@ -114,6 +114,8 @@ type ListShape struct {
 	EmptyNull bool
 	// NotRecursive lists no documents of sub-folders, whatever is asked.
 	NotRecursive bool
+	// Unfiltered lists documents whatever date is asked for.
+	Unfiltered bool
 }
 
 // DataShape shapes document data (specification, endpoint 8).

@@ -16,7 +16,7 @@ func (s *Service) documentList(c *call) answer {
 		return c.refuse(http.StatusNotFound, "there is no such folder")
 	}
 	var after time.Time
-	if c.has("filter-date-created-after") {
+	if c.has("filter-date-created-after") && !c.cfg.List.Unfiltered {
 		after, _ = time.Parse(time.DateOnly, c.text("filter-date-created-after")) // checked by its type
 	}
 	docs := []any{}

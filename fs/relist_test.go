@@ -1,0 +1,132 @@
+package fs_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// lists counts the lists of documents that were asked for: whole ones, and those of what is
+// new.
+func (f *foreign) lists() (whole, recent int) {
+	for _, r := range f.RequestsTo("GET", "/document/list") {
+		if r.Query.Has("filter-date-created-after") {
+			recent++
+		} else {
+			whole++
+		}
+	}
+	return whole, recent
+}
+
+// largeFolder mounts an archive with a folder of 1,200 documents, lists it, and lets the ttl end.
+func largeFolder(t *testing.T, cfg hostile.Config) (f *foreign, m *mounted, c *clock, dir string, ids []int64) {
+	t.Helper()
+	f = newForeign(t, cfg)
+	for i := range 1200 {
+		ids = append(ids, f.AddDocument(f.bills, hostile.Document{
+			Name: fmt.Sprintf("Rechnung %d.txt", i), Content: []byte("x"), Created: time.Date(2018, 1, i, 9, 30, 0, 0, time.UTC),
+		}))
+	}
+	m, c = f.slow(t)
+	dir = m.path("Muster GmbH", "Rechnungen")
+	wantCount(t, dir, 1200)
+	f.Reset()
+	return f, m, c, dir, ids
+}
+
+func wantCount(t testing.TB, dir string, want int) {
+	t.Helper()
+	if got := len(names(t, dir)); got != want {
+		t.Errorf("%d names, want %d", got, want)
+	}
+}
+
+// Of a large folder only what is new is waited for; what was deleted and renamed shows as
+// soon as the whole list is there, which is asked for once.
+func TestLargeFolderIsListedAgain(t *testing.T) {
+	f, _, c, dir, ids := largeFolder(t, hostile.Config{})
+	f.Remove(ids[0])
+	f.Change(ids[1], func(d *hostile.Document) { d.Name = "umbenannt.txt" })
+	f.AddDocument(f.bills, hostile.Document{Name: "aus dem Eingang.txt", Created: time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)})
+	f.AddDocument(f.bills, hostile.Document{Name: "neu.txt", Created: time.Now()})
+	c.advance(2 * longTTL)
+	if !exists(dir + "/neu.txt") {
+		t.Error("the new document is missing")
+	}
+	eventually(t, "the whole list is shown", func() bool {
+		return !exists(dir+"/Rechnung 0.txt") && exists(dir+"/umbenannt.txt") && exists(dir+"/aus dem Eingang.txt") && exists(dir+"/neu.txt")
+	})
+	wantCount(t, dir, 1201)
+	if whole, recent := f.lists(); whole != 1 || recent != 1 {
+		t.Errorf("%d whole lists and %d of what is new, want one of each", whole, recent)
+	}
+}
+
+// After an own change what is new is asked for, and the whole list is not while it is younger
+// than the ttl.
+func TestOwnUploadIntoALargeFolder(t *testing.T) {
+	f, _, _, dir, _ := largeFolder(t, hostile.Config{})
+	write(t, dir+"/eigenes.txt", "eigener Inhalt")
+	wantCount(t, dir, 1201)
+	wantContent(t, dir+"/eigenes.txt", "eigener Inhalt")
+	if whole, recent := f.lists(); recent == 0 || whole > 0 {
+		t.Errorf("%d whole lists and %d of what is new, want none and some", whole, recent)
+	}
+}
+
+// A small folder, and one of an inbox, are listed whole, as is everything at a service that
+// does not filter by date or in a mount that does itself.
+func TestWholeListsAreAskedForElsewhere(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg    hostile.Config
+		recent int // that are tried
+	}{
+		"the service does not filter": {hostile.Config{List: hostile.ListShape{Unfiltered: true}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _, c, dir, ids := largeFolder(t, tt.cfg)
+			for round := range 3 {
+				f.Remove(ids[round])
+				c.advance(2 * longTTL)
+				wantCount(t, dir, 1200-round-1)
+			}
+			if whole, recent := f.lists(); whole != 3 || recent != tt.recent {
+				t.Errorf("%d whole lists and %d of what is new, want 3 and %d", whole, recent, tt.recent)
+			}
+		})
+	}
+	t.Run("small", func(t *testing.T) {
+		f := newForeign(t, hostile.Config{})
+		one := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
+		m, c := f.slow(t)
+		wantNames(t, m.path("Muster GmbH", "Rechnungen"), "eins.txt")
+		f.Remove(one)
+		c.advance(2 * longTTL)
+		wantNames(t, m.path("Muster GmbH", "Rechnungen"))
+		if _, recent := f.lists(); recent != 0 {
+			t.Errorf("%d lists of what is new", recent)
+		}
+	})
+	t.Run("a mount with a date", func(t *testing.T) {
+		f := newForeign(t, hostile.Config{})
+		for i := range 1200 {
+			f.AddDocument(f.bills, hostile.Document{Name: fmt.Sprintf("%d.txt", i)})
+		}
+		c := newClock()
+		m := f.mount(t, func(o *fs.Options) {
+			o.TTL, o.Now = longTTL, c.Now
+			o.List.CreatedAfter = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+		})
+		wantCount(t, m.path("Muster GmbH", "Rechnungen"), 1200)
+		f.Reset()
+		c.advance(2 * longTTL)
+		wantCount(t, m.path("Muster GmbH", "Rechnungen"), 1200)
+		if lists := f.Count("GET", "/document/list"); lists != 1 {
+			t.Errorf("%d lists, want 1", lists)
+		}
+	})
+}
