@@ -32,12 +32,19 @@ func (f *file) forget() *dir {
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.dir != d || f.entry.file.Load() != f || !f.idleLocked() {
+	if f.dir != d || f.entry.file.Load() != f || !f.idleLocked() || !f.numberedByID() {
 		return nil
 	}
 	f.entry.file.Store(nil)
 	f.fs.ahead.unfolds(1) // which gives memory back when they are many
 	return d
+}
+
+// numberedByID reports whether the next file of the document has the same inode number. What was
+// put in here has another one, which programs compare before and after they open it.
+func (f *file) numberedByID() bool {
+	ino, ok := inoOf(inoDocument, f.doc.ID)
+	return ok && ino == f.ino
 }
 
 // idleLocked reports whether the file is a document and nothing else: nobody has it open, no
