@@ -43,7 +43,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	f.passthrough.begin(server)
+	f.passthrough.begin(asBacker(server))
 	f.mounts.Learn(dir)
 	return &Mount{Dir: dir, fs: f, server: server}, nil
 }

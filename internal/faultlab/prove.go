@@ -18,7 +18,7 @@ import (
 
 const (
 	// proofRuns is how many directed histories may pass before a mutation must be noticed.
-	proofRuns = 200
+	proofRuns = 400
 	// idleRuns is how many show that one which no promise rests on goes unnoticed.
 	idleRuns = 40
 )
