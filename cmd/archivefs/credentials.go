@@ -14,11 +14,11 @@ type credentials struct{ apiKey, cloudID, user, password string }
 func credentialFlags(use string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "api-key", EnvVars: env("API_KEY"), Usage: use + " the API key `KEY`"},
-		&cli.StringFlag{Name: "api-key-file", EnvVars: env("API_KEY_FILE"), Usage: use + " the API key in `FILE`"},
+		&cli.StringFlag{Name: "api-key-file", EnvVars: env("API_KEY_FILE"), TakesFile: true, Usage: use + " the API key in `FILE`"},
 		&cli.StringFlag{Name: "cloud-id", EnvVars: env("CLOUD_ID"), Usage: use + " the cloud identifier `ID` beside the API key"},
 		&cli.StringFlag{Name: "user", EnvVars: env("USER"), Usage: use + " the user `NAME` and a password beside the API key"},
 		&cli.StringFlag{Name: "password", EnvVars: env("PASSWORD"), Usage: use + " the password `PASSWORD`"},
-		&cli.StringFlag{Name: "password-file", EnvVars: env("PASSWORD_FILE"), Usage: use + " the password in `FILE`"},
+		&cli.StringFlag{Name: "password-file", EnvVars: env("PASSWORD_FILE"), TakesFile: true, Usage: use + " the password in `FILE`"},
 	}
 }
 
@@ -38,12 +38,19 @@ func readCredentials(c *cli.Context) (credentials, error) {
 
 // secret is the value of an option, or what stands in the file that its -file option names.
 func secret(c *cli.Context, name string) (string, error) {
-	value, file := c.String(name), c.String(name+"-file")
-	switch {
-	case value != "" && file != "":
-		return "", config.Usagef("--%s and --%s-file say the same: give one of them", name, name)
-	case file != "":
+	if err := onlyOne(c, name); err != nil {
+		return "", err
+	}
+	if file := c.String(name + "-file"); file != "" {
 		return config.SecretFile(name+"-file", file)
 	}
-	return value, nil
+	return c.String(name), nil
+}
+
+// onlyOne refuses a secret that is given in two ways.
+func onlyOne(c *cli.Context, name string) error {
+	if c.String(name) != "" && c.String(name+"-file") != "" {
+		return config.Usagef("--%s and --%s-file say the same: give one of them", name, name)
+	}
+	return nil
 }

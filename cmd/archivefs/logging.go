@@ -21,7 +21,7 @@ func logFlags(requests string) []cli.Flag {
 			Usage: "log as `FORMAT`: text, or json with one object per line",
 		},
 		&cli.StringFlag{
-			Name: "log-file", EnvVars: env("LOG_FILE"),
+			Name: "log-file", EnvVars: env("LOG_FILE"), TakesFile: true,
 			Usage: "append to `FILE` instead of standard error",
 		},
 	}
@@ -30,23 +30,32 @@ func logFlags(requests string) []cli.Flag {
 // env is the name of an option in the environment.
 func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
 
+// readLog reads from which level on and how the log is written.
+func readLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err error) {
+	if level, err = logrus.ParseLevel(c.String("log-level")); err != nil {
+		return 0, nil, config.Usagef("--log-level: %q is none of error, warn, info, debug", c.String("log-level"))
+	}
+	switch c.String("log-format") {
+	case "text":
+		format = &logrus.TextFormatter{FullTimestamp: true, DisableColors: true}
+	case "json":
+		format = &logrus.JSONFormatter{}
+	default:
+		return 0, nil, config.Usagef("--log-format: %q is neither text nor json", c.String("log-format"))
+	}
+	return level, format, nil
+}
+
 // newLog makes the log that the options ask for. The file, if any, is closed by the
 // function returned.
 func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
-	level, err := logrus.ParseLevel(c.String("log-level"))
+	level, format, err := readLog(c)
 	if err != nil {
-		return nil, nil, config.Usagef("--log-level: %q is none of error, warn, info, debug", c.String("log-level"))
+		return nil, nil, err
 	}
 	log := logrus.New()
 	log.SetLevel(level)
-	switch c.String("log-format") {
-	case "text":
-		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, DisableColors: true})
-	case "json":
-		log.SetFormatter(&logrus.JSONFormatter{})
-	default:
-		return nil, nil, config.Usagef("--log-format: %q is neither text nor json", c.String("log-format"))
-	}
+	log.SetFormatter(format)
 	out := c.App.ErrWriter
 	done := func() {}
 	if path := c.String("log-file"); path != "" {

@@ -20,15 +20,16 @@ func mountCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mount",
 		Usage:     "mount the archive at MOUNTPOINT, in the foreground",
-		ArgsUsage: "MOUNTPOINT",
+		ArgsUsage: "[PROFILE] MOUNTPOINT",
 		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in\n" +
 			"--data. When the mount is usable, one line on standard output says so. Ctrl-C unmounts and waits\n" +
 			"for uploads; a second Ctrl-C does not wait, and what is left goes on at the next mount.\n\n" +
 			"   archivefs mount ~/Archive\n" +
 			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
 			"       --api-key-file KEY ~/Archive\n\n" +
-			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, and as\n" +
-			"-o base_url=URL.",
+			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, as\n" +
+			"-o base_url=URL, and in a configuration file, there also for a PROFILE: see archivefs config\n" +
+			"--help. A profile that names its mount point needs no other: archivefs mount office.",
 		Flags:        slices.Concat(mountFlags(), credentialFlags("send"), logFlags("debug")),
 		OnUsageError: usageError,
 		Action:       mount,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 func mountFlags() []cli.Flag {
 	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), profileFlags(), []cli.Flag{
+		configFlag(),
 		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 	})
 }
@@ -29,16 +31,16 @@ func serviceFlags() []cli.Flag {
 		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that makes no progress for `DURATION`"},
 		drainFlag(),
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
-		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), Usage: "trust the certificates in `FILE` beside the system's"},
-		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), Usage: "show the service the client certificate in `FILE`"},
-		&cli.StringFlag{Name: "client-key", EnvVars: env("CLIENT_KEY"), Usage: "key of the client certificate in `FILE`"},
+		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), TakesFile: true, Usage: "trust the certificates in `FILE` beside the system's"},
+		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), TakesFile: true, Usage: "show the service the client certificate in `FILE`"},
+		&cli.StringFlag{Name: "client-key", EnvVars: env("CLIENT_KEY"), TakesFile: true, Usage: "key of the client certificate in `FILE`"},
 	}
 }
 
 // dataFlag says where the embedded service keeps its archive.
 func dataFlag() cli.Flag {
 	return &cli.StringFlag{
-		Name: "data", EnvVars: env("DATA"), DefaultText: "archivefs in the XDG data home",
+		Name: "data", EnvVars: env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
 		Usage: "keep the embedded service's archive in `DIR`",
 	}
 }
@@ -47,7 +49,7 @@ func dataFlag() cli.Flag {
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
-			Name: "state-dir", EnvVars: env("STATE_DIR"), DefaultText: "one per archive in the XDG state and cache homes",
+			Name: "state-dir", EnvVars: env("STATE_DIR"), TakesFile: true, DefaultText: "one per archive in the XDG state and cache homes",
 			Usage: "keep what waits to be archived, and the caches, in `DIR`",
 		},
 		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
@@ -97,28 +99,61 @@ type mountSettings struct {
 
 // readMount reads and validates all options. Nothing is begun before they are right.
 func readMount(c *cli.Context) (*mountSettings, error) {
-	s := &mountSettings{
-		embedded: c.Bool("embedded"), data: c.String("data"), sample: c.Bool("sample"), stateDir: c.String("state-dir"),
+	files, err := readConfig(c)
+	if err != nil {
+		return nil, err
 	}
-	for _, read := range []func(*cli.Context, *mountSettings) error{
-		readOperands, readService, readCaches, readView, readOwner,
-	} {
-		if err := read(c, s); err != nil {
-			return nil, err
-		}
+	profile, mountpoint, err := mountOperands(c, files)
+	if err != nil {
+		return nil, err
+	}
+	all, err := choose(c, files, profile)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSettings(c)
+	if err != nil {
+		return nil, all.blame(err)
+	}
+	s.mountpoint, s.nonempty = cmp.Or(mountpoint, all.values[config.Mountpoint].Text), c.Bool("nonempty")
+	if s.mountpoint == "" {
+		return nil, config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
+			"or write ./%s for the directory of that name", profile, profile, profile)
 	}
 	return s, nil
 }
 
-func readOperands(c *cli.Context, s *mountSettings) error {
-	if c.NArg() != 1 {
-		return config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
+// readSettings reads the options of which service is mounted and how.
+func readSettings(c *cli.Context) (*mountSettings, error) {
+	s := &mountSettings{}
+	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaller, readCaches, readView, readOwner} {
+		if err := read(c, s); err != nil {
+			return nil, err
+		}
 	}
-	s.mountpoint, s.nonempty = c.Args().First(), c.Bool("nonempty")
-	return nil
+	_, _, err := readLog(c)
+	return s, err
+}
+
+// mountOperands reads [PROFILE] MOUNTPOINT. A single one is the profile of that name, if
+// there is one, which says where it is mounted; the mountpoint is empty then.
+func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint string, err error) {
+	switch {
+	case c.NArg() == 1 && files.Has(c.Args().First()):
+		return c.Args().First(), "", nil
+	case c.NArg() == 1:
+		return "", c.Args().First(), nil
+	case c.NArg() == 2 && files.Has(c.Args().First()):
+		return c.Args().First(), c.Args().Get(1), nil
+	case c.NArg() == 2:
+		return "", "", config.Usagef("there is no profile %q in the configuration%s; mount takes one MOUNTPOINT, and a PROFILE before it",
+			c.Args().First(), config.Meant(c.Args().First(), files.Profiles()))
+	}
+	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 }
 
 func readService(c *cli.Context, s *mountSettings) error {
+	s.embedded, s.data, s.sample = c.Bool("embedded"), c.String("data"), c.Bool("sample")
 	url := c.String("base-url")
 	switch {
 	case url == "":
@@ -129,10 +164,6 @@ func readService(c *cli.Context, s *mountSettings) error {
 		return config.Usagef("--data and --sample are for the embedded service; leave --base-url out to use it")
 	}
 	zone, err := config.Zone("time-zone", c.String("time-zone"))
-	if err != nil {
-		return err
-	}
-	cred, err := readCredentials(c)
 	if err != nil {
 		return err
 	}
@@ -148,12 +179,23 @@ func readService(c *cli.Context, s *mountSettings) error {
 	s.client = apiclient.Config{
 		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
 		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
-		UserAgent:   "archivefs/" + version(),
-		Credentials: apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password},
+		UserAgent: "archivefs/" + version(),
 	}
 	s.fs.ReadAhead = s.client.Connections / 2 // the others are for what somebody waits for
 	if s.client.RetryFor == 0 {
 		s.client.RetryFor = -1 // nothing is repeated; 0 is the client's default
+	}
+	if !s.embedded && (s.client.CertFile == "") != (s.client.KeyFile == "") {
+		return config.Usagef("--client-cert and --client-key go together: give both or none")
+	}
+	return nil
+}
+
+// readCaller reads with which credentials the service is called.
+func readCaller(c *cli.Context, s *mountSettings) error {
+	cred, err := readCredentials(c)
+	if err != nil {
+		return err
 	}
 	if s.embedded {
 		if cred != (credentials{}) {
@@ -161,16 +203,15 @@ func readService(c *cli.Context, s *mountSettings) error {
 		}
 		return nil
 	}
+	s.client.Credentials = apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
 	if err := s.client.Credentials.Validate(); err != nil {
 		return wrongSetting(err)
-	}
-	if (s.client.CertFile == "") != (s.client.KeyFile == "") {
-		return config.Usagef("--client-cert and --client-key go together: give both or none")
 	}
 	return nil
 }
 
 func readCaches(c *cli.Context, s *mountSettings) error {
+	s.stateDir = c.String("state-dir")
 	var err error
 	if s.cacheSize, err = config.Size("cache-size", c.String("cache-size")); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"github.com/xrash/smetrics"
 
 	"github.com/archivefs/archivefs/internal/config"
 )
@@ -19,7 +18,7 @@ func noCommand(path []string, name string, commands []*cli.Command) error {
 	if len(path) > 0 {
 		within = strings.Join(path, " ") + " "
 	}
-	return config.Usagef("there is no command %s%q%s", within, name, meant(name, names))
+	return config.Usagef("there is no command %s%q%s", within, name, config.Meant(name, names))
 }
 
 // noOption says that there is no option of that name, and which may be meant.
@@ -32,20 +31,5 @@ func noOption(name string, flags []cli.Flag) error {
 			}
 		}
 	}
-	return config.Usagef("there is no option %s%s", dashed(name), meant(dashed(name), names))
-}
-
-// meant names the candidate that is most like name, if one is like it.
-func meant(name string, candidates []string) string {
-	const alike, boost, prefix = 0.85, 0.7, 4 // of smetrics.JaroWinkler, which ends at 1
-	best, likeness := "", alike
-	for _, c := range candidates {
-		if l := smetrics.JaroWinkler(strings.ToLower(name), c, boost, prefix); l > likeness {
-			best, likeness = c, l
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return " (did you mean " + best + "?)"
+	return config.Usagef("there is no option %s%s", dashed(name), config.Meant(dashed(name), names))
 }

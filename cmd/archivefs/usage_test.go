@@ -22,7 +22,7 @@ func isolate(t *testing.T) string {
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"} {
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
 		t.Setenv(name, "")
 	}
 	return home

@@ -1,6 +1,8 @@
-// Package config turns what a user says (flags and environment) into validated settings,
-// and keeps the directories in which a mount keeps its state. Its errors are sentences for
-// people; those that a *UsageError wraps mean that nothing was begun.
+// Package config turns what a user says (flags, environment and configuration files) into
+// validated settings, and keeps the directories in which a mount keeps its state. Its errors
+// are sentences for people; those that a *UsageError wraps mean that nothing was begun.
+//
+// It has no list of options: whoever reads a file says which there are.
 package config
 
 import "fmt"

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"strings"
 	"time"
 
@@ -52,17 +51,4 @@ func List(s string) []string {
 		}
 	}
 	return items
-}
-
-// SecretFile reads a secret from a file; a trailing newline does not count.
-func SecretFile(option, path string) (string, error) {
-	b, err := os.ReadFile(path) //nolint:gosec // the user names the file
-	if err != nil {
-		return "", Usagef("--%s: %v", option, err)
-	}
-	secret := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
-	if secret == "" {
-		return "", Usagef("--%s: %s is empty", option, path)
-	}
-	return secret, nil
 }

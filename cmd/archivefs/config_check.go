@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+func configCheckCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "tell what is wrong in FILE, or in the files that mount reads",
+		ArgsUsage: "[FILE]",
+		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
+			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",
+		OnUsageError: usageError,
+		Action:       checkConfig,
+	}
+}
+
+func checkConfig(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return config.Usagef("check takes one FILE at most, and was given %d operands", c.NArg())
+	}
+	paths := config.Places()
+	if c.Args().Present() {
+		paths = []string{c.Args().First()}
+		if err := isFile(paths[0]); err != nil {
+			return config.Usagef("%v", err)
+		}
+	}
+	files, problems := config.Load(paths, fileOptions())
+	problems = append(problems, wrongValues(files)...).Sort()
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(c.App.Writer, p); err != nil {
+			return err
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the configuration has %s", plural(len(problems), "mistake"))
+	}
+	if len(files) == 0 {
+		_, err := fmt.Fprintf(c.App.Writer, "there is no configuration: neither %s nor %s\n", paths[0], paths[len(paths)-1])
+		return err
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: right, with %s\n", f.Path, plural(len(f.Profiles), "profile")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongValues tries each option of the files by itself, and then each profile as a mount
+// would, without what needs the service or a command.
+func wrongValues(files config.Files) (problems config.Problems) {
+	for _, f := range files {
+		layers := []config.Layer{f.Defaults}
+		for _, p := range f.Profiles {
+			layers = append(layers, p)
+		}
+		for _, layer := range layers {
+			for name, value := range layer {
+				problems = append(problems, try("", config.Layer{name: value}, name)...)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return problems // which would be told again
+	}
+	for _, profile := range append([]string{""}, files.Profiles()...) {
+		problems = append(problems, try(profile, config.Merge(files.Layers(profile), alternatives), "")...)
+	}
+	return problems
+}
+
+// try reads options as a mount does and tells what is wrong with the one called name, or,
+// without a name, with all together.
+func try(profile string, values config.Layer, name string) config.Problems {
+	all := &choices{profile: profile, values: values}
+	err := all.read()
+	var usage *config.UsageError
+	if !errors.As(err, &usage) {
+		return nil
+	}
+	if wrong, value, ok := all.named(usage.Reason); ok {
+		return config.Problems{problem(value, wrong, usage.Reason)}
+	}
+	if name != "" { // it lacks what stands beside it
+		return nil
+	}
+	for _, value := range values { // any of them tells the file
+		if profile == "" {
+			return config.Problems{{File: value.File, Text: usage.Reason}}
+		}
+		if value.Source == config.FromProfile {
+			return config.Problems{{File: value.File, Text: "profile " + profile + ": " + usage.Reason}}
+		}
+	}
+	return nil
+}
+
+// read reads the options with the code of mount. Credentials are not put together, because
+// that would run commands; their files are looked at.
+func (all *choices) read() error {
+	command := mountCommand()
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range command.Flags {
+		if err := withoutEnvironment(f).Apply(set); err != nil {
+			return err
+		}
+	}
+	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, set, nil)
+	c.Command = command
+	if err := all.apply(c); err != nil {
+		return err
+	}
+	s := &mountSettings{}
+	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaches, readView, readOwner} {
+		if err := read(c, s); err != nil {
+			return err
+		}
+	}
+	if _, _, err := readLog(c); err != nil {
+		return err
+	}
+	for _, name := range secretFlags {
+		if err := onlyOne(c, name); err != nil {
+			return err
+		}
+		if path := c.String(name + "-file"); path != "" {
+			if _, err := config.SecretFile(name+"-file", path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withoutEnvironment makes a flag deaf to the environment, which may differ where the file
+// is used.
+func withoutEnvironment(f cli.Flag) cli.Flag {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.EnvVars = nil
+	case *cli.BoolFlag:
+		f.EnvVars = nil
+	case *cli.IntFlag:
+		f.EnvVars = nil
+	case *cli.DurationFlag:
+		f.EnvVars = nil
+	}
+	return f
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// configure writes the user's configuration file and returns its path.
+func configure(t *testing.T, home, text string) string {
+	t.Helper()
+	path := filepath.Join(home, ".config", "archivefs", "config.toml")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// shown are the value and the source of each option that archivefs config show prints.
+func shown(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	status, stdout, stderr := call(t, append([]string{"config", "show"}, args...)...)
+	if status != 0 {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(stdout) {
+		fields := strings.Fields(line)
+		all[fields[0]] = strings.Join(fields[1:], " ")
+	}
+	return all
+}
+
+func TestConfigShow(t *testing.T) {
+	home := isolate(t)
+	file := configure(t, home, `ttl = "5m"
+api-key = "k-geheim"
+retry-for = "9s"
+connections = 3
+[profile.office]
+base-url = "https://archive.example"
+ttl = "2m"
+timeout = "7s"
+mountpoint = "~/Archive"
+read-only = true
+`)
+	t.Setenv("ARCHIVEFS_TIMEOUT", "8s")
+	t.Setenv("ARCHIVEFS_RETRY_FOR", "8s")
+	got := shown(t, "office", "--retry-for=7s", "-o", "cache_size=1GiB")
+	for name, want := range map[string]string{
+		"retry-for":   "7s command line",
+		"cache-size":  "1GiB command line",
+		"timeout":     "8s environment, ARCHIVEFS_TIMEOUT",
+		"ttl":         "2m profile office, " + file + ":7",
+		"base-url":    "https://archive.example profile office, " + file + ":6",
+		"mountpoint":  home + "/Archive profile office, " + file + ":9",
+		"read-only":   "true profile office, " + file + ":10",
+		"connections": "3 for all, " + file + ":4",
+		"api-key":     "*** for all, " + file + ":2",
+		"umask":       "077 built in",
+		"drain":       "2m built in",
+		"uid":         "you built in",
+		"user":        "- built in",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if got := shown(t, "--base-url=https://erika:p-geheim@archive.example")["base-url"]; strings.Contains(got, "geheim") {
+		t.Errorf("a password in the address shows: %s", got)
+	}
+	if got := shown(t)["ttl"]; got != "5m for all, "+file+":1" {
+		t.Errorf("without a profile ttl is %q", got)
+	}
+}
+
+// What says the same in another way gives way as well.
+func TestAlternativesOfTheConfiguration(t *testing.T) {
+	home := isolate(t)
+	configure(t, home, "[profile.a]\napi-key = \"k-geheim\"\nbase-url = \"https://archive.example\"\n")
+	got := shown(t, "a", "--api-key-file=/key", "--embedded")
+	if got["api-key"] != "- built in" || got["base-url"] != "- built in" || got["api-key-file"] != "/key command line" {
+		t.Errorf("the profile is stronger than the command line: %q", got)
+	}
+	t.Setenv("ARCHIVEFS_API_KEY", "k-geheim")
+	if got := shown(t, "a", "--api-key-file=/key"); got["api-key"] != "- built in" {
+		t.Errorf("the environment is stronger than the command line: %q", got)
+	}
+	if got := shown(t, "a"); got["api-key"] != "*** environment, ARCHIVEFS_API_KEY" {
+		t.Errorf("the profile is stronger than the environment: %q", got)
+	}
+}
+
+func TestAServiceOnTheCommandLineIsNotEmbedded(t *testing.T) {
+	isolate(t)
+	t.Setenv("ARCHIVEFS_EMBEDDED", "true")
+	status, _, stderr := call(t, "mount", t.TempDir(), "--base-url", refusing(t), "--api-key", "k-geheim")
+	if status != 1 || !strings.Contains(stderr, "check the API key") {
+		t.Errorf("exit status %d, error %q; want the service to be asked", status, stderr)
+	}
+	home := isolate(t)
+	configure(t, home, "base-url = \"https://archive.example\"\n[profile.own]\nembedded = true\n")
+	if got := shown(t, "own"); got["base-url"] != "- built in" {
+		t.Errorf("the profile has a service and is embedded: %q", got["base-url"])
+	}
+	if got := shown(t, "--embedded=false"); got["base-url"] == "- built in" {
+		t.Error("what is switched off on the command line hides the service")
+	}
+}
+
+func TestAnEmptyVariableSaysNothing(t *testing.T) {
+	home := isolate(t)
+	file := configure(t, home, "user = \"erika\"\nttl = \"5m\"\n")
+	t.Setenv("ARCHIVEFS_USER", "")
+	t.Setenv("ARCHIVEFS_TTL", "")
+	got := shown(t)
+	if got["user"] != "erika for all, "+file+":1" || got["ttl"] != "5m for all, "+file+":2" {
+		t.Errorf("got %q and %q", got["user"], got["ttl"])
+	}
+}
+
+func TestConfigOfACommandLine(t *testing.T) {
+	home := isolate(t)
+	configure(t, home, "ttl = \"5m\"\n")
+	other := filepath.Join(home, "other.toml")
+	if err := os.WriteFile(other, []byte("connections = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(t, "--config", other); got["ttl"] != "1m built in" || got["connections"] != "2 for all, "+other+":1" {
+		t.Errorf("--config does not replace the user's file: %q", got)
+	}
+	status, _, stderr := call(t, "config", "show", "--config", other+"-missing")
+	if status != 2 || !strings.Contains(stderr, "--config: stat "+other+"-missing: no such file") {
+		t.Errorf("exit status %d, error %q", status, stderr)
+	}
+}
+
+func TestMountReadsTheConfiguration(t *testing.T) {
+	const file = `
+[profile.office]
+base-url = "REFUSING"
+api-key = "k-geheim"
+mountpoint = "~/Archive"
+
+[profile.placeless]
+base-url = "REFUSING"
+api-key = "k-geheim"
+
+[profile.bad]
+writes = "maybe"
+
+[profile.slow]
+ttl = "long"
+`
+	home := isolate(t)
+	path := configure(t, home, strings.ReplaceAll(file, "REFUSING", refusing(t)))
+	mountpoint := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "Archive"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		line   string
+		status int
+		want   string
+	}{
+		{"office", 1, "check the API key"},
+		{"office " + mountpoint, 1, "check the API key"},
+		{"placeless " + mountpoint, 1, "check the API key"},
+		{"placeless", 2, "the profile placeless names no mountpoint; give one, as in archivefs mount placeless ~/Archive, or write ./placeless for the directory of that name; see"},
+		{"offic " + mountpoint, 2, `there is no profile "offic" in the configuration (did you mean office?); mount takes one MOUNTPOINT, and a PROFILE before it; see`},
+		{"bad " + mountpoint, 2, path + `:12: writes: "maybe" is neither sync nor async; see`},
+		{"bad " + mountpoint + " --writes=perhaps", 2, `--writes: "perhaps" is neither sync nor async; see`},
+		{"slow " + mountpoint, 2, path + `:15: ttl: "long" is no duration; write for example 90s or 5m; see`},
+		{"./office", 1, "there is no directory ./office to mount at"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			status, stdout, stderr := call(t, append([]string{"mount"}, strings.Fields(tt.line)...)...)
+			if status != tt.status || stdout != "" || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit status %d, output %q, error %q; want %d and %q", status, stdout, stderr, tt.status, tt.want)
+			}
+			if strings.Contains(stderr, "geheim") {
+				t.Errorf("a secret shows in %q", stderr)
+			}
+		})
+	}
+}
+
+func TestMountRefusesABrokenConfiguration(t *testing.T) {
+	home := isolate(t)
+	path := configure(t, home, "\ntttl = \"5m\"\n")
+	status, _, stderr := call(t, "mount", t.TempDir())
+	want := "archivefs: " + path + `:2: there is no key "tttl" (did you mean ttl?); see archivefs mount --help` + "\n"
+	if status != 2 || stderr != want {
+		t.Errorf("exit status %d, error %q; want %q", status, stderr, want)
+	}
+}
+
+func TestConfigCheck(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"nothing in it", "", "FILE: right, with 0 profiles\n"},
+		{"right", "ttl = \"1m\"\n[profile.a]\nbase-url = \"https://archive.example\"\nuser = \"erika\"\n", "FILE: right, with 1 profile\n"},
+		{
+			"several mistakes", "tttl = 5\nwrites = \"maybe\"\n[profile.a]\ncache-size = \"big\"\nttl = \"0s\"\nlog-level = \"loud\"\n",
+			"FILE:1: there is no key \"tttl\" (did you mean ttl?)\n" +
+				"FILE:2: writes: \"maybe\" is neither sync nor async\n" +
+				"FILE:4: cache-size: \"big\" is no size; write for example 512MiB or 10GiB\n" +
+				"FILE:5: ttl: a listing must be trusted for some time; write for example 1m\n" +
+				"FILE:6: log-level: \"loud\" is none of error, warn, info, debug\n",
+		},
+		{
+			"options that exclude each other", "[profile.a]\nbase-url = \"https://archive.example\"\nembedded = true\n",
+			"FILE: profile a: --embedded and --base-url exclude each other\n",
+		},
+		{
+			"a key in two ways", "[profile.a]\nbase-url = \"https://archive.example\"\napi-key = \"k-geheim\"\napi-key-file = \"/key\"\n",
+			"FILE:4: api-key-file: open /key: no such file or directory\n",
+		},
+		{"a mount point of no profile", "mountpoint = \"/mnt\"\n", "FILE:1: mountpoint: only a profile has one; write it into a section [profile.NAME]\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			home := isolate(t)
+			path := configure(t, home, tt.text)
+			t.Setenv("ARCHIVEFS_TTL", "-1s") // it is about the file alone
+			for _, args := range [][]string{{"config", "check"}, {"config", "check", path}} {
+				status, stdout, stderr := call(t, args...)
+				want := strings.ReplaceAll(tt.want, "FILE", path)
+				if right := strings.Contains(want, ": right"); stdout != want || right != (status == 0) || right != (stderr == "") {
+					t.Errorf("exit status %d, output %q, error %q; want %q", status, stdout, stderr, want)
+				}
+			}
+		})
+	}
+}
+
+func TestConfigCheckWithoutAFile(t *testing.T) {
+	home := isolate(t)
+	status, stdout, _ := call(t, "config", "check")
+	want := "there is no configuration: neither " + home + "/.config/archivefs/config.toml nor /etc/archivefs/config.toml\n"
+	if status != 0 || stdout != want {
+		t.Errorf("exit status %d, output %q, want %q", status, stdout, want)
+	}
+	if status, _, stderr := call(t, "config", "check", home); status != 2 || !strings.Contains(stderr, "is a directory") {
+		t.Errorf("a directory: exit status %d, error %q", status, stderr)
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// notInFiles are the options that are about the command line alone.
+var notInFiles = []string{"o", "config"}
+
+// alternatives are options that say the same in different ways. One of them on the command
+// line replaces another of a profile.
+var alternatives = [][]string{
+	{"api-key", "api-key-file", "api-key-command"},
+	{"password", "password-file", "password-command"},
+	{"base-url", "embedded"},
+}
+
+// configFlag names another configuration file.
+func configFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "config", EnvVars: env("CONFIG"), TakesFile: true, DefaultText: "the user's and the system's",
+		Usage: "read the configuration `FILE` and no other",
+	}
+}
+
+// fileOptions are the options that a configuration file can set: those of mount, whose list
+// of flags is the only one there is.
+func fileOptions() []config.Option {
+	var options []config.Option
+	for _, f := range mountCommand().Flags {
+		name := f.Names()[0]
+		if slices.Contains(notInFiles, name) {
+			continue
+		}
+		o := config.Option{Name: name, Secret: slices.Contains(secretFlags, name)}
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			o.Kind = config.Switch
+		case *cli.IntFlag:
+			o.Kind = config.Number
+		case *cli.DurationFlag:
+			o.Kind = config.Duration
+		case *cli.StringFlag:
+			o.Path = f.TakesFile
+		}
+		options = append(options, o)
+	}
+	return options
+}
+
+// readConfig reads the configuration files, or the one that --config names.
+func readConfig(c *cli.Context) (config.Files, error) {
+	paths := config.Places()
+	if path := c.String("config"); path != "" {
+		if err := isFile(path); err != nil {
+			return nil, config.Usagef("--config: %v", err)
+		}
+		paths = []string{path}
+	}
+	files, problems := config.Load(paths, fileOptions())
+	return files, problems.Error()
+}
+
+// choices are the options that somebody chose, and where.
+type choices struct {
+	profile string // empty for none
+	values  config.Layer
+}
+
+// choose finds out which options count for a profile (empty for none), and sets those of
+// the command that the configuration says. The command line is stronger than the
+// environment, that than the profile, and that than what files say for all.
+func choose(c *cli.Context, files config.Files, profile string) (*choices, error) {
+	if profile != "" && !files.Has(profile) {
+		return nil, config.Usagef("there is no profile %q in the configuration%s", profile, config.Meant(profile, files.Profiles()))
+	}
+	line, environment := given(c)
+	layers := append([]config.Layer{line, environment}, files.Layers(profile)...)
+	all := &choices{profile: profile, values: config.Merge(layers, alternatives)}
+	if err := all.silence(c, environment); err != nil {
+		return nil, err
+	}
+	return all, all.blame(all.apply(c))
+}
+
+// silence takes back what the environment sets where the command line says it in another way.
+func (all *choices) silence(c *cli.Context, environment config.Layer) error {
+	for name := range environment {
+		if _, counts := all.values[name]; counts {
+			continue
+		}
+		nothing := ""
+		if kindOfFlag(c, name) == "bool" {
+			nothing = "false"
+		}
+		if err := c.Set(name, nothing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply sets the options that files say.
+func (all *choices) apply(c *cli.Context) error {
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		value, chosen := all.values[name]
+		if !chosen || !value.IsFromFile() {
+			continue
+		}
+		if err := c.Set(name, value.Text); err != nil {
+			quoted := fmt.Sprintf("%q", value.Text)
+			return config.Usagef("--%s: %s %s", name, quoted, complaint(kindOfFlag(c, name), quoted))
+		}
+	}
+	return nil
+}
+
+// given returns the options that the command line sets, and those that the environment
+// does.
+func given(c *cli.Context) (line, environment config.Layer) {
+	line, environment = config.Layer{}, config.Layer{}
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		text := fmt.Sprint(c.Value(name))
+		switch {
+		case !c.IsSet(name):
+		case !f.IsSet() || text != environmentText(f): // the flag itself is set by the environment alone
+			line[name] = config.Value{Text: text, Source: config.FromFlag}
+		case text != "":
+			environment[name] = config.Value{Text: text, Source: config.FromEnvironment}
+		}
+	}
+	return line, environment
+}
+
+// environmentText is the value of a flag that the environment sets.
+func environmentText(f cli.Flag) string {
+	if f, ok := f.(*cli.BoolFlag); ok {
+		return strconv.FormatBool(f.Value)
+	}
+	if f, ok := f.(cli.DocGenerationFlag); ok { // all flags of the library are
+		return f.GetValue()
+	}
+	return ""
+}

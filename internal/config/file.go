@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// File is a configuration file: options for all, and options for profiles.
+type File struct {
+	Path     string
+	Defaults Layer
+	Profiles map[string]Layer
+}
+
+// parser reads one file. It goes on after a mistake, so that a person sees all of them.
+type parser struct {
+	file     *File
+	options  map[string]Option
+	toml     unstable.Parser
+	section  []string // in which the keys that come next stand
+	ignored  bool     // the section was complained about, and what stands in it is not read
+	problems Problems
+}
+
+// Parse reads the text of a file. Keys are the names of the options, those of profiles stand
+// in sections [profile.NAME]. What is wrong is told with its line.
+func Parse(path string, text []byte, options []Option) (*File, Problems) {
+	p := &parser{
+		file:    &File{Path: path, Defaults: Layer{}, Profiles: map[string]Layer{}},
+		options: map[string]Option{},
+	}
+	for _, o := range options {
+		p.options[o.Name] = o
+	}
+	if err := toml.Unmarshal(text, &map[string]any{}); err != nil { // syntax, and keys that stand there twice
+		line, reason := 0, err.Error()
+		if wrong := new(toml.DecodeError); errors.As(err, &wrong) {
+			line, _ = wrong.Position()
+			reason = strings.TrimPrefix(wrong.Error(), "toml: ")
+		}
+		return p.file, Problems{{path, line, "this is no TOML: " + reason}}
+	}
+	p.toml.Reset(text)
+	for p.toml.NextExpression() {
+		switch e := p.toml.Expression(); e.Kind {
+		case unstable.KeyValue:
+			if !p.ignored {
+				p.keyValue(e)
+			}
+		case unstable.Table, unstable.ArrayTable:
+			p.head(e)
+		}
+	}
+	return p.file, p.problems
+}
+
+func (p *parser) wrong(line int, format string, args ...any) {
+	p.problems = append(p.problems, Problem{p.file.Path, line, fmt.Sprintf(format, args...)})
+}
+
+// key returns the parts of a dotted key, and its line.
+func (p *parser) key(e *unstable.Node) (parts []string, line int) {
+	for keys := e.Key(); keys.Next(); {
+		if line == 0 {
+			line = p.toml.Shape(keys.Node().Raw).Start.Line
+		}
+		parts = append(parts, string(keys.Node().Data))
+	}
+	return parts, line
+}
+
+// head reads the head of a section.
+func (p *parser) head(e *unstable.Node) {
+	parts, line := p.key(e)
+	p.section, p.ignored = parts, false
+	switch {
+	case e.Kind == unstable.Table && len(parts) == 1 && parts[0] == "profile":
+	case e.Kind == unstable.Table && len(parts) == 2 && parts[0] == "profile":
+		p.ignored = p.profile(parts[1], line) == nil
+	default:
+		p.ignored = true
+		p.wrong(line, "there is no section [%s]; a profile is [profile.%s]", strings.Join(parts, "."), parts[len(parts)-1])
+	}
+}
+
+// profile returns what a profile says; nil when its name cannot be one.
+func (p *parser) profile(name string, line int) Layer {
+	if known, ok := p.file.Profiles[name]; ok {
+		return known
+	}
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsFunc(name, noNameRune) {
+		p.wrong(line, "%q is no name of a profile: those have letters, digits, \"-\", \"_\" and \".\", and begin with no \"-\"", name)
+		return nil
+	}
+	p.file.Profiles[name] = Layer{}
+	return p.file.Profiles[name]
+}
+
+// noNameRune reports whether a name of a profile cannot hold r. A "/" would make it a path.
+func noNameRune(r rune) bool {
+	return r <= ' ' || r == 0x7f || strings.ContainsRune(`/\:'"`, r)
+}
+
+// keyValue reads one key and its value.
+func (p *parser) keyValue(e *unstable.Node) {
+	parts, line := p.key(e)
+	parts = append(slices.Clone(p.section), parts...)
+	switch {
+	case len(parts) == 1 && parts[0] != "profile":
+		p.option(p.file.Defaults, FromDefaults, parts[0], line, e.Value())
+	case len(parts) == 3 && parts[0] == "profile":
+		if layer := p.profile(parts[1], line); layer != nil {
+			p.option(layer, FromProfile, parts[2], line, e.Value())
+		}
+	default:
+		p.wrong(line, "%s: a profile has a section of its own, [profile.NAME], and in it a line for each option", strings.Join(parts, "."))
+	}
+}
+
+// option reads the value of one option.
+func (p *parser) option(into Layer, source Source, name string, line int, value *unstable.Node) {
+	o, known := p.options[name]
+	if name == Mountpoint {
+		o, known = Option{Name: name, Path: true}, true
+		if source == FromDefaults {
+			p.wrong(line, "mountpoint: only a profile has one; write it into a section [profile.NAME]")
+			return
+		}
+	}
+	if !known {
+		p.wrong(line, "there is no key %q%s", name, Meant(name, p.keys()))
+		return
+	}
+	text, err := o.read(value)
+	if err != nil {
+		p.wrong(line, "%s: %v", name, err)
+		return
+	}
+	into[name] = Value{Text: text, Source: source, File: p.file.Path, Line: line}
+}
+
+func (p *parser) keys() []string {
+	keys := []string{Mountpoint}
+	for name := range p.options {
+		keys = append(keys, name)
+	}
+	slices.Sort(keys)
+	return keys
+}
