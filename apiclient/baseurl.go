@@ -11,6 +11,16 @@ import (
 // apiPath is where every operation lives (specification, Versioning).
 const apiPath = "/api/v2"
 
+// Address returns the address of a service as BaseURL of a Client has it. What is wrong with
+// raw is a *SettingError.
+func Address(raw string) (string, error) {
+	base, err := normalBase(raw)
+	if err != nil {
+		return "", err
+	}
+	return base.String(), nil
+}
+
 // normalBase returns the address that operations are appended to: lower-case scheme
 // and host, no default port, a clean path that ends in /api/v2. Its errors do not
 // repeat raw, which may hold a password by mistake.

@@ -28,6 +28,10 @@ func TestHelp(t *testing.T) {
 		{[]string{"unmount", "--help"}, []string{"MOUNTPOINT", "--force", "--drain"}},
 		{[]string{"serve", "--help"}, []string{"--listen", "--data", "--sample", "each request from info on"}},
 		{[]string{"status", "--help"}, []string{"MOUNTPOINT", "--json"}},
+		{[]string{"config", "--help"}, []string{"check", "show", "~/.config/archivefs/config.toml"}},
+		{[]string{"config", "show", "--help"}, []string{"PROFILE", "--base-url"}},
+		{[]string{"login", "--help"}, []string{"PROFILE", "--base-url", "keyring"}},
+		{[]string{"logout", "--help"}, []string{"PROFILE", "--purge"}},
 		{[]string{"uploads", "--help"}, []string{"list"}},
 		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
 	}
@@ -40,8 +44,9 @@ func TestHelp(t *testing.T) {
 			if status != 0 || stderr != "" {
 				t.Errorf("exit status %d, error %q", status, stderr)
 			}
+			words := strings.Join(strings.Fields(stdout), " ") // wherever a line ends
 			for _, name := range tt.names {
-				if !strings.Contains(stdout, name) {
+				if !strings.Contains(words, name) {
 					t.Errorf("the help text does not name %s:\n%s", name, stdout)
 				}
 			}

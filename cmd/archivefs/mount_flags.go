@@ -22,14 +22,20 @@ func mountFlags() []cli.Flag {
 
 // serviceFlags say which service is mounted and how it is asked.
 func serviceFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "base-url", EnvVars: env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
+	return slices.Concat(connectionFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "embedded", EnvVars: env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
 		dataFlag(),
 		&cli.BoolFlag{Name: "sample", EnvVars: env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
+		drainFlag(),
+	})
+}
+
+// connectionFlags say where a service is and how it is asked.
+func connectionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "base-url", EnvVars: env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "repeat a call for `DURATION` before it fails"},
 		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that makes no progress for `DURATION`"},
-		drainFlag(),
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
 		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), TakesFile: true, Usage: "trust the certificates in `FILE` beside the system's"},
 		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), TakesFile: true, Usage: "show the service the client certificate in `FILE`"},
@@ -45,13 +51,18 @@ func dataFlag() cli.Flag {
 	}
 }
 
+// stateDirFlag says where what belongs to one archive is kept.
+func stateDirFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "state-dir", EnvVars: env("STATE_DIR"), TakesFile: true, DefaultText: "one per archive in the XDG state and cache homes",
+		Usage: "keep what waits to be archived, and the caches, in `DIR`",
+	}
+}
+
 // storeFlags say what is kept on this machine.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name: "state-dir", EnvVars: env("STATE_DIR"), TakesFile: true, DefaultText: "one per archive in the XDG state and cache homes",
-			Usage: "keep what waits to be archived, and the caches, in `DIR`",
-		},
+		stateDirFlag(),
 		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
 		&cli.StringFlag{Name: "spool-size", EnvVars: env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
 		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
@@ -83,6 +94,7 @@ func viewFlags() []cli.Flag {
 
 // mountSettings are the validated options of mount.
 type mountSettings struct {
+	profile    string // empty for none
 	mountpoint string
 	nonempty   bool // hide what is in mountpoint
 	embedded   bool
@@ -94,6 +106,7 @@ type mountSettings struct {
 	keepFree   int64
 	drain      time.Duration // how long the end waits for uploads
 	client     apiclient.Config
+	login      string // where the credentials were stored; empty when options name them
 	fs         fs.Options
 }
 
@@ -111,7 +124,7 @@ func readMount(c *cli.Context) (*mountSettings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := readSettings(c)
+	s, err := readSettings(c, profile)
 	if err != nil {
 		return nil, all.blame(err)
 	}
@@ -124,8 +137,8 @@ func readMount(c *cli.Context) (*mountSettings, error) {
 }
 
 // readSettings reads the options of which service is mounted and how.
-func readSettings(c *cli.Context) (*mountSettings, error) {
-	s := &mountSettings{}
+func readSettings(c *cli.Context, profile string) (*mountSettings, error) {
+	s := &mountSettings{profile: profile}
 	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaller, readCaches, readView, readOwner} {
 		if err := read(c, s); err != nil {
 			return nil, err
@@ -187,25 +200,6 @@ func readService(c *cli.Context, s *mountSettings) error {
 	}
 	if !s.embedded && (s.client.CertFile == "") != (s.client.KeyFile == "") {
 		return config.Usagef("--client-cert and --client-key go together: give both or none")
-	}
-	return nil
-}
-
-// readCaller reads with which credentials the service is called.
-func readCaller(c *cli.Context, s *mountSettings) error {
-	cred, err := readCredentials(c)
-	if err != nil {
-		return err
-	}
-	if s.embedded {
-		if cred != (credentials{}) {
-			return config.Usagef("the embedded service needs no credentials; name the service they are for with --base-url")
-		}
-		return nil
-	}
-	s.client.Credentials = apiclient.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
-	if err := s.client.Credentials.Validate(); err != nil {
-		return wrongSetting(err)
 	}
 	return nil
 }

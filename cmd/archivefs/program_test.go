@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zalando/go-keyring"
 )
 
 // asProgram in the environment makes the test binary the program itself, for tests of what
@@ -21,6 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	keyring.MockInit() // tests touch nobody's
 	os.Exit(m.Run())
 }
 
@@ -40,7 +43,7 @@ func start(t *testing.T, args ...string) *program {
 	return startOn(t, nil, args...)
 }
 
-// startOn starts the program with a terminal as its standard error, where there is one.
+// startOn starts the program at a terminal, but for its standard output, where there is one.
 func startOn(t *testing.T, terminal *os.File, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
@@ -48,7 +51,7 @@ func startOn(t *testing.T, terminal *os.File, args ...string) *program {
 	p.cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=20") // not a second for each process
 	p.cmd.Stderr = p
 	if terminal != nil {
-		p.cmd.Stderr = terminal
+		p.cmd.Stdin, p.cmd.Stderr = terminal, terminal
 	}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

@@ -139,10 +139,10 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, err
 	}
 	o.OnlyEight, o.HideSizes, o.NoHead, o.NoRange = c.Bool("only-eight"), c.Bool("no-sizes"), c.Bool("no-head"), c.Bool("no-range")
-	if (cred.user == "") != (cred.password == "") {
+	if (cred.User == "") != (cred.Password == "") {
 		return o, config.Usagef("--user and --password go together")
 	}
-	o.Credentials = server.Credentials{APIKey: cred.apiKey, CloudID: cred.cloudID, User: cred.user, Password: cred.password}
+	o.Credentials = server.Credentials{APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password}
 	return o, wantGenerated(c, cred)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/generated"
@@ -12,7 +13,7 @@ import (
 
 // wantGenerated refuses what makes no sense with --generate, if that is given: nothing is
 // kept of such an archive, not even a key.
-func wantGenerated(c *cli.Context, cred credentials) error {
+func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 	text := c.String("generate")
 	if text == "" {
 		return nil
@@ -23,7 +24,7 @@ func wantGenerated(c *cli.Context, cred credentials) error {
 	if c.Bool("sample") || c.String("import") != "" {
 		return config.Usagef("--generate goes neither with --sample nor with --import: nothing can be put into what is generated")
 	}
-	if cred.apiKey == "" {
+	if cred.APIKey == "" {
 		return config.Usagef("--generate keeps no key of its own; give one with --api-key or --api-key-file")
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 
 // terminal is a pseudo-terminal (pts(4)).
 type terminal struct {
-	file  *os.File
+	file  *os.File // for the program
+	keys  *os.File // for who types
 	mu    sync.Mutex
 	shown strings.Builder // guarded by mu
 }
@@ -38,7 +39,7 @@ func newTerminal(t *testing.T) *terminal {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = slave.Close() })
-	tty := &terminal{file: slave}
+	tty := &terminal{file: slave, keys: master}
 	go func() { _, _ = io.Copy(tty, master) }() // ends with an error when the slave is closed
 	return tty
 }
@@ -79,4 +80,50 @@ func TestUnmountShowsProgressOnATerminal(t *testing.T) {
 	unmount.wantExit(0)
 	b.program.wantExit(0)
 	b.wantArchived("a.txt")
+}
+
+func TestLoginAtATerminal(t *testing.T) {
+	isolate(t)
+	tty := newTerminal(t)
+	p := startOn(t, tty.file, "login", "--base-url", knowing(t))
+	for _, dialogue := range [][2]string{
+		{"User (", "erika\r"}, {"API key: ", "k-geheim\r"}, {"Password of erika: ", "p-geheim\r"},
+	} {
+		tty.shows(t, dialogue[0])
+		if _, err := tty.keys.WriteString(dialogue[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.line("logged in to ")
+	p.wantExit(0)
+	tty.mu.Lock()
+	defer tty.mu.Unlock()
+	if shown := tty.shown.String(); strings.Contains(shown, "geheim") || !strings.Contains(shown, "erika") {
+		t.Errorf("the terminal shows %q", shown)
+	}
+}
+
+func TestLoginThatIsNotAnswered(t *testing.T) {
+	home := isolate(t)
+	for name, end := range map[string]func(*terminal, *program){
+		"Ctrl-C":   func(tty *terminal, _ *program) { _, _ = tty.keys.WriteString("\x03") },
+		"a signal": func(_ *terminal, p *program) { p.signal(os.Interrupt) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tty := newTerminal(t)
+			before, err := unix.IoctlGetTermios(int(tty.file.Fd()), unix.TCGETS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := startOn(t, tty.file, "login", "--base-url", "https://archive.example", "--user", "erika")
+			tty.shows(t, "API key: ")
+			end(tty, p)
+			p.wantExit(1)
+			after, err := unix.IoctlGetTermios(int(tty.file.Fd()), unix.TCGETS)
+			if err != nil || *after != *before {
+				t.Errorf("the terminal was %+v and is %+v, %v", before, after, err)
+			}
+			wantUntouched(t, home)
+		})
+	}
 }

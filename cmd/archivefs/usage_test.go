@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// isolate gives the test a home of its own, no options in the environment, and returns the
-// home.
+// isolate gives the test a home of its own, no keyring and no options in the environment, and
+// returns the home.
 func isolate(t *testing.T) string {
 	t.Helper()
 	for _, pair := range os.Environ() {
@@ -22,7 +22,7 @@ func isolate(t *testing.T) string {
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "CREDENTIALS_DIRECTORY"} {
 		t.Setenv(name, "")
 	}
 	return home

@@ -43,16 +43,38 @@ func xdg(env, below, option string) (string, error) {
 	return filepath.Join(home, below), nil
 }
 
+// FindDirs returns where the state directories of an archive lie, or nil when there are none.
+// It neither makes nor takes them.
+func FindDirs(dir, identity string) (*Dirs, error) {
+	d, err := dirsOf(dir, identity)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(d.State, boundName)); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	return d, nil
+}
+
+// dirsOf names the directories of an archive.
+func dirsOf(dir, identity string) (*Dirs, error) {
+	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
+	if dir != "" {
+		return d, nil
+	}
+	return d, d.place(identity)
+}
+
 // OpenDirs makes the state directories of the archive with the given identity (no secret)
 // and takes them for this process. With dir set, everything lies below it; else below the
 // XDG state and cache homes, in a directory per archive. A directory of another archive is
 // refused, so that what waits in it never reaches the wrong one.
 func OpenDirs(dir, identity string) (*Dirs, error) {
-	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
-	if dir == "" {
-		if err := d.place(identity); err != nil {
-			return nil, err
-		}
+	d, err := dirsOf(dir, identity)
+	if err != nil {
+		return nil, err
 	}
 	if err := unused(d.State); err != nil {
 		return nil, err

@@ -23,6 +23,13 @@ func Places() []string {
 	return []string{filepath.Join(base, "archivefs", "config.toml"), systemFile}
 }
 
+// LoginDir is where login keeps credentials when the system has no keyring. State is never
+// copied along with configuration.
+func LoginDir() (string, error) {
+	base, err := xdg("XDG_STATE_HOME", ".local/state", "api-key-file")
+	return filepath.Join(base, "archivefs", "login"), err
+}
+
 // Files are the configuration files that were read, the strongest first.
 type Files []*File
 

@@ -12,14 +12,15 @@ import (
 // SecretFile reads a secret from a file; a trailing newline does not count. A file that
 // others can read keeps no secret, and is refused.
 func SecretFile(option, path string) (string, error) {
-	secret, err := readSecret(path)
+	secret, err := ReadSecret(path)
 	if err != nil {
 		return "", Usagef("--%s: %v", option, err)
 	}
 	return secret, nil
 }
 
-func readSecret(path string) (string, error) {
+// ReadSecret is SecretFile for a file that no option names.
+func ReadSecret(path string) (string, error) {
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
 		return "", err

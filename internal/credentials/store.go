@@ -1,0 +1,98 @@
+package credentials
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/zalando/go-keyring"
+
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// Store keeps logins by name, in the keyring of the system or in files.
+type Store struct {
+	// Dir is where the files lie, for where there is no keyring.
+	Dir string
+}
+
+// InKeyring is the place of what the keyring holds.
+const InKeyring = "the system keyring"
+
+// ErrNone says that there is no login of that name.
+var ErrNone = errors.New("there is no login")
+
+// Get returns a login and its place, or ErrNone, with the reason when the keyring could not
+// be asked.
+func (s *Store) Get(ctx context.Context, name string) (login *Login, place string, err error) {
+	text, ringErr := keyringGet(ctx, name)
+	place = InKeyring
+	if ringErr != nil {
+		place = s.path(name)
+		text, err = config.ReadSecret(place)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist) && (errors.Is(ringErr, keyring.ErrNotFound) || errors.Is(ringErr, errNoBus)):
+		return nil, "", ErrNone
+	case errors.Is(err, os.ErrNotExist):
+		return nil, "", fmt.Errorf("%w, and the keyring cannot be asked: %w", ErrNone, ringErr)
+	case err != nil:
+		return nil, "", err
+	}
+	login = &Login{}
+	if json.Unmarshal([]byte(text), login) != nil { // whose error may quote it
+		return nil, "", fmt.Errorf("what %s holds is no login of this program", place)
+	}
+	return login, place, nil
+}
+
+// Put keeps a login and returns where. Where that is a file, why says what is wrong with the
+// keyring. Another place forgets it.
+func (s *Store) Put(ctx context.Context, name string, login *Login) (place string, why, err error) {
+	text, err := json.Marshal(login) //nolint:gosec // this is what keeps secrets
+	if err != nil {
+		return "", nil, err
+	}
+	if why = keyringSet(ctx, name, string(text)); why == nil {
+		return InKeyring, nil, s.removeFile(name)
+	}
+	if err := durable.MkdirAll(s.Dir, 0o700); err != nil {
+		return "", why, fmt.Errorf("keep the login: %w", err)
+	}
+	if err := durable.WriteFile(s.path(name), append(text, '\n'), 0o600); err != nil {
+		return "", why, fmt.Errorf("keep the login: %w", err)
+	}
+	return s.path(name), why, nil
+}
+
+// Forget removes a login wherever it is. Nothing to remove is no error.
+func (s *Store) Forget(ctx context.Context, name string) error {
+	err := keyringDelete(ctx, name)
+	if errors.Is(err, keyring.ErrNotFound) || errors.Is(err, errNoBus) {
+		err = nil
+	}
+	if err != nil {
+		if _, statErr := os.Stat(s.path(name)); statErr == nil {
+			err = nil // it is kept in the file because there is no keyring
+		} else {
+			err = fmt.Errorf("remove the login from the keyring: %w", err)
+		}
+	}
+	return errors.Join(err, s.removeFile(name))
+}
+
+func (s *Store) removeFile(name string) error {
+	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove the login: %w", err)
+	}
+	_ = os.Remove(s.Dir) // which goes with its last file
+	return nil
+}
+
+// path is the file of a login.
+func (s *Store) path(name string) string { return filepath.Join(s.Dir, url.PathEscape(name)+".json") }

@@ -1,0 +1,32 @@
+package spool
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWaiting(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	want := func(n int) {
+		t.Helper()
+		if got, err := Waiting(dir); got != n || err != nil {
+			t.Errorf("%d wait, %v; want %d", got, err, n)
+		}
+	}
+	want(0)
+	s, _ := open(t, dir)
+	want(0)
+	for n, state := range []State{Created, Committed, Sending, Failed} {
+		inState(t, s, state)
+		want(n + 1)
+	}
+	inState(t, s, Confirmed)
+	local := create(t, s, Record{Name: "letter.part"}, "abc")
+	want(5) // it was not closed
+	must(t, local.Keep())
+	want(4)
+	must(t, os.MkdirAll(filepath.Join(dir, "dn0yb93wtpu0"), 0o700)) // without a record
+	must(t, os.MkdirAll(filepath.Join(dir, "lost+found"), 0o700))
+	want(5)
+}
