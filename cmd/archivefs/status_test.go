@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -60,6 +61,9 @@ func TestStatusOfAStaleMount(t *testing.T) {
 	o := startOffice(t)
 	dir := t.TempDir()
 	m := o.mount(dir, t.TempDir()+"/state")
+	if _, err := os.Stat(dir); err != nil { // which the kernel remembers
+		t.Fatal(err)
+	}
 	if err := m.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
 )
@@ -162,8 +163,9 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// isStale reports whether dir is a mount whose process is gone.
+// isStale reports whether dir is a mount whose process is gone. It asks what the kernel does
+// not remember by itself: the attributes of a mount outlive its process.
 func isStale(dir string) bool {
-	_, err := os.Stat(dir)
-	return errors.Is(err, syscall.ENOTCONN)
+	var s unix.Statfs_t
+	return errors.Is(unix.Statfs(dir, &s), syscall.ENOTCONN)
 }
