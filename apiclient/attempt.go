@@ -84,6 +84,9 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		a.release()
 		return nil, failure
 	}
+	if a.client.watch != nil {
+		a.client.watch(resp)
+	}
 	resp.Body = &receiving{attempt: a, source: resp.Body}
 	return resp, nil
 }

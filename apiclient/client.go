@@ -23,6 +23,7 @@ type Client struct {
 	stall     time.Duration
 	retryFor  time.Duration
 	log       logrus.FieldLogger
+	watch     func(*http.Response) // nil: nobody does
 
 	slots   slots
 	lockout lockout
@@ -70,6 +71,7 @@ func New(cfg Config) (*Client, error) {
 		stall:     cfg.Stall,
 		retryFor:  cfg.RetryFor,
 		log:       cfg.Log,
+		watch:     cfg.Watch,
 		slots:     newSlots(cfg.Connections),
 		alive:     alive,
 		die:       die,

@@ -43,6 +43,9 @@ type Config struct {
 	// Log receives each request at debug, repetitions at info, oddities of the service
 	// at warning level. Nil: nothing is logged.
 	Log logrus.FieldLogger
+	// Watch, when set, is called with the head of each answer, of any status. It leaves the
+	// body alone.
+	Watch func(*http.Response)
 	// Transport replaces the connection settings (CAFile, CertFile, proxies), for tests.
 	Transport http.RoundTripper
 }

@@ -32,6 +32,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"config", "show", "--help"}, []string{"PROFILE", "--base-url"}},
 		{[]string{"login", "--help"}, []string{"PROFILE", "--base-url", "keyring"}},
 		{[]string{"logout", "--help"}, []string{"PROFILE", "--purge"}},
+		{[]string{"doctor", "--help"}, []string{"PROFILE", "MOUNTPOINT", "--json", "--base-url"}},
 		{[]string{"uploads", "--help"}, []string{"list"}},
 		{[]string{"uploads", "list", "--help"}, []string{"MOUNTPOINT", "--json"}},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/credentials"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 func loginCommand() *cli.Command {
@@ -110,7 +111,7 @@ func tryLogin(c *cli.Context, s *mountSettings, cred apiclient.Credentials) (str
 	}
 	defer client.Close()
 	if _, err := client.Children(c.Context, 0); err != nil {
-		return "", fmt.Errorf("not logged in at %s: %w; %s", client.BaseURL(), err, cure(client.BaseURL(), err))
+		return "", fmt.Errorf("not logged in at %s: %w; %s", client.BaseURL(), err, doctor.Cure(client.BaseURL(), err))
 	}
 	return client.BaseURL(), nil
 }

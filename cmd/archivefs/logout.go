@@ -90,14 +90,12 @@ func purge(c *cli.Context, address string, known *credentials.Login) error {
 // purgeCache removes the cache of an archive, and returns where it was; empty when there was
 // none. While uploads wait nothing is removed: to send them takes the credentials.
 func purgeCache(stateDir, identity string) (removed string, err error) {
-	dirs, err := config.FindDirs(stateDir, identity)
-	if err != nil {
+	seen, err := config.LookDirs(stateDir, identity)
+	if err != nil || !seen.Made {
 		return "", err
 	}
-	if dirs == nil {
-		return "", nil
-	}
-	if dirs, err = config.OpenDirs(stateDir, identity); err != nil {
+	dirs, err := config.OpenDirs(stateDir, identity)
+	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, dirs.Close()) }()

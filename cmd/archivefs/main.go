@@ -69,7 +69,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		},
 		Commands: []*cli.Command{
 			mountCommand(), unmountCommand(), serveCommand(), statusCommand(), uploadsCommand(),
-			configCommand(), loginCommand(), logoutCommand(),
+			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),
 		},
 	}
 	writeHelp(app)

@@ -9,8 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/archivefs/archivefs/archive"
 )
 
 // wantCure fails the test unless a mount of the service says what to do, and logs nothing
@@ -63,13 +61,5 @@ func TestMountOnAServiceThatCloses(t *testing.T) {
 	status, _, stderr := call(t, "mount", "--base-url=http://"+address, "--api-key=k", "--retry-for=0s", t.TempDir())
 	if status != 1 || !strings.HasSuffix(stderr, "; if the service speaks https, write --base-url https://"+address+"/api/v2\n") {
 		t.Errorf("exit status %d, error %q", status, stderr)
-	}
-}
-
-func TestCureOfANameThatIsNotKnown(t *testing.T) {
-	err := &archive.Error{Kind: archive.KindUnreachable, Err: &net.DNSError{Name: "nowhere.example", IsNotFound: true}}
-	want := "no host of the name nowhere.example is known: check --base-url and the network"
-	if got := cure("https://nowhere.example/api/v2", err); got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }

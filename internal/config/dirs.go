@@ -43,21 +43,6 @@ func xdg(env, below, option string) (string, error) {
 	return filepath.Join(home, below), nil
 }
 
-// FindDirs returns where the state directories of an archive lie, or nil when there are none.
-// It neither makes nor takes them.
-func FindDirs(dir, identity string) (*Dirs, error) {
-	d, err := dirsOf(dir, identity)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(filepath.Join(d.State, boundName)); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	return d, nil
-}
-
 // dirsOf names the directories of an archive.
 func dirsOf(dir, identity string) (*Dirs, error) {
 	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
@@ -204,10 +189,15 @@ func (d *Dirs) bind(identity string) error {
 	case err != nil:
 		return fmt.Errorf("bind state directory: %w", err)
 	case string(known) != identity+"\n":
-		return fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
-			"name another directory with --state-dir", d.State, string(known[:max(0, len(known)-1)]), identity)
+		return d.foreign(known, identity)
 	}
 	return nil
+}
+
+// foreign says that the directory is bound to another archive.
+func (d *Dirs) foreign(known []byte, identity string) error {
+	return fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
+		"name another directory with --state-dir", d.State, string(known[:max(0, len(known)-1)]), identity)
 }
 
 // Close gives the directories free.

@@ -246,3 +246,33 @@ func TestDirsWithoutAHome(t *testing.T) {
 		t.Errorf("got error %v, want one that names --state-dir", err)
 	}
 }
+
+func TestLookDirs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	want := func(identity string, made, busy bool, reason string) {
+		t.Helper()
+		got, err := config.LookDirs(dir, identity)
+		if got.Made != made || got.Busy != busy || got.State != dir || got.Cache != filepath.Join(dir, "cache") {
+			t.Errorf("got %+v", got)
+		}
+		if reason == "" && err != nil || reason != "" && (err == nil || !strings.Contains(err.Error(), reason)) {
+			t.Errorf("got error %v, want %q", err, reason)
+		}
+	}
+	want(ours, false, false, "")
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a look made %s: %v", dir, err)
+	}
+	d := openDirs(t, dir, ours)
+	want(ours, true, true, "")
+	want(others, false, false, "belongs to another archive")
+	closeDirs(t, d)
+	want(ours, true, false, "")
+	if err := os.Remove(filepath.Join(dir, "archive")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "letter"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(ours, false, false, "is no state directory and not empty")
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// patient is what doctor examines.
+type patient struct {
+	c             *cli.Context
+	mountpoints   []string
+	loaded        config.Files
+	settings      *mountSettings
+	misconfigured bool // the error of configure is about a configuration file
+}
+
+// configure reads the options and the files as mount does.
+func (p *patient) configure() (err error) {
+	p.mountpoints = p.c.Args().Slice()
+	if p.loaded, err = readConfig(p.c); err != nil {
+		p.misconfigured = p.c.String("config") == "" || isFile(p.c.String("config")) == nil
+		return err
+	}
+	profile := ""
+	if first := p.c.Args().First(); p.loaded.Has(first) {
+		profile, p.mountpoints = first, p.mountpoints[1:]
+	}
+	all, err := choose(p.c, p.loaded, profile)
+	if err != nil {
+		p.misconfigured = true
+		return err
+	}
+	if dir := all.values[config.Mountpoint].Text; dir != "" && len(p.mountpoints) == 0 {
+		p.mountpoints = []string{dir}
+	}
+	if p.settings, err = readSettings(p.c, profile); err != nil {
+		blamed := all.blame(err)
+		p.misconfigured = blamed.Error() != err.Error()
+		return blamed
+	}
+	return nil
+}
+
+// files names the configuration files that were read.
+func (p *patient) files() string {
+	var paths []string
+	for _, f := range p.loaded {
+		paths = append(paths, f.Path)
+	}
+	return cmp.Or(strings.Join(paths, ", "), "there are no files")
+}
+
+// machine examines what every mount needs.
+func (p *patient) machine() []doctor.Finding {
+	root := os.Geteuid() == 0
+	var name unix.Utsname
+	_ = unix.Uname(&name)                         // it cannot fail
+	status, _ := os.ReadFile("/proc/self/status") // other systems have none
+	return []doctor.Finding{
+		doctor.Device("/dev/fuse", root),
+		doctor.Helper("fusermount3", root),
+		doctor.OtherUsers(p.c.Bool("allow-other"), mayLetOthersIn(os.Geteuid(), fuseConf)),
+		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
+	}
+}
+
+// data examines where the embedded service keeps its archive.
+func (p *patient) data() []doctor.Finding {
+	dir, err := config.DataDir(p.settings.data)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("archive", err.Error(), "")}
+	}
+	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir)...)
+}
+
+// state examines where mounts of an archive keep what must outlive them.
+func (p *patient) state(identity string) []doctor.Finding {
+	seen, err := config.LookDirs(p.settings.stateDir, identity)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
+	}
+	state := doctor.Writable("state", seen.State)
+	if seen.Busy {
+		state = doctor.Fine("state", seen.State+" is in use by a mount")
+	}
+	return []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
+}
+
+func (p *patient) space(what, dir string) doctor.Finding {
+	usage, err := doctor.UsageOf(dir)
+	return doctor.Space(what, dir, usage, err, p.settings.keepFree)
+}
+
+// service examines the archive service, and the state of mounts of it.
+func (p *patient) service() []doctor.Finding {
+	cfg := p.settings.client
+	cfg.RetryFor = -1 // a person waits, and can call again
+	cfg.Log = nil     // what is logged elsewhere is a finding here
+	var answer *doctor.Answer
+	began := time.Now()
+	cfg.Watch = func(resp *http.Response) {
+		if answer == nil {
+			date, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it says none
+			answer = &doctor.Answer{Date: date, TLS: resp.TLS, Took: time.Since(began)}
+		}
+	}
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("options", wrongSetting(err).Error(), "correct that option")}
+	}
+	defer client.Close()
+	_, err = client.Children(p.c.Context, 0)
+	findings := doctor.Service(client.BaseURL(), p.caller(), answer, err, time.Now())
+	if err == nil {
+		findings = append(findings, doctor.Operations(p.c.Context, client)...)
+	}
+	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity())...)
+}
+
+// caller says whose credentials are used, and where they are kept.
+func (p *patient) caller() string {
+	cred := p.settings.client.Credentials
+	who := "an API key"
+	switch {
+	case cred.User != "":
+		who += " and the user " + cred.User
+	case cred.CloudID != "":
+		who += " and the Cloud-ID " + cred.CloudID
+	}
+	if p.settings.login != "" {
+		who += ", from " + p.settings.login
+	}
+	return who
+}
+
+// mounts examines the mounts and mount points that the options name, and of other mounts of
+// archives those that do not work.
+func (p *patient) mounts() []doctor.Finding {
+	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
+	mounted := doctor.Mounts(string(info))
+	var named []string
+	for _, dir := range p.mountpoints {
+		if abs, err := filepath.Abs(dir); err == nil && slices.Contains(mounted, abs) {
+			dir = abs
+		}
+		named = append(named, dir)
+	}
+	findings := make([]doctor.Finding, len(named)+len(mounted))
+	var all sync.WaitGroup
+	for i, dir := range append(slices.Clone(named), mounted...) {
+		all.Go(func() {
+			switch {
+			case i >= len(named) && !slices.Contains(named, dir):
+				findings[i] = doctor.Mount(dir, answers(dir), doctor.State{})
+			case i < len(named) && slices.Contains(mounted, dir):
+				state, err := askMount(dir)
+				findings[i] = doctor.Mount(dir, err, state)
+			case i < len(named):
+				findings[i] = mountpoint(p.c.Context, dir, p.c.Bool("nonempty"))
+			}
+		})
+	}
+	all.Wait()
+	return append(findings[:len(named)], slices.DeleteFunc(findings[len(named):], func(f doctor.Finding) bool {
+		return f.Level == doctor.OK || f.Level == ""
+	})...)
+}
+
+// mountpoint examines whether something can be mounted at dir.
+func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
+	const check = "mount point"
+	if err := checkMountpoint(ctx, dir, nonempty); err != nil {
+		return doctor.Fail(check, err.Error(), "")
+	}
+	if err := unix.Access(dir, unix.W_OK); err != nil && !errors.Is(err, unix.EROFS) {
+		return doctor.Fail(check, "you may not write to "+dir+", and so fusermount3 mounts nothing there for you", "name a directory of your own")
+	}
+	return doctor.Fine(check, dir+" is free")
+}

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Seen is what can be seen of the state directories of an archive.
+type Seen struct {
+	State, Cache string
+	Made         bool // a mount has made them
+	Busy         bool // a mount is using them
+}
+
+// LookDirs looks at the state directories that OpenDirs would open, and tells why it would
+// fail. It makes and changes nothing.
+func LookDirs(dir, identity string) (Seen, error) {
+	d, err := dirsOf(dir, identity)
+	if err != nil {
+		return Seen{}, err
+	}
+	s := Seen{State: d.State, Cache: d.Cache}
+	if err := unused(d.State); err != nil {
+		return s, err
+	}
+	known, err := os.ReadFile(filepath.Join(d.State, boundName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, fmt.Errorf("state directory: %w", err)
+	case string(known) != identity+"\n":
+		return s, d.foreign(known, identity)
+	}
+	s.Made = true
+	s.Busy, err = locked(filepath.Join(d.State, lockName))
+	return s, err
+}
+
+// locked reports whether a process holds the lock. It takes the lock for a moment, beside
+// others that only look.
+func locked(path string) (bool, error) {
+	f, err := os.Open(path) //nolint:gosec // below our own directory
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("state directory: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what a disk has.
+type Usage struct {
+	Free, Total uint64 // bytes, for this user
+	Files       uint64 // how many may still be made; 0 with a Total of files of 0 says nothing
+	AllFiles    uint64
+}
+
+// UsageOf returns what the disk has on which dir lies, or will lie.
+func UsageOf(dir string) (Usage, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(existing(dir), &s); err != nil {
+		return Usage{}, err
+	}
+	block := uint64(s.Bsize) //nolint:gosec,unconvert,nolintlint // positive; its type differs between systems
+	return Usage{Free: s.Bavail * block, Total: s.Blocks * block, Files: s.Ffree, AllFiles: s.Files}, nil
+}
+
+// existing is dir, or the nearest directory above it that is there.
+func existing(dir string) string {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// scarce is how little space is worth a warning, in bytes.
+const scarce = 1 << 30
+
+// Space examines the disk of dir. what is kept there, and keepFree bytes of the disk, or a
+// sixteenth of it, are not to be used.
+func Space(what, dir string, u Usage, err error, keepFree int64) Finding {
+	check := "space for " + what
+	if err != nil {
+		return Fail(check, fmt.Sprintf("the disk of %s does not say what it has: %v", dir, err), "look at it with df "+existing(dir))
+	}
+	free := humanize.IBytes(u.Free) + " free for " + dir
+	reserve := min(uint64(max(keepFree, 0)), u.Total/16)
+	switch {
+	case u.AllFiles > 0 && u.Files == 0:
+		return Fail(check, "the disk of "+dir+" can have no further files", "remove files there: df -i "+existing(dir))
+	case u.Free <= reserve:
+		return Fail(check, fmt.Sprintf("the disk is full: %s, and %s are kept free", free, humanize.IBytes(reserve)),
+			"make room there, or name another directory")
+	case u.Free < scarce:
+		return Warn(check, "little: "+free, "make room before you put in large documents")
+	}
+	return Fine(check, free)
+}
+
+// Writable examines whether this user can keep something in dir, or make it.
+func Writable(check, dir string) Finding {
+	at := existing(dir)
+	switch err := unix.Access(at, unix.W_OK|unix.X_OK); {
+	case err != nil:
+		return Fail(check, fmt.Sprintf("you cannot write to %s: %v", at, err), "change who owns it: chown, or name another directory")
+	case at != dir:
+		return Fine(check, dir+" is made at the first mount")
+	}
+	return Fine(check, dir)
+}

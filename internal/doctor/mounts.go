@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Mounts are the directories at which archives are mounted, from the text of
+// /proc/self/mountinfo (proc_pid_mountinfo(5)).
+func Mounts(mountinfo string) []string {
+	var dirs []string
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if ok && len(fields) > 4 && strings.HasPrefix(after, "fuse.archivefs ") {
+			dirs = append(dirs, unescape(fields[4]))
+		}
+	}
+	return dirs
+}
+
+// unescape turns \040 back into a blank, and what else a mount point may hold.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// State is what a mount says about itself.
+type State struct {
+	Away   string // why the service does not answer; empty when it does
+	Failed int    // uploads
+}
+
+const mountCheck = "mount"
+
+// Mount says what it means that the mount at dir ended a question with err, or answered with
+// its state.
+func Mount(dir string, err error, s State) Finding {
+	switch {
+	case errors.Is(err, syscall.ENOTCONN):
+		return Fail(mountCheck, dir+" is stale (Transport endpoint is not connected): the process behind it is gone",
+			"archivefs unmount "+quoted(dir)+" takes it away; then mount again, and what waited goes on")
+	case errors.Is(err, os.ErrPermission):
+		return Fine(mountCheck, dir+" belongs to another user")
+	case errors.Is(err, os.ErrNotExist): // since the mounts were listed
+		return Fine(mountCheck, dir+" has just gone")
+	case err != nil:
+		return Fail(mountCheck, fmt.Sprintf("%s cannot be asked: %v", dir, cause(err)), "see the log of its process; fusermount3 -uz "+quoted(dir)+" takes it away")
+	case s.Away != "":
+		return Warn(mountCheck, dir+" works, but its service is away: "+s.Away, "see what is said about the service")
+	case s.Failed > 0:
+		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+quoted(dir)+" shows them")
+	}
+	return Fine(mountCheck, dir+" works")
+}
+
+// quoted is a path as a shell reads it.
+func quoted(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/.-_~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
