@@ -75,7 +75,7 @@ func TestRoutes(t *testing.T) {
 	o := furnish(t, h)
 	doc := "/document/" + text(o.a)
 	for _, path := range []string{
-		"/nothing", doc + "/ocr-result", "/page/1/preview", "/", doc,
+		"/nothing", "/page/1/ocr-result", "/", doc,
 		"//inboxes", "/./inboxes", "/document/../inboxes", "/document//data", doc + "/data/",
 	} {
 		wantProblem(t, h.get(path), http.StatusNotFound, "")
@@ -100,12 +100,13 @@ func TestOnlyEight(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.OnlyEight = true })
 	o := furnish(t, h)
 	doc := "/document/" + text(o.scan)
-	for _, path := range []string{"/pdf", "/pdf?original=true", "/metadata", "/uploaded-with"} {
+	for _, path := range []string{"/pdf", "/pdf?original=true", "/ocr-result", "/metadata", "/uploaded-with"} {
 		wantProblem(t, h.get(doc+path), http.StatusNotFound, "")
 	}
 	for _, path := range []string{"/keywords", "/rename", "/replace", "/delete", "/metadata"} {
 		wantProblem(t, h.post(doc+path, "new-name", "x"), http.StatusNotFound, "")
 	}
+	wantProblem(t, h.post("/search"), http.StatusNotFound, "")
 	for _, path := range []string{"/archivestructure", "/inboxes", "/document/list?folder-id=" + text(o.year), doc + "/data"} {
 		if a := h.get(path); a.status != http.StatusOK {
 			t.Errorf("%s: %d", path, a.status)

@@ -39,6 +39,7 @@ type documents interface {
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
 	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
 	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
+	Search(ctx context.Context, q store.Search) ([]archive.ID, error)
 }
 
 // changes changes documents, each method in one transaction.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -22,30 +23,33 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 	if err != nil {
 		return blame("id", err)
 	}
-	lineage, err := s.catalog.Lineage(r.Context(), d.Folder)
+	data, err := s.extended(r.Context(), d)
 	if err != nil {
 		return err
 	}
-	notes, stamps, err := s.catalog.Annotations(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	data := s.extended(d)
-	data.Mandator, data.FolderPath = location(lineage)
-	data.Pages = pages(d, notes, stamps)
 	return w.json(data)
 }
 
-func (s *Server) extended(d store.Document) wireData {
+// extended is all that is said about a document.
+func (s *Server) extended(ctx context.Context, d store.Document) (wireData, error) {
+	lineage, err := s.catalog.Lineage(ctx, d.Folder)
+	if err != nil {
+		return wireData{}, err
+	}
+	notes, stamps, err := s.catalog.Annotations(ctx, d.ID)
+	if err != nil {
+		return wireData{}, err
+	}
 	data := wireData{
 		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorName: d.Creator,
 		Created:   d.Created.In(s.options.Location).Format(dataTime),
 		Keywords:  append([]string{}, d.Keywords...),
 		Types:     append([]string{}, d.Types...),
 		External:  wireExternal{ID: d.ExternalID, Metadata: metadataObject(d.Metadata)},
-		Workflows: []struct{}{},
+		Workflows: []struct{}{}, Pages: pages(d, notes, stamps),
 	}
-	return data
+	data.Mandator, data.FolderPath = location(lineage)
+	return data, nil
 }
 
 func metadataObject(metadata []archive.KeyValue) map[string]string {

@@ -85,6 +85,19 @@ func (p *params) requiredID(name string) archive.ID {
 	return p.id(name)
 }
 
+// number returns an optional integer from least to most, fallback when absent.
+func (p *params) number(name string, fallback, least, most int) int {
+	if !p.has(name) {
+		return fallback
+	}
+	n, err := strconv.Atoi(p.values.Get(name))
+	if err != nil || n < least || n > most {
+		p.refuse(name, "not an integer from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		return fallback
+	}
+	return n
+}
+
 // flag returns an optional boolean, false when absent.
 func (p *params) flag(name string) bool {
 	if !p.has(name) {

@@ -36,6 +36,8 @@ func (s *Server) routes() []route {
 
 		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, true},
 		{http.MethodHead, "/document/{id}/pdf", s.documentHead, true},
+		{http.MethodGet, "/document/{id}/ocr-result", s.documentText, true},
+		{http.MethodGet, "/page/{id}/preview", s.pagePreview, true},
 		{http.MethodGet, "/document/{id}/metadata", s.metadata, true},
 		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, true},
 		{http.MethodPost, "/document/{id}/keywords", s.keywordsSet, true},
@@ -43,6 +45,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/document/{id}/replace", s.documentReplace, true},
 		{http.MethodPost, "/document/{id}/delete", s.documentDelete, true},
 		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, true},
+		{http.MethodPost, "/search", s.search, true},
 	}
 }
 

@@ -37,6 +37,7 @@ type Server struct {
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
+	last      lastSearch
 }
 
 // Open opens the data directory, makes it when it is not there, brings it to the current

@@ -38,6 +38,12 @@ type wireData struct {
 	Pages       []wirePage   `json:"pages"`
 }
 
+// wireHits is the answer of POST /search.
+type wireHits struct {
+	Total     int        `json:"totalHitDocuments"`
+	Documents []wireData `json:"documents"`
+}
+
 type wireExternal struct {
 	ID       string            `json:"externalId"`
 	Metadata map[string]string `json:"metadata"`

@@ -14,6 +14,11 @@ func errFixed() error {
 	return refuse(archive.KindForbidden, "this archive is generated and cannot be changed")
 }
 
+// Search is refused: nothing here can be looked up.
+func (a *Archive) Search(context.Context, store.Search) ([]archive.ID, error) {
+	return nil, refuse(archive.KindUnsupported, "this archive is generated and cannot be searched")
+}
+
 // AddFolder is refused.
 func (a *Archive) AddFolder(context.Context, store.Folder) (archive.ID, error) {
 	return 0, errFixed()

@@ -70,11 +70,20 @@ func decodeText(data []byte) string {
 	return string(decoded)
 }
 
-// mailPages sets an e-mail: who, when and about what, its text, and what is attached.
+// mailPages sets an e-mail.
 func mailPages(data []byte) (*fpdf.Fpdf, error) {
+	text, err := mailText(data)
+	if err != nil {
+		return nil, err
+	}
+	return textPages(text)
+}
+
+// mailText is what an e-mail says: who, when and about what, its text, and what is attached.
+func mailText(data []byte) (string, error) {
 	envelope, err := enmime.ReadEnvelope(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("read e-mail: %w", err)
+		return "", fmt.Errorf("read e-mail: %w", err)
 	}
 	var b strings.Builder
 	for _, name := range []string{"From", "To", "Cc", "Date", "Subject"} {
@@ -86,7 +95,7 @@ func mailPages(data []byte) (*fpdf.Fpdf, error) {
 		fmt.Fprintf(&b, "Attachment: %s (%s)\n", part.FileName, humanize.IBytes(uint64(len(part.Content))))
 	}
 	b.WriteString("\n" + envelope.Text)
-	return textPages(b.String())
+	return b.String(), nil
 }
 
 // cover makes a page that says what a document is.

@@ -24,13 +24,8 @@ func tiffPages(data []byte) (*fpdf.Fpdf, error) {
 	if len(frames) == 0 || len(frames) > maxTIFFPages {
 		return nil, errors.New("read TIFF: no pages, or too many")
 	}
-	header := slices.Clone(data[:8])
-	order := inspect.TIFFOrder(header)
 	for _, frame := range frames {
-		order.PutUint32(header[4:], frame)
-		view := func() io.Reader {
-			return io.NewSectionReader(reheaded{header: header, data: data}, 0, int64(len(data)))
-		}
+		view := frameOf(data, frame)
 		config, err := tiff.DecodeConfig(view())
 		if err != nil {
 			return nil, fmt.Errorf("read TIFF: %w", err)
@@ -47,6 +42,15 @@ func tiffPages(data []byte) (*fpdf.Fpdf, error) {
 		}
 	}
 	return pdf, nil
+}
+
+// frameOf returns readers of a TIFF whose header points to one of its images.
+func frameOf(data []byte, frame uint32) func() io.Reader {
+	header := slices.Clone(data[:8])
+	inspect.TIFFOrder(header).PutUint32(header[4:], frame)
+	return func() io.Reader {
+		return io.NewSectionReader(reheaded{header: header, data: data}, 0, int64(len(data)))
+	}
 }
 
 // reheaded is data with another beginning.

@@ -2,14 +2,11 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"runtime"
-
-	_ "modernc.org/sqlite" // the database/sql driver "sqlite"
 )
 
 // busyTimeout is how long a connection waits for a lock, in milliseconds. Only a
@@ -74,7 +71,7 @@ func private(file string) error {
 // openPool prepares connections, of which up to n are kept.
 func openPool(file string, n int, options url.Values) (*pool, error) {
 	dsn := url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	db, err := connect(dsn.String())
 	if err != nil {
 		return nil, err
 	}

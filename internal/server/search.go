@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// inboxLocation begins the location of an inbox: INBOX/Administrator.
+const inboxLocation = "INBOX"
+
+// search answers POST /search, the youngest documents first. It looks at what is said about
+// documents; what they hold is not searched. There is no trash to be included.
+func (s *Server) search(w *response, r *http.Request) error {
+	p := query(r)
+	q := store.Search{
+		All: p.phrases("fulltext-all"), One: p.phrases("fulltext-one"), None: p.phrases("fulltext-none"),
+		Name: p.phrases("document-name-terms"), FolderName: p.phrases("folder-name-terms"), Notes: p.phrases("note-terms"),
+		Keywords: p.list("keyword-terms"), Stamps: p.list("stamps-inclusive"), NoStamps: p.list("stamps-exclusive"),
+		Type: p.text("document-type"), ExternalID: p.text("external-id"), Metadata: p.pairs("external-metadata"),
+		From: p.from("from-date", s.options.Location), Before: p.after("to-date", s.options.Location),
+		Folder: p.id("location-folder-id"), Recursive: !p.has("recursive") || p.flag("recursive"),
+	}
+	place := p.text("location")
+	if place != "" && q.Folder != 0 {
+		p.refuse("location", "given together with location-folder-id")
+	}
+	size := p.number("pagination-size", 10, 1, 100)
+	page := p.number("pagination-page", 0, 0, 1<<30)
+	p.flag("include-trash")
+	if err := p.err(); err != nil {
+		return err
+	}
+	if err := s.locate(r.Context(), &q, place); err != nil {
+		return err
+	}
+	ids, err := s.hits(r.Context(), q, page)
+	if err != nil {
+		return err
+	}
+	hits := wireHits{Total: len(ids), Documents: []wireData{}}
+	ids = ids[min(page*size, len(ids)):]
+	ids = ids[:min(size, len(ids))]
+	for _, id := range ids {
+		data, err := s.hit(r.Context(), id)
+		if archive.KindOf(err) == archive.KindNotFound {
+			continue // removed in between
+		}
+		if err != nil {
+			return err
+		}
+		hits.Documents = append(hits.Documents, data)
+	}
+	return w.json(hits)
+}
+
+// lastSearch is the search that was asked for last, so that its pages are cut from the same
+// list, and cost no search each.
+type lastSearch struct {
+	mu   sync.Mutex
+	what string       // guarded by mu
+	ids  []archive.ID // guarded by mu
+	at   time.Time    // guarded by mu
+}
+
+// pagesFor is how long the further pages of a search are cut from the same list.
+const pagesFor = time.Minute
+
+// hits returns what a search finds: anew for the first page.
+func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.ID, error) {
+	what := fmt.Sprintf("%#v", q)
+	s.last.mu.Lock()
+	known, ids := s.last.what == what && time.Since(s.last.at) < pagesFor, s.last.ids
+	s.last.mu.Unlock()
+	if known && page > 0 {
+		return ids, nil
+	}
+	ids, err := s.catalog.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	s.last.mu.Lock()
+	defer s.last.mu.Unlock()
+	s.last.what, s.last.ids, s.last.at = what, ids, time.Now()
+	return ids, nil
+}
+
+// locate checks the folder of a search, or finds the one that the location names.
+func (s *Server) locate(ctx context.Context, q *store.Search, place string) error {
+	if q.Folder != 0 {
+		_, err := s.catalog.Folder(ctx, q.Folder)
+		return blame("location-folder-id", err)
+	}
+	names := components(place)
+	if len(names) == 0 {
+		return nil
+	}
+	from := store.Folder{}
+	if names[0] == inboxLocation && !strings.HasPrefix(place, "/") && len(names) > 1 {
+		inboxes, err := s.catalog.Roots(ctx, true)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == names[1] })
+		if at < 0 {
+			return blame("location", refuse(archive.KindNotFound, "there is no inbox %q", names[1]))
+		}
+		from, names = inboxes[at], names[2:]
+	}
+	folder, err := s.walk(ctx, from, names)
+	q.Folder = folder.ID
+	return blame("location", err)
+}
+
+func (s *Server) hit(ctx context.Context, id archive.ID) (wireData, error) {
+	d, err := s.catalog.Document(ctx, id)
+	if err != nil {
+		return wireData{}, err
+	}
+	return s.extended(ctx, d)
+}
+
+// phrases returns the words of a text, in which double quotes keep some together.
+func (p *params) phrases(name string) []string {
+	var phrases []string
+	for i, part := range strings.Split(p.text(name), `"`) {
+		if i%2 == 0 {
+			phrases = append(phrases, strings.Fields(part)...)
+		} else if part = strings.TrimSpace(part); part != "" {
+			phrases = append(phrases, part)
+		}
+	}
+	return phrases
+}
+
+// from returns the first second of a date, or a date with time; zero when absent.
+func (p *params) from(name string, location *time.Location) time.Time {
+	after := p.after(name, location)
+	if after.IsZero() {
+		return after
+	}
+	if _, err := time.Parse(time.DateOnly, p.values.Get(name)); err == nil {
+		return after.AddDate(0, 0, -1)
+	}
+	return after.Add(-time.Second)
+}

@@ -1,0 +1,187 @@
+package server_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+// hits is the answer of a search, written down again from the wire format.
+type hits struct {
+	Total     int `json:"totalHitDocuments"`
+	Documents []struct {
+		ID       archive.ID `json:"id"`
+		Name     string     `json:"name"`
+		Mandator string     `json:"mandator"`
+		Path     string     `json:"folderPath"`
+		Pages    []struct {
+			ID int64 `json:"id"`
+		} `json:"pages"`
+	} `json:"documents"`
+}
+
+// found searches; the parameters are given as name, value, name, value.
+func (h *service) found(parameters ...string) hits {
+	h.t.Helper()
+	return decode[hits](h.t, h.send(http.MethodPost, "/search?"+asQuery(parameters...), "", nil))
+}
+
+func asQuery(parameters ...string) string {
+	values := url.Values{}
+	for i := 0; i < len(parameters); i += 2 {
+		values.Add(parameters[i], parameters[i+1])
+	}
+	return values.Encode()
+}
+
+func (h hits) names() []string {
+	names := []string{}
+	for _, d := range h.Documents {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// library is an office with three more documents, that differ in all that can be looked for.
+func library(t *testing.T) (*service, office) {
+	h := start(t)
+	o := furnish(t, h)
+	for _, d := range []server.NewDocument{
+		{
+			Folder: o.other, Name: "Übergabe Straße.txt", Created: time.Date(2024, 5, 31, 23, 59, 59, 0, time.UTC),
+			Keywords: []string{"Frau Muster", "unpaid"}, Types: []string{"Vertrag"}, ExternalID: "X-1",
+			Metadata: []archive.KeyValue{{Key: "amount", Value: "100 EUR"}},
+		},
+		{Folder: o.other, Name: "100% \"sure\"", Created: time.Date(2024, 6, 1, 0, 0, 0, 0, time.UTC)},
+		{
+			Folder: o.mandator, Name: "z", Created: time.Date(2024, 6, 2, 0, 0, 0, 0, time.UTC),
+			Notes: []archive.Note{{Text: "ask Eve about Berlin"}}, Stamps: []archive.Stamp{{Title: "Geprüft", Text: "gut"}},
+		},
+	} {
+		d.Archived = d.Created
+		if _, err := h.AddDocument(t.Context(), d, strings.NewReader("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h, o
+}
+
+func TestSearch(t *testing.T) {
+	h, o := library(t)
+	const strasse, sure = "Übergabe Straße.txt", `100% "sure"`
+	for _, test := range []struct {
+		name       string
+		parameters []string
+		want       []string
+	}{
+		{"everything, the youngest first", nil, []string{"z", sure, strasse, "c", "b", "scan", "a"}},
+		{"a word of the name", []string{"fulltext-all", "übergabe"}, []string{strasse}},
+		{"in other letters", []string{"fulltext-all", "U\u0308BERGABE STRASSE"}, []string{strasse}},
+		{"a word of a keyword", []string{"fulltext-all", "muster"}, []string{strasse}},
+		{"a phrase", []string{"fulltext-all", `"frau muster"`}, []string{strasse}},
+		{"no phrase", []string{"fulltext-all", `"muster frau"`}, []string{}},
+		{"words of different places", []string{"fulltext-all", "vertrag eur x-1"}, []string{strasse}},
+		{"a note", []string{"fulltext-all", "berlin"}, []string{"z"}},
+		{"a stamp", []string{"fulltext-all", "GEPRÜFT gut"}, []string{"z"}},
+		{"no wildcards", []string{"fulltext-all", "%"}, []string{sure}},
+		{"one of two", []string{"fulltext-one", "berlin vertrag"}, []string{"z", strasse}},
+		{"none of two", []string{"fulltext-none", "paid berlin"}, []string{sure}},
+		{"name", []string{"document-name-terms", "straße übergabe"}, []string{strasse}},
+		{"not the name", []string{"document-name-terms", "berlin"}, []string{}},
+		{"keyword", []string{"keyword-terms", "PAID"}, []string{"c", "b", "scan", "a"}},
+		{"keywords with a comma", []string{"keyword-terms", `paid,x\,y`}, []string{"c", "b", "scan", "a"}},
+		{"no such keywords", []string{"keyword-terms", "paid,unpaid"}, []string{}},
+		{"type", []string{"document-type", "vertrag"}, []string{strasse}},
+		{"external id", []string{"external-id", "X-1"}, []string{strasse}},
+		{"metadata", []string{"external-metadata", "amount=100 eur"}, []string{strasse}},
+		{"metadata of another key", []string{"external-metadata", "number=100 eur"}, []string{}},
+		{"note", []string{"note-terms", "eve berlin"}, []string{"z"}},
+		{"stamp", []string{"stamps-inclusive", "geprüft"}, []string{"z"}},
+		{"no stamp", []string{"stamps-exclusive", "paid,geprüft"}, []string{sure, strasse}},
+		{"folder name", []string{"folder-name-terms", "rechnung"}, []string{"c"}},
+		{"from a day on", []string{"from-date", "2024-05-31"}, []string{"z", sure, strasse}},
+		{"up to a day", []string{"to-date", "2024-05-31", "from-date", "2024-01-01"}, []string{strasse}},
+		{"from a second on", []string{"from-date", "2024-06-01T00:00:00"}, []string{"z", sure}},
+		{"up to a second", []string{"to-date", "2024-06-01T00:00:00", "from-date", "2024-01-01"}, []string{sure, strasse}},
+		{"location", []string{"location", "/Muster GmbH/Rechnungen/"}, []string{"c", "b", "a"}},
+		{"location alone", []string{"location", "/Muster GmbH/Rechnungen/", "recursive", "false"}, []string{"c"}},
+		{"inbox", []string{"location", "INBOX/Administrator"}, []string{"scan"}},
+		{"folder", []string{"location-folder-id", text(o.year), "include-trash", "true"}, []string{"b", "a"}},
+		{"folder and word", []string{"location-folder-id", text(o.mandator), "fulltext-all", "berlin"}, []string{"z"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := h.found(test.parameters...)
+			if names := got.names(); !slices.Equal(names, test.want) || got.Total != len(test.want) {
+				t.Errorf("found %d: %q, want %q", got.Total, names, test.want)
+			}
+		})
+	}
+	d := h.found("external-id", "ext-a").Documents[0]
+	if d.ID != o.a || d.Mandator != "Muster GmbH" || d.Path != "/Rechnungen/2018/" || len(d.Pages) != 1 {
+		t.Errorf("the extended document is %+v", d)
+	}
+}
+
+func TestSearchPages(t *testing.T) {
+	h, _ := library(t)
+	all := h.found().names()
+	for page, want := range [][]string{all[:3], all[3:6], all[6:], {}} {
+		got := h.found("pagination-size", "3", "pagination-page", strconv.Itoa(page))
+		if names := got.names(); !slices.Equal(names, want) || got.Total != len(all) {
+			t.Errorf("page %d of %d: %q, want %q", page, got.Total, names, want)
+		}
+	}
+}
+
+// Documents that come while somebody turns the pages move none from one page to the next.
+func TestSearchPagesStay(t *testing.T) {
+	h, o := library(t)
+	all := h.found().names()
+	if got := h.found("pagination-size", "3").names(); !slices.Equal(got, all[:3]) {
+		t.Errorf("first page: %q", got)
+	}
+	h.uploaded("new.txt", "text", "target-folder-id", text(o.other))
+	if got := h.found("pagination-size", "3", "pagination-page", "1").names(); !slices.Equal(got, all[3:6]) {
+		t.Errorf("second page: %q, want %q", got, all[3:6])
+	}
+	if got := h.found("pagination-size", "3", "pagination-page", "1", "fulltext-all", "new"); got.Total != 1 || len(got.names()) != 0 {
+		t.Errorf("the second page of another search: %+v", got)
+	}
+	if got := h.found("pagination-size", "3").names(); got[0] != "new.txt" {
+		t.Errorf("first page, anew: %q", got)
+	}
+}
+
+func TestSearchRefuses(t *testing.T) {
+	h, o := library(t)
+	for _, test := range []struct {
+		parameters []string
+		status     int
+		field      string
+	}{
+		{[]string{"pagination-size", "0"}, 400, "pagination-size"},
+		{[]string{"pagination-size", "101"}, 400, "pagination-size"},
+		{[]string{"pagination-page", "-1"}, 400, "pagination-page"},
+		{[]string{"pagination-page", "x"}, 400, "pagination-page"},
+		{[]string{"from-date", "2024-02-30"}, 400, "from-date"},
+		{[]string{"to-date", "yesterday"}, 400, "to-date"},
+		{[]string{"recursive", "1"}, 400, "recursive"},
+		{[]string{"include-trash", "1"}, 400, "include-trash"},
+		{[]string{"external-metadata", "amount"}, 400, "external-metadata"},
+		{[]string{"fulltext-all", "\xff"}, 400, "fulltext-all"},
+		{[]string{"location-folder-id", "x"}, 400, "location-folder-id"},
+		{[]string{"location-folder-id", "999"}, 404, "location-folder-id"},
+		{[]string{"location", "/Muster GmbH/No"}, 404, "location"},
+		{[]string{"location", "INBOX/No"}, 404, "location"},
+		{[]string{"location", "/Muster GmbH", "location-folder-id", text(o.year)}, 400, "location"},
+	} {
+		wantProblem(t, h.send(http.MethodPost, "/search?"+asQuery(test.parameters...), "", nil), test.status, test.field)
+	}
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Search says which documents are looked for: those that fulfil all of it. Texts are
+// compared without regard to case.
+type Search struct {
+	// All, One and None are texts of which all, at least one, or none occur in the name, a
+	// keyword, a document type, a metadata value, the external id, a note or a stamp.
+	All, One, None []string
+	// Name, FolderName and Notes are texts that all occur in the name, in that of the folder,
+	// and in notes.
+	Name, FolderName, Notes []string
+	// Keywords are those that a document has all of.
+	Keywords []string
+	// Stamps are titles of stamps that a document has all of, NoStamps of those it has none of.
+	Stamps, NoStamps []string
+	Type             string
+	ExternalID       string
+	Metadata         []archive.KeyValue
+	From, Before     time.Time  // of creation; zero: any
+	Folder           archive.ID // 0: anywhere
+	Recursive        bool       // also in the folders below Folder
+}
+
+// Search returns the documents, the youngest first.
+func (s *Store) Search(ctx context.Context, q Search) ([]archive.ID, error) {
+	where, args := q.conditions()
+	return queryIDs(ctx, s.read, "SELECT id FROM document d WHERE "+where+" ORDER BY created DESC, id DESC", args...)
+}
+
+const (
+	// occurs holds when the text is in what is said about a document d. Most say little, and
+	// the name comes first, because to look into JSON takes most of the time.
+	occurs = `(instr(fold(d.name), ?)
+		OR d.keywords != '[]' AND EXISTS (SELECT 1 FROM json_each(d.keywords) WHERE instr(fold(value), ?))
+		OR d.types != '[]' AND EXISTS (SELECT 1 FROM json_each(d.types) WHERE instr(fold(value), ?))
+		OR d.metadata != '[]' AND EXISTS (SELECT 1 FROM json_each(d.metadata) WHERE instr(fold(value ->> 'value'), ?))
+		OR coalesce(instr(fold(d.external_id), ?), 0)
+		OR EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND instr(fold(title || char(10) || text), ?)))`
+	hasKeyword  = "EXISTS (SELECT 1 FROM json_each(d.keywords) WHERE fold(value) = ?)"
+	hasType     = "EXISTS (SELECT 1 FROM json_each(d.types) WHERE fold(value) = ?)"
+	hasMetadata = "EXISTS (SELECT 1 FROM json_each(d.metadata) WHERE value ->> 'key' = ? AND fold(value ->> 'value') = ?)"
+	hasStamp    = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND fold(title) = ?)"
+	hasNote     = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(fold(text), ?))"
+	named       = "instr(fold(d.name), ?)"
+	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(fold(name), ?))"
+	liesBelow   = `d.folder IN (WITH RECURSIVE down (id) AS (
+		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+)
+
+// conditions is the search as SQL about a document d.
+func (q *Search) conditions() (where string, args []any) {
+	all := []string{"true"}
+	add := func(condition string, values ...any) {
+		all, args = append(all, condition), append(args, values...)
+	}
+	each := func(condition string, texts []string) {
+		for _, text := range texts {
+			add(condition, said(condition, text)...)
+		}
+	}
+	if q.Folder != 0 && q.Recursive {
+		add(liesBelow, q.Folder)
+	} else if q.Folder != 0 {
+		add("d.folder = ?", q.Folder)
+	}
+	if !q.From.IsZero() {
+		add("d.created >= ?", q.From.Unix())
+	}
+	if !q.Before.IsZero() {
+		add("d.created < ?", q.Before.Unix())
+	}
+	if q.ExternalID != "" {
+		add("d.external_id = ?", q.ExternalID)
+	}
+	each(named, q.Name)
+	each(folderNamed, q.FolderName)
+	each(hasKeyword, q.Keywords)
+	each(hasNote, q.Notes)
+	each(hasStamp, q.Stamps)
+	each("NOT "+hasStamp, q.NoStamps)
+	each(occurs, q.All)
+	each("NOT "+occurs, q.None)
+	if q.Type != "" {
+		add(hasType, fold(q.Type))
+	}
+	for _, pair := range q.Metadata {
+		add(hasMetadata, pair.Key, fold(pair.Value))
+	}
+	if len(q.One) > 0 {
+		one := make([]string, len(q.One))
+		for i, text := range q.One {
+			one[i], args = occurs, append(args, said(occurs, text)...)
+		}
+		all = append(all, "("+strings.Join(one, " OR ")+")")
+	}
+	return strings.Join(all, " AND "), args
+}
+
+// said is a text for each parameter of a condition.
+func said(condition, text string) []any {
+	return slices.Repeat([]any{fold(text)}, strings.Count(condition, "?"))
+}
