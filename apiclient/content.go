@@ -65,12 +65,12 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 }
 
 // ContentInfo returns what Content would, without a body, by asking for the head of the
-// answer alone. Of archive.Data, which has no such request, it is
+// answer alone. Only archive.Original and archive.PDF have such a request; else it is
 // archive.KindUnsupported. A length of 0 is what an empty content has, and what many
 // services say that build no body for HEAD.
 func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
-	if as == archive.Data {
-		return nil, &archive.Error{Op: string(OpDocumentData) + "/info", Kind: archive.KindUnsupported}
+	if as != archive.Original && as != archive.PDF {
+		return nil, &archive.Error{Op: "document/" + as.String() + "/info", Kind: archive.KindUnsupported}
 	}
 	r, err := contentRequest(http.MethodHead, doc, as)
 	if err != nil {
@@ -114,16 +114,25 @@ func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Cont
 
 // contentOperation names the request for a representation other than archive.Data.
 func contentOperation(method string, as archive.Representation) Operation {
+	head := method == http.MethodHead
 	switch {
-	case as == archive.Original && method == http.MethodGet:
-		return OpOriginal
-	case as == archive.Original:
+	case as == archive.Text:
+		return OpText
+	case as == archive.Preview:
+		return OpPreview
+	case as == archive.Original && head:
 		return OpOriginalInfo
-	case method == http.MethodGet:
-		return OpPDF
+	case as == archive.Original:
+		return OpOriginal
+	case head:
+		return OpPDFInfo
 	}
-	return OpPDFInfo
+	return OpPDF
 }
+
+// previewBox is the longest side of a preview that is asked for, in pixels: a page of A4 at
+// some 200 dpi.
+const previewBox = "2400"
 
 // contentRequest returns the request for a representation; its length is that of the
 // content only without a content coding.
@@ -136,6 +145,11 @@ func contentRequest(method string, doc archive.ID, as archive.Representation) (*
 	case archive.Original:
 		r.query = url.Values{"original": {"true"}}
 	case archive.PDF:
+	case archive.Text:
+		r.path = documentPath(doc, "ocr-result")
+	case archive.Preview:
+		r.path = "/page/" + decimal(doc) + "/preview"
+		r.query = url.Values{"bbox-width": {previewBox}, "bbox-height": {previewBox}}
 	default:
 		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindInvalid, Err: errRepresentation}
 	}

@@ -1,7 +1,7 @@
 // Package apiclient speaks the archive service's REST interface: the eight operations
 // of the specification, and of the further ones those that a deployment may offer for
-// content, metadata, keywords, renaming, replacing and deleting. It answers in the
-// words of package archive; the shapes on the wire stay inside.
+// content, text, page previews, search, metadata, keywords, renaming, replacing and
+// deleting. It answers in the words of package archive; the shapes on the wire stay inside.
 //
 // # Guarantees
 //

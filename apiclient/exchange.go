@@ -34,16 +34,18 @@ func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Respo
 // judge tells a missing operation from a missing document. 405 and 501 are about the
 // route. 404 is about the document, unless its data can be read (specification,
 // endpoint 8) and the operation has never answered: then the deployment lacks it. Of a
-// content that takes two documents: with one alone it is unsupported for that document.
+// content that takes two documents: with one alone it is unsupported for that document. Of
+// a text or a preview 404 is always about the document. An operation about no document
+// (search) is what is missing.
 func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
 		c.support.learn(r.op, SupportNo)
 	case archive.KindNotFound:
-		if c.support.of(r.op) == SupportYes {
+		if r.op.rare() || c.support.of(r.op) == SupportYes {
 			return
 		}
-		if !c.there(ctx, r) {
+		if r.document != 0 && !c.there(ctx, r) {
 			return
 		}
 		e.Kind = archive.KindUnsupported

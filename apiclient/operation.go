@@ -23,6 +23,9 @@ const (
 	OpPDF          Operation = "document/pdf"
 	OpOriginalInfo Operation = "document/original/info"
 	OpPDFInfo      Operation = "document/pdf/info"
+	OpText         Operation = "document/ocr-result"
+	OpPreview      Operation = "page/preview"
+	OpSearch       Operation = "search"
 	OpMetadata     Operation = "document/metadata"
 	OpMetadataSet  Operation = "document/metadata/set"
 	OpKeywordsSet  Operation = "document/keywords/set"
@@ -34,8 +37,8 @@ const (
 // optional reports whether a deployment may lack op.
 func (op Operation) optional() bool {
 	switch op {
-	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpMetadata, OpMetadataSet, OpKeywordsSet,
-		OpRename, OpReplace, OpDelete:
+	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpText, OpPreview, OpSearch, OpMetadata, OpMetadataSet,
+		OpKeywordsSet, OpRename, OpReplace, OpDelete:
 		return true
 	}
 	return false
@@ -51,10 +54,14 @@ func (op Operation) perDocument() bool {
 	return false
 }
 
+// rare reports whether so many documents lack what op answers that those which do say
+// nothing about the deployment.
+func (op Operation) rare() bool { return op == OpText || op == OpPreview }
+
 // aboutContent reports whether op carries what a document holds, or tells how long that is.
 func (op Operation) aboutContent() bool {
 	switch op {
-	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpDocumentData, OpFileUpload, OpReplace:
+	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpText, OpPreview, OpDocumentData, OpFileUpload, OpReplace:
 		return true
 	}
 	return false

@@ -152,6 +152,8 @@ func TestRequestsAreSpelledAsSpecified(t *testing.T) {
 			_, err := c.ContentInfo(ctx, 4, archive.Original)
 			return err
 		}, seen{line: "HEAD /document/4/pdf?original=true", accept: mediaAny}},
+		{"text", `x`, readAll(archive.Text), seen{line: "GET /document/4/ocr-result", accept: mediaAny}},
+		{"preview", `x`, readAll(archive.Preview), seen{line: "GET /page/4/preview?bbox-height=2400&bbox-width=2400", accept: mediaAny}},
 		{"metadata", `{}`, func(ctx context.Context, c *Client) error {
 			_, err := c.Metadata(ctx, 4)
 			return err

@@ -64,7 +64,8 @@ type ArchiveTarget struct {
 	Keywords []string
 }
 
-// Representation says which bytes stand for a document.
+// Representation says which bytes of a document are meant. The first three may stand for
+// it.
 type Representation uint8
 
 // The representations of a document.
@@ -72,6 +73,8 @@ const (
 	Original Representation = iota + 1 // as it was uploaded
 	PDF                                // the PDF rendition
 	Data                               // the JSON of document data
+	Text                               // the text that was recognised
+	Preview                            // a picture of one page
 )
 
 // String names the representation as the --content option and cache files do.
@@ -83,12 +86,17 @@ func (r Representation) String() string {
 		return "pdf"
 	case Data:
 		return "data"
+	case Text:
+		return "text"
+	case Preview:
+		return "preview"
 	}
 	return "none"
 }
 
 // ContentRequest asks for a document's bytes.
 type ContentRequest struct {
+	// Document is a document, or of a Preview the page: those have ids of their own.
 	Document       ID
 	Representation Representation
 	// Offset is the first byte wanted. With an Offset the service may still answer

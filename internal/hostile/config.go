@@ -30,6 +30,7 @@ type Config struct {
 	Data      DataShape
 	Upload    UploadShape
 	Content   ContentShape
+	Search    SearchShape
 
 	// ArchiveKeepsID lets a document keep its id when it is archived.
 	ArchiveKeepsID bool
@@ -42,7 +43,7 @@ type Config struct {
 	// ExtraFields adds unknown fields to every object.
 	ExtraFields bool
 	// Singles writes an array of one object as that object, in inboxes, external
-	// metadata, pages, notes, stamps and workflows.
+	// metadata, pages, notes, stamps, workflows and hits.
 	Singles bool
 	// NullEntries adds a null to each array that Singles is about.
 	NullEntries bool
@@ -153,4 +154,16 @@ type ContentShape struct {
 	HeadStatus int
 	// OriginalStatus refuses original=true with this status; the PDF is still served.
 	OriginalStatus int
+}
+
+// SearchShape shapes the search.
+type SearchShape struct {
+	// NoTotal leaves out how many hits there are.
+	NoTotal bool
+	// PageLimit is the most hits of one page, whatever is asked for; 0: as asked.
+	PageLimit int
+	// FirstPage answers the first page whatever page is asked for.
+	FirstPage bool
+	// EmptyNull answers null instead of an empty array.
+	EmptyNull bool
 }

@@ -11,6 +11,11 @@ func (s *Service) documentData(c *call) answer {
 	if d == nil {
 		return c.refuse(http.StatusNotFound, "there is no such document")
 	}
+	return c.json(s.extended(c, d))
+}
+
+// extended writes all that is said about a document.
+func (s *Service) extended(c *call, d *Document) object {
 	shape := c.cfg.Data
 	o := object{
 		"id": d.ID, "name": d.Name, "numPages": d.Pages,
@@ -23,7 +28,7 @@ func (s *Service) documentData(c *call) answer {
 	shape.Pages.put(o, "pages", pages(d))
 	shape.External.put(o, "external", c.external(d))
 	s.place(o, d)
-	return c.json(o)
+	return o
 }
 
 // place writes where d lies: the mandator, and the path below it.
@@ -58,11 +63,14 @@ func (c *call) external(d *Document) object {
 	return o
 }
 
+// pagesApart spaces the ids of pages: those of a document begin with its own times this.
+const pagesApart = 1000
+
 // pages writes the pages, the annotations on the first.
 func pages(d *Document) loose {
 	all := loose{}
 	for i := range d.Pages {
-		page := object{"id": d.ID*1000 + int64(i), "hit": false, "notes": loose{}, "stamps": loose{}}
+		page := object{"id": d.ID*pagesApart + int64(i), "hit": false, "notes": loose{}, "stamps": loose{}}
 		if i == 0 {
 			page["notes"], page["stamps"] = annotations(d.Notes, "text"), annotations(d.Stamps, "title")
 		}

@@ -108,6 +108,12 @@ func (s *Service) others() []operation {
 	return []operation{
 		{method: http.MethodGet, path: "/document/{id}/pdf", further: true, query: content, handle: s.documentContent},
 		{method: http.MethodHead, path: "/document/{id}/pdf", further: true, query: content, handle: s.documentContent},
+		{method: http.MethodGet, path: "/document/{id}/ocr-result", further: true, handle: s.documentText},
+		{
+			method: http.MethodGet, path: "/page/{id}/preview", further: true, handle: s.pagePreview,
+			query: []param{opt("bbox-width", integer), opt("bbox-height", integer)},
+		},
+		{method: http.MethodPost, path: "/search", further: true, json: true, handle: s.search, query: searchParams()},
 		{method: http.MethodGet, path: "/document/{id}/metadata", further: true, json: true, handle: s.metadata},
 		{method: http.MethodPost, path: "/document/{id}/metadata", further: true, body: bodyJSON, handle: s.setMetadata},
 		{method: http.MethodPost, path: "/document/{id}/keywords", further: true, body: bodyJSON, handle: s.setKeywords},
@@ -127,8 +133,7 @@ func (s *Service) others() []operation {
 // never has: a client may try it and must live without.
 func absent(method, path string) bool {
 	for _, pattern := range []string{
-		"GET /document/{id}/ocr-result", "GET /page/{id}/ocr-result", "GET /page/{id}/preview",
-		"GET /document/{id}/uploaded-with", "POST /search",
+		"GET /page/{id}/ocr-result", "GET /document/{id}/uploaded-with",
 	} {
 		m, p, _ := strings.Cut(pattern, " ")
 		if m == method && match(p, path) {

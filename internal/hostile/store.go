@@ -20,6 +20,9 @@ type Document struct {
 	// Content is the original, PDF the rendition; without PDF a short one is made.
 	Content []byte
 	PDF     []byte
+	// Text was recognised, and Preview is the picture of each page; empty: there is none.
+	Text    string
+	Preview []byte
 	// OriginalStatus refuses the original of this document alone with this status.
 	OriginalStatus int
 	// ContentType is told where sizes are; empty: application/octet-stream.
@@ -43,7 +46,7 @@ type Document struct {
 // clone returns a copy that shares nothing which either side could change.
 func (d *Document) clone() Document {
 	c := *d
-	c.Content, c.PDF = bytes.Clone(d.Content), bytes.Clone(d.PDF)
+	c.Content, c.PDF, c.Preview = bytes.Clone(d.Content), bytes.Clone(d.PDF), bytes.Clone(d.Preview)
 	c.Metadata = maps.Clone(d.Metadata)
 	for _, s := range []*[]string{&c.Keywords, &c.Types, &c.Notes, &c.Stamps, &c.Workflows} {
 		*s = slices.Clone(*s)

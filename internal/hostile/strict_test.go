@@ -98,7 +98,7 @@ func TestMissingOperations(t *testing.T) {
 	s := hostile.New(hostile.Config{Without: []string{"GET /document/{id}/pdf"}, WithoutStatus: http.StatusNotImplemented})
 	s.AddDocument(s.AddMandator("M"), hostile.Document{})
 	c := start(t, s)
-	for path, want := range map[string]int{"/document/1/pdf": 501, "/document/1/metadata": 200, "/document/1/ocr-result": 501} {
+	for path, want := range map[string]int{"/document/1/pdf": 501, "/document/1/metadata": 200, "/page/1/ocr-result": 501} {
 		if status, _ := c.get(path); status != want {
 			t.Errorf("%s answered %d", path, status)
 		}
