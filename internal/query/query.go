@@ -1,0 +1,109 @@
+// Package query reads what a person looks for, written in one line.
+//
+//	Rechnung "Frau Muster" after:2024-01-01 in:"Muster GmbH" in:Rechnungen
+//
+// Words are separated by blanks, and all of them must be in a document; a phrase is in
+// double quotes. A word that begins with one of the keys below, in any case, says something
+// else; its value may be in double quotes, too. Any other word with a colon is a word.
+//
+//	keyword:WORDS   the document has this keyword
+//	name:WORDS      the words occur in its name
+//	type:WORDS      it is of this document type
+//	after:DATE      it was created on that day or later
+//	before:DATE     it was created before that day
+//	in:NAME         it lies in the folder of that name, or below it; a second one names a
+//	                folder in the first
+//
+// A DATE is a day (2024-01-31), or stands for its first one (2024-01, 2024). What can be
+// said only once is an error when it is said again.
+package query
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Query is a query that was understood.
+type Query struct {
+	// Search is what is looked for, but for its folder.
+	archive.Search
+	// In are the names of folders from the top of the archive on, each in the one before.
+	In []string
+}
+
+var (
+	errText  = errors.New("a query is written in UTF-8")
+	errQuote = errors.New(`a query has as many double quotes that open as that close`)
+	errEmpty = errors.New("a query has at least one word")
+)
+
+// Parse reads a query. The error says in one sentence what is wrong with it, in words of the
+// query as they are.
+func Parse(text string) (Query, error) {
+	var q Query
+	if !utf8.ValidString(text) {
+		return Query{}, errText
+	}
+	words, err := split(text)
+	if err != nil {
+		return Query{}, err
+	}
+	for _, w := range words {
+		if err := q.add(w); err != nil {
+			return Query{}, err
+		}
+	}
+	if len(words) == 0 {
+		return Query{}, errEmpty
+	}
+	return q, nil
+}
+
+// add takes in one word.
+func (q *Query) add(w word) error {
+	key, value, keyed := w.cut()
+	if keyed && value == "" {
+		return fmt.Errorf("%s: takes a value, without a blank before it", key)
+	}
+	switch key {
+	case "keyword":
+		q.Keywords = append(q.Keywords, value)
+	case "name":
+		q.Name = append(q.Name, strings.Fields(value)...)
+	case "in":
+		q.In = append(q.In, value)
+	case "type":
+		if q.Type != "" {
+			return errTwice(key)
+		}
+		q.Type = value
+	case "after":
+		return q.day(key, value, &q.From, 0)
+	case "before":
+		return q.day(key, value, &q.To, -1)
+	default:
+		q.Text = append(q.Text, w.plain())
+	}
+	return nil
+}
+
+func errTwice(key string) error { return fmt.Errorf("%s: can be given once", key) }
+
+// day sets a day to so many days from what value says.
+func (q *Query) day(key, value string, to *time.Time, days int) error {
+	if !to.IsZero() {
+		return errTwice(key)
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
+		if t, err := time.Parse(layout, value); err == nil && t.Year() > 1 {
+			*to = t.AddDate(0, 0, days)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: takes a date such as 2024-01-31, 2024-01 or 2024, not %q", key, value)
+}
