@@ -59,7 +59,8 @@ func TestSearchDecodes(t *testing.T) {
 		{
 			"every field", `{"totalHitDocuments":1,"documents":[{"id":1,"name":"a.pdf","numPages":2,"mandator":"M","folderId":7,"folderPath":"/x/",` +
 				`"creationDate":"2017-10-17 05:03:25","keywords":["x"],"pages":[{"id":5,"hit":true}]}]}`,
-			[]archive.Hit{{Document: 1, Name: "a.pdf", Pages: 2, Mandator: "M", Folder: 7, Created: time.Date(2017, 10, 17, 5, 3, 25, 0, testZone)}}, 1, 0,
+			[]archive.Hit{{Document: 1, Name: "a.pdf", Pages: 2, Mandator: "M", Folder: 7, Created: time.Date(2017, 10, 17, 5, 3, 25, 0, testZone)}},
+			1, 0,
 		},
 		{"nothing", `{"totalHitDocuments":0,"documents":[]}`, nil, 0, 0},
 		{"nothing, null", `{"totalHitDocuments":0,"documents":null}`, nil, 0, 0},

@@ -114,11 +114,20 @@ func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (know
 		top = w.top
 	}
 	w.further = true
+	_, err := f.structureBelow(ctx, top)
+	return err == nil
+}
+
+// structureBelow asks for all folders below one, and offers the children of each.
+func (f *FileSystem) structureBelow(ctx context.Context, top *dir) ([]archive.Folder, error) {
 	offers := f.children.Ahead()
 	defer offers.End()
 	s, err := f.archive.Structure(ctx, top.id(), false)
-	if ctx.Err() != nil || f.answered(err) != nil {
-		return false
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if f.answered(err) != nil {
+		return nil, err
 	}
 	if list := s.Folders; len(list) == 1 && list[0].ID == top.id() { // itself, not its children
 		s.Folders = list[0].Children
@@ -128,7 +137,7 @@ func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (know
 	f.ahead.forgetOldLocked(f.now())
 	f.plantLocked(offers, top.id(), s)
 	f.forgetTreesLater()
-	return true
+	return s.Folders, nil
 }
 
 // plantLocked notes the subtree of a folder, which s has below it, and offers the children

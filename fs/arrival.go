@@ -157,9 +157,8 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 		if !r.Inbox {
 			f.facts.Learn(key, r.Size)
 		}
-		if r.Replace != 0 { // what was rendered from the old bytes
-			f.content.Remove(cache.Key{Document: id, Representation: archive.PDF})
-			f.content.Remove(cache.Key{Document: id, Representation: archive.Data})
+		if r.Replace != 0 {
+			f.forgetRendered(id)
 		}
 	}
 }

@@ -16,9 +16,17 @@ import (
 //
 //	.archivefs/status.json     requests, caches, uploads, health
 //	.archivefs/uploads/        pending and failed files, each as "ID NAME"
+//	.archivefs/documents/ID/   what the service has of a document
+//	.archivefs/by-id/ID        a link to the document's file
+//	.archivefs/search/QUERY/   links to the files of the documents that are found
+//
+// The last three list nothing: there is what somebody asks for by its name.
 const (
-	statusName  = "status.json"
-	uploadsName = "uploads"
+	statusName    = "status.json"
+	uploadsName   = "uploads"
+	documentsName = "documents"
+	byIDName      = "by-id"
+	searchName    = "search"
 )
 
 // control is the directory itself.
@@ -39,9 +47,13 @@ func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 		}
 		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inoStatus}), 0
 	case uploadsName:
-		u := &uploadsDir{fixedDir{fs: n.fs, ino: inoUploads}}
-		u.fill(&out.Attr)
-		return n.NewInode(ctx, u, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inoUploads}), 0
+		return n.show(ctx, &uploadsDir{n.below(inoUploads)}, out), 0
+	case documentsName:
+		return n.show(ctx, &documentsDir{n.below(inoDocuments)}, out), 0
+	case byIDName:
+		return n.show(ctx, &byIDDir{n.below(inoByID)}, out), 0
+	case searchName:
+		return n.show(ctx, &searchDir{n.below(inoSearch)}, out), 0
 	}
 	return nil, syscall.ENOENT
 }
@@ -50,6 +62,9 @@ func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) 
 	return fusefs.NewListDirStream([]fuse.DirEntry{
 		{Name: statusName, Mode: fuse.S_IFREG, Ino: inoStatus},
 		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inoUploads},
+		{Name: documentsName, Mode: fuse.S_IFDIR, Ino: inoDocuments},
+		{Name: byIDName, Mode: fuse.S_IFDIR, Ino: inoByID},
+		{Name: searchName, Mode: fuse.S_IFDIR, Ino: inoSearch},
 	}), 0
 }
 

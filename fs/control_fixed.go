@@ -16,6 +16,24 @@ type fixedDir struct {
 	ino uint64
 }
 
+// fixed is what every directory of the control tree is.
+type fixed interface {
+	fusefs.InodeEmbedder
+	fill(out *fuse.Attr)
+	number() uint64
+}
+
+func (n *fixedDir) number() uint64 { return n.ino }
+
+// below is a directory in this one.
+func (n *fixedDir) below(ino uint64) fixedDir { return fixedDir{fs: n.fs, ino: ino} }
+
+// show is the answer to a lookup that finds the directory d in this one.
+func (n *fixedDir) show(ctx context.Context, d fixed, out *fuse.EntryOut) *fusefs.Inode {
+	d.fill(&out.Attr)
+	return n.NewInode(ctx, d, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.number()})
+}
+
 func (n *fixedDir) fill(out *fuse.Attr) {
 	out.Ino, out.Mode, out.Blksize = n.ino, fuse.S_IFDIR|0o555&^n.fs.opts.Umask, 4096
 	n.fs.fillOwner(out)

@@ -56,6 +56,10 @@ type file struct {
 	told int64
 	// gen is the generation of the inode, 0 before there is one; guarded by mu.
 	gen uint64
+
+	// as is what the file holds of its document, in the control directory; nil for what
+	// stands for it. It never changes.
+	as *rendition
 }
 
 // pending returns the file's bytes in the spool, nil when there are none.
@@ -107,8 +111,11 @@ func (f *file) place() (d *dir, name string) {
 // path is where the file is shown, for people.
 func (f *file) path() string {
 	d, name := f.place()
-	if d != nil {
+	switch {
+	case d != nil:
 		return d.pathOf(name)
+	case f.as != nil:
+		return f.as.path
 	}
 	if up := f.pending(); up != nil {
 		r := up.Record()
@@ -119,6 +126,9 @@ func (f *file) path() string {
 
 // archived reports whether the file is a document of the archive, which is immutable.
 func (f *file) archived() bool {
+	if f.as != nil {
+		return f.as.archived
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.doc != nil && f.dir != nil && f.dir.kind.archives()
@@ -141,7 +151,7 @@ func (f *file) state() xattr.State {
 		}
 		return xattr.StateLocal
 	}
-	if f.dir != nil && f.dir.kind == inboxDir {
+	if f.dir != nil && f.dir.kind == inboxDir || f.as != nil && f.as.waits {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived

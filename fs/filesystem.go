@@ -38,6 +38,8 @@ type FileSystem struct {
 	children  *cache.Listings[archive.ID, archive.Structure]
 	documents *cache.Listings[archive.ID, []archive.Document]
 	inboxes   *cache.Listings[struct{}, archive.Inboxes]
+	abouts    *cache.Listings[archive.ID, about]
+	searches  *cache.Listings[string, *found]
 	// readAs outlives the mount with what ContentAuto came to; nil where nothing does.
 	readAs cache.Store[struct{}, archive.Representation]
 
@@ -113,6 +115,8 @@ func New(opts Options) *FileSystem {
 	f.children.Pack(cache.PackedFolders())
 	f.documents.Pack(cache.PackedDocuments())
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
+	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
+	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
 	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)

@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"sync/atomic"
 
 	"github.com/archivefs/archivefs/archive"
@@ -46,9 +48,20 @@ func (n *inodes) local() uint64 { return (n.last.Add(1)+1)<<2 | inoLocal }
 // Inode numbers of what every mount has. But for the root's, which FUSE fixes and local
 // never reaches, their class is 0, which nothing else has.
 const (
-	inoRoot    = 1
-	inoInboxes = 1 << 2
-	inoControl = 2 << 2
-	inoUploads = 3 << 2
-	inoStatus  = 4 << 2
+	inoRoot      = 1
+	inoInboxes   = 1 << 2
+	inoControl   = 2 << 2
+	inoUploads   = 3 << 2
+	inoStatus    = 4 << 2
+	inoDocuments = 5 << 2
+	inoByID      = 6 << 2
+	inoSearch    = 7 << 2
 )
+
+// inoOfPath is the inode number of what is made up in the control directory when somebody
+// asks for it, in the class of what every mount has. It is a hash: so the same is found
+// under the same number, without a table of what was asked for.
+func inoOfPath(path string) uint64 {
+	sum := sha256.Sum256([]byte(path))
+	return binary.BigEndian.Uint64(sum[:])&^3 | 1<<62
+}

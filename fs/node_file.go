@@ -153,6 +153,8 @@ func (f *file) mayWrite() error {
 	kept := f.dir == nil && !f.removed // in the control directory
 	f.mu.Unlock()
 	switch {
+	case f.as != nil:
+		return errNotHere
 	case kept:
 		return refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
 	case f.archivedUnlisted():

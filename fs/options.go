@@ -22,6 +22,7 @@ type Archive interface {
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
 	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error
 	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
+	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
 	SetMetadata(ctx context.Context, doc archive.ID, values []archive.KeyValue) error
 	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
 	Rename(ctx context.Context, doc archive.ID, name string) error

@@ -16,6 +16,9 @@ import (
 // fetchContent opens the document's content in the representation that the service has.
 // It returns when the exact length is known.
 func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
+	if f.as != nil {
+		return f.openAs(ctx, f.as.key.Document, f.as.key.Representation)
+	}
 	doc := f.document().ID
 	order := f.fs.order()
 	if first := f.fs.representation(doc); first != order[0] {
@@ -52,9 +55,9 @@ func (f *file) missed(err error) error {
 }
 
 // immutable reports whether a representation of the document never changes: an archived
-// document does not, but what is said about it (its data) does.
+// document does not, but what is said about it (its data) and read in it (its text) does.
 func (f *file) immutable(rep archive.Representation) bool {
-	return rep != archive.Data && f.archived()
+	return rep != archive.Data && rep != archive.Text && f.archived()
 }
 
 // maxAge is how long a representation is trusted: for ever once it was fetched where it

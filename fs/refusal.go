@@ -38,6 +38,7 @@ var (
 	errNotFree      = refuse(syscall.EPERM, "the service says that nobody may make folders here: its structure is not free")
 	errNotRemoved   = refuse(syscall.EPERM, "the service has no operation that removes a folder")
 	errNotMoved     = refuse(syscall.EPERM, "the service has no operation that renames or moves a folder")
+	errNotHere      = refuse(syscall.EPERM, "a document is changed in its folder, not here")
 	errNoLinks      = refuse(syscall.EPERM, "an archive holds folders and documents, no links and no special files")
 )
 

@@ -116,7 +116,7 @@ func TestMandatorsWithReservedNames(t *testing.T) {
 func TestControlDirectoryIsReachableButNotListed(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
-	wantNames(t, m.path(".archivefs"), "status.json", "uploads")
+	wantNames(t, m.path(".archivefs"), "by-id", "documents", "search", "status.json", "uploads")
 	if text := string(get(os.ReadFile(m.path(".archivefs", "status.json")))(t)); !strings.Contains(text, `"health": "ok"`) {
 		t.Errorf("status.json: %s", text)
 	}

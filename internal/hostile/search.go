@@ -42,10 +42,10 @@ func (s *Service) search(c *call) answer {
 	if c.cfg.Search.FirstPage {
 		page = 0
 	}
-	found := loose{}
+	var found []*Document
 	for _, id := range slices.Sorted(maps.Keys(s.store.documents)) {
 		if d := s.store.documents[id]; c.finds(d) && (folder == nil || s.below(d, folder)) {
-			found = append(found, s.extended(c, d))
+			found = append(found, d)
 		}
 	}
 	o := object{"totalHitDocuments": int64(len(found))}
@@ -53,7 +53,11 @@ func (s *Service) search(c *call) answer {
 		delete(o, "totalHitDocuments")
 	}
 	from := min(page*size, len(found))
-	o["documents"] = found[from:min(from+size, len(found))]
+	documents := loose{}
+	for _, d := range found[from:min(from+size, len(found))] {
+		documents = append(documents, s.extended(c, d))
+	}
+	o["documents"] = documents
 	if len(found) == 0 && c.cfg.Search.EmptyNull {
 		o["documents"] = nil
 	}

@@ -23,6 +23,7 @@ func (s *Server) documentText(w *response, r *http.Request) error {
 	if text == nil {
 		return blame("id", refuse(archive.KindNotFound, "no text is known of document %d", id))
 	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.text(string(text))
 	return nil
 }
@@ -58,6 +59,7 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 	if picture == nil {
 		return none
 	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.body("image/jpeg", picture)
 	return nil
 }

@@ -34,7 +34,7 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := w.ResponseWriter.Write(p)
+	n, err := w.ResponseWriter.Write(p) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
 	w.bytes += int64(n)
 	return n, err
 }

@@ -1,0 +1,108 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// rendition is what a file of the control directory holds of its document.
+type rendition struct {
+	key             cache.Key
+	path            string
+	archived, waits bool // as in about
+}
+
+// renditionOf is the file of a name in the directory that in is the inode of: the one that
+// the kernel knows, as long as it can be gone on with, else a new one.
+func (f *FileSystem) renditionOf(in *fusefs.Inode, name string, a *about, path string, key cache.Key) *file {
+	as := rendition{key: key, path: path + "/" + name, archived: a.archived, waits: a.waits}
+	if in != nil {
+		if child := in.GetChild(name); child != nil {
+			if n, ok := child.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
+				n.f.setDocument(&a.doc)
+				return n.f
+			}
+		}
+	}
+	return &file{fs: f, ino: inoOfPath(as.path), doc: &a.doc, as: &as}
+}
+
+// gaveWay reports whether another file has taken the place of this one.
+func (f *file) gaveWay() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.superseded != nil
+}
+
+// measure finds out whether the service has what the file holds, and how long that is. Only
+// what tells its length by nothing but itself, and is small, is fetched for that.
+func (f *file) measure(ctx context.Context) error {
+	if _, ok := f.currentSize(); ok {
+		return nil
+	}
+	key := f.as.key
+	if key.Representation == archive.Original || key.Representation == archive.PDF {
+		info, err := f.fs.archive.ContentInfo(ctx, key.Document, key.Representation)
+		if archive.KindOf(err) != archive.KindUnsupported {
+			if err == nil && info.Size > 0 { // 0 is what many say who do not know
+				f.measured(info.Size)
+			}
+			return err
+		}
+	}
+	r, err := f.openAs(ctx, key.Document, key.Representation)
+	if err != nil {
+		return err
+	}
+	f.measured(r.Size())
+	if key.Representation != archive.Original && key.Representation != archive.PDF {
+		err = r.Wait(ctx) // else what nobody reads is fetched again for who does
+	}
+	return errors.Join(err, r.Close())
+}
+
+// measured notes the length of what the file holds.
+func (f *file) measured(size int64) {
+	if f.immutable(f.as.key.Representation) {
+		f.fs.facts.Learn(f.as.key, size)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.reading == nil {
+		f.opened, f.sized = size, true
+	}
+}
+
+// show is the answer to a lookup that finds the file in a directory.
+func (f *file) show(ctx context.Context, in *fusefs.Inode, out *fuse.EntryOut) *fusefs.Inode {
+	out.SetAttrTimeout(f.fill(&out.Attr))
+	return in.NewInode(ctx, &renditionNode{fileNode{f: f}}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
+}
+
+// renditionNode is such a file as the kernel sees it: its document is read here, and changed
+// in its folder.
+type renditionNode struct{ fileNode }
+
+// Setattr accepts modes, owners and times without effect.
+func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if _, ok := in.GetSize(); ok {
+		return n.f.fs.errno("truncate", n.f.path(), errNotHere)
+	}
+	out.SetTimeout(n.f.fill(&out.Attr))
+	return 0
+}
+
+func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
+	return n.f.fs.errno("setxattr", n.f.path(), errNotHere)
+}
+
+func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
+	return n.f.fs.errno("removexattr", n.f.path(), errNotHere)
+}

@@ -1,0 +1,165 @@
+package fs
+
+import (
+	"context"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// A search, and who asks for a document by its id, learns the ids of folders, of which some
+// were never looked at.
+
+// locate returns the directories of folders that are told by their ids, each with the name
+// of its mandator, empty in an inbox. Those that nobody looked at are asked for with one
+// request for the inboxes and one for the structure. What cannot be found is left out.
+func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*dir, error) {
+	found := map[archive.ID]*dir{}
+	f.root.collect(wanted, found)
+	missing := without(wanted, found)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	for _, mandator := range missing {
+		if mandator == "" {
+			if err := f.locateInboxes(ctx, missing, found); err != nil {
+				return found, err
+			}
+			break
+		}
+	}
+	if missing = without(missing, found); len(missing) == 0 {
+		return found, nil
+	}
+	if err := f.root.loadFolders(ctx, needNames); err != nil {
+		return found, err
+	}
+	top := f.mandatorOf(missing)
+	below, err := f.structureBelow(ctx, top)
+	if err != nil {
+		return found, err
+	}
+	return found, top.follow(ctx, below, missing, found)
+}
+
+// without returns the wanted folders that were not found.
+func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archive.ID]string {
+	missing := map[archive.ID]string{}
+	for id, mandator := range wanted {
+		if found[id] == nil && id > 0 {
+			missing[id] = mandator
+		}
+	}
+	return missing
+}
+
+// collect adds the wanted folders that are d or known below it to found.
+func (d *dir) collect(wanted map[archive.ID]string, found map[archive.ID]*dir) {
+	if _, ok := wanted[d.id()]; ok && d.kind.holdsDocuments() {
+		found[d.id()] = d
+	}
+	for _, below := range d.subfolders() {
+		below.collect(wanted, found)
+	}
+}
+
+// subfolders are the directories of the folders that are known in d.
+func (d *dir) subfolders() []*dir {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	dirs := make([]*dir, 0, len(d.folders.list)+1)
+	for _, e := range d.folders.list {
+		dirs = append(dirs, e.entry.dir)
+	}
+	if d.kind == rootDir {
+		dirs = append(dirs, d.held.names.get(inboxesName).dir)
+	}
+	return dirs
+}
+
+// locateInboxes looks for folders among those of the inboxes.
+func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
+	inboxes := f.root.get(inboxesName).dir
+	if err := inboxes.loadFolders(ctx, needNames); err != nil {
+		return err
+	}
+	listed, _ := f.inboxes.Peek(struct{}{})
+	folders := make([]archive.Folder, 0, len(listed.Value.Inboxes))
+	for _, box := range listed.Value.Inboxes {
+		folders = append(folders, box.Folder)
+	}
+	return inboxes.follow(ctx, folders, wanted, found)
+}
+
+// mandatorOf is the mandator that all of the folders belong to, where there is one and its
+// name says which; else the top of the archive.
+func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *dir {
+	names := map[string]bool{}
+	for _, mandator := range wanted {
+		names[mandator] = true
+	}
+	f.root.mu.Lock()
+	defer f.root.mu.Unlock()
+	var top *dir
+	for _, e := range f.root.folders.list {
+		if !names[e.entry.told] {
+			continue
+		}
+		if top != nil {
+			return f.root
+		}
+		top = e.entry.dir
+	}
+	if top == nil || len(names) > 1 {
+		return f.root
+	}
+	return top
+}
+
+// follow goes down from d, which the folders lie in, to the wanted ones.
+func (d *dir) follow(ctx context.Context, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
+	for i := range folders {
+		below := &folders[i]
+		if !leadsTo(below, wanted) {
+			continue
+		}
+		if err := d.loadFolders(ctx, needNames); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		e := d.folders.get(below.ID)
+		d.mu.Unlock()
+		if e == nil {
+			continue // made or removed meanwhile
+		}
+		if _, ok := wanted[below.ID]; ok {
+			found[below.ID] = e.dir
+		}
+		if err := e.dir.follow(ctx, below.Children, wanted, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leadsTo reports whether a folder, or one below it, is wanted.
+func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
+	if _, ok := wanted[f.ID]; ok {
+		return true
+	}
+	for i := range f.Children {
+		if leadsTo(&f.Children[i], wanted) {
+			return true
+		}
+	}
+	return false
+}
+
+// shown reports whether the directory is still reached from the root.
+func (d *dir) shown() bool {
+	parent, name := d.place()
+	if parent == nil {
+		return true
+	}
+	e := parent.get(name)
+	return e != nil && e.dir == d && parent.shown()
+}
