@@ -26,7 +26,7 @@ var (
 
 // Key names a content.
 type Key struct {
-	Document       archive.ID
+	Document       archive.ID // or of a preview the page
 	Representation archive.Representation
 }
 
