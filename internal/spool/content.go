@@ -15,6 +15,7 @@ type content struct {
 
 	mu     sync.Mutex
 	digest digest // guarded by mu
+	begun  int64  // up to where the disk was told to begin to write it; guarded by mu
 	// sealed says that the bytes do not change; guarded by mu.
 	sealed bool
 

@@ -6,7 +6,13 @@ import (
 	"math"
 	"os"
 	"syscall"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
+
+// stretch is after how many bytes the disk is told to begin to write them, so that the sync at
+// the end of a large file has not to wait for all of it.
+const stretch = 8 << 20
 
 // Open keeps the data open until Close, so that reads and writes in between need no
 // descriptor of their own. An upload that nobody has open holds no descriptor.
@@ -95,7 +101,13 @@ func (u *Upload) writeLocked(f *os.File, p []byte, off int64) (int, error) {
 	}
 	u.spool.budget.done(int64(len(p)), grow, end-size)
 	u.content.size.Store(end)
-	u.content.digest.wrote(p[:n], off)
+	if behind := u.content.digest.wrote(p[:n], off); behind {
+		go u.catchUp()
+	}
+	if begun := u.content.begun; off+int64(n)-begun >= stretch {
+		durable.BeginSync(f, begun, end-begun)
+		u.content.begun = end
+	}
 	if err != nil {
 		return n, fmt.Errorf("spool: %w", err)
 	}

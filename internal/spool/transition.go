@@ -49,9 +49,7 @@ func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	}
 	defer u.release()
 	size := u.Size()
-	u.content.mu.Lock()
-	sum, err := u.content.digest.sum(f, size)
-	u.content.mu.Unlock()
+	sum, err := u.content.sum(f)
 	if err != nil {
 		return err
 	}
