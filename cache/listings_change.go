@@ -25,9 +25,11 @@ func (l *Listings[K, V]) InvalidateAll() {
 }
 
 // Put takes in an answer that is known without a fetch, as what is in a folder that was
-// just made.
-func (l *Listings[K, V]) Put(key K, value V) {
-	l.keep(key, l.put(key, value), nil)
+// just made, and returns it as it is cached.
+func (l *Listings[K, V]) Put(key K, value V) Entry[V] {
+	entry := l.put(key, value)
+	l.keep(key, entry, nil)
+	return entry
 }
 
 func (l *Listings[K, V]) put(key K, value V) Entry[V] {

@@ -27,12 +27,19 @@ func (d *dir) entries() []*entry {
 	return d.here().names.all()
 }
 
-// others returns the entries that are no documents, and perhaps documents, without unfolding
-// any. The slice is shared: it is never written to.
-func (d *dir) others() []*entry {
+// subfolders are the directories of the folders that are known in d. No document is unfolded
+// for them.
+func (d *dir) subfolders() []*dir {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.held.names.all()
+	dirs := make([]*dir, 0, len(d.folders.list)+1)
+	for _, e := range d.folders.list {
+		dirs = append(dirs, e.entry.dir)
+	}
+	if d.kind == rootDir {
+		dirs = append(dirs, d.held.names.get(inboxesName).dir)
+	}
+	return dirs
 }
 
 // takenLocked reports whether a name is used. The caller holds mu.

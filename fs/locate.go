@@ -62,20 +62,6 @@ func (d *dir) collect(wanted map[archive.ID]string, found map[archive.ID]*dir) {
 	}
 }
 
-// subfolders are the directories of the folders that are known in d.
-func (d *dir) subfolders() []*dir {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	dirs := make([]*dir, 0, len(d.folders.list)+1)
-	for _, e := range d.folders.list {
-		dirs = append(dirs, e.entry.dir)
-	}
-	if d.kind == rootDir {
-		dirs = append(dirs, d.held.names.get(inboxesName).dir)
-	}
-	return dirs
-}
-
 // locateInboxes looks for folders among those of the inboxes.
 func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	inboxes := f.root.get(inboxesName).dir

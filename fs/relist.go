@@ -152,10 +152,7 @@ func (d *dir) relist(ctx context.Context) {
 		d.fs.whole.failed(d.id())
 		return
 	}
-	d.fs.documents.Put(d.id(), docs)
-	if got, ok := d.fs.documents.Peek(d.id()); ok {
-		_ = d.showDocuments(ctx, got, nil, when) // it has no error to tell
-	}
+	_ = d.showDocuments(ctx, d.fs.documents.Put(d.id(), docs), nil, when) // it has no error to tell
 }
 
 // newest is the latest date of creation.

@@ -37,11 +37,8 @@ func (d *dir) known(id archive.ID) *dir {
 	if d.kind.holdsDocuments() && d.id() == id {
 		return d
 	}
-	for _, e := range d.others() {
-		if e.dir == nil || e.dir.kind == localDir {
-			continue
-		}
-		if found := e.dir.known(id); found != nil {
+	for _, below := range d.subfolders() {
+		if found := below.known(id); found != nil {
 			return found
 		}
 	}
