@@ -20,6 +20,7 @@ type attempt struct {
 	ctx    context.Context // the request's; ends also when it stalls
 	cancel context.CancelCauseFunc
 	guard  *watchdog
+	counts *counters
 	body   *sending // nil: none
 	// dialled and connected tell a request that never left from one that may have
 	// arrived.
@@ -57,7 +58,7 @@ func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
 }
 
 func (c *Client) newAttempt(ctx context.Context, op Operation) *attempt {
-	a := &attempt{client: c, op: op, caller: ctx}
+	a := &attempt{client: c, op: op, caller: ctx, counts: c.stats.of(op)}
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.guard = newWatchdog(c.stall, func() { a.cancel(errStalled) })
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -109,11 +110,17 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	}
 	a.client.authorize(req.Header)
 	if r.body != nil {
-		a.body = &sending{progress: a.guard.touch, source: r.body.open()}
+		a.body = &sending{progress: a.sent, source: r.body.open()}
 		req.Body, req.ContentLength = a.body, r.body.size
 		req.Header.Set("Content-Type", r.body.contentType)
 	}
 	return req, nil
+}
+
+// sent takes note of n bytes of the body that the transport took.
+func (a *attempt) sent(n int) {
+	a.guard.touch()
+	a.counts.sent.Add(int64(n))
 }
 
 // release ends the attempt and lets the next request have its slot. An answer may come

@@ -19,6 +19,7 @@ func (b *receiving) Read(p []byte) (int, error) {
 	b.attempt.guard.arm()
 	n, err := b.source.Read(p)
 	b.attempt.guard.rest()
+	b.attempt.counts.received.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.attempt.failure(err)
 	}

@@ -13,7 +13,7 @@ var errSendingEnded = errors.New("the request has ended")
 // read, and is never read after end has returned, so that the owner of what is sent may
 // then let it go. The transport itself gives no such promise.
 type sending struct {
-	progress func()
+	progress func(n int) // called with what was read
 
 	mu     sync.Mutex
 	source io.Reader // guarded by mu
@@ -32,7 +32,7 @@ func (s *sending) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.failed = err
 	}
-	s.progress()
+	s.progress(n)
 	return n, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -12,27 +13,48 @@ import (
 // statsTable counts requests by operation. Its zero value is empty.
 type statsTable struct {
 	mu   sync.Mutex
-	rows map[Operation]*archive.OperationStats // guarded by mu
+	rows map[Operation]*counters // guarded by mu
+}
+
+// counters are those of one operation.
+type counters struct {
+	sent, received atomic.Int64           // bytes of bodies
+	rest           archive.OperationStats // guarded by statsTable.mu
+}
+
+// of returns the counters of op.
+func (t *statsTable) of(op Operation) *counters {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ofLocked(op)
+}
+
+func (t *statsTable) ofLocked(op Operation) *counters {
+	row := t.rows[op]
+	if row == nil {
+		if t.rows == nil {
+			t.rows = make(map[Operation]*counters)
+		}
+		row = &counters{rest: archive.OperationStats{Operation: string(op)}}
+		t.rows[op] = row
+	}
+	return row
 }
 
 // add calls change with the counters of op.
 func (t *statsTable) add(op Operation, change func(*archive.OperationStats)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	row := t.rows[op]
-	if row == nil {
-		if t.rows == nil {
-			t.rows = make(map[Operation]*archive.OperationStats)
-		}
-		row = &archive.OperationStats{Operation: string(op)}
-		t.rows[op] = row
-	}
-	change(row)
+	change(&t.ofLocked(op).rest)
 }
 
 // request counts one request and how long it took to the head of its answer.
 func (t *statsTable) request(op Operation, took time.Duration) {
-	t.add(op, func(s *archive.OperationStats) { s.Requests++; s.Total += took })
+	t.add(op, func(s *archive.OperationStats) {
+		s.Requests++
+		s.Total += took
+		s.Latency.Add(took)
+	})
 }
 
 func (t *statsTable) failure(op Operation) {
@@ -44,14 +66,16 @@ func (t *statsTable) retry(op Operation) {
 }
 
 // Stats returns the counters of every operation asked so far, by name. Requests counts
-// each attempt, Failures those that ended in an error, Total the time to the heads of
-// the answers.
+// each attempt, Failures those that ended in an error, Total and Latency the times to the
+// heads of the answers.
 func (c *Client) Stats() []archive.OperationStats {
 	c.stats.mu.Lock()
 	defer c.stats.mu.Unlock()
 	rows := make([]archive.OperationStats, 0, len(c.stats.rows))
 	for _, row := range c.stats.rows {
-		rows = append(rows, *row)
+		stats := row.rest
+		stats.Sent, stats.Received = row.sent.Load(), row.received.Load()
+		rows = append(rows, stats)
 	}
 	slices.SortFunc(rows, func(a, b archive.OperationStats) int { return strings.Compare(a.Operation, b.Operation) })
 	return rows

@@ -163,7 +163,7 @@ func (c *counting) ReadAt(p []byte, offset int64) (int, error) {
 
 func TestSendingIsNotReadAfterItsEnd(t *testing.T) {
 	touched := 0
-	s := &sending{source: strings.NewReader("text"), progress: func() { touched++ }}
+	s := &sending{source: strings.NewReader("text"), progress: func(int) { touched++ }}
 	buf := make([]byte, 2)
 	if n, err := s.Read(buf); n != 2 || err != nil || touched != 1 {
 		t.Fatal(n, err, touched)

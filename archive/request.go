@@ -133,4 +133,7 @@ type OperationStats struct {
 	Failures  int64         `json:"failures"`
 	Retries   int64         `json:"retries"`
 	Total     time.Duration `json:"total-ns"`
+	Latency   Latency       `json:"latency"`
+	Sent      int64         `json:"sent"`     // bytes of bodies
+	Received  int64         `json:"received"` // bytes of bodies
 }

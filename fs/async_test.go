@@ -356,8 +356,10 @@ func TestRemovedWhileItWaits(t *testing.T) {
 			write(t, filepath.Join(a.letters, "b.txt"), "another")
 			heals(t, "the queue is empty", func() bool { return len(a.uploads()) == 0 && a.fs.Status().Uploads.Sending == 0 })
 			a.wantHolds(t, a.foreign.letters, "b.txt=another")
-			if last := a.fs.Status().LastError; last != nil && strings.Contains(last.Text, "removed") {
-				t.Errorf("last error %+v", last)
+			for _, last := range a.fs.Status().LastErrors {
+				if strings.Contains(last.Text, "removed") {
+					t.Errorf("last error %+v", last)
+				}
 			}
 		})
 	}

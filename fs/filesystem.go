@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,7 @@ type FileSystem struct {
 	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
 	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
-	failure    lastFailure                   // guarded by mu
+	failures   []Failure                     // the newest, last first; guarded by mu
 }
 
 // New makes a file system. Nothing is asked of the service before Check or Mount.
@@ -166,11 +167,8 @@ func (f *FileSystem) mayChange() error {
 	return nil
 }
 
-// lastFailure is the newest thing that went wrong, for the status.
-type lastFailure struct {
-	at   time.Time
-	text string
-}
+// keptFailures is how many things that went wrong the status tells.
+const keptFailures = 8
 
 // failed logs what went wrong with a change and remembers it for the status.
 func (f *FileSystem) failed(what, path string, err error) {
@@ -181,5 +179,6 @@ func (f *FileSystem) failed(what, path string, err error) {
 	f.log.WithField("path", path).Errorf("%s: %v", what, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failure = lastFailure{at: f.now(), text: what + " " + path + ": " + err.Error()}
+	f.failures = slices.Insert(f.failures, 0, Failure{Time: f.now(), Text: what + " " + path + ": " + err.Error()})
+	f.failures = f.failures[:min(len(f.failures), keptFailures)]
 }

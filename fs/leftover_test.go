@@ -165,7 +165,7 @@ func TestRemovedByAWriterThatIsKilled(t *testing.T) {
 	m := o.mount(t, nil)
 	sh(t, m, `python3 -c 'import os,sys; f=open(sys.argv[1],"wb",0); f.write(b"x"); os.remove(sys.argv[1]); os.kill(os.getpid(),9)' "$1/Muster GmbH/Briefe/a.txt" || test $? = 137`)
 	wantNames(t, m.path("Muster GmbH", "Briefe"))
-	if s := m.fs.Status(); len(s.Uploads.List) != 0 || s.LastError != nil {
-		t.Errorf("uploads %+v, last error %+v", s.Uploads.List, s.LastError)
+	if s := m.fs.Status(); len(s.Uploads.List) != 0 || len(s.LastErrors) != 0 {
+		t.Errorf("uploads %+v, last error %+v", s.Uploads.List, s.LastErrors)
 	}
 }

@@ -3,6 +3,7 @@ package fs
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -13,14 +14,15 @@ import (
 // Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
 // escaped where they could harm a terminal.
 type Status struct {
-	Version   string    `json:"version"`
-	Service   string    `json:"service"`
-	Mounted   time.Time `json:"mounted"`
-	PID       int       `json:"pid"`
-	Content   string    `json:"content"`
-	ReadOnly  bool      `json:"read-only"`
-	Health    string    `json:"health"`
-	LastError *Failure  `json:"last-error,omitempty"`
+	Version  string    `json:"version"`
+	Service  string    `json:"service"`
+	Mounted  time.Time `json:"mounted"`
+	PID      int       `json:"pid"`
+	Content  string    `json:"content"`
+	ReadOnly bool      `json:"read-only"`
+	Health   string    `json:"health"`
+	// LastErrors are a few, the newest first. Where the service is away the first one says why.
+	LastErrors []Failure `json:"last-errors,omitempty"`
 
 	Requests []archive.OperationStats `json:"requests"`
 	Cache    CacheStatus              `json:"cache"`
@@ -50,10 +52,12 @@ type UploadStatus struct {
 
 // UploadInfo is one file that is not archived yet, or could not be.
 type UploadInfo struct {
-	ID      string    `json:"id"`
-	State   string    `json:"state"` // pending or failed
-	Path    string    `json:"path"`
-	Size    int64     `json:"size"`
+	ID    string `json:"id"`
+	State string `json:"state"` // pending or failed
+	Path  string `json:"path"`
+	Size  int64  `json:"size"`
+	// Sent is how many bytes are on their way to the archive by now.
+	Sent    int64     `json:"sent,omitempty"`
 	Changed time.Time `json:"changed"`
 	// Directory: it is a folder to be made.
 	Directory bool `json:"directory,omitempty"`
@@ -84,12 +88,12 @@ func (f *FileSystem) answered(err error) error {
 // Status takes stock.
 func (f *FileSystem) Status() Status {
 	f.mu.Lock()
-	failure := f.failure
+	failures := slices.Clone(f.failures)
 	f.mu.Unlock()
 	used, _ := f.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK,
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures,
 		Requests: f.archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),
@@ -97,11 +101,8 @@ func (f *FileSystem) Status() Status {
 		},
 		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
 	}
-	if !failure.at.IsZero() {
-		s.LastError = &Failure{Time: failure.at, Text: failure.text}
-	}
 	if away := f.away.Load(); away != nil {
-		s.Health, s.LastError = HealthAway, away
+		s.Health, s.LastErrors = HealthAway, slices.Insert(s.LastErrors, 0, *away)
 	}
 	for _, up := range f.spool.List() {
 		r := up.Record()
@@ -109,6 +110,7 @@ func (f *FileSystem) Status() Status {
 			continue
 		}
 		info := f.uploadInfo(&r, up.Size())
+		info.Sent = up.Sent()
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing
 		}

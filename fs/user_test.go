@@ -79,8 +79,8 @@ func TestHealthTellsThatTheServiceIsAway(t *testing.T) {
 	if _, err := os.ReadDir(m.path("Muster GmbH")); err == nil {
 		t.Error("a folder was listed without a service")
 	}
-	if s := m.fs.Status(); s.Health != "away" || s.LastError == nil {
-		t.Errorf("health %q, last error %v", s.Health, s.LastError)
+	if s := m.fs.Status(); s.Health != "away" || len(s.LastErrors) == 0 {
+		t.Errorf("health %q, last error %v", s.Health, s.LastErrors)
 	}
 	f.ClearFaults()
 	m.remount()

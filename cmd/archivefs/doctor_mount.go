@@ -70,8 +70,8 @@ func askMount(dir string) (s doctor.State, err error) {
 	}
 	if status.Health == fs.HealthAway {
 		s.Away = "no answer"
-		if status.LastError != nil {
-			s.Away = status.LastError.Text
+		if len(status.LastErrors) > 0 {
+			s.Away = status.LastErrors[0].Text
 		}
 	}
 	for _, u := range status.Uploads.List {

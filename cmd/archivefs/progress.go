@@ -42,10 +42,15 @@ type progress struct {
 
 // newProgress returns nil where out is no terminal.
 func newProgress(out io.Writer) *progress {
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(out) {
 		return &progress{terminal: out}
 	}
 	return nil
+}
+
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // show shows what is left now. The terminal's own errors are nobody's business.

@@ -4,15 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
@@ -29,24 +25,34 @@ func statusCommand() *cli.Command {
 			"   away     the service does not answer, or not to these credentials: what is known is shown,\n" +
 			"            uploads wait, and the last error says why\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
-		Flags:        []cli.Flag{jsonFlag()},
-		OnUsageError: usageError,
-		Action: func(c *cli.Context) error {
-			dir, err := onlyMountpoint(c)
-			if err != nil {
-				return err
-			}
-			text, status, err := readStatus(dir)
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				_, err = c.App.Writer.Write(text)
-				return err
-			}
-			return printStatus(c.App.Writer, dir, status)
+		Flags: []cli.Flag{
+			jsonFlag(),
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it anew every second, until Ctrl-C"},
 		},
+		OnUsageError: usageError,
+		Action:       showStatus,
 	}
+}
+
+func showStatus(c *cli.Context) error {
+	dir, err := onlyMountpoint(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("watch") {
+		ticks := time.NewTicker(time.Second)
+		defer ticks.Stop()
+		return watchStatus(c, dir, ticks.C)
+	}
+	text, status, err := readStatus(dir)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		_, err := c.App.Writer.Write(text)
+		return err
+	}
+	return printStatus(c.App.Writer, dir, status)
 }
 
 func jsonFlag() cli.Flag {
@@ -94,44 +100,3 @@ func healthInWords(dir, health string) string {
 	}
 	return health
 }
-
-// printStatus writes the status of the mount at dir as a table.
-func printStatus(out io.Writer, dir string, s *fs.Status) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	row := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) } //nolint:errcheck // Flush tells
-	row("service\t%s", s.Service)
-	row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
-	row("health\t%s", healthInWords(dir, s.Health))
-	if s.LastError != nil {
-		row("last error\t%s  %s", s.LastError.Time.Local().Format(time.DateTime), s.LastError.Text)
-	}
-	counts := map[string]int{}
-	for _, u := range s.Uploads.List {
-		counts[u.State]++
-	}
-	row("uploads\t%d being sent, %d pending, %d failed, %s on disk", s.Uploads.Sending, counts["pending"], counts["failed"],
-		size(s.Uploads.Bytes))
-	content := s.Cache.Content
-	row("content cache\t%s, %s of %s; %d of %s from it", plural(content.Files, "document"), size(content.Bytes),
-		size(content.Limit), content.Hits, plural(content.Hits+content.Misses, "open"))
-	listings := s.Cache.Documents
-	memory := listings.Hits + listings.Ahead
-	row("listings\t%s known; %d of %s from memory", plural(listings.Entries, "folder"), memory,
-		plural(memory+listings.Misses, "look-up"))
-	if len(s.Requests) > 0 {
-		row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tMEAN")
-	}
-	for _, r := range s.Requests {
-		mean := time.Duration(0)
-		if r.Requests > 0 {
-			mean = r.Total / time.Duration(r.Requests)
-		}
-		row("%s\t%d\t%d\t%d\t%s", r.Operation, r.Requests, r.Failures, r.Retries, mean.Round(10*time.Microsecond))
-	}
-	return w.Flush()
-}
-
-// plural counts things: 1 document, 2 documents.
-func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") }
-
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

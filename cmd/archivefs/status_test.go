@@ -4,14 +4,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
-// statusTable is the status as people see it, with single blanks.
-func statusTable(t *testing.T, s *fs.Status) string {
+// statusLines is the status as people see it, with single blanks.
+func statusLines(t *testing.T, s *fs.Status) string {
 	t.Helper()
 	var b strings.Builder
 	if err := printStatus(&b, "/mnt", s); err != nil {
@@ -38,7 +40,7 @@ func TestStatusExplainsHealth(t *testing.T) {
 		fs.HealthFailing: "health failing: uploads failed and wait for your decision; see archivefs uploads list /mnt",
 		"new":            "health new",
 	} {
-		wantLine(t, statusTable(t, &fs.Status{Health: health}), want)
+		wantLine(t, statusLines(t, &fs.Status{Health: health}), want)
 	}
 }
 
@@ -47,11 +49,47 @@ func TestStatusCountsInWords(t *testing.T) {
 		Content:   cache.ContentStats{Files: 1, Bytes: 5, Limit: 10 << 30, Misses: 1},
 		Documents: cache.ListingsStats{Entries: 1, Hits: 1},
 	}}
-	wantLine(t, statusTable(t, &one), "content cache 1 document, 5 B of 10 GiB; 0 of 1 open from it")
-	wantLine(t, statusTable(t, &one), "listings 1 folder known; 1 of 1 look-up from memory")
+	wantLine(t, statusLines(t, &one), "content cache 1 document, 5 B of 10 GiB; 0 of 1 open from it")
+	wantLine(t, statusLines(t, &one), "listings 1 folder known; 1 of 1 look-up from memory")
+	some := fs.Status{Cache: fs.CacheStatus{Documents: cache.ListingsStats{Entries: 2, Hits: 5, Ahead: 1, Misses: 3}}}
+	wantLine(t, statusLines(t, &some), "listings 2 folders known; 6 of 9 look-ups from memory (66 %)")
 	none := fs.Status{}
-	wantLine(t, statusTable(t, &none), "content cache 0 documents, 0 B of 0 B; 0 of 0 opens from it")
-	wantLine(t, statusTable(t, &none), "listings 0 folders known; 0 of 0 look-ups from memory")
+	wantLine(t, statusLines(t, &none), "content cache 0 documents, 0 B of 0 B; 0 of 0 opens from it")
+	wantLine(t, statusLines(t, &none), "listings 0 folders known; 0 of 0 look-ups from memory")
+}
+
+func TestStatusShowsUploadsUnderWay(t *testing.T) {
+	s := fs.Status{Uploads: fs.UploadStatus{Sending: 1, Bytes: 5 << 20, List: []fs.UploadInfo{
+		{ID: "1", State: "pending", Path: "/A/waits.pdf", Size: 1 << 20},
+		{ID: "2", State: "pending", Path: "/A/goes.pdf", Size: 4 << 20, Sent: 1 << 20},
+	}}}
+	table := statusLines(t, &s)
+	wantLine(t, table, "uploads 1 being sent, 2 pending, 0 failed, 5.0 MiB on disk")
+	wantLine(t, table, "[#####...............] 25 % of 4.0 MiB /A/goes.pdf")
+	if strings.Contains(table, "waits.pdf") {
+		t.Errorf("an upload that only waits has a bar:\n%s", table)
+	}
+}
+
+func TestStatusShowsRequests(t *testing.T) {
+	r := archive.OperationStats{Operation: "document/list", Requests: 4, Failures: 1, Total: 40 * time.Millisecond, Sent: 0, Received: 2048}
+	for range 4 {
+		r.Latency.Add(10 * time.Millisecond)
+	}
+	long := archive.OperationStats{Operation: "inboxes", Requests: 1, Total: time.Minute}
+	long.Latency.Add(time.Minute)
+	table := statusLines(t, &fs.Status{Requests: []archive.OperationStats{r, long}})
+	wantLine(t, table, "traffic 0 B sent, 2.0 KiB received")
+	wantLine(t, table, "document/list 4 1 0 0 B 2.0 KiB 10ms 10ms 10ms")
+	wantLine(t, table, "inboxes 1 0 0 0 B 0 B 1m0s - -")
+}
+
+func TestStatusShowsLastErrors(t *testing.T) {
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.Local)
+	s := fs.Status{LastErrors: []fs.Failure{{Time: at, Text: "newer"}, {Time: at.Add(-time.Minute), Text: "older"}}}
+	table := statusLines(t, &s)
+	wantLine(t, table, "last errors 2024-05-06 07:08:09 newer")
+	wantLine(t, table, "2024-05-06 07:07:09 older")
 }
 
 // What a process left behind that was killed is named with its cure.

@@ -452,3 +452,17 @@ func TestDamagedDataIsNotSent(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 }
+
+// While it is sent an upload tells how much of it is on its way, and nothing after.
+func TestSentWhileItIsSent(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), "zehn Bytes")
+	var under int64
+	fake := newFake(outcome{err: kindErr(archive.KindInvalid), then: func() { under = u.Sent() }})
+	if _, err := s.Deliver(t.Context(), u, fake, nil); archive.KindOf(err) != archive.KindInvalid {
+		t.Fatal(err)
+	}
+	if under != int64(len("zehn Bytes")) || u.Sent() != 0 {
+		t.Errorf("%d bytes while it was sent, %d after; want 10 and 0", under, u.Sent())
+	}
+}

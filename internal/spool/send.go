@@ -111,6 +111,7 @@ func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 	d.absent = false
 	r := d.u.Record()
 	body := blob{upload: d.u, size: r.Size}
+	defer d.u.sent.Store(0)
 	if r.Replace != 0 {
 		err := d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
 		if archive.KindOf(err) == archive.KindNotFound {
@@ -131,7 +132,11 @@ type blob struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (b blob) ReadAt(p []byte, off int64) (int, error) { return b.upload.ReadAt(p, off) }
+func (b blob) ReadAt(p []byte, off int64) (int, error) {
+	n, err := b.upload.ReadAt(p, off)
+	b.upload.sent.Store(off + int64(n))
+	return n, err
+}
 
 // Size implements archive.Blob.
 func (b blob) Size() int64 { return b.size }

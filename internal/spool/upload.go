@@ -27,6 +27,7 @@ type Upload struct {
 	rec   atomic.Pointer[Record] // what it points to never changes; replaced under mu
 
 	content content
+	sent    atomic.Int64 // bytes of the data that the delivery under way has read; else 0
 	// turn holds one token: the right to deliver.
 	turn chan struct{}
 
@@ -55,6 +56,10 @@ func (u *Upload) ID() string { return u.id }
 
 // Record returns a copy of the record. It never waits.
 func (u *Upload) Record() Record { return u.rec.Load().clone() }
+
+// Sent returns how many bytes of the data have been read for the archive by the delivery
+// under way, 0 when there is none.
+func (u *Upload) Sent() int64 { return u.sent.Load() }
 
 // State returns how far it has got, as Record().State does, without a copy.
 func (u *Upload) State() State { return u.rec.Load().State }
