@@ -15,6 +15,7 @@ import (
 
 func mountFlags() []cli.Flag {
 	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), profileFlags(), []cli.Flag{
+		metricsFlag(),
 		configFlag(),
 		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 	})
@@ -96,7 +97,8 @@ func viewFlags() []cli.Flag {
 type mountSettings struct {
 	profile    string // empty for none
 	mountpoint string
-	nonempty   bool // hide what is in mountpoint
+	nonempty   bool   // hide what is in mountpoint
+	metrics    string // address; empty for none
 	embedded   bool
 	data       string
 	sample     bool
@@ -139,7 +141,7 @@ func readMount(c *cli.Context) (*mountSettings, error) {
 // readSettings reads the options of which service is mounted and how.
 func readSettings(c *cli.Context, profile string) (*mountSettings, error) {
 	s := &mountSettings{profile: profile}
-	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaller, readCaches, readView, readOwner} {
+	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaller, readCaches, readView, readOwner, readMetrics} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}

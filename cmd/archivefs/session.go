@@ -69,7 +69,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.Spool.Close)
 	s.fs, s.spool = fs.New(o), o.Spool
-	return nil
+	return s.showMetrics(ctx)
 }
 
 // leaveDirs gives the state directories free. Those of a mount that never was usable, as

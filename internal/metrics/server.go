@@ -1,0 +1,157 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Source is what is shown.
+type Source struct {
+	// Families takes all counters as they are now.
+	Families func() []Family
+	// Ready says whether the program can do its work now, else why not.
+	Ready func() (bool, string)
+}
+
+// Server answers until it is closed.
+type Server struct {
+	listener net.Listener
+	web      *http.Server
+	ended    chan error
+}
+
+// unixPrefix marks the path of a socket.
+const unixPrefix = "unix:"
+
+// CheckAddress says what is wrong with an address: it is HOST:PORT or unix:PATH.
+func CheckAddress(address string) error {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		if !filepath.IsAbs(path) {
+			return fmt.Errorf("%q is no absolute path of a socket", path)
+		}
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return fmt.Errorf("%q is no address; write for example 127.0.0.1:9464, or unix:/run/user/1000/archivefs.sock", address)
+	}
+	return nil
+}
+
+// Serve answers at address: /metrics in the text format of Prometheus, /healthz while the
+// program lives, /readyz with 200 or 503 and the reason. A socket is open to its user alone;
+// one that a dead program left behind is replaced.
+func Serve(ctx context.Context, address string, source Source) (*Server, error) {
+	ln, err := listen(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{listener: ln, ended: make(chan error, 1), web: &http.Server{
+		Handler: handler(source), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10,
+	}}
+	go func() { s.ended <- s.web.Serve(ln) }()
+	return s, nil
+}
+
+// Address is where it answers.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Close ends it; answers under way are cut off.
+func (s *Server) Close() error {
+	err := s.web.Close()
+	if served := <-s.ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	path, ok := strings.CutPrefix(address, unixPrefix)
+	if !ok {
+		return lc.Listen(ctx, "tcp", address)
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	ln, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
+}
+
+// removeStale removes a socket at which nobody listens.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("%s is there, and no socket", path)
+	}
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("another program answers at %s", path), c.Close())
+	}
+	return os.Remove(path)
+}
+
+func handler(source Source) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector(source.Families), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if ready, why := source.Ready(); !ready {
+			say(w, http.StatusServiceUnavailable, why)
+			return
+		}
+		say(w, http.StatusOK, "ok")
+	})
+	return mux
+}
+
+// say answers with one line. Whoever asked may be gone by now.
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+// collector asks for all families at each scrape. It describes none of them before, so that
+// rows may come and go.
+type collector func() []Family
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	families := c()
+	for i := range families {
+		families[i].send(out)
+	}
+}
