@@ -119,15 +119,17 @@ func (d *dir) foldersValidFor() time.Duration {
 	return d.trustedForLocked(d.subs.fetched)
 }
 
-// trustedForLocked is how long a listing of that age may be trusted. The caller holds mu.
+// trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
+// mu.
 func (d *dir) trustedForLocked(oldest time.Time) time.Duration {
+	longest := min(d.fs.opts.TTL, kernelTrust)
 	switch {
 	case d.kind == localDir:
-		return d.fs.opts.TTL
+		return longest
 	case d.isLocal():
 		return 0 // until the folder is made
 	}
-	return max(0, min(d.fs.opts.TTL, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
+	return max(0, min(longest, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
 }
 
 func (d *dir) loadFolders(ctx context.Context, n need) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	}
 	root := &dirNode{d: f.root}
 	f.root.node.Store(root.EmbeddedInode())
-	negative := f.opts.TTL
+	negative := min(f.opts.TTL, kernelTrust)
 	server, err := fusefs.Mount(dir, root, &fusefs.Options{
 		MountOptions:    f.mountOptions(),
 		NegativeTimeout: &negative,
@@ -59,7 +60,7 @@ func (f *FileSystem) mountOptions() fuse.MountOptions {
 		MaxStackDepth:           2,
 		ExtraCapabilities:       fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_ATOMIC_O_TRUNC,
 		Logger:                  log.New(logWriter{f}, "", 0),
-		Options:                 append([]string(nil), f.opts.MountOptions...),
+		Options:                 slices.Concat(platformOptions(&f.opts), f.opts.MountOptions),
 	}
 	if f.opts.AllowOther {
 		o.Options = append(o.Options, "default_permissions")

@@ -82,6 +82,8 @@ type Options struct {
 	ReadAhead int
 	// Listings bounds how many folders' listings are kept in memory.
 	Listings int
+	// VolumeName is what Finder on macOS shows; other systems show the mount point.
+	VolumeName string
 	// MountOptions are passed to the mount helper as they are.
 	MountOptions []string
 	// PID is the process that the status names.

@@ -255,6 +255,7 @@ func readView(c *cli.Context, s *mountSettings) error {
 		ExcludeMetadata: config.List(c.String("metadata-exclude")),
 		CreatedAfter:    after,
 	}
+	s.fs.VolumeName = cmp.Or(s.profile, "Archive")
 	s.fs.AllowDelete, s.fs.ReadOnly, s.fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	return nil
 }

@@ -1,0 +1,13 @@
+//go:build !darwin
+
+package fs
+
+import (
+	"math"
+	"time"
+)
+
+// kernelTrust is no bound: the kernel is told what changed.
+const kernelTrust = time.Duration(math.MaxInt64)
+
+func platformOptions(*Options) []string { return nil }
