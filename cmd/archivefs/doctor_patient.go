@@ -151,8 +151,7 @@ func (p *patient) caller() string {
 // mounts examines the mounts and mount points that the options name, and of other mounts of
 // archives those that do not work.
 func (p *patient) mounts() []doctor.Finding {
-	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
-	mounted := doctor.Mounts(string(info))
+	mounted := mountedArchives()
 	var named []string
 	for _, dir := range p.mountpoints {
 		if abs, err := filepath.Abs(dir); err == nil && slices.Contains(mounted, abs) {
@@ -191,4 +190,11 @@ func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
 		return doctor.Fail(check, "you may not write to "+dir+", and so fusermount3 mounts nothing there for you", "name a directory of your own")
 	}
 	return doctor.Fine(check, dir+" is free")
+}
+
+// mountedArchives are the directories at which archives are mounted, as far as the system
+// tells.
+func mountedArchives() []string {
+	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
+	return doctor.Mounts(string(info))
 }

@@ -12,17 +12,18 @@ import (
 // detachMount takes a mount out of sight also while files of it are open. It does not leave
 // that half done when ctx ends.
 func detachMount(ctx context.Context, dir string) error {
-	return fusermount(context.WithoutCancel(ctx), "-uz", dir)
+	return fusermount(context.WithoutCancel(ctx), true, dir)
 }
 
-// fusermount calls the helper that unmounts without privileges (fusermount3(1)).
-func fusermount(ctx context.Context, flag, dir string) error {
+// fusermount calls the helper that unmounts without privileges.
+func fusermount(ctx context.Context, lazily bool, dir string) error {
 	if !strings.HasPrefix(dir, "/") {
 		dir = "./" + dir
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "fusermount3", flag, dir).CombinedOutput() //nolint:gosec // a path, as an argument
+	command := unmounter(lazily, dir)
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // a path, as an argument
 	switch {
 	case err == nil:
 		return nil

@@ -16,7 +16,7 @@ func checkMountpoint(ctx context.Context, dir string, nonempty bool) error {
 			return err
 		}
 	}
-	info, err := os.Stat(dir) //nolint:gosec // the user names it
+	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("there is no directory %s to mount at; make it first: mkdir -p %s", dir, dir)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,6 +49,9 @@ func unmount(c *cli.Context) error {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
+	if c.Bool("force") && isMounted(dir) {
+		return detachMount(c.Context, dir)
+	}
 	_, status, err := readStatus(dir)
 	switch {
 	case err != nil && isStale(dir):
@@ -65,7 +69,7 @@ func unmount(c *cli.Context) error {
 		err = fs.NoteWaited(dir, true)
 	}
 	if err == nil {
-		err = fusermount(c.Context, "-u", dir)
+		err = fusermount(c.Context, false, dir)
 	}
 	if err != nil {
 		return errors.Join(err, fs.NoteWaited(dir, false))
@@ -161,6 +165,15 @@ func pause(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// isMounted reports whether an archive is known to be mounted at dir. It asks the kernel and
+// not the mount, which may not answer.
+func isMounted(dir string) bool {
+	if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		dir = filepath.Join(above, filepath.Base(dir))
+	}
+	return slices.Contains(mountedArchives(), dir)
 }
 
 // isStale reports whether dir is a mount whose process is gone. It asks what the kernel does

@@ -4,7 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 func TestUnmountWaitsForUploads(t *testing.T) {
@@ -81,4 +84,27 @@ func TestUnmountWithoutTheHelper(t *testing.T) {
 	if err := detachMount(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
 		t.Errorf("got error %v, want one that names the package", err)
 	}
+}
+
+// A mount whose process does not answer can be taken away by force all the same.
+func TestUnmountByForceAsksNobody(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	dir := t.TempDir()
+	m := o.mount(dir, t.TempDir()+"/state")
+	if err := m.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := call(t, "unmount", "--force", dir)
+	if err := m.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if status != 0 {
+		t.Errorf("exit status %d, error %q", status, stderr)
+	}
+	if err := m.wait(); err != nil {
+		t.Errorf("the process ended with %v", err)
+	}
+	wantUntouched(t, dir)
 }
