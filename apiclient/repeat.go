@@ -39,7 +39,7 @@ func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Respons
 		return struct{}{}, plan.last
 	}, backoff.WithBackOff(plan), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
 		c.stats.retry(r.op)
-		c.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Info("request failed, trying again")
+		c.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
 	}))
 	if err == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 )
 
@@ -70,7 +71,8 @@ func (b *budget) take(n, grow int64) error {
 		short, err = b.tryTake(n, grow)
 	}
 	if err == nil && short > 0 {
-		err = fmt.Errorf("the disk of the spool is full (%d bytes are kept free): %w", b.reserve, syscall.ENOSPC)
+		err = fmt.Errorf("the disk with what waits to be archived is full (%s of it are kept free); make room, or discard uploads that failed: %w",
+			humanize.IBytes(uint64(max(b.reserve, 0))), syscall.ENOSPC)
 	}
 	return err
 }
@@ -84,7 +86,8 @@ func (b *budget) tryTake(n, grow int64) (short int64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.limit > 0 && grow > b.limit-b.used {
-		return 0, fmt.Errorf("the spool has reached its limit of %d bytes: %w", b.limit, syscall.ENOSPC)
+		return 0, fmt.Errorf("what waits to be archived may take %s in all; let it be archived, discard uploads that failed, or allow more: %w",
+			humanize.IBytes(uint64(b.limit)), syscall.ENOSPC)
 	}
 	if short = n - (disk - b.reserve - b.flying); short > 0 {
 		return short, nil
