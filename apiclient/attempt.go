@@ -108,7 +108,7 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	a.client.authorize(req.Header)
+	a.client.caller.Load().authorize(req.Header)
 	if r.body != nil {
 		a.body = &sending{progress: a.sent, source: r.body.open()}
 		req.Body, req.ContentLength = a.body, r.body.size

@@ -16,8 +16,7 @@ import (
 type Client struct {
 	base      *url.URL
 	http      *http.Client
-	authorize func(http.Header)
-	redact    func(string) string
+	caller    atomic.Pointer[caller]
 	userAgent string
 	location  *time.Location
 	stall     time.Duration
@@ -61,11 +60,9 @@ func New(cfg Config) (*Client, error) {
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
 	alive, die := context.WithCancel(context.Background())
-	return &Client{
+	c := &Client{
 		base:      base,
 		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		authorize: cfg.Credentials.authorizer(),
-		redact:    cfg.Credentials.redactor(),
 		userAgent: cfg.UserAgent,
 		location:  cfg.Location,
 		stall:     cfg.Stall,
@@ -75,7 +72,9 @@ func New(cfg Config) (*Client, error) {
 		slots:     newSlots(cfg.Connections),
 		alive:     alive,
 		die:       die,
-	}, nil
+	}
+	c.caller.Store(newCaller(cfg.Credentials))
+	return c, nil
 }
 
 // BaseURL returns the normalised address of the service, which holds no secret.

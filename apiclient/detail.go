@@ -25,7 +25,7 @@ const (
 func (c *Client) detail(resp *http.Response) string {
 	// An error's body that breaks off still says something.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
-	return shorten(archive.Printable(c.redact(explain(body))))
+	return shorten(archive.Printable(c.caller.Load().redact(explain(body))))
 }
 
 // explain returns the message in the body of an error: of a problem (RFC 9457) or any

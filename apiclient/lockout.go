@@ -62,3 +62,10 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 		l.until = time.Now().Add(l.pause)
 	}
 }
+
+// reset lets requests through again: the next ones carry other credentials.
+func (l *lockout) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refusals, l.pause, l.until = 0, 0, time.Time{}
+}
