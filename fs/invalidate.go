@@ -12,16 +12,19 @@ func (f *FileSystem) forgetNames(d *dir, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	f.goBackground(func() {
-		node := d.node.Load()
-		if node == nil {
-			return // it knows nothing of the directory
+	f.goBackground(func() { d.notify(names) })
+}
+
+// notify is forgetNames for whoever is in no handler and holds no lock.
+func (d *dir) notify(names []string) {
+	node := d.node.Load()
+	if node == nil {
+		return // it knows nothing of the directory
+	}
+	for _, n := range names {
+		if errno := node.NotifyEntry(n); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
+			d.fs.log.Debugf("notify %s: %v", archive.Printable(d.pathOf(n)), errno)
+			return
 		}
-		for _, n := range names {
-			if errno := node.NotifyEntry(n); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-				f.log.Debugf("notify %s: %v", archive.Printable(d.pathOf(n)), errno)
-				return
-			}
-		}
-	})
+	}
 }

@@ -239,6 +239,11 @@ func (d *dir) outdate() {
 // are not answered from memory either, nor from a listing that is under way.
 func (d *dir) distrust() {
 	d.outdate()
+	d.doubt()
+}
+
+// doubt is distrust for the names alone.
+func (d *dir) doubt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.doubts++

@@ -239,3 +239,39 @@ func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
 	})
 	wantNames(t, m.path("Muster GmbH", "Faktura"), "zwei.txt")
 }
+
+// What is asked for anew on request shows at once, wherever somebody looks.
+func TestRefresh(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	one := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
+	m, _ := f.slow(t)
+	bills := m.path("Muster GmbH", "Rechnungen")
+	inside := get(os.Open(bills))(t)
+	defer func() { must(t, inside.Close()) }()
+	dir := fmt.Sprintf("/proc/self/fd/%d", inside.Fd())
+	wantNames(t, m.path("inboxes"), "Administrator")
+	if !exists(bills+"/eins.txt") || exists(bills+"/zwei.txt") || exists(m.path("Zweite AG")) { // the kernel remembers the answers
+		t.Fatal("the mount does not show what the archive has")
+	}
+	f.Change(one, func(d *hostile.Document) { d.Name = "zwei.txt" })
+	f.AddFolder(f.bills, "2026")
+	f.AddMandator("Zweite AG")
+	f.AddInbox(2, "Buchhaltung")
+	if !exists(bills+"/eins.txt") || exists(bills+"/2026") || exists(m.path("Zweite AG")) {
+		t.Fatal("what changed shows within the ttl by itself, so that the test shows nothing")
+	}
+	must(t, m.fs.Refresh(t.Context()))
+	for _, path := range []string{bills, dir} {
+		if exists(path+"/eins.txt") || !exists(path+"/zwei.txt") || !exists(path+"/2026") {
+			t.Errorf("%s is not as the archive has it", path)
+		}
+		wantNames(t, path, "2026", "zwei.txt")
+	}
+	wantNames(t, m.path("inboxes"), "Administrator", "Buchhaltung")
+	eventually(t, "the new mandator is there", func() bool { return exists(m.path("Zweite AG")) })
+	f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Answer(500, "")})
+	if err := m.fs.Refresh(t.Context()); err == nil {
+		t.Error("no error from a refresh that could not ask")
+	}
+	wantNames(t, bills, "2026", "zwei.txt")
+}

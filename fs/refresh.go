@@ -1,0 +1,51 @@
+package fs
+
+import (
+	"context"
+	"errors"
+)
+
+// Refresh lets everything that is remembered of the archive's structure be asked for anew when
+// somebody looks, before the ttl is over, and asks for the top of it itself. Contents stay:
+// those of archived documents never change. It returns why the service cannot be asked; what
+// is known is shown then.
+func (f *FileSystem) Refresh(ctx context.Context) error {
+	f.children.InvalidateAll()
+	f.documents.InvalidateAll()
+	f.inboxes.InvalidateAll()
+	f.abouts.InvalidateAll()
+	f.searches.InvalidateAll()
+	f.root.doubtAll()
+	if err := f.root.loadFolders(ctx, needNames); err != nil {
+		return err
+	}
+	f.root.forgetAll()
+	if away := f.Away(); away != nil {
+		return errors.New(away.Text)
+	}
+	return nil
+}
+
+// doubtAll doubts the directory and all that is known below it.
+func (d *dir) doubtAll() {
+	d.doubt()
+	for _, below := range d.subfolders() {
+		below.doubtAll()
+	}
+}
+
+// forgetAll makes the kernel look up again what is below the directory. With a name that
+// nobody uses it forgets all below that; so directories are told of one by one, from the top
+// on, for those that somebody is in.
+func (d *dir) forgetAll() {
+	subfolders := d.subfolders()
+	names := make([]string, 0, len(subfolders))
+	for _, below := range subfolders {
+		_, name := below.place()
+		names = append(names, name)
+	}
+	d.notify(names)
+	for _, below := range subfolders {
+		below.forgetAll()
+	}
+}
