@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,11 +37,28 @@ func xdg(env, below, option string) (string, error) {
 	if dir := os.Getenv(env); filepath.IsAbs(dir) {
 		return dir, nil
 	}
-	home, err := os.UserHomeDir()
+	home, err := homeDir()
 	if err != nil {
 		return "", fmt.Errorf("find a default directory: %w; name one with --%s", err, option)
 	}
 	return filepath.Join(home, below), nil
+}
+
+// homeDir is the home directory of the user, also where the environment does not tell it, as
+// for what mount(8) and the service manager of the system start: what waits to be archived
+// lies in the same place then.
+func homeDir() (string, error) {
+	if home, err := os.UserHomeDir(); err == nil {
+		return home, nil
+	}
+	u, err := user.Current()
+	if err != nil {
+		return "", err
+	}
+	if u.HomeDir == "" {
+		return "", errors.New("the user has no home directory")
+	}
+	return u.HomeDir, nil
 }
 
 // dirsOf names the directories of an archive.

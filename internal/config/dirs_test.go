@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -238,12 +239,26 @@ func TestDefaultDirsShowNoIdentity(t *testing.T) {
 	}
 }
 
+// Where the environment does not tell the home, the directories are those of where it does.
 func TestDirsWithoutAHome(t *testing.T) {
-	for _, name := range []string{"HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"} {
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME"} {
 		t.Setenv(name, "")
 	}
-	if _, err := config.OpenDirs("", ours); err == nil || !strings.Contains(err.Error(), "--state-dir") {
-		t.Errorf("got error %v, want one that names --state-dir", err)
+	look := func(home string) config.Seen {
+		t.Helper()
+		t.Setenv("HOME", home)
+		got, err := config.LookDirs("", others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got, want := look(""), look(me.HomeDir); got.State != want.State || got.Cache != want.Cache {
+		t.Errorf("got %+v without a home, and %+v with it", got, want)
 	}
 }
 

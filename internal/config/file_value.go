@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,7 +41,7 @@ func (o Option) read(value *unstable.Node) (string, error) {
 // not absolute would depend on the directory in which the program happens to run.
 func absolute(path string) (string, error) {
 	if below, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := os.UserHomeDir()
+		home, err := homeDir()
 		if err != nil {
 			return "", err
 		}
