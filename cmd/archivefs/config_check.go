@@ -105,19 +105,25 @@ func try(profile string, values config.Layer, name string) config.Problems {
 	return nil
 }
 
-// read reads the options with the code of mount. Credentials are not put together, because
-// that would run commands; their files are looked at.
-func (all *choices) read() error {
+// context is that of a mount for which these options are chosen.
+func (all *choices) context() (*cli.Context, error) {
 	command := mountCommand()
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	for _, f := range command.Flags {
 		if err := withoutEnvironment(f).Apply(set); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, set, nil)
 	c.Command = command
-	if err := all.apply(c); err != nil {
+	return c, all.apply(c)
+}
+
+// read reads the options with the code of mount. Credentials are not put together, because
+// that would run commands; their files are looked at.
+func (all *choices) read() error {
+	c, err := all.context()
+	if err != nil {
 		return err
 	}
 	s := &mountSettings{}

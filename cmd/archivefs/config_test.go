@@ -175,7 +175,7 @@ ttl = "long"
 		{"bad " + mountpoint, 2, path + `:12: writes: "maybe" is neither sync nor async; see`},
 		{"bad " + mountpoint + " --writes=perhaps", 2, `--writes: "perhaps" is neither sync nor async; see`},
 		{"slow " + mountpoint, 2, path + `:15: ttl: "long" is no duration; write for example 90s or 5m; see`},
-		{"./office", 1, "there is no directory ./office to mount at"},
+		{"./office", 1, "/office to mount at"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {

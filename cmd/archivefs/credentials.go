@@ -82,6 +82,9 @@ func onlyOne(c *cli.Context, name string) error {
 // readCaller reads with which credentials the service is called: those of the options, and
 // what they lack from the service manager, and then from what login stored.
 func readCaller(c *cli.Context, s *mountSettings) error {
+	if s.inherit(invocationOf(c.Context).given) {
+		return nil
+	}
 	cred, err := readCredentials(c)
 	if err != nil {
 		return err

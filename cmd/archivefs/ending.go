@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
@@ -51,6 +52,7 @@ func (s *session) end(m *fs.Mount) error {
 	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
+	s.manager.tell("unmounting", daemon.SdNotifyStopping)
 	if m != nil {
 		s.log.Info("unmounting")
 		err = s.takeDown(hurry, m)
@@ -120,7 +122,9 @@ func (s *session) drain(ctx context.Context) {
 			}
 			return
 		case <-tick.C:
-			if left := s.left(); bar != nil && left.pending.uploads > 0 {
+			left := s.left()
+			s.manager.note("waiting for " + left.pending.String())
+			if bar != nil && left.pending.uploads > 0 {
 				bar.show(&left.pending)
 			}
 		}

@@ -22,7 +22,11 @@ func logFlags(requests string) []cli.Flag {
 		},
 		&cli.StringFlag{
 			Name: "log-file", EnvVars: env("LOG_FILE"), TakesFile: true,
-			Usage: "append to `FILE` instead of standard error",
+			Usage: "append to `FILE`; excludes --log-to",
+		},
+		&cli.StringFlag{
+			Name: "log-to", EnvVars: env("LOG_TO"), DefaultText: "stderr; in the background journal, or syslog where there is none",
+			Usage: "log to `WHERE`: stderr, journal or syslog",
 		},
 	}
 }
@@ -30,10 +34,25 @@ func logFlags(requests string) []cli.Flag {
 // env is the name of an option in the environment.
 func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
 
+// The places of a log that are no files.
+const (
+	toStderr  = "stderr"
+	toJournal = "journal"
+	toSyslog  = "syslog"
+)
+
 // readLog reads from which level on and how the log is written.
 func readLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err error) {
 	if level, err = logrus.ParseLevel(c.String("log-level")); err != nil {
 		return 0, nil, config.Usagef("--log-level: %q is none of error, warn, info, debug", c.String("log-level"))
+	}
+	switch to := c.String("log-to"); to {
+	case "", toStderr, toJournal, toSyslog:
+		if to != "" && c.String("log-file") != "" {
+			return 0, nil, config.Usagef("--log-to and --log-file exclude each other")
+		}
+	default:
+		return 0, nil, config.Usagef("--log-to: %q is none of stderr, journal, syslog", to)
 	}
 	switch c.String("log-format") {
 	case "text":
@@ -56,16 +75,15 @@ func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
 	log := logrus.New()
 	log.SetLevel(level)
 	log.SetFormatter(format)
-	out := c.App.ErrWriter
-	done := func() {}
-	if path := c.String("log-file"); path != "" {
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it
-		if err != nil {
-			return nil, nil, config.Usagef("--log-file: %v", err)
-		}
-		out = f
-		done = func() { _ = f.Close() } // nothing is left to say it to
+	log.SetOutput(c.App.ErrWriter)
+	path := c.String("log-file")
+	if path == "" {
+		return log, func() {}, logTo(log, c.String("log-to"), invocationOf(c.Context).given != nil)
 	}
-	log.SetOutput(out)
-	return log, done, nil
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, nil, config.Usagef("--log-file: %v", err)
+	}
+	log.SetOutput(f)
+	return log, func() { _ = f.Close() }, nil // nothing is left to say it to
 }

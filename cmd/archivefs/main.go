@@ -20,9 +20,20 @@ import (
 func main() {
 	args := takeSecrets(os.Args)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, args, os.Stdout, os.Stderr)
+	code := begin(ctx, args)
 	stop()
 	os.Exit(code)
+}
+
+// begin finds out as what the program was called, and returns its exit status.
+func begin(ctx context.Context, args []string) int {
+	if os.Getenv(handoverVariable) != "" {
+		return runBackground(ctx)
+	}
+	if isHelper(newApp(io.Discard, io.Discard), args) {
+		return runHelper(ctx, args, os.Stdout, os.Stderr)
+	}
+	return run(withInvocation(ctx, &invocation{args: args}), args, os.Stdout, os.Stderr)
 }
 
 // run carries out a command line and returns the exit status.
@@ -33,9 +44,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = app.RunContext(ctx, arranged)
 	}
 	var usage *config.UsageError
+	var ended exitStatus
 	switch {
 	case err == nil:
 		return 0
+	case errors.As(err, &ended):
+		return int(ended)
 	case errors.As(err, &usage):
 		say(stderr, "%s; see %s", err, helpCommand(app, args))
 		return 2

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -19,11 +20,13 @@ import (
 func mountCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mount",
-		Usage:     "mount the archive at MOUNTPOINT, in the foreground",
+		Usage:     "mount the archive at MOUNTPOINT",
 		ArgsUsage: "[PROFILE] MOUNTPOINT",
 		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in\n" +
 			"--data. When the mount is usable, one line on standard output says so. Ctrl-C unmounts and waits\n" +
 			"for uploads; a second Ctrl-C does not wait, and what is left goes on at the next mount.\n\n" +
+			"With --daemon the command ends when the mount is usable, and archivefs unmount ends the mount.\n" +
+			"SIGHUP lets the mount ask for all that it knows of the archive anew.\n\n" +
 			"   archivefs mount ~/Archive\n" +
 			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
 			"       --api-key-file KEY ~/Archive\n\n" +
@@ -42,12 +45,19 @@ func mount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	how := invocationOf(c.Context)
+	switch {
+	case how.fake:
+		return nil
+	case c.Bool("daemon") && how.given == nil:
+		return goBackground(c, settings)
+	}
 	log, done, err := newLog(c)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := checkMountpoint(c.Context, settings.mountpoint, settings.nonempty); err != nil {
+	if err := settings.prepareMountpoint(c.Context); err != nil {
 		return err
 	}
 	if settings.fs.AllowOther {
@@ -64,11 +74,11 @@ func mount(c *cli.Context) error {
 		return errors.Join(err, endProfiles())
 	}
 	m, err := s.serve(c)
-	return errors.Join(err, endProfiles(), s.end(m))
+	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
 }
 
 // serve checks the service, mounts, and waits for the end. It returns the mount when it is
-// still there, because a signal asks for the end.
+// still there, because somebody asks for the end.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.fs.Check(c.Context); err != nil {
 		return nil, s.unreachable(err)
@@ -83,20 +93,10 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return nil, fmt.Errorf("%s; a line of fusermount3 above, if there is one, says why", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	s.usable = true
-	if _, err := fmt.Fprintf(c.App.Writer, "mounted %s at %s\n", s.client.BaseURL(), m.Dir); err != nil {
-		s.log.Warnf("print the ready line: %v", err)
+	if err := s.announce(c.App.Writer, m.Dir); err != nil {
+		return m, err
 	}
-	unmounted := make(chan struct{})
-	go func() {
-		m.Wait()
-		close(unmounted)
-	}()
-	select {
-	case <-unmounted:
-		return nil, nil
-	case <-c.Done():
-		return m, nil
-	}
+	return s.attend(c, m), nil
 }
 
 // session is everything that one mount holds open.
@@ -108,13 +108,19 @@ type session struct {
 	spool    *spool.Spool
 	client   clientCloser
 	dirs     *config.Dirs
+	manager  *manager
 	usable   bool // the mount came up
-	closers  []func() error
+
+	background bool // it was started for the background
+	detached   bool // and has left who started it
+	attended   bool // a terminal belongs to it
+	closers    []func() error
 }
 
 type clientCloser interface {
 	fs.Archive
 	BaseURL() string
+	SetCredentials(cred apiclient.Credentials) error
 }
 
 // later adds something to be closed; the last added is closed first.

@@ -16,7 +16,9 @@ import (
 func mountFlags() []cli.Flag {
 	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), profileFlags(), []cli.Flag{
 		metricsFlag(),
+		&cli.BoolFlag{Name: "daemon", EnvVars: env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
 		configFlag(),
+		defaultMountpointFlag(),
 		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
 	})
 }
@@ -86,6 +88,7 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
+		&cli.BoolFlag{Name: "noexec", EnvVars: env("NOEXEC"), Usage: "let no program that is a document be run"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
 		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
@@ -95,8 +98,10 @@ func viewFlags() []cli.Flag {
 
 // mountSettings are the validated options of mount.
 type mountSettings struct {
+	chosen     *choices
 	profile    string // empty for none
 	mountpoint string
+	made       bool   // mountpoint is made when it is missing
 	nonempty   bool   // hide what is in mountpoint
 	metrics    string // address; empty for none
 	embedded   bool
@@ -130,12 +135,8 @@ func readMount(c *cli.Context) (*mountSettings, error) {
 	if err != nil {
 		return nil, all.blame(err)
 	}
-	s.mountpoint, s.nonempty = cmp.Or(mountpoint, all.values[config.Mountpoint].Text), c.Bool("nonempty")
-	if s.mountpoint == "" {
-		return nil, config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
-			"or write ./%s for the directory of that name", profile, profile, profile)
-	}
-	return s, nil
+	s.chosen, s.nonempty = all, c.Bool("nonempty")
+	return s, s.readMountpoint(c, mountpoint)
 }
 
 // readSettings reads the options of which service is mounted and how.
@@ -257,5 +258,8 @@ func readView(c *cli.Context, s *mountSettings) error {
 	}
 	s.fs.VolumeName = cmp.Or(s.profile, "Archive")
 	s.fs.AllowDelete, s.fs.ReadOnly, s.fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
+	if c.Bool("noexec") {
+		s.fs.MountOptions = []string{"noexec"}
+	}
 	return nil
 }

@@ -5,8 +5,72 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
 )
+
+// defaultMountpointFlag says where a profile is mounted that does not say it. It is for units
+// that stand for any profile.
+func defaultMountpointFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "default-mountpoint", EnvVars: env("DEFAULT_MOUNTPOINT"), TakesFile: true,
+		Usage: "where a PROFILE is mounted that names no mountpoint: at `DIR`, which is made",
+	}
+}
+
+// mountpointOf is where a profile is mounted: where it says, or at the default; empty when
+// there is none. isDefault reports the latter.
+func mountpointOf(c *cli.Context, says string) (dir string, isDefault bool) {
+	if says != "" {
+		return says, false
+	}
+	return c.String("default-mountpoint"), true
+}
+
+// readMountpoint reads where the archive is mounted: at the operand, or where its profile is.
+func (s *mountSettings) readMountpoint(c *cli.Context, operand string) (err error) {
+	if operand == "" {
+		operand, s.made = mountpointOf(c, s.chosen.values[config.Mountpoint].Text)
+	}
+	if operand == "" {
+		return config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
+			"or write ./%s for the directory of that name", s.profile, s.profile, s.profile)
+	}
+	s.mountpoint, err = filepath.Abs(operand) // a mount in the background lives elsewhere
+	return err
+}
+
+// mountpointOperand is the one operand of a command, a mount point, or the profile that is
+// mounted there.
+func mountpointOperand(c *cli.Context) (string, error) {
+	operand, err := onlyMountpoint(c)
+	if err != nil {
+		return "", err
+	}
+	files, err := readConfig(c)
+	if err != nil || !files.Has(operand) { // a mount can be ended whatever was written since
+		return filepath.Abs(operand)
+	}
+	says := config.Merge(files.Layers(operand), nil)[config.Mountpoint].Text
+	if dir, _ := mountpointOf(c, says); dir != "" {
+		return dir, nil
+	}
+	return "", config.Usagef("the profile %s names no mountpoint; give the directory itself", operand)
+}
+
+// prepareMountpoint makes sure that the archive can be mounted where it shall be.
+func (s *mountSettings) prepareMountpoint(ctx context.Context) error {
+	if s.made && !isStale(s.mountpoint) {
+		if err := os.MkdirAll(s.mountpoint, 0o700); err != nil {
+			return fmt.Errorf("mount point: %w", err)
+		}
+	}
+	return checkMountpoint(ctx, s.mountpoint, s.nonempty)
+}
 
 // checkMountpoint makes sure that something can be mounted at dir without hiding what is
 // in it, unless nonempty allows that. What a killed process left behind is cleared away.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -11,7 +13,7 @@ import (
 )
 
 // notInFiles are the options that are about the command line alone.
-var notInFiles = []string{"o", "config"}
+var notInFiles = []string{"o", "config", "default-mountpoint"}
 
 // alternatives are options that say the same in different ways. One of them on the command
 // line replaces another of a profile.
@@ -61,6 +63,13 @@ func readConfig(c *cli.Context) (config.Files, error) {
 		if err := isFile(path); err != nil {
 			return nil, config.Usagef("--config: %v", err)
 		}
+		path, err := filepath.Abs(path) // a mount in the background lives elsewhere
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Set("config", path); err != nil {
+			return nil, err
+		}
 		paths = []string{path}
 	}
 	files, problems := config.Load(paths, fileOptions())
@@ -69,8 +78,9 @@ func readConfig(c *cli.Context) (config.Files, error) {
 
 // choices are the options that somebody chose, and where.
 type choices struct {
-	profile string // empty for none
-	values  config.Layer
+	profile           string // empty for none
+	line, environment config.Layer
+	values            config.Layer // what counts
 }
 
 // choose finds out which options count for a profile (empty for none), and sets those of
@@ -80,13 +90,61 @@ func choose(c *cli.Context, files config.Files, profile string) (*choices, error
 	if profile != "" && !files.Has(profile) {
 		return nil, config.Usagef("there is no profile %q in the configuration%s", profile, config.Meant(profile, files.Profiles()))
 	}
-	line, environment := given(c)
-	layers := append([]config.Layer{line, environment}, files.Layers(profile)...)
-	all := &choices{profile: profile, values: config.Merge(layers, alternatives)}
-	if err := all.silence(c, environment); err != nil {
+	all := &choices{profile: profile}
+	all.line, all.environment = given(c)
+	for _, layer := range []config.Layer{all.line, all.environment} {
+		if err := fromRoot(c, layer); err != nil {
+			return nil, err
+		}
+	}
+	all.merge(files)
+	if err := all.silence(c, all.environment); err != nil {
 		return nil, err
 	}
 	return all, all.blame(all.apply(c))
+}
+
+// merge finds out which options count beside these files.
+func (all *choices) merge(files config.Files) {
+	layers := append([]config.Layer{all.line, all.environment}, files.Layers(all.profile)...)
+	all.values = config.Merge(layers, alternatives)
+}
+
+// again reads the configuration files once more, and returns the options as they count now.
+func (all *choices) again(ctx context.Context, c *cli.Context) (*cli.Context, error) {
+	files, err := readConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	now := &choices{profile: all.profile, line: all.line, environment: all.environment}
+	now.merge(files)
+	again, err := now.context()
+	if err != nil {
+		return nil, err
+	}
+	again.Context = ctx
+	return again, nil
+}
+
+// fromRoot lets the paths of a layer begin at the root: a mount in the background has another
+// working directory.
+func fromRoot(c *cli.Context, layer config.Layer) error {
+	for _, o := range fileOptions() {
+		value, set := layer[o.Name]
+		if !set || !o.Path || value.Text == "" || filepath.IsAbs(value.Text) {
+			continue
+		}
+		path, err := filepath.Abs(value.Text)
+		if err != nil {
+			return err
+		}
+		value.Text = path
+		layer[o.Name] = value
+		if err := c.Set(o.Name, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // silence takes back what the environment sets where the command line says it in another way.
@@ -106,12 +164,13 @@ func (all *choices) silence(c *cli.Context, environment config.Layer) error {
 	return nil
 }
 
-// apply sets the options that files say.
+// apply sets the options that count; those of the command line and of the environment once
+// more.
 func (all *choices) apply(c *cli.Context) error {
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]
 		value, chosen := all.values[name]
-		if !chosen || !value.IsFromFile() {
+		if !chosen {
 			continue
 		}
 		if err := c.Set(name, value.Text); err != nil {

@@ -46,13 +46,21 @@ func start(t *testing.T, args ...string) *program {
 // startOn starts the program at a terminal, but for its standard output, where there is one.
 func startOn(t *testing.T, terminal *os.File, args ...string) *program {
 	t.Helper()
+	return startWith(t, func(cmd *exec.Cmd) {
+		if terminal != nil {
+			cmd.Stdin, cmd.Stderr = terminal, terminal
+		}
+	}, args...)
+}
+
+// startWith starts the program as prepare wants it.
+func startWith(t *testing.T, prepare func(*exec.Cmd), args ...string) *program {
+	t.Helper()
 	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
 	p.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
 	p.cmd.Env = append(os.Environ(), asProgram+"=1", "GORACE=atexit_sleep_ms=20") // not a second for each process
 	p.cmd.Stderr = p
-	if terminal != nil {
-		p.cmd.Stdin, p.cmd.Stderr = terminal, terminal
-	}
+	prepare(p.cmd)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

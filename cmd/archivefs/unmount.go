@@ -22,7 +22,7 @@ func unmountCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
-		ArgsUsage: "MOUNTPOINT",
+		ArgsUsage: "MOUNTPOINT|PROFILE",
 		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
 			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
 			"--force does not wait, also with files open: nobody finds the mount any more, and its process\n" +
@@ -31,6 +31,8 @@ func unmountCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"},
 			drainFlag(),
+			configFlag(),
+			defaultMountpointFlag(),
 		},
 		OnUsageError: usageError,
 		Action:       unmount,
@@ -38,15 +40,12 @@ func unmountCommand() *cli.Command {
 }
 
 func unmount(c *cli.Context) error {
-	dir, err := onlyMountpoint(c)
+	dir, err := mountpointOperand(c)
 	if err != nil {
 		return err
 	}
 	drain, err := readDrain(c)
 	if err != nil {
-		return err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
 	if c.Bool("force") && isMounted(dir) {

@@ -31,8 +31,9 @@ func TestMountOptions(t *testing.T) {
 		{"blanks around a name", " ro , uid=1", []string{"--read-only", "--uid=1"}},
 		{
 			"a line of fstab", "defaults,rw,noauto,users,_netdev,nofail,noexec,nosuid,nodev,noatime,uid=1000,allow_other",
-			[]string{"--uid=1000", "--allow-other"},
+			[]string{"--noexec", "--uid=1000", "--allow-other"},
 		},
+		{"a user's mount with programs", "noexec,nosuid,nodev,user,exec", []string{"--noexec", "--noexec=false"}},
 		{
 			"for systemd, the desktop and people",
 			"x-systemd.automount,x-systemd.mount-timeout=30,x-gvfs-show,x-gvfs-name=My Archive,comment=ours,ro",
@@ -62,5 +63,11 @@ func TestMountOptionsWithoutAName(t *testing.T) {
 		if strings.Contains(err.Error(), secret) {
 			t.Errorf("the error %q shows a value, which may be a secret", err)
 		}
+	}
+}
+
+func TestMountOptionsThatCannotBeChanged(t *testing.T) {
+	if _, err := config.MountOptions("remount,ro"); err == nil || !strings.Contains(err.Error(), "unmount it, and mount it again") {
+		t.Errorf("got error %v, want a sentence about remount", err)
 	}
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
+)
+
+// asHelper makes the test binary be called by the name of a helper of mount(8), and returns
+// the path.
+func asHelper(t *testing.T, path string) string {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(path) })
+	return path
+}
+
+// unmountAtEnd fails the test when something is still mounted at dir after it.
+func unmountAtEnd(t *testing.T, dir string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := detachMount(context.Background(), dir); err == nil {
+			t.Errorf("%s was still mounted", dir)
+		}
+	})
+}
+
+// endsAfter waits until the process of the mount at dir has ended after the deed.
+func endsAfter(t *testing.T, dir string, deed func()) {
+	t.Helper()
+	_, status, err := readStatus(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deed()
+	heals(t, "the process ends", func() bool { return !isRunning(status.PID) })
+}
+
+// isRunning reports whether there is such a process.
+func isRunning(pid int) bool {
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil && !isZombie(pid)
+}
+
+// umount calls umount(8).
+func umount(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "umount", dir).CombinedOutput(); err != nil {
+		t.Errorf("umount: %v: %s", err, out)
+	}
+}
+
+func TestHelperMounts(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	helper := asHelper(t, filepath.Join(t.TempDir(), "mount.archivefs"))
+	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	unmountAtEnd(t, dir)
+	options := "rw,noexec,nosuid,nodev,_netdev,api_key_file=" + filepath.Join(o.data, "api-key") + ",state_dir=" + state
+	call := func(more ...string) *program {
+		return startWith(t, func(cmd *exec.Cmd) { cmd.Path = helper; cmd.Args[0] = helper },
+			append([]string{o.url, dir, "-o", options}, more...)...)
+	}
+
+	p := call("-f")
+	p.wantExit(0)
+	wantUntouched(t, dir)
+
+	p = call("-v")
+	p.line("mounted " + o.url + " at " + dir)
+	p.wantExit(0)
+	letter := filepath.Join(dir, "My Archive", "letter.sh")
+	if err := os.WriteFile(letter, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || !strings.Contains(string(mounts), o.url+" "+dir+" fuse.archivefs rw,nosuid,nodev,noexec,") {
+		t.Errorf("the mount is not as it was asked for: %v\n%s", err, mounts)
+	}
+	again := call()
+	again.wantExit(32)
+	again.says("an archive is mounted at " + dir + " already")
+	if os.Geteuid() == 0 {
+		endsAfter(t, dir, func() { umount(t, dir) })
+	} else {
+		endsAfter(t, dir, func() { start(t, "unmount", dir).wantExit(0) })
+	}
+	wantUntouched(t, dir)
+}
+
+// mount(8) finds the program by the type, directly or by way of mount.fuse3(8).
+func TestMountByType(t *testing.T) {
+	fusetest.Need(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root installs a helper")
+	}
+	isolate(t)
+	o := startOffice(t)
+	t.Setenv(asProgram, "1")
+	for _, tt := range []struct{ kind, helper, spec string }{
+		{"archivefs", "/sbin/mount.archivefs", o.url},
+		{"fuse.archivefs", "/sbin/mount.fuse.archivefs", o.url},
+		{"fuse", "/usr/local/bin/archivefs", "archivefs#" + o.url}, // where mount.fuse3 looks
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			if _, err := os.Lstat(tt.helper); err == nil {
+				t.Skipf("%s is installed", tt.helper)
+			}
+			asHelper(t, tt.helper)
+			dir := t.TempDir()
+			unmountAtEnd(t, dir)
+			options := "ttl=5m,x-test.mount,api_key_file=" + filepath.Join(o.data, "api-key") + ",state_dir=" + filepath.Join(t.TempDir(), "state")
+			mount := exec.CommandContext(t.Context(), "mount", "-t", tt.kind, "-o", options, tt.spec, dir)
+			if out, err := mount.CombinedOutput(); err != nil {
+				t.Fatalf("mount: %v: %s", err, out)
+			}
+			wantEntries(t, dir, "My Archive inboxes")
+			endsAfter(t, dir, func() { umount(t, dir) })
+		})
+	}
+}

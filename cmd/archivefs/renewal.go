@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/urfave/cli/v2"
+)
+
+// renewal asks for everything anew: the options that a mount can
+// change, the credentials, and what is known of the archive's structure.
+type renewal struct {
+	session *session
+	done    chan struct{} // closed when one is over; nil while none is under way
+	cancel  context.CancelFunc
+}
+
+// begin begins one. None is under way.
+func (r *renewal) begin(c *cli.Context) {
+	r.session.manager.tell("asking the archive service anew",
+		daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()))
+	ctx, cancel := context.WithCancel(c.Context)
+	done := make(chan struct{})
+	r.done, r.cancel = done, cancel
+	go func() {
+		defer close(done)
+		r.session.renew(ctx, c)
+	}()
+}
+
+// end ends the one that is under way, if any.
+func (r *renewal) end() {
+	if r.done == nil {
+		return
+	}
+	r.cancel()
+	<-r.done
+	r.done = nil
+}
+
+// renew is one renewal.
+func (s *session) renew(ctx context.Context, c *cli.Context) {
+	if err := s.reread(ctx, c); err != nil {
+		s.log.Warnf("options and credentials stay as they are: %v", err)
+	}
+	if err := s.fs.Refresh(ctx); err != nil {
+		s.log.Warnf("the archive service cannot be asked anew: %v", err)
+		return
+	}
+	s.log.Info("all that was known of the archive is asked for anew")
+}
+
+// reread reads the configuration and the credentials once more. Of the options the level of
+// the log can change while the mount is there.
+func (s *session) reread(ctx context.Context, c *cli.Context) error {
+	again, err := s.settings.chosen.again(ctx, c)
+	if err != nil {
+		return err
+	}
+	level, _, err := readLog(again)
+	if err != nil {
+		return err
+	}
+	s.log.SetLevel(level)
+	if s.settings.embedded {
+		return nil
+	}
+	fresh := &mountSettings{profile: s.settings.profile, client: s.settings.client}
+	if err := readCaller(again, fresh); err != nil {
+		return err
+	}
+	return s.client.SetCredentials(fresh.client.Credentials)
+}
