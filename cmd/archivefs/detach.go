@@ -18,6 +18,9 @@ func (s *session) detach() error {
 	if err := os.Chdir("/"); err != nil {
 		return fmt.Errorf("--daemon: %w", err)
 	}
+	if s.log.Out == io.Discard && len(s.log.Hooks) == 0 {
+		say(s.stderr, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
+	}
 	out, isFile := s.log.Out.(*os.File)
 	if !isFile || out == os.Stderr {
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

@@ -44,3 +44,22 @@ func newGate(t *testing.T, service string) *gate {
 	g.url = web.URL + "/api/v2"
 	return g
 }
+
+// silent is a service that never answers.
+type silent struct {
+	url   string
+	asked chan struct{} // closed when it is asked for the first time
+}
+
+func newSilent(t *testing.T) *silent {
+	t.Helper()
+	s := &silent{asked: make(chan struct{})}
+	first := sync.OnceFunc(func() { close(s.asked) })
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		first()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(web.Close)
+	s.url = web.URL
+	return s
+}

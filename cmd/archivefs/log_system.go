@@ -10,13 +10,18 @@ import (
 
 	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/config"
 )
 
 // logTo lets a log go where the machine collects logs, or where it is sent by default: on
-// standard error, and in the background to the first of journal and syslog that is there.
+// standard error, and in the background to the first of journal and syslog that is there. Where
+// there is none, it goes nowhere.
 func logTo(log *logrus.Logger, where string, background bool) error {
 	switch {
-	case where == toStderr && !background, where == "" && !background:
+	case where == toStderr && background:
+		return config.Usagef("--log-to: there is no stderr in the background; leave it out, or name a file with --log-file")
+	case where == toStderr, where == "" && !background:
 		return onStderr(log)
 	case where == toJournal && !journal.Enabled():
 		return errors.New("--log-to journal: there is no journal on this machine; name syslog, or a file with --log-file")
@@ -30,7 +35,6 @@ func logTo(log *logrus.Logger, where string, background bool) error {
 	case where == toSyslog:
 		return fmt.Errorf("--log-to syslog: %w; name a file with --log-file", err)
 	}
-	say(log.Out, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
 	log.SetOutput(io.Discard)
 	return nil
 }

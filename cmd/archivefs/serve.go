@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -79,7 +80,7 @@ func serve(c *cli.Context) error {
 	}
 	skipped, err := furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
 	if err == nil {
-		err = serveAt(c, ln, srv, options.Data, keyFile)
+		err = serveAt(c, ln, srv, &manager{log: log}, options.Data, keyFile)
 	}
 	if err == nil && skipped > 0 {
 		err = fmt.Errorf("%s of --import stayed out of the archive; the log says which and why", plural(skipped, "entry"))
@@ -102,14 +103,17 @@ func furnish(ctx context.Context, srv *server.Server, withSample bool, tree stri
 }
 
 // serveAt says where everything is and serves until the end.
-func serveAt(c *cli.Context, ln net.Listener, srv *server.Server, data, keyFile string) error {
-	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", data, ln.Addr())
+func serveAt(c *cli.Context, ln net.Listener, srv *server.Server, manager *manager, what, keyFile string) error {
+	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", what, ln.Addr())
 	if keyFile != "" {
 		text += "API key in " + keyFile + "\n"
 	}
 	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
 		return err
 	}
+	manager.tell("serving at "+ln.Addr().String(), daemon.SdNotifyReady)
+	stop := context.AfterFunc(c.Context, func() { manager.tell("finishing requests", daemon.SdNotifyStopping) })
+	defer stop()
 	if err := srv.Serve(c.Context, ln); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serve: %w", err)
 	}

@@ -36,5 +36,5 @@ func serveGenerated(c *cli.Context, ln net.Listener, options server.Options) err
 	if err != nil {
 		return config.Usagef("--generate: %v", err)
 	}
-	return serveAt(c, ln, server.Generate(options, shape), "generated archive "+shape.String(), "")
+	return serveAt(c, ln, server.Generate(options, shape), &manager{log: options.Log}, "generated archive "+shape.String(), "")
 }
