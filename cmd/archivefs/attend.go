@@ -14,7 +14,7 @@ import (
 )
 
 // statusEvery is how often the service manager is told how the mount is, if that has changed.
-const statusEvery = 5 * time.Second
+const statusEvery = 2 * time.Second
 
 // attend looks after a mount until it is unmounted, and returns nil then, or until somebody
 // asks for its end. Whatever may take long is done elsewhere: that this loop goes round is a
@@ -31,10 +31,9 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
 	defer look.end()
 	renewal := renewal{session: s}
 	defer renewal.end()
-	hangups := s.hangups()
 	s.manager.tell(s.inWords(), daemon.SdNotifyReady)
 	for {
-		hangup := hangups
+		hangup := s.hangups
 		if renewal.done != nil {
 			hangup = nil // waits until it is over
 		}
@@ -67,11 +66,11 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
 	}
 }
 
-// hangups tells of SIGHUP, which asks for everything anew. From then on it never ends the
-// program.
-func (s *session) hangups() <-chan os.Signal {
+// hearHangups returns what tells of SIGHUP, which asks for everything anew. From then on it
+// never ends the program.
+func hearHangups(background bool) <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
-	if s.background || !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
+	if background || !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	return hangups

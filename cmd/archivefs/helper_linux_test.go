@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,16 +24,6 @@ func asHelper(t *testing.T, path string) string {
 	}
 	t.Cleanup(func() { _ = os.Remove(path) })
 	return path
-}
-
-// unmountAtEnd fails the test when something is still mounted at dir after it.
-func unmountAtEnd(t *testing.T, dir string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := detachMount(context.Background(), dir); err == nil {
-			t.Errorf("%s was still mounted", dir)
-		}
-	})
 }
 
 // endsAfter waits until the process of the mount at dir has ended after the deed.
@@ -83,7 +72,7 @@ func TestHelperMounts(t *testing.T) {
 	p.line("mounted " + o.url + " at " + dir)
 	p.wantExit(0)
 	letter := filepath.Join(dir, "My Archive", "letter.sh")
-	if err := os.WriteFile(letter, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(letter, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || !strings.Contains(string(mounts), o.url+" "+dir+" fuse.archivefs rw,nosuid,nodev,noexec,") {

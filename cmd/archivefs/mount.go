@@ -114,6 +114,7 @@ type session struct {
 	background bool // it was started for the background
 	detached   bool // and has left who started it
 	attended   bool // a terminal belongs to it
+	hangups    <-chan os.Signal
 	closers    []func() error
 }
 

@@ -165,11 +165,7 @@ func startMount(t *testing.T, dir string, args ...string) *program {
 
 func startMountOn(t *testing.T, terminal *os.File, dir string, args ...string) *program {
 	t.Helper()
-	t.Cleanup(func() {
-		if detachMount(context.Background(), dir) == nil {
-			t.Errorf("%s was still mounted", dir)
-		}
-	})
+	unmountAtEnd(t, dir)
 	return startOn(t, terminal, append([]string{"mount", dir}, args...)...)
 }
 
@@ -187,4 +183,14 @@ func heals(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s: not within 20 s", what)
 		}
 	}
+}
+
+// unmountAtEnd fails the test when something is still mounted at dir after it.
+func unmountAtEnd(t *testing.T, dir string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if detachMount(context.Background(), dir) == nil {
+			t.Errorf("%s was still mounted", dir)
+		}
+	})
 }

@@ -67,7 +67,7 @@ func (s *session) reread(ctx context.Context, c *cli.Context) error {
 		return nil
 	}
 	fresh := &mountSettings{profile: s.settings.profile, client: s.settings.client}
-	if err := readCaller(again, fresh); err != nil {
+	if err := readCaller(again, fresh); err != nil { //nolint:contextcheck // it is the context of again
 		return err
 	}
 	return s.client.SetCredentials(fresh.client.Credentials)

@@ -22,9 +22,10 @@ import (
 // openSession opens everything that a mount needs, up to but without mounting. What was
 // opened before a failure is closed again.
 func openSession(c *cli.Context, settings *mountSettings, log *logrus.Logger) (*session, error) {
+	background := invocationOf(c.Context).given != nil
 	s := &session{
 		settings: settings, log: log, stderr: c.App.ErrWriter, manager: &manager{log: log},
-		background: invocationOf(c.Context).given != nil, attended: hasTerminal(),
+		background: background, attended: hasTerminal(), hangups: hearHangups(background),
 	}
 	if err := s.open(c.Context); err != nil {
 		return nil, errors.Join(err, s.closeStores())

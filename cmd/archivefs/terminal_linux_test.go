@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
 // terminal is a pseudo-terminal (pts(4)).
@@ -20,6 +24,15 @@ type terminal struct {
 }
 
 func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	tty := &terminal{}
+	tty.keys, tty.file = openTerminal(t)
+	go func() { _, _ = io.Copy(tty, tty.keys) }() // ends with an error when the slave is closed
+	return tty
+}
+
+// openTerminal opens both sides of a pseudo-terminal.
+func openTerminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -34,14 +47,12 @@ func newTerminal(t *testing.T) *terminal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = slave.Close() })
-	tty := &terminal{file: slave, keys: master}
-	go func() { _, _ = io.Copy(tty, master) }() // ends with an error when the slave is closed
-	return tty
+	return master, slave
 }
 
 // Write takes what is shown.
@@ -126,4 +137,23 @@ func TestLoginThatIsNotAnswered(t *testing.T) {
 			wantUntouched(t, home)
 		})
 	}
+}
+
+// A mount ends well with the terminal that it was started from.
+func TestTheTerminalGoesAway(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	dir := t.TempDir()
+	master, slave := openTerminal(t)
+	unmountAtEnd(t, dir)
+	p := startWith(t, func(cmd *exec.Cmd) {
+		cmd.Stdin = slave
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	}, "mount", dir)
+	p.line("mounted ")
+	if err := master.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.wantExit(0)
+	p.says("the terminal that the mount was started from is gone")
 }

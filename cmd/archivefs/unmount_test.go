@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,4 +108,31 @@ func TestUnmountByForceAsksNobody(t *testing.T) {
 		t.Errorf("the process ended with %v", err)
 	}
 	wantUntouched(t, dir)
+}
+
+// A unit that stands for any profile mounts and unmounts it by its name, where the profile
+// says or else at a default, which is made.
+func TestMountAndUnmountAProfile(t *testing.T) {
+	fusetest.Need(t)
+	home := isolate(t)
+	own, byDefault := filepath.Join(home, "own"), filepath.Join(home, "Archive", "placeless")
+	configure(t, home, fmt.Sprintf("daemon = true\n[profile.placed]\nmountpoint = %q\n[profile.placeless]\nembedded = true\n", own))
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for profile, dir := range map[string]string{"placed": own, "placeless": byDefault} {
+		unmountAtEnd(t, dir)
+		operands := []string{"--default-mountpoint", filepath.Join(home, "Archive", profile), profile}
+		m := start(t, append([]string{"mount", "--daemon=false"}, operands...)...)
+		if said := m.line("mounted "); !strings.HasSuffix(said, " at "+dir) {
+			t.Errorf("mounted %s, want %s", said, dir)
+		}
+		start(t, append([]string{"unmount"}, operands...)...).wantExit(0)
+		m.wantExit(0)
+	}
+	wantEntries(t, filepath.Join(home, "Archive"), "placeless")
+	status, _, stderr := call(t, "unmount", "placeless")
+	if status != 2 || !strings.Contains(stderr, "the profile placeless names no mountpoint") {
+		t.Errorf("exit status %d, error %q; want 2 and a sentence about the mountpoint", status, stderr)
+	}
 }
