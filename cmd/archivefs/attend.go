@@ -25,7 +25,7 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
 		m.Wait()
 		close(unmounted)
 	}()
-	status := time.NewTicker(statusEvery)
+	status := s.manager.every(statusEvery)
 	defer status.Stop()
 	look := newLook(m.Dir, s.manager.watchdog())
 	defer look.end()

@@ -49,6 +49,26 @@ func onStderr(log *logrus.Logger) error {
 	return nil
 }
 
+// complain says on standard error what the program ends with. The journal takes it for an error.
+func complain(stderr io.Writer, format string, args ...any) {
+	if isJournal, err := journal.StderrIsJournalStream(); err == nil && isJournal {
+		stderr = prefixed{stderr, fmt.Sprintf("<%d>", journal.PriErr)}
+	}
+	say(stderr, format, args...)
+}
+
+// prefixed writes each text behind a prefix.
+type prefixed struct {
+	io.Writer
+	prefix string
+}
+
+// Write implements io.Writer.
+func (w prefixed) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(append([]byte(w.prefix), p...))
+	return max(0, n-len(w.prefix)), err
+}
+
 // undated is a format for who adds the time.
 func undated(format logrus.Formatter) logrus.Formatter {
 	if _, isJSON := format.(*logrus.JSONFormatter); isJSON {

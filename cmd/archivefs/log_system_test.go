@@ -113,8 +113,9 @@ func TestLogOnTheStreamOfTheJournal(t *testing.T) {
 	p := startWith(t, func(cmd *exec.Cmd) { cmd.Stderr = stream }, "serve", "--import", t.TempDir(), "--data", t.TempDir(), "--listen", "127.0.0.1:0")
 	p.line("serving ")
 	p.stop()
+	startWith(t, func(cmd *exec.Cmd) { cmd.Stderr = stream }, "serve", "operand").wantExit(2)
 	text, err := os.ReadFile(path)
-	if err != nil || !strings.HasPrefix(string(text), "<6>import of ") {
+	if err != nil || !strings.HasPrefix(string(text), "<6>import of ") || !strings.Contains(string(text), "\n<3>archivefs: serve takes no operands") {
 		t.Errorf("the journal reads %q, %v", text, err)
 	}
 }

@@ -51,10 +51,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &ended):
 		return int(ended)
 	case errors.As(err, &usage):
-		say(stderr, "%s; see %s", err, helpCommand(app, args))
+		complain(stderr, "%s; see %s", err, helpCommand(app, args))
 		return 2
 	default:
-		say(stderr, "%s", err)
+		complain(stderr, "%s", err)
 		return 1
 	}
 }

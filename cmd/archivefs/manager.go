@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -22,6 +23,15 @@ func (m *manager) tell(status string, states ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
 		m.log.Debugf("tell the service manager: %v", err)
 	}
+}
+
+// every is a ticker for what is told again and again: where nobody listens it never ticks.
+func (m *manager) every(d time.Duration) *time.Ticker {
+	tick := time.NewTicker(d)
+	if os.Getenv("NOTIFY_SOCKET") == "" {
+		tick.Stop()
+	}
+	return tick
 }
 
 // note tells how the program is, if that has changed.
