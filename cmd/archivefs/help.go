@@ -36,7 +36,9 @@ func writeCommandHelp(above string, c *cli.Command) {
 
 func commandRows(commands []*cli.Command) (rows [][2]string) {
 	for _, c := range commands {
-		rows = append(rows, [2]string{c.Name, c.Usage})
+		if !c.Hidden {
+			rows = append(rows, [2]string{c.Name, c.Usage})
+		}
 	}
 	return rows
 }
@@ -55,10 +57,18 @@ func helpText(name, usage, operands, description string, commands [][2]string, f
 		text += "\nCOMMANDS:\n" + table(commands)
 	}
 	rows := make([][2]string, 0, len(flags)+1)
-	for _, f := range append(slices.Clone(flags), cli.HelpFlag) {
+	for _, f := range append(visible(flags), cli.HelpFlag) {
 		rows = append(rows, flagRow(f))
 	}
 	return text + "\nOPTIONS:\n" + table(rows)
+}
+
+// visible are the options that help names.
+func visible(flags []cli.Flag) []cli.Flag {
+	return slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool {
+		v, ok := f.(cli.VisibleFlag)
+		return ok && !v.IsVisible()
+	})
 }
 
 // flagRow is an option with its value, and what it means.

@@ -61,7 +61,7 @@ func TestHelp(t *testing.T) {
 
 func TestEveryOptionIsInTheEnvironment(t *testing.T) {
 	_, help, _ := call(t, "mount", "--help")
-	for _, f := range mountCommand().Flags {
+	for _, f := range visible(mountCommand().Flags) {
 		name := f.Names()[0]
 		variable := "ARCHIVEFS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		if name == "o" {

@@ -12,7 +12,9 @@ import (
 func noCommand(path []string, name string, commands []*cli.Command) error {
 	names := []string{"help"}
 	for _, c := range commands {
-		names = append(names, c.Name)
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
 	}
 	within := ""
 	if len(path) > 0 {

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// withProfiles gives the user a configuration with two profiles.
+func withProfiles(t *testing.T) (home string) {
+	t.Helper()
+	home = isolate(t)
+	dir := filepath.Join(home, ".config", "archivefs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[profile.office]\n[profile.old]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+func TestComplete(t *testing.T) {
+	home := withProfiles(t)
+	other := filepath.Join(home, "other.toml")
+	if err := os.WriteFile(other, []byte("[profile.elsewhere]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		line  string // up to the cursor
+		paths string
+		words string // all of them; with "..." at the end, some
+	}{
+		{"", noPaths, "mount unmount serve status uploads config login logout doctor help"},
+		{"un", noPaths, "unmount"},
+		{"co", noPaths, "config"}, // and not what is hidden
+		{"sh", noPaths, ""},
+		{"bogus ", noPaths, "mount unmount ..."},
+		{"--v", noPaths, "--version"},
+		{"uploads ", noPaths, "list retry discard export"},
+		{"help up", noPaths, "uploads"},
+		{"help uploads ", noPaths, "list retry discard export"},
+		{"help bogus ", noPaths, ""},
+		{"mount ", directories, "office old"},
+		{"mount of", directories, "office"},
+		{"mount office ", directories, ""},
+		{"mount office DIR ", noPaths, ""},
+		{"mount --read-only of", directories, "office"},
+		{"mount --ttl 5m of", directories, "office"},
+		{"mount --config " + other + " ", directories, "elsewhere"},
+		{"mount --config=" + other + " ", directories, "elsewhere"},
+		{"mount --config=~/other.toml ", directories, "elsewhere"},
+		{"mount -- --r", directories, ""},
+		{"mount --read", noPaths, "--read-only"},
+		{"mount --cpu", noPaths, ""}, // hidden
+		{"mount --h", noPaths, "--help"},
+		{"mount --ttl ", noPaths, ""},
+		{"mount --api-key-file ", files, ""},
+		{"mount --api-key-file=", files, ""},
+		{"mount --data ", directories, ""},
+		{"mount --writes ", noPaths, "sync async"},
+		{"mount --writes a", noPaths, "async"},
+		{"mount --writes=a", noPaths, "--writes=async"},
+		{"mount --bogus=a", noPaths, ""},
+		{"mount --content ", noPaths, "auto original pdf data"},
+		{"mount --log-level=", noPaths, "--log-level=error --log-level=warn --log-level=info --log-level=debug"},
+		{"mount -o ", noPaths, "ro base_url= allow_other ..."},
+		{"mount -o ro,read", noPaths, "ro,read_only"},
+		{"mount -o=ro,tt", noPaths, "-o=ro,ttl="},
+		{"config check ", files, ""},
+		{"config show o", noPaths, "office old"},
+		{"login ", noPaths, "office old"},
+		{"doctor of", directories, "office"},
+		{"doctor office DIR ", directories, "..."},
+		{"serve ", noPaths, ""},
+		{"serve --import ", directories, ""},
+		{"status ", directories, "..."},
+		{"uploads retry DIR ", noPaths, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got := complete(newApp(nil, nil), strings.Split(tt.line, " "))
+			if got.paths != tt.paths {
+				t.Errorf("offers paths: %s, want %s", got.paths, tt.paths)
+			}
+			want := strings.Fields(tt.words)
+			some := len(want) > 0 && want[len(want)-1] == "..."
+			want = slices.DeleteFunc(want, func(word string) bool { return word == "..." })
+			for _, word := range want {
+				if !slices.ContainsFunc(got.words, func(w [2]string) bool { return w[0] == word }) {
+					t.Errorf("does not offer %q", word)
+				}
+			}
+			if !some && len(got.words) != len(want) {
+				t.Errorf("offers %q, want %q", got.words, want)
+			}
+		})
+	}
+}
+
+// What is offered as a value of an option is taken, and nothing else.
+func TestCompleteOffersRightValues(t *testing.T) {
+	isolate(t)
+	offered := 0
+	for _, f := range mountCommand().Flags {
+		name := f.Names()[0]
+		values := valuesOf(name)
+		if len(values) == 0 {
+			continue
+		}
+		offered++
+		if byDefault := f.(cli.DocGenerationFlag).GetValue(); byDefault != "" && !slices.Contains(values, byDefault) {
+			t.Errorf("--%s: the default %q is not offered", name, byDefault)
+		}
+		for _, value := range append(slices.Clone(values), "bogus") {
+			_, _, stderr := call(t, "mount", "--"+name, value, "/nowhere/at/all")
+			if refused := strings.Contains(stderr, "--"+name+": "); refused != (value == "bogus") {
+				t.Errorf("--%s %s: %s", name, value, stderr)
+			}
+		}
+	}
+	if offered == 0 {
+		t.Error("no values are offered")
+	}
+}
+
+// asArchivefs makes a directory in which the command archivefs is this test binary.
+func asArchivefs(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "archivefs")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestCompletionOfBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not installed")
+	}
+	if version, _ := exec.Command(bash, "-c", "echo ${BASH_VERSINFO[0]}").Output(); string(version) < "4" { //nolint:noctx // it ends at once
+		t.Skip("this bash is too old to complete")
+	}
+	withProfiles(t)
+	tests := []struct {
+		words []string // as bash takes the line apart
+		want  string
+	}{
+		{[]string{"archivefs", "un"}, "unmount"},
+		{[]string{"archivefs", "mount", "o"}, "office old"},
+		{[]string{"archivefs", "mount", "--api-key", "k$(touch hacked)", "of"}, "office"},
+		{[]string{"archivefs", "mount", "--writes", "=", "a"}, "async"},
+		{[]string{"archivefs", "mount", "--writes", "="}, "sync async"},
+		{[]string{"archivefs", "mount", "--base-url", "=", "https", ":", "//archive.example", "of"}, "office"},
+		{[]string{"archivefs", "mount", "-o", "ro,tt"}, "ro,ttl="},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.words, " "), func(t *testing.T) {
+			const script = `
+				compopt() { :; } # is for the shell that completes
+				source share/archivefs.bash
+				[[ $(complete -p archivefs) == *_archivefs* ]] || echo 'no completion of archivefs'
+				COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+				_archivefs archivefs && echo "${COMPREPLY[*]}"`
+			shell := exec.CommandContext(t.Context(), bash, append([]string{"--norc", "-c", script, "bash"}, tt.words...)...)
+			shell.Env = append(os.Environ(), asProgram+"=1", "PATH="+asArchivefs(t)+":"+os.Getenv("PATH"))
+			got, err := shell.CombinedOutput()
+			if err != nil || strings.TrimSpace(string(got)) != tt.want {
+				t.Errorf("offers %q, want %q (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestOperandKinds(t *testing.T) {
+	tests := []struct {
+		usage string
+		n     int
+		want  string
+	}{
+		{"", 0, ""},
+		{"MOUNTPOINT", 0, "MOUNTPOINT"},
+		{"MOUNTPOINT", 1, ""},
+		{"MOUNTPOINT|PROFILE", 0, "MOUNTPOINT PROFILE"},
+		{"[PROFILE] MOUNTPOINT", 0, "PROFILE MOUNTPOINT"},
+		{"[PROFILE] MOUNTPOINT", 1, "MOUNTPOINT"},
+		{"[PROFILE] MOUNTPOINT", 2, ""},
+		{"[PROFILE] [MOUNTPOINT...]", 7, "MOUNTPOINT"},
+		{"MOUNTPOINT ID...", 0, "MOUNTPOINT"},
+		{"MOUNTPOINT ID...", 3, "ID"},
+	}
+	for _, tt := range tests {
+		if got := strings.Join(operandKinds(tt.usage, tt.n), " "); got != tt.want {
+			t.Errorf("operand %d of %q is %q, want %q", tt.n, tt.usage, got, tt.want)
+		}
+	}
+}
