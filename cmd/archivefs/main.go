@@ -84,7 +84,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			mountCommand(), unmountCommand(), serveCommand(), statusCommand(), uploadsCommand(),
 			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),
-			completeCommand(),
+			completeCommand(), shareCommand(),
 		},
 	}
 	writeHelp(app)
