@@ -22,6 +22,11 @@ func defaultMountpointFlag() cli.Flag {
 	}
 }
 
+// placeOf is where a profile says that it is mounted, empty when it does not.
+func placeOf(files config.Files, profile string) string {
+	return config.Merge(files.Layers(profile), nil)[config.Mountpoint].Text
+}
+
 // mountpointOf is where a profile is mounted: where it says, or at the default; empty when
 // there is none. isDefault reports the latter.
 func mountpointOf(c *cli.Context, says string) (dir string, isDefault bool) {
@@ -55,8 +60,7 @@ func mountpointOperand(c *cli.Context) (string, error) {
 	if err != nil || !files.Has(operand) { // a mount can be ended whatever was written since
 		return filepath.Abs(operand)
 	}
-	says := config.Merge(files.Layers(operand), nil)[config.Mountpoint].Text
-	if dir, _ := mountpointOf(c, says); dir != "" {
+	if dir, _ := mountpointOf(c, placeOf(files, operand)); dir != "" {
 		return dir, nil
 	}
 	return "", config.Usagef("the profile %s names no mountpoint; give the directory itself", operand)
