@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -247,5 +249,32 @@ func TestConfigCheckWithoutAFile(t *testing.T) {
 	}
 	if status, _, stderr := call(t, "config", "check", home); status != 2 || !strings.Contains(stderr, "is a directory") {
 		t.Errorf("a directory: exit status %d, error %q", status, stderr)
+	}
+}
+
+// The example that packages bring is right, with what stands in comments, too.
+func TestExampleConfiguration(t *testing.T) {
+	isolate(t)
+	text, err := os.ReadFile("../../packaging/config.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(t.TempDir(), "office.key")
+	if err := os.WriteFile(key, []byte("k-geheim\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte("/etc/archivefs/office.key"), []byte(key))
+	inComment := regexp.MustCompile(`(?m)^#([a-z-]+ = |\[)`)
+	if len(inComment.FindAll(text, -1)) == 0 {
+		t.Error("no options stand in comments")
+	}
+	for _, text := range [][]byte{text, inComment.ReplaceAll(text, []byte("$1"))} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, stdout, stderr := call(t, "config", "check", path); status != 0 {
+			t.Errorf("exit status %d: %s%s", status, stdout, stderr)
+		}
 	}
 }
