@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 func BenchmarkDocumentList(b *testing.B) {
@@ -24,7 +26,7 @@ func BenchmarkDocumentList(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		documents := documentList{location: time.UTC}
+		documents := documentList{location: time.UTC, take: func(*archive.Document) {}}
 		if err := readWhole(body, documents.read); err != nil {
 			b.Fatal(err)
 		}

@@ -15,12 +15,27 @@ import (
 // without an id cannot be asked for; they are left out with a warning. The others come by
 // ascending id. The options' CreatedAfter is sent as a date in Config.Location.
 func (c *Client) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
-	if err := requireID(OpDocumentList, folder); err != nil {
+	var documents []archive.Document
+	err := c.EachDocument(ctx, folder, options, func() func(*archive.Document) {
+		documents = nil
+		return func(d *archive.Document) { documents = append(documents, *d) }
+	})
+	if err != nil {
 		return nil, err
 	}
-	var documents []archive.Document
-	err := c.stream(ctx, get(OpDocumentList, "/document/list", c.listQuery(folder, options)), func(r *jsonReader) error {
-		list := documentList{location: c.location}
+	slices.SortStableFunc(documents, func(a, b archive.Document) int { return cmp.Compare(a.ID, b.ID) })
+	return documents, nil
+}
+
+// EachDocument is Documents for lists that are too long to be held: what begin returns is
+// given one document after the other, in the order of the service, as they arrive. begin is
+// called anew for each repetition of the request; what was given before is void then.
+func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error {
+	if err := requireID(OpDocumentList, folder); err != nil {
+		return err
+	}
+	return c.stream(ctx, get(OpDocumentList, "/document/list", c.listQuery(folder, options)), func(r *jsonReader) error {
+		list := documentList{location: c.location, take: begin()}
 		if err := list.read(r); err != nil {
 			return err
 		}
@@ -28,14 +43,8 @@ func (c *Client) Documents(ctx context.Context, folder archive.ID, options archi
 			c.log.WithField("operation", string(OpDocumentList)).WithField("folder", folder).WithField("documents", list.skipped).
 				Warn("documents without an id are left out")
 		}
-		documents = list.documents
-		slices.SortStableFunc(documents, func(a, b archive.Document) int { return cmp.Compare(a.ID, b.ID) })
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return documents, nil
 }
 
 // listQuery returns the parameters of a document list; excluded-matadata-keys is the
@@ -131,12 +140,16 @@ var (
 	errNoDocuments = errors.New("no element of the list has the id of a document")
 )
 
-// documentList gathers a list's documents.
+// documentList hands on a list's documents.
 type documentList struct {
-	location  *time.Location
-	documents []archive.Document
-	skipped   int
-	shared    shared
+	location *time.Location
+	take     func(*archive.Document)
+	taken    int
+	skipped  int
+	shared   shared
+	// wire and document are the one at hand, here so that they are made once.
+	wire     documentWire
+	document archive.Document
 }
 
 // read reads an array of documents, a single one, or null. An answer of which nothing
@@ -155,7 +168,7 @@ func (l *documentList) read(r *jsonReader) error {
 			err = errNoList
 		}
 	}
-	if err == nil && len(l.documents) == 0 && l.skipped > 0 {
+	if err == nil && l.taken == 0 && l.skipped > 0 {
 		err = errNoDocuments
 	}
 	return err
@@ -167,13 +180,15 @@ func (l *documentList) element(r *jsonReader) error {
 		l.skipped++
 		return r.skip()
 	}
-	var wire documentWire
-	if err := r.members(func(name []byte) error { return wire.member(r, name) }); err != nil {
+	l.wire = documentWire{}
+	if err := r.members(func(name []byte) error { return l.wire.member(r, name) }); err != nil {
 		return err
 	}
-	if d, ok := wire.document(l.location); ok {
-		l.shared.document(&d)
-		l.documents = append(l.documents, d)
+	var ok bool
+	if l.document, ok = l.wire.document(l.location); ok {
+		l.shared.document(&l.document)
+		l.take(&l.document)
+		l.taken++
 	} else {
 		l.skipped++
 	}

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // listOf reads a list of documents from source.
 func listOf(source io.Reader) (*documentList, error) {
-	list := &documentList{location: time.UTC}
+	list := &documentList{location: time.UTC, take: func(*archive.Document) {}}
 	r, err := newJSONReader(source)
 	if err == nil {
 		err = list.read(r)
@@ -56,8 +58,8 @@ func TestListIsTheSameHoweverItArrives(t *testing.T) {
 				"the end with a byte": iotest.DataErrReader(strings.NewReader(tc.text)),
 			} {
 				got, err := listOf(source)
-				if len(got.documents) != tc.documents || err == nil && got.skipped != tc.skipped {
-					t.Errorf("%s: %d documents and %d left out, want %d and %d", how, len(got.documents), got.skipped, tc.documents, tc.skipped)
+				if got.taken != tc.documents || err == nil && got.skipped != tc.skipped {
+					t.Errorf("%s: %d documents and %d left out, want %d and %d", how, got.taken, got.skipped, tc.documents, tc.skipped)
 				}
 				if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("%s: error %v, want %q", how, err, tc.err)
@@ -90,7 +92,7 @@ func TestDocumentListAllocates(t *testing.T) {
 	}
 	list.WriteByte(']')
 	allocs := testing.AllocsPerRun(5, func() {
-		if got, err := listOf(strings.NewReader(list.String())); err != nil || len(got.documents) != documents {
+		if got, err := listOf(strings.NewReader(list.String())); err != nil || got.taken != documents {
 			t.Fatal(err)
 		}
 	})

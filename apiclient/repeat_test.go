@@ -105,6 +105,18 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
+// Of a list that broke off what was given of it is void, and all of it is given again.
+func TestARepeatedListBeginsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent atomic.Int32
+		c := newBubbleService(t, failing(&sent, 2, truncate, `[{"id":2},{"id":1}]`))
+		documents, err := c.Documents(t.Context(), 7, archive.ListOptions{})
+		if err != nil || len(documents) != 2 || documents[0].ID != 1 || sent.Load() != 3 {
+			t.Errorf("%d requests give %v, %v", sent.Load(), documents, err)
+		}
+	})
+}
+
 func TestRepetitionEnds(t *testing.T) {
 	busy := func(retryAfter string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -25,8 +25,16 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 
 // Offer takes in the answer of one key. What is known and fresh is left as it is.
 func (a *Ahead[K, V]) Offer(key K, value V) {
+	a.offer(key, a.l.packing.held(Entry[V]{Value: value, Fetched: a.l.now()}))
+}
+
+// OfferPacked is Offer of an answer in the form that the packing of the listings gives it.
+func (a *Ahead[K, V]) OfferPacked(key K, packed string) {
+	a.offer(key, Entry[V]{Packed: packed, Fetched: a.l.now()})
+}
+
+func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 	l := a.l
-	entry := l.packing.held(Entry[V]{Value: value, Fetched: l.now()})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.void || a.changed[key] || l.freshLocked(key) {

@@ -183,54 +183,48 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 	defer offers.End()
 	options := f.opts.List
 	options.Recursive = true
-	docs, err := f.archive.Documents(ctx, a.id(), options)
+	var lists *cache.PackedLists
+	err := f.archive.EachDocument(ctx, a.id(), options, func() func(*archive.Document) {
+		lists = new(cache.PackedLists)
+		return lists.Add
+	})
 	if ctx.Err() != nil {
 		return
 	}
 	if archive.Away(f.answered(err)) {
 		return // it says nothing about lists
 	}
-	var lists map[archive.ID][]archive.Document
-	if err == nil {
-		lists = f.byFolder(a.id(), docs)
-	}
-	if lists == nil {
+	if err != nil || !f.offerBelow(offers, a.id(), lists) {
 		f.ahead.pause(f.now().Add(recursionPause))
 	}
-	for id, list := range lists {
-		offers.Offer(id, list)
-	}
-	if len(docs) >= manyDocuments {
+	if lists != nil && lists.Len() >= manyDocuments {
 		f.goBackground(debug.FreeOSMemory)
 		f.ahead.rests()
 	}
 }
 
-// byFolder sorts a recursive list by the folders of the subtree, of which those without
-// documents get an empty list. It is nil when the list cannot be trusted: it does not tell
-// where a document lies, or lacks all documents of a folder that is known to have some.
-func (f *FileSystem) byFolder(top archive.ID, docs []archive.Document) map[archive.ID][]archive.Document {
-	lists := map[archive.ID][]archive.Document{top: nil}
-	if f.ahead.recursive(top, docs) {
-		f.ahead.eachBelow(top, func(id archive.ID) { lists[id] = nil })
+// offerBelow offers the folders of a subtree what a recursive list says of them, and those
+// without documents an empty list. It offers nothing and returns false when the list cannot be
+// trusted: it does not tell where a document lies, or lacks all documents of a folder that is
+// known to have some.
+func (f *FileSystem) offerBelow(offers *cache.Ahead[archive.ID, []archive.Document], top archive.ID, lists *cache.PackedLists) bool {
+	if lists.Has(0) {
+		return false
 	}
-	counts := make(map[archive.ID]int, len(lists))
-	for i := range docs {
-		counts[docs[i].Folder]++
+	below := []archive.ID{top}
+	if f.ahead.recursive(top, lists) {
+		below = f.ahead.below(top)
 	}
-	if counts[0] > 0 {
-		return nil
-	}
-	for id := range lists {
-		if known, ok := f.documents.Peek(id); ok && len(known.Value) > 0 && counts[id] == 0 && f.documents.Fresh(id) {
-			return nil
+	for _, id := range below {
+		if lists.Has(id) {
+			continue
 		}
-		lists[id] = make([]archive.Document, 0, counts[id])
-	}
-	for i := range docs {
-		if list, there := lists[docs[i].Folder]; there { // else its folder is younger than the structure
-			lists[docs[i].Folder] = append(list, docs[i])
+		if known, ok := f.documents.Peek(id); ok && len(known.Value) > 0 && f.documents.Fresh(id) {
+			return false
 		}
 	}
-	return lists
+	for _, id := range below { // what is not among them is younger than the structure
+		offers.OfferPacked(id, lists.Of(id))
+	}
+	return true
 }

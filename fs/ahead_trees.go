@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 )
 
 // treesFor is how long the shape of a subtree is used to choose what to ask for. What it
@@ -18,16 +19,15 @@ func (a *ahead) tree(id archive.ID, now time.Time) (subtree, bool) {
 	return t, ok && now.Sub(t.fetched) < treesFor
 }
 
-// eachBelow calls f for each folder in the subtree of id, itself included.
-func (a *ahead) eachBelow(id archive.ID, f func(archive.ID)) {
+// below are the folders in the subtree of id, itself included.
+func (a *ahead) below(id archive.ID) []archive.ID {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	left := []archive.ID{id}
-	for len(left) > 0 {
-		id := left[len(left)-1]
-		left = append(left[:len(left)-1], a.trees[id].children...)
-		f(id)
+	all := append(make([]archive.ID, 0, max(a.trees[id].folders, 1)), id)
+	for at := 0; at < len(all); at++ {
+		all = append(all, a.trees[all[at]].children...)
 	}
+	return all
 }
 
 // forgetOldLocked frees what is not used any more. The caller holds mu.
@@ -53,15 +53,10 @@ func (f *FileSystem) forgetTreesLater() {
 
 // recursive reports whether a recursive list of top holds the documents of its sub-folders,
 // as far as can be told: this list does, or an earlier one did.
-func (a *ahead) recursive(top archive.ID, docs []archive.Document) bool {
+func (a *ahead) recursive(top archive.ID, lists *cache.PackedLists) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i := range docs {
-		if folder := docs[i].Folder; folder != top && folder != 0 {
-			a.proven = true
-			break
-		}
-	}
+	a.proven = a.proven || lists.Beside(top)
 	if !a.proven {
 		a.vain++
 	}

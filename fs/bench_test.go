@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 )
 
 // many are the documents of a large folder.
@@ -73,9 +74,21 @@ func BenchmarkPlaceRecursiveList(b *testing.B) {
 	tr, list := recursive()
 	b.ReportAllocs()
 	for b.Loop() {
-		if placed := tr.byFolder(1, list); len(placed) != placedFolders+1 {
-			b.Fatal(len(placed))
-		}
+		place(b, tr, list)
+	}
+}
+
+// place offers the folders what a recursive list says of them.
+func place(tb testing.TB, tr *tree, list []archive.Document) {
+	tb.Helper()
+	var lists cache.PackedLists
+	for i := range list {
+		lists.Add(&list[i])
+	}
+	offers := tr.FileSystem.documents.Ahead()
+	defer offers.End()
+	if !tr.offerBelow(offers, 1, &lists) || !tr.FileSystem.documents.Fresh(placedFolders+1) {
+		tb.Fatal("the folders were not offered")
 	}
 }
 
@@ -97,12 +110,11 @@ func recursive() (*tree, []archive.Document) {
 	return tr, list
 }
 
-// Each document of a recursive list is put where it lies once, without being copied about:
-// a slice for each folder, the maps, and nothing for each document.
-func TestPlacingAllocatesPerFolder(t *testing.T) {
+// Placing a recursive list allocates in large pieces, not for each document or folder.
+func TestPlacingAllocatesLittle(t *testing.T) {
 	tr, list := recursive()
-	allocs := testing.AllocsPerRun(10, func() { tr.byFolder(1, list) })
-	if allocs > placedFolders+100 {
+	allocs := testing.AllocsPerRun(10, func() { place(t, tr, list) })
+	if allocs > placedFolders/5 {
 		t.Errorf("%v allocations for %d folders", allocs, placedFolders)
 	}
 }

@@ -18,6 +18,9 @@ type Archive interface {
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
 	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
+	// EachDocument gives what begin returns the documents of a list one by one; begin is
+	// called anew for each repetition.
+	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
 	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
 	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error

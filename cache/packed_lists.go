@@ -1,0 +1,93 @@
+package cache
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// packedChunk is how many bytes PackedLists asks for at a time. Listings share a chunk, so that
+// memory has no gaps between them; it is free when the last of them goes.
+const packedChunk = 32 << 10
+
+// PackedLists sorts documents by their folders, and packs each of them when it comes: so many
+// folders are listed at once in little more memory than their listings take. The zero value is
+// empty. It is used by one goroutine at a time.
+type PackedLists struct {
+	all []packedDocument
+	// counts are the documents of each folder, of which all has them together once it is sorted.
+	counts  map[archive.ID]int
+	sorted  bool
+	chunk   []byte          // the last one of documents, with room for what comes next
+	lists   strings.Builder // the same of listings
+	scratch []byte
+}
+
+// packedDocument is a document in its packed form.
+type packedDocument struct {
+	folder, id archive.ID
+	packed     []byte
+}
+
+func (p packedDocument) compare(q packedDocument) int {
+	return cmp.Or(cmp.Compare(p.folder, q.folder), cmp.Compare(p.id, q.id))
+}
+
+// Add takes in a document, which is not kept itself.
+func (p *PackedLists) Add(d *archive.Document) {
+	p.scratch = appendDocument(p.scratch[:0], d)
+	if cap(p.chunk)-len(p.chunk) < len(p.scratch) {
+		p.chunk = make([]byte, 0, max(packedChunk, len(p.scratch)))
+	}
+	begin := len(p.chunk)
+	p.chunk = append(p.chunk, p.scratch...)
+	p.all = append(p.all, packedDocument{d.Folder, d.ID, p.chunk[begin:len(p.chunk):len(p.chunk)]})
+	if p.counts == nil {
+		p.counts = map[archive.ID]int{}
+	}
+	p.counts[d.Folder]++
+	p.sorted = false
+}
+
+// Len is how many documents were added.
+func (p *PackedLists) Len() int { return len(p.all) }
+
+// Has reports whether a document of the folder was added.
+func (p *PackedLists) Has(folder archive.ID) bool { return p.counts[folder] > 0 }
+
+// Beside reports whether a document was added that lies in another folder than this one.
+func (p *PackedLists) Beside(folder archive.ID) bool {
+	for other := range p.counts {
+		if other != folder && other != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Of returns the documents of a folder by ascending id, as PackedDocuments packs them; of one
+// without any, an empty list.
+func (p *PackedLists) Of(folder archive.ID) string {
+	if !p.sorted {
+		slices.SortStableFunc(p.all, packedDocument.compare)
+		p.sorted = true
+	}
+	n := p.counts[folder]
+	p.scratch = binary.AppendUvarint(p.scratch[:0], uint64(n)) //nolint:gosec // a count
+	if n > 0 {
+		at, _ := slices.BinarySearchFunc(p.all, folder, func(d packedDocument, folder archive.ID) int { return cmp.Compare(d.folder, folder) })
+		for _, d := range p.all[at : at+n] {
+			p.scratch = append(p.scratch, d.packed...)
+		}
+	}
+	if p.lists.Cap()-p.lists.Len() < len(p.scratch) {
+		p.lists = strings.Builder{}
+		p.lists.Grow(max(packedChunk, len(p.scratch)))
+	}
+	begin := p.lists.Len()
+	_, _ = p.lists.Write(p.scratch) // it never fails
+	return p.lists.String()[begin:]
+}
