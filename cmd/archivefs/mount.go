@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -39,6 +40,10 @@ func mountCommand() *cli.Command {
 	}
 }
 
+// garbage is how much of the memory in use may be garbage before it is collected, in percent.
+// A mount lasts for days and has little to do: half of what Go takes costs it hardly any time.
+const garbage = 50
+
 // mount is the command: it returns when the archive is unmounted again.
 func mount(c *cli.Context) error {
 	settings, err := readMount(c)
@@ -64,6 +69,9 @@ func mount(c *cli.Context) error {
 		if err := mayLetOthersIn(os.Geteuid(), fuseConf); err != nil {
 			return err
 		}
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
 	}
 	endProfiles, err := startProfiles(c)
 	if err != nil {
