@@ -120,7 +120,7 @@ func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (
 	if err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
 		return nil, err
 	}
-	return fuse.ReadResultData(dest[:n]), nil
+	return fuse.ReadResultVector([][]byte{dest[:n]}), nil // which is written at once, without a pipe
 }
 
 // readErrno is the errno of a failed read. Programs take EAGAIN from read for the end of
