@@ -38,6 +38,9 @@ func (r *Reader) File() *os.File {
 	return r.file
 }
 
+// Growing is File, also while a download is under way: then it does not hold all bytes yet.
+func (r *Reader) Growing() *os.File { return r.file }
+
 // ReadAt reads as io.ReaderAt says, waiting for bytes that are on their way. Once the
 // download has failed for good, or the content has changed under it (ErrChanged), every
 // read fails. When ctx ends the read ends with its error.

@@ -94,7 +94,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 			return nil, 0, f.fs.errno("open", f.path(), err)
 		}
 		if !a.write {
-			h := &readHandle{file: f, view: v}
+			h := &readHandle{file: f, node: n, view: v}
 			f.fs.handles.add(h)
 			return h.asKernelReads(), openFlags(same), 0
 		}

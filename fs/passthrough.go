@@ -8,6 +8,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 )
 
@@ -75,8 +76,7 @@ func (f *file) direct(r *cache.Reader, a access) bool {
 	if a.write || r.Size() < minDirect || !f.immutable(r.Key().Representation) {
 		return false
 	}
-	file := r.File()
-	return file != nil && f.fs.passthrough.reads(file)
+	return f.fs.passthrough.reads(r.Growing()) && r.File() != nil
 }
 
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
@@ -93,6 +93,25 @@ func (f *file) wayLocked(r *cache.Reader, direct bool) bool {
 		f.way = throughUs
 	}
 	return true
+}
+
+// outlived reports whether the next to open the file, which the kernel could read by itself, gets
+// another inode (wayLocked), so that nobody will use the pages of this one.
+func (f *file) outlived() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reading == nil && f.way == throughUs && f.superseded == nil && f.up == nil && f.dir != nil
+}
+
+// dropPages has the kernel give back what it has of the file, in the background: else the next
+// to open the file would wait for that. It returns at once.
+func (n *fileNode) dropPages() {
+	fs := n.f.fs
+	fs.goBackground(func() {
+		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
+			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
+		}
+	})
 }
 
 // directHandle is a readHandle of which the kernel reads the file itself.

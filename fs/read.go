@@ -93,6 +93,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 // readHandle reads a document. It never writes.
 type readHandle struct {
 	file *file
+	node *fileNode
 	view *view
 }
 
@@ -160,8 +161,12 @@ func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
 	h.file.fs.handles.remove(h)
+	direct := h.file.direct(h.view.Reader, access{})
 	if err := h.view.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
+	}
+	if direct && h.file.outlived() {
+		h.node.dropPages()
 	}
 	return 0
 }

@@ -1,0 +1,30 @@
+package fs
+
+import (
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// The pages of a file go with its last reader only where nobody will read them any more.
+func TestWhosePagesGoWithTheLastReader(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*file)
+		want   bool
+	}{
+		"read through us":         {change: func(*file) {}, want: true},
+		"read still":              {change: func(f *file) { f.reading = &reading{} }},
+		"read by the kernel":      {change: func(f *file) { f.way = byKernel }},
+		"replaced by another one": {change: func(f *file) { f.superseded = map[uint32]bool{} }},
+		"written to":              {change: func(f *file) { f.up = &spool.Upload{} }},
+		"shown nowhere":           {change: func(f *file) { f.dir = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &file{way: throughUs, dir: &dir{}}
+			tt.change(f)
+			if got := f.outlived(); got != tt.want {
+				t.Errorf("they go: %v", got)
+			}
+		})
+	}
+}
