@@ -79,6 +79,9 @@ func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
 		}
 		if a := f.widest(w, d, f.walks.spend(w)); a != nil {
 			f.listBelow(f.ahead.ctx, a)
+			if t, known := f.ahead.tree(a.id(), f.now()); known {
+				f.walks.listed(w, t.folders)
+			}
 		}
 	})
 	select {

@@ -27,6 +27,9 @@ type lookups struct {
 	last  time.Time // when the last of them was
 	walk  *walk     // what they came to, nil for none
 	ahead int       // folders that the walk came to and that were listed ahead of it
+	// half is how many of these are half of what was listed, with those before; 0 once the walk
+	// has come to that.
+	half int
 }
 
 // lookAheadOf is lookAhead for a name that is looked up in d, when it has to be asked for.
@@ -35,7 +38,9 @@ func (d *dir) lookAheadOf(ctx context.Context, name string) {
 		return
 	}
 	if d.fresh() {
-		d.fs.walks.wasAhead()
+		if w := d.fs.walks.wasAhead(); w != nil {
+			d.fs.goOn(w)
+		}
 		return
 	}
 	w := d.fs.walks.lookingUp(d)
@@ -97,12 +102,55 @@ func (ws *walks) lookingUp(d *dir) *walk {
 	return l.walk
 }
 
-// wasAhead notes that a name is looked up in a directory that was listed ahead of it.
-func (ws *walks) wasAhead() {
+// wasAhead notes that a name is looked up in a directory that was listed ahead of it. When the
+// walk has come to half of what was, it returns the walk over what lies around that, nil
+// otherwise, and where there is only another mandator.
+func (ws *walks) wasAhead() *walk {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.lookups.ahead++
-	ws.lookups.last = ws.now()
+	l := &ws.lookups
+	l.ahead++
+	l.last = ws.now()
+	if l.walk == nil || l.half == 0 || l.ahead < l.half {
+		return nil
+	}
+	l.half = 0
+	around := l.walk.top.above()
+	if around == nil || !around.walkable() {
+		return nil
+	}
+	l.walk = &walk{top: around, budget: l.walk.budget, lookups: true}
+	return l.walk
+}
+
+// listed notes that so many folders were listed ahead of a walk.
+func (ws *walks) listed(w *walk, folders int) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if l := &ws.lookups; l.walk == w {
+		l.half = l.ahead + max(folders/2, provenFolders)
+	}
+}
+
+// goOn looks ahead of a walk that did not come there yet, in the background. It lists all of the
+// walk or nothing, so that it asks twice at most.
+func (f *FileSystem) goOn(w *walk) {
+	select {
+	case f.ahead.turn <- struct{}{}:
+	default:
+		return // somebody waits, and sees to it
+	}
+	f.goBackground(func() {
+		defer func() { <-f.ahead.turn }()
+		budget := f.walks.spend(w)
+		if !f.structureAround(f.ahead.ctx, w, w.top) {
+			return
+		}
+		if t, known := f.ahead.tree(w.top.id(), f.now()); known && t.folders <= budget {
+			f.listBelow(f.ahead.ctx, w.top)
+			f.walks.listed(w, t.folders)
+		}
+	})
 }
 
 // lookedUp notes when a look-up was answered, from which the pause counts.
