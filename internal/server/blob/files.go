@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -23,8 +22,8 @@ const (
 // Files keeps contents below one directory, in 256 sub-directories by the first two
 // digits of the digest.
 type Files struct {
-	dir     string
-	writers sync.Pool // of *bufio.Writer, of chunk bytes
+	dir    string
+	chunks sync.Pool // of *[chunk]byte
 }
 
 // OpenFiles makes dir (0700) when it is not there and removes what an interrupted
@@ -37,7 +36,7 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := durable.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
-	return &Files{dir: dir, writers: sync.Pool{New: func() any { return bufio.NewWriterSize(nil, chunk) }}}, nil
+	return &Files{dir: dir, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}, nil
 }
 
 // Open opens a content for reading. It returns ErrMissing when it is not kept.

@@ -63,7 +63,7 @@ func wantStaged(t *testing.T, dir string, want int) {
 func TestContentsComeBack(t *testing.T) {
 	dir := t.TempDir()
 	files := open(t, dir)
-	for _, content := range []string{"", "x", strings.Repeat("0123456789", 100_000)} {
+	for _, content := range []string{"", "x", strings.Repeat("0123456789", 100_000), strings.Repeat("x", 1<<20), strings.Repeat("0123456789", 1_100_000)} {
 		// One byte at a time and whole give the same.
 		for _, r := range []io.Reader{strings.NewReader(content), iotest.HalfReader(strings.NewReader(content))} {
 			staged, err := files.Stage(t.Context(), r)
@@ -95,9 +95,11 @@ func TestWhatFailsLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	files := open(t, dir)
 	for _, cause := range []error{io.ErrUnexpectedEOF, errors.New("broken")} {
-		_, err := files.Stage(t.Context(), io.MultiReader(strings.NewReader("half"), iotest.ErrReader(cause)))
-		if !errors.Is(err, cause) {
-			t.Errorf("got %v, want %v", err, cause)
+		for _, half := range []string{"half", strings.Repeat("half", 1_000_000)} {
+			_, err := files.Stage(t.Context(), io.MultiReader(strings.NewReader(half), iotest.ErrReader(cause)))
+			if !errors.Is(err, cause) {
+				t.Errorf("%d bytes: got %v, want %v", len(half), err, cause)
+			}
 		}
 	}
 	staged, err := files.Stage(t.Context(), strings.NewReader("unwanted"))

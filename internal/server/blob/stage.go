@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,9 +14,18 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// chunk is how many bytes are hashed and written at a time: part readers hand out a few
-// KiB, and a system call for each would cost more than the hash.
-const chunk = 256 << 10
+const (
+	// chunk is how many bytes are hashed and written at a time: part readers hand out a few
+	// KiB, and a system call for each would cost more than the hash.
+	chunk = 256 << 10
+	// large is from how many bytes on a content is hashed beside what receives and writes it:
+	// each of the two takes as long. Then there are so many chunks of it.
+	large  = 4 * chunk
+	chunks = 4
+	// stretch is after how many bytes the disk is told to begin to write them, so that the sync
+	// of a large content has not to wait for all of it.
+	stretch = 8 << 20
+)
 
 // stagedFile is a content in a temporary file below incoming.
 type stagedFile struct {
@@ -36,28 +44,50 @@ func (f *Files) Stage(_ context.Context, r io.Reader) (Staged, error) {
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
 	staged := &stagedFile{File: file, files: f}
-	w := f.writers.Get().(*bufio.Writer) //nolint:forcetypeassert // of New
-	defer f.writers.Put(w)
-	if err := staged.fill(w, r); err != nil {
+	p := f.chunks.Get().(*[chunk]byte) //nolint:forcetypeassert // of New
+	defer f.chunks.Put(p)
+	if err := staged.fill(r, p[:]); err != nil {
 		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))
 	}
 	return staged, nil
 }
 
-// fill writes what r holds by way of w.
-func (s *stagedFile) fill(w *bufio.Writer, r io.Reader) error {
-	sum := sha256.New()
-	w.Reset(io.MultiWriter(s.File, sum))
-	defer w.Reset(nil)
-	n, err := io.Copy(w, r)
-	if err != nil {
-		return err
+// fill writes what r holds by way of p, and of more chunks where it is large.
+func (s *stagedFile) fill(r io.Reader, p []byte) error {
+	sum := hashing{Hash: sha256.New()}
+	defer sum.end()
+	for begun := int64(0); ; {
+		n, err := readChunk(r, p)
+		if err != nil && err != io.EOF { //nolint:errorlint // io.Reader returns io.EOF itself
+			return err
+		}
+		if _, err := s.Write(p[:n]); err != nil {
+			return err
+		}
+		if s.size += int64(n); s.size-begun >= stretch {
+			durable.BeginSync(s.File, begun, s.size-begun)
+			begun = s.size
+		}
+		if s.size == large && n > 0 {
+			sum.begin()
+		}
+		p = sum.add(p, n)
+		if err == io.EOF { //nolint:errorlint // io.Reader returns io.EOF itself
+			sum.end()
+			s.digest = hex.EncodeToString(sum.Sum(nil))
+			return nil
+		}
 	}
-	if err := w.Flush(); err != nil {
-		return err
+}
+
+// readChunk fills p from r; at the end of r, with io.EOF, in part.
+func readChunk(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		more, err = r.Read(p[n:])
+		n += more
 	}
-	s.size, s.digest = n, hex.EncodeToString(sum.Sum(nil))
-	return nil
+	return n, err
 }
 
 // Digest implements Staged.
