@@ -24,8 +24,8 @@ func newEnding(body io.ReadCloser, boundary string) *ending {
 // Read implements io.Reader.
 func (e *ending) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
-	e.last = append(e.last, p[:n]...)
-	if keep := readAhead + len(e.delimiter); len(e.last) > 2*keep {
+	keep := readAhead + len(e.delimiter)
+	if e.last = append(e.last, p[max(0, n-keep):n]...); len(e.last) > keep {
 		e.last = append(e.last[:0], e.last[len(e.last)-keep:]...)
 	}
 	return n, err
