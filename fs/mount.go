@@ -58,7 +58,7 @@ func (f *FileSystem) mountOptions() fuse.MountOptions {
 		MaxBackground:           64,
 		MaxInflightRequestBytes: 64 << 20,
 		MaxStackDepth:           2,
-		ExtraCapabilities:       fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_ATOMIC_O_TRUNC,
+		ExtraCapabilities:       fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_ATOMIC_O_TRUNC | platformCapabilities,
 		Logger:                  log.New(logWriter{f}, "", 0),
 		Options:                 slices.Concat(platformOptions(&f.opts), f.opts.MountOptions),
 	}

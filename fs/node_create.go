@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -48,8 +49,15 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint3
 		return nil, nil, 0, n.d.fs.errno("create", n.d.pathOf(name), err)
 	}
 	n.d.fillEntry(e, out)
+	if e.doc.Load() == nil {
+		out.SetAttrTimeout(keepNew)
+	}
 	return n.nodeOf(ctx, e), h, 0, 0
 }
+
+// keepNew is how long the kernel may trust what it is told of a file that it has just made: a
+// program asks once more before it writes. With each write the kernel drops it.
+const keepNew = time.Second
 
 // Mknod makes a file without opening it, as tar does for one that has attributes. The tree
 // holds folders and documents, nothing else.
