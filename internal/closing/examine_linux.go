@@ -1,7 +1,6 @@
 package closing
 
 import (
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +26,7 @@ func taskStatus(pid uint32) []byte {
 	if pid == 0 {
 		return nil // a process of another pid namespace
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(int(pid)) + "/status")
+	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/status", nil)
 	if err != nil {
 		return nil
 	}
@@ -101,7 +100,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
 func taskFlags(pid uint32) uint64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(int(pid)) + "/stat")
+	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/stat", nil)
 	if err != nil {
 		return 0
 	}
@@ -120,13 +119,14 @@ func taskFlags(pid uint32) uint64 {
 // otherDescriptors looks for open descriptors of the file in a process.
 func otherDescriptors(group int, ino uint64, mounts *Mounts) Meaning {
 	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
-	fds, err := os.ReadDir(dir)
+	fds, err := listProc(dir)
 	if err != nil {
 		return Last // the process is exiting: its descriptors are gone
 	}
 	want := strconv.FormatUint(ino, 10)
+	var b []byte
 	for _, fd := range fds {
-		b, err := os.ReadFile(dir + "/" + fd.Name()) //nolint:gosec // below /proc
+		b, err = readProc(dir+"/"+fd, b)
 		if err != nil {
 			continue // closed meanwhile
 		}
@@ -158,13 +158,13 @@ func inherited(opener int, ino uint64, mounts *Mounts) bool {
 // (proc_pid_task(5)); none where the kernel does not tell.
 func children(group int) []int {
 	dir := "/proc/" + strconv.Itoa(group) + "/task"
-	threads, err := os.ReadDir(dir)
+	threads, err := listProc(dir)
 	if err != nil {
 		return nil // the process is gone
 	}
 	var all []int
 	for _, thread := range threads {
-		b, err := os.ReadFile(dir + "/" + thread.Name() + "/children") //nolint:gosec // below /proc
+		b, err := readProc(dir+"/"+thread+"/children", nil)
 		if err != nil {
 			continue
 		}
@@ -181,7 +181,7 @@ func children(group int) []int {
 // writable (proc_pid_maps(5)). A file of another file system with the same number counts
 // too: then the end shows at release.
 func mapped(group int, ino uint64) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(group) + "/maps")
+	b, err := readProc("/proc/"+strconv.Itoa(group)+"/maps", nil)
 	if err != nil {
 		return false // the process is exiting: its mappings are gone
 	}
