@@ -93,20 +93,21 @@ func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
 	if err := whole.Check(up); err != nil {
 		return err
 	}
-	err := up.Update(func(r *spool.Record) {
+	meant := func(r *spool.Record) {
 		d.aim(r)
 		d.applyDefaults(r)
-		r.Queued = queued
-	})
-	if err == nil {
-		err = up.Commit()
 	}
-	if err == nil && queued {
+	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
+	if err != nil {
+		_ = up.Update(meant) // for a retry; err says more
+		return err
+	}
+	if queued {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.accepted = true
 	}
-	return err
+	return nil
 }
 
 // baseline lists what the directory holds before something is sent there. What is known

@@ -169,7 +169,7 @@ func (u *Upload) Sync() error {
 		return err
 	}
 	r := u.rec.Load().clone()
-	return u.storeLocked(&r, true)
+	return u.storeLocked(&r, theMachine)
 }
 
 // syncData makes the data survive a crash of the machine.

@@ -29,20 +29,21 @@ func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
 }
 
 // confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
-// error of the delivery: the next run looks, and finds it. A loose upload stays so when its
-// record goes at once (Remove), which is durable.
+// error of the delivery: the next run looks, and finds it. That the record goes (Remove) is
+// durable, so that what comes before needs not be.
 func (d *delivery) confirmed(id archive.ID) {
 	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	stays := id == 0 || u.rec.Load().AutoExport
-	if stays {
+	outlasts := nothing
+	if stays := id == 0 || u.rec.Load().AutoExport; stays {
+		outlasts = theMachine
 		d.secureLocked()
 	}
 	confirmed := func(r *Record) {
 		r.State, r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = Confirmed, id, d.had, false, false, ""
 	}
-	if err := u.transit(PointAnswered, PointConfirmed, confirmed, stays || !u.looseLocked()); err != nil {
+	if err := u.transit(PointAnswered, PointConfirmed, confirmed, outlasts); err != nil {
 		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
 		r := u.rec.Load().clone()
 		confirmed(&r)

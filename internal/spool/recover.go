@@ -145,7 +145,7 @@ func (s *Spool) failRecovered(u *Upload, reason string) {
 	}
 	err := s.fault(PointRecover)
 	if err == nil {
-		err = u.storeLocked(&r, true)
+		err = u.storeLocked(&r, theMachine)
 	}
 	if err == nil {
 		err = s.fault(PointRecovered)

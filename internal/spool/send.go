@@ -62,7 +62,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 		r.Split, r.Baseline, r.Refused = next.Split, next.Baseline, false
 		r.State, r.Reason = Sending, ""
 		r.Attempts++
-	}, !d.u.looseLocked())
+	}, d.u.outlastsLocked())
 }
 
 // aim takes the baseline of the folder and chooses the external id. One that may be on its

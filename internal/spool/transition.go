@@ -2,7 +2,6 @@ package spool
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -10,10 +9,13 @@ import (
 // Commit declares the data complete: created becomes committed. When it returns, data and
 // record of an upload that is Queued survive a crash of the machine, and so do those of one
 // that was synced before. After an error the upload is created as before.
-func (u *Upload) Commit() error {
+func (u *Upload) Commit() error { return u.CommitAs(func(*Record) {}) }
+
+// CommitAs is Commit after an Update by edit, with one record for both.
+func (u *Upload) CommitAs(edit func(*Record)) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.sealLocked()
+	return u.sealLocked(edit)
 }
 
 // Recommit is Commit for an upload that was recalled and has not changed since; for one that
@@ -24,16 +26,21 @@ func (u *Upload) Recommit() error {
 	if r := u.rec.Load(); !r.Closed || !r.Queued {
 		return u.stateError("commit again")
 	}
-	return u.sealLocked()
+	return u.sealLocked(func(*Record) {})
 }
 
-// sealLocked commits. The caller holds mu.
-func (u *Upload) sealLocked() error {
+// sealLocked commits with what edit changes. The caller holds mu.
+func (u *Upload) sealLocked(edit func(*Record)) error {
 	if err := u.may("commit", Created); err != nil {
 		return err
 	}
 	u.content.seal(true)
-	err := u.commitLocked(PointCommit, PointCommitted, func(r *Record) { r.Visible = false })
+	err := u.commitLocked(PointCommit, PointCommitted, func(r *Record) {
+		before := u.rec.Load()
+		edit(r)
+		before.keepOwned(r)
+		r.Visible = false
+	})
 	if err != nil && u.rec.Load().State == Created {
 		u.content.seal(false)
 	}
@@ -53,20 +60,23 @@ func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	if err != nil {
 		return err
 	}
-	loose := u.looseLocked()
-	if !loose {
+	next := u.rec.Load().clone()
+	edit(&next)
+	outlasts := asBefore
+	if !u.looseLocked(&next) {
 		if err := u.syncData(); err != nil {
 			return err
 		}
+		outlasts = theMachine
 	}
 	err = u.transit(before, after, func(r *Record) {
-		edit(r)
+		*r = next
 		r.State, r.Closed, r.Reason = Committed, false, ""
 		r.Size, r.SHA256 = size, sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
 		}
-	}, !loose)
+	}, outlasts)
 	u.checked = true
 	return err
 }
@@ -244,7 +254,7 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemoveRenamed); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(trash); err != nil {
+	if err := removeTrash(trash); err != nil {
 		u.spool.log.WithField("upload", u.id).Warnf("the next start removes what is left: %v", err)
 	}
 	return u.spool.fault(PointRemoved)

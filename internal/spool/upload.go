@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
@@ -90,64 +92,73 @@ func (u *Upload) Update(edit func(*Record)) error {
 	if err := u.spool.fault(PointUpdate); err != nil {
 		return err
 	}
-	if err := u.storeLocked(&next, false); err != nil {
+	if err := u.storeLocked(&next, asBefore); err != nil {
 		return err
 	}
 	return u.spool.fault(PointUpdated)
 }
 
-// storeLocked writes the record and then shows it. With sync it is durable; once one is, all
-// later ones are, because nobody could tell which of them a crash of the machine left. The
-// caller holds mu.
-func (u *Upload) storeLocked(r *Record, sync bool) error {
-	sync = sync || u.linked
+// outlasting says what a record survives, beside an end of the program.
+type outlasting uint8
+
+const (
+	// asBefore: what the one before it survives. Once one is durable all are, because nobody
+	// could tell which of them a crash of the machine left.
+	asBefore outlasting = iota
+	// theMachine: a crash of the machine.
+	theMachine
+	// nothing: then the one before it stands, or none, and either will do.
+	nothing
+)
+
+// storeLocked writes the record and then shows it. The caller holds mu.
+func (u *Upload) storeLocked(r *Record, outlasts outlasting) error {
+	sync := outlasts == theMachine || u.linked && outlasts == asBefore
 	r.Boot = ""
-	if !sync {
+	if !sync && !u.linked {
 		r.Boot = u.spool.opts.Boot
 	}
-	dir := filepath.Join(u.spool.dir, u.id)
-	end, err := appendRecord(filepath.Join(dir, recordFile), u.end, r, sync)
-	if err != nil {
-		return fmt.Errorf("spool: record of upload %s: %w", u.id, err)
+	if err := u.writeRecordLocked(r, sync); err != nil {
+		return err
 	}
-	u.end = end
-	if sync && !u.linked {
-		if err := u.linkLocked(dir); err != nil {
-			return err
-		}
-	}
+	u.linked = u.linked || sync
 	u.rec.Store(r)
 	return nil
 }
 
-// linkLocked makes the names of an upload's files and of its directory durable, after its
-// record. The caller holds mu.
-func (u *Upload) linkLocked(dir string) error {
-	if err := durable.SyncDir(dir); err != nil {
-		return fmt.Errorf("spool: %w", err)
+// writeRecordLocked writes the record. With sync it is durable when it returns, and so are the
+// names of the upload's files and of its directory: the disk is asked for all of them at
+// once. The caller holds mu.
+func (u *Upload) writeRecordLocked(r *Record, sync bool) error {
+	dir := filepath.Join(u.spool.dir, u.id)
+	var names errgroup.Group
+	if sync && !u.linked {
+		names.Go(func() error { return durable.SyncDir(dir) })
+		names.Go(func() error { return durable.SyncDir(u.spool.dir) })
 	}
-	if err := durable.SyncDir(u.spool.dir); err != nil {
-		return fmt.Errorf("spool: %w", err)
+	end, err := appendRecord(filepath.Join(dir, recordFile), u.end, r, sync)
+	u.end = end
+	if err := errors.Join(err, names.Wait()); err != nil {
+		return fmt.Errorf("spool: record of upload %s: %w", u.id, err)
 	}
-	u.linked = true
 	return nil
 }
 
 // step is a transition that is durable when it returns. The caller holds mu.
 func (u *Upload) step(before, after Point, edit func(*Record)) error {
-	return u.transit(before, after, edit, true)
+	return u.transit(before, after, edit, theMachine)
 }
 
-// transit is a transition: edit changes a copy of the record, which is then written, durably
-// with sync. The points before and after are those of the transition. The caller holds mu.
-func (u *Upload) transit(before, after Point, edit func(*Record), sync bool) error {
+// transit is a transition: edit changes a copy of the record, which is then written. The
+// points before and after are those of the transition. The caller holds mu.
+func (u *Upload) transit(before, after Point, edit func(*Record), outlasts outlasting) error {
 	if err := u.spool.fault(before); err != nil {
 		return err
 	}
 	next := u.rec.Load().clone()
 	edit(&next)
 	next.Changed = u.spool.now()
-	if err := u.storeLocked(&next, sync); err != nil {
+	if err := u.storeLocked(&next, outlasts); err != nil {
 		return err
 	}
 	return u.spool.fault(after)
@@ -157,8 +168,16 @@ func (u *Upload) transit(before, after Point, edit func(*Record), sync bool) err
 // of the machine, nor is told by what comes next, the close that archives it: then nothing
 // of it is synced. What a crash leaves of it is recognised by its record (Record.Boot). The
 // caller holds mu.
-func (u *Upload) looseLocked() bool {
-	return !u.linked && !u.rec.Load().Queued && u.spool.opts.Boot != ""
+func (u *Upload) looseLocked(r *Record) bool {
+	return !u.linked && !r.Queued && u.spool.opts.Boot != ""
+}
+
+// outlastsLocked is what the next record of the upload has to survive. The caller holds mu.
+func (u *Upload) outlastsLocked() outlasting {
+	if u.looseLocked(u.rec.Load()) {
+		return asBefore
+	}
+	return theMachine
 }
 
 // secure is secureLocked for an upload that is still there.
@@ -173,7 +192,7 @@ func (u *Upload) secure() error {
 
 // secureLocked makes data and record of a loose upload durable. The caller holds mu.
 func (u *Upload) secureLocked() error {
-	if !u.looseLocked() {
+	if !u.looseLocked(u.rec.Load()) {
 		return nil
 	}
 	r := u.rec.Load().clone()
@@ -182,7 +201,7 @@ func (u *Upload) secureLocked() error {
 			return err
 		}
 	}
-	return u.storeLocked(&r, true)
+	return u.storeLocked(&r, theMachine)
 }
 
 // may refuses an operation that is not for the upload's state, and all of them while it

@@ -83,12 +83,12 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "fsync does not sync the record", File: "internal/spool/data.go",
-			Old: "return u.storeLocked(&r, true)", New: "return u.storeLocked(&r, false)", Focus: synced(),
+			Old: "return u.storeLocked(&r, theMachine)", New: "return u.storeLocked(&r, asBefore)", Focus: synced(),
 		},
 		{
 			Name: "a commit does not sync data", File: "internal/spool/transition.go",
-			Old: "if err := u.syncData(); err != nil {\n\t\t\treturn err\n\t\t}\n\t}\n\terr = u.transit(before, after,",
-			New: "}\n\terr = u.transit(before, after,", Async: true,
+			Old: "if err := u.syncData(); err != nil {\n\t\t\treturn err\n\t\t}\n\t\toutlasts = theMachine",
+			New: "outlasts = theMachine", Async: true,
 			Focus: queued(),
 		},
 		{
@@ -105,17 +105,17 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a synced record is followed by one that is not", File: "internal/spool/upload.go",
-			Old: "sync = sync || u.linked\n", New: "",
+			Old: "|| u.linked && outlasts == asBefore", New: "",
 			Focus:    history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
 			Unneeded: "a record is a line behind the one that was synced, so what a crash takes of it leaves that one",
 		},
 		{
 			Name: "the name of an upload's directory is not synced", File: "internal/spool/upload.go",
-			Old: "if err := durable.SyncDir(u.spool.dir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+			Old: "return durable.SyncDir(u.spool.dir)", New: "return nil", Focus: synced(),
 		},
 		{
 			Name: "the names in an upload's directory are not synced", File: "internal/spool/upload.go",
-			Old: "if err := durable.SyncDir(dir); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+			Old: "return durable.SyncDir(dir)", New: "return error(nil)", Focus: synced(),
 		},
 		{
 			Name: "a loose upload that is refused is not synced", File: "internal/spool/ending.go",
@@ -128,7 +128,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a loose upload that stays after it is archived is not synced", File: "internal/spool/ending.go",
-			Old: "if stays {\n\t\td.secureLocked()", New: "if stays && id < 0 {\n\t\td.secureLocked()", Focus: synced(),
+			Old: "outlasts = theMachine\n\t\td.secureLocked()", New: "outlasts = theMachine", Focus: synced(),
 			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
 		},
 		{
