@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -44,7 +45,14 @@ func serveCommand() *cli.Command {
 	}
 }
 
+// collectAfter is by how much the memory in use may grow before it is collected, in percent.
+// The service uses little, and what it reads of an upload would be collected every few uploads.
+const collectAfter = 400
+
 func serve(c *cli.Context) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAfter)
+	}
 	if c.Args().Present() {
 		return config.Usagef("serve takes no operands, and was given %d", c.NArg())
 	}

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,4 +119,55 @@ func fill(tb testing.TB, s *Server, folder archive.ID, n int) {
 	if _, err := s.catalog.AddDocuments(tb.Context(), documents, false); err != nil {
 		tb.Fatal(err)
 	}
+}
+
+// BenchmarkUpload receives documents of 150 KB, without the network.
+func BenchmarkUpload(b *testing.B) {
+	s, err := Open(b.Context(), Options{Data: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	if _, err := s.AddMandator(b.Context(), "M"); err != nil {
+		b.Fatal(err)
+	}
+	content := pdfOf(150_000)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		copy(content[len(pdfHead):], fmt.Sprintf("%016d", n))
+		body := "--XX\r\nContent-Disposition: form-data; name=\"target-folder-id\"\r\n\r\n1\r\n" +
+			"--XX\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"Rechnung.pdf\"\r\n\r\n"
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/api/v2/file-upload",
+			io.MultiReader(strings.NewReader(body), bytes.NewReader(content), strings.NewReader("\r\n--XX--\r\n")))
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=XX")
+		w := httptest.NewRecorder()
+		s.problems(s.fileUpload).ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Body)
+		}
+	}
+}
+
+// pdfHead begins a PDF; a comment of 16 digits may follow.
+const pdfHead = "%PDF-1.4\n%"
+
+// pdfOf makes a PDF of one empty page and a stream, of about n bytes in all.
+func pdfOf(n int) []byte {
+	var p bytes.Buffer
+	fmt.Fprintf(&p, "%s%016d\n", pdfHead, 0)
+	var at []int
+	for i, object := range []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>", "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>",
+		fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", n, strings.Repeat("x", n)),
+	} {
+		at = append(at, p.Len())
+		fmt.Fprintf(&p, "%d 0 obj%s endobj\n", i+1, object)
+	}
+	xref := p.Len()
+	fmt.Fprintf(&p, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, offset := range at {
+		fmt.Fprintf(&p, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&p, "trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
+	return p.Bytes()
 }

@@ -18,7 +18,9 @@ type ending struct {
 }
 
 func newEnding(body io.ReadCloser, boundary string) *ending {
-	return &ending{ReadCloser: body, delimiter: []byte("--" + boundary + "--")}
+	e := &ending{ReadCloser: body, delimiter: []byte("--" + boundary + "--")}
+	e.last = make([]byte, 0, 2*(readAhead+len(e.delimiter)))
+	return e
 }
 
 // Read implements io.Reader.
