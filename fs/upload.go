@@ -111,20 +111,20 @@ func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
 }
 
 // baseline lists what the directory holds before something is sent there. What is known
-// within the ttl will do, with what was put in here since, unless the mount shows only a
-// part of the directory.
-func (d *dir) baseline(ctx context.Context) ([]archive.Document, error) {
+// within the ttl will do, with what was put in here since. A mount that shows only a part of
+// the directory does not know.
+func (d *dir) baseline(ctx context.Context) ([]*archive.Document, error) {
 	if !d.fs.opts.List.CreatedAfter.IsZero() {
-		return d.listAfresh(ctx)
+		return nil, nil
 	}
 	if err := d.loadDocuments(ctx, needNames); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	docs := make([]archive.Document, 0, len(d.here().docs.list))
+	docs := make([]*archive.Document, 0, len(d.here().docs.list))
 	for _, e := range d.here().docs.list {
-		docs = append(docs, *e.entry.doc.Load())
+		docs = append(docs, e.entry.doc.Load())
 	}
 	return docs, nil
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // Baseline returns the documents of the upload's folder as known before it is sent: all of
-// them, without a filter. It may answer from memory; what it lacks costs looks, never a
-// second document.
-type Baseline func(context.Context) ([]archive.Document, error)
+// them, without a filter; nil where they are not known. It may answer from memory; what it
+// lacks costs looks, never a second document.
+type Baseline func(context.Context) ([]*archive.Document, error)
 
 // errCutOff stands for the end of an attempt that an earlier run had begun, errEarlier for
 // that of one by this run or another.
@@ -30,7 +30,7 @@ var (
 //
 // What has begun is not given up when ctx ends; then it is only not repeated. A second
 // Deliver of the same upload waits for the first and answers the same.
-func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline func(context.Context) ([]archive.Document, error)) (archive.ID, error) {
+func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
 	return s.DeliverWith(ctx, u, a, baseline, Policy{RetryFor: s.opts.RetryFor, Attempts: foregroundAttempts})
 }
 
@@ -67,7 +67,7 @@ type delivery struct {
 	// may be changed before it is sent again.
 	absent bool
 	// listed is what the folder held before it was sent, nil when that was not asked here.
-	listed []archive.Document
+	listed []*archive.Document
 	had    string // Record.Had
 }
 

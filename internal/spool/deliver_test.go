@@ -215,7 +215,7 @@ func TestSendingAfterARestart(t *testing.T) {
 		s = reopen(t, s)
 		u = again(t, s, u)
 		wantState(t, u, Sending)
-		id, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]archive.Document, error) {
+		id, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
 			t.Error("asked for a baseline that may hold the document itself")
 			return nil, nil
 		})

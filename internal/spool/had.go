@@ -43,9 +43,9 @@ func (d *delivery) recognise(ctx context.Context, id archive.ID) error {
 
 // knownBefore reports whether the folder held the document before this was sent.
 func (d *delivery) knownBefore(r *Record, id archive.ID) (name string, known bool) {
-	for i := range d.listed {
-		if d.listed[i].ID == id {
-			return d.listed[i].Name, true
+	for _, doc := range d.listed {
+		if doc.ID == id {
+			return doc.Name, true
 		}
 	}
 	return r.SentName, r.SentReplace == 0 && slices.Contains(r.Baseline, id)

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // sameName reports whether a document listed under one name may be the one sent under the
@@ -30,6 +31,9 @@ func (l *nameLikeness) matches(other string) bool {
 	if other == l.name {
 		return true
 	}
+	if differsWithin(other, l.bones[1]) {
+		return false
+	}
 	short := stem(other)
 	for _, want := range l.bones {
 		if hasBones(other, want) || hasBones(short, want) {
@@ -37,6 +41,34 @@ func (l *nameLikeness) matches(other string) bool {
 		}
 	}
 	return false
+}
+
+// differsWithin reports whether bones(name) does not begin with want, as far as its ASCII
+// letters tell that lie before all others. Most names differ so: with these bones, and those
+// of the name without its extension, which want is here, begins whatever matches.
+func differsWithin(name, want string) bool {
+	last := byte(0) // the letter before, which a combining mark would take along
+	for i := range len(name) {
+		c := name[i]
+		if c >= utf8.RuneSelf {
+			return false
+		}
+		if last != 0 {
+			if want == "" {
+				return false
+			}
+			if want[0] != last {
+				return true
+			}
+			want = want[1:]
+		}
+		if last = 0; 'A' <= c && c <= 'Z' {
+			last = c | ' '
+		} else if !isNoBone(rune(c)) {
+			last = c
+		}
+	}
+	return want != "" && (len(want) > 1 || want[0] != last)
 }
 
 // hasBones reports whether bones(name) is want. Most names differ from it early, where it ends.

@@ -1,6 +1,14 @@
 package spool
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
 
 // hasBones ends early what bones does, and without an allocation.
 func TestHasBones(t *testing.T) {
@@ -9,6 +17,11 @@ func TestHasBones(t *testing.T) {
 		for _, b := range names {
 			if got, want := hasBones(a, bones(b)), bones(a) == bones(b); got != want {
 				t.Errorf("hasBones(%q, %q) is %v", a, bones(b), got)
+			}
+			if begins := strings.HasPrefix(bones(a), bones(b)); begins && differsWithin(a, bones(b)) {
+				t.Errorf("%q differs within %q", a, bones(b))
+			} else if !begins && isASCII(a) && !differsWithin(a, bones(b)) {
+				t.Errorf("%q does not differ within %q", a, bones(b))
 			}
 		}
 	}

@@ -71,13 +71,15 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	if r.Replace != 0 {
 		return nil
 	}
-	list := d.baseline
-	if list == nil || r.inDoubt() {
-		list = func(ctx context.Context) ([]archive.Document, error) {
-			return d.a.Documents(ctx, r.Folder, archive.ListOptions{})
-		}
+	ctx = context.WithoutCancel(ctx)
+	var docs []*archive.Document
+	var err error
+	if d.baseline != nil && !r.inDoubt() {
+		docs, err = d.baseline(ctx)
 	}
-	docs, err := list(context.WithoutCancel(ctx))
+	if docs == nil && err == nil {
+		docs, err = d.listFolder(ctx, r.Folder)
+	}
 	if err != nil {
 		return fmt.Errorf("list the folder before sending: %w", err)
 	}
@@ -86,9 +88,9 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
 	next.Baseline = nil
 	like := likenessOf(name)
-	for i := range docs {
-		if next.Split || like.matches(docs[i].Name) {
-			next.Baseline = append(next.Baseline, docs[i].ID)
+	for _, doc := range docs {
+		if next.Split || like.matches(doc.Name) {
+			next.Baseline = append(next.Baseline, doc.ID)
 		}
 	}
 	switch {
@@ -102,6 +104,16 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 		next.SentID = idPrefix + id.String()
 	}
 	return nil
+}
+
+// listFolder asks the service what a folder holds.
+func (d *delivery) listFolder(ctx context.Context, id archive.ID) ([]*archive.Document, error) {
+	docs, err := d.a.Documents(ctx, id, archive.ListOptions{})
+	all := make([]*archive.Document, len(docs))
+	for i := range docs {
+		all[i] = &docs[i]
+	}
+	return all, err
 }
 
 // send sends the bytes as the record says.
