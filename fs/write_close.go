@@ -34,6 +34,9 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if !todo {
 		return closeErrno(h.outcome())
 	}
+	if f.fs.opts.Async {
+		up.BeginSync()
+	}
 	switch closing.Examine(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
 	case closing.More:
 		return 0

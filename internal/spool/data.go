@@ -114,6 +114,22 @@ func (u *Upload) writeLocked(f *os.File, p []byte, off int64) (int, error) {
 	return n, nil
 }
 
+// BeginSync has the disk begin to write the data, so that a Commit which makes it durable
+// waits for less.
+func (u *Upload) BeginSync() {
+	f, err := u.content.acquire()
+	if err != nil {
+		return // removed: nobody waits
+	}
+	defer u.release()
+	c := &u.content
+	c.mu.Lock()
+	begun := c.begun
+	c.begun = c.size.Load()
+	c.mu.Unlock()
+	durable.BeginSync(f, begun, c.begun-begun)
+}
+
 // Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
 // as WriteAt does. Where there is no room a local file stays finished.
 func (u *Upload) Truncate(size int64) error {
