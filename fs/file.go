@@ -26,8 +26,9 @@ type file struct {
 	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
 	dirty bool              // written to since the last commit; guarded by mu
 	bad   error             // what made the bytes in the spool incomplete; guarded by mu
-	// writers counts open handles that may write; guarded by mu.
-	writers int
+	// writers counts open handles that may write, mappers those that may do so through a
+	// mapping; guarded by mu.
+	writers, mappers int
 	// handles counts open handles on the spool's bytes; guarded by mu.
 	handles int
 	// writing counts handles that wrote and were not closed since; guarded by mu.

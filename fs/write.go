@@ -20,6 +20,8 @@ type writeHandle struct {
 	file   *file
 	opener int // the process that opened it, 0 when it cannot be told
 	writer bool
+	// maps says that the file can be written to through a mapping: it is open for reading, too.
+	maps bool
 	// appends says that every write goes to the end (O_APPEND), wherever the kernel, which
 	// may know an estimate of the length or a former one, takes that to be.
 	appends bool
@@ -45,6 +47,7 @@ var (
 type access struct {
 	pid                      uint32 // of the thread that opens it, as callerPID tells it
 	write, truncate, appends bool
+	maps                     bool // for reading and writing
 }
 
 // accessOf reads the flags of open(2).
@@ -53,6 +56,7 @@ func accessOf(ctx context.Context, flags uint32) access {
 	return access{
 		pid:   callerPID(ctx),
 		write: truncate || flags&syscall.O_ACCMODE != syscall.O_RDONLY, truncate: truncate, appends: flags&syscall.O_APPEND != 0,
+		maps: flags&syscall.O_ACCMODE == syscall.O_RDWR,
 	}
 }
 
@@ -60,7 +64,7 @@ func accessOf(ctx context.Context, flags uint32) access {
 // v is what it reads of a document, which is not touched before the first write, or nil;
 // truncated, it starts empty.
 func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, error) {
-	h := &writeHandle{file: f, writer: a.write, appends: a.appends, reader: v}
+	h := &writeHandle{file: f, writer: a.write, maps: a.maps, appends: a.appends, reader: v}
 	if a.write {
 		h.opener = closing.ThreadGroup(a.pid)
 	}
@@ -95,6 +99,9 @@ func (f *file) enterHandle(h *writeHandle) error {
 	if h.writer {
 		f.writers++
 	}
+	if h.maps {
+		f.mappers++
+	}
 	return nil
 }
 
@@ -107,6 +114,9 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 	if h.writer {
 		f.writers--
 		lastWriter = f.writers == 0
+	}
+	if h.maps {
+		f.mappers--
 	}
 	if f.up != nil {
 		if err := f.up.Close(); err != nil {

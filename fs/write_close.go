@@ -37,7 +37,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if f.fs.opts.Async {
 		up.BeginSync()
 	}
-	switch closing.Examine(callerPID(ctx), h.opener, f.ino, &f.fs.mounts) {
+	switch closing.Examine(callerPID(ctx), h.opener, f.ino, f.mappable(), &f.fs.mounts) {
 	case closing.More:
 		return 0
 	case closing.Unknown: // the end shows at release
@@ -76,6 +76,13 @@ func (f *file) unfinished() (up *spool.Upload, todo bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.up, f.up != nil && !f.removed && (f.dirty || f.bad != nil)
+}
+
+// mappable reports whether somebody may write to the file through a mapping.
+func (f *file) mappable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mappers > 0
 }
 
 // Release ends the handle. What no close could be told about is archived now.

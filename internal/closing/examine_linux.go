@@ -48,10 +48,18 @@ func tgid(status []byte) int {
 func inExec(status []byte) bool { return infoField(status, "VmExe:") == "0 kB" }
 
 // Examine finds out what it means that the thread pid closed a descriptor of the
-// file with the inode number ino, which the process opener had opened.
-func Examine(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
+// file with the inode number ino, which the process opener had opened. mappable says that
+// somebody has opened the file for reading and writing, without which nobody writes to it
+// through a mapping (mmap(2)).
+func Examine(pid uint32, opener int, ino uint64, mappable bool, mounts *Mounts) Meaning {
 	result := make(chan Meaning, 1)
-	go func() { result <- look(pid, opener, ino, mounts) }()
+	go func() {
+		meaning := look(pid, opener, ino, mounts)
+		if meaning == Last && mappable && mapped(opener, ino) {
+			meaning = Unknown // what is stored through the mapping comes later
+		}
+		result <- meaning
+	}()
 	timer := time.NewTimer(lookLimit)
 	defer timer.Stop()
 	select {
@@ -62,6 +70,7 @@ func Examine(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	}
 }
 
+// look is Examine without regard to mappings.
 func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	status := taskStatus(pid)
 	group := tgid(status)
@@ -91,9 +100,6 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	}
 	if inherited(group, ino, mounts) {
 		return Inherited // half of what they write is not to be archived
-	}
-	if mapped(group, ino) {
-		return Unknown // what is stored through the mapping comes later
 	}
 	return Last
 }

@@ -7,7 +7,7 @@ func ThreadGroup(pid uint32) int { return int(pid) }
 
 // Examine knows only which process closed: where descriptors of a process cannot be
 // seen, the first close by the one that opened the file counts as the end.
-func Examine(pid uint32, opener int, _ uint64, _ *Mounts) Meaning {
+func Examine(pid uint32, opener int, _ uint64, _ bool, _ *Mounts) Meaning {
 	if int(pid) != opener {
 		return More
 	}
