@@ -3,7 +3,6 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -112,20 +111,6 @@ func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 		return "", fmt.Errorf("spool: remove upload %s: %w", id, err)
 	}
 	return trash, nil
-}
-
-// removeTrash removes the directory of an upload that has a hidden name. What is in it beside the
-// files of an upload a crash left there.
-func removeTrash(trash string) error {
-	for _, name := range []string{recordFile, dataFile} {
-		if err := os.Remove(filepath.Join(trash, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if os.Remove(trash) == nil {
-		return nil
-	}
-	return os.RemoveAll(trash)
 }
 
 func (s *Spool) forget(id string) {

@@ -288,6 +288,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	if err := u.Open(); !errors.Is(err, ErrRemoved) {
 		t.Fatalf("opened again: %v", err)
 	}
+	s.trash.empty()
 	entries, err := os.ReadDir(s.dir)
 	if err != nil || len(entries) != 0 {
 		t.Fatalf("left behind: %v, %v", entries, err)

@@ -9,7 +9,8 @@
 //	data          the bytes
 //
 // Nothing that a user types becomes a name there. A directory appears complete (built as
-// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, then removed).
+// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, and
+// removed a little later).
 // The last whole record of record.json counts; what a crash left behind it is written over.
 // One that has grown long is replaced (temporary file, fsync, rename, fsync of the directory).
 // One process has a spool at a time; the lock is on <dir> itself (flock(2)).

@@ -56,6 +56,7 @@ type Spool struct {
 	log    logrus.FieldLogger
 	lock   *os.File // holds flock(2) on dir
 	budget budget
+	trash  trash
 	ids    ids
 
 	receipts receipts
@@ -73,6 +74,7 @@ var ErrLocked = errors.New("the spool is in use by another process")
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: opts.Dir, uploads: map[string]*Upload{}}
 	s.log = s.opts.Log
+	s.trash.log = s.log
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
@@ -156,11 +158,13 @@ func (s *Spool) Close() error {
 			s.log.WithField("upload", u.id).Warn(err)
 		}
 	}
+	s.trash.empty()
 	return s.free()
 }
 
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
+	s.trash.stop()
 	if err := errors.Join(s.receipts.close(), s.lock.Close()); err != nil {
 		return fmt.Errorf("close spool: %w", err)
 	}

@@ -254,8 +254,6 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemoveRenamed); err != nil {
 		return err
 	}
-	if err := removeTrash(trash); err != nil {
-		u.spool.log.WithField("upload", u.id).Warnf("the next start removes what is left: %v", err)
-	}
+	u.spool.trash.put(trash)
 	return u.spool.fault(PointRemoved)
 }

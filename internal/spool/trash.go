@@ -1,0 +1,114 @@
+package spool
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+const (
+	// trashRest is how long no upload must have gone before trash is removed.
+	trashRest = 500 * time.Millisecond
+	// trashMost is how many directories wait for that.
+	trashMost = 1000
+)
+
+// trash is what is left of uploads that have gone: a directory with a hidden name, and a record
+// in it. It is removed when no more comes. A disk that is told of each block that becomes
+// free (discard in ext4(5)) may take a millisecond for each of both, for which the next
+// uploads would wait: more than all else that an upload costs.
+type trash struct {
+	log logrus.FieldLogger
+
+	sweeping sync.Mutex // while one is removed
+
+	mu     sync.Mutex
+	dirs   []string    // oldest first; guarded by mu
+	newest time.Time   // when the last of them came; guarded by mu
+	timer  *time.Timer // nil before the first one; guarded by mu
+}
+
+// put takes over the directory of an upload. The bytes, where they are still in it, go at once.
+func (t *trash) put(dir string) {
+	err := os.Remove(filepath.Join(dir, dataFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.log.Warnf("the next start removes what is left of an upload: %v", err)
+	}
+	t.mu.Lock()
+	t.dirs = append(t.dirs, dir)
+	t.newest = time.Now()
+	full := len(t.dirs) > trashMost
+	if t.timer == nil {
+		t.timer = time.AfterFunc(trashRest, t.sweep)
+	} else {
+		t.timer.Reset(trashRest)
+	}
+	t.mu.Unlock()
+	if full {
+		t.removeOne()
+	}
+}
+
+// sweep removes what is there, until more comes: the timer is set again then.
+func (t *trash) sweep() {
+	for {
+		t.mu.Lock()
+		goOn := time.Since(t.newest) >= trashRest
+		t.mu.Unlock()
+		if !goOn || !t.removeOne() {
+			return
+		}
+	}
+}
+
+// removeOne removes the oldest directory. It is false when there is none.
+func (t *trash) removeOne() bool {
+	t.sweeping.Lock()
+	defer t.sweeping.Unlock()
+	t.mu.Lock()
+	if len(t.dirs) == 0 {
+		t.mu.Unlock()
+		return false
+	}
+	dir := t.dirs[0]
+	t.dirs = t.dirs[1:]
+	t.mu.Unlock()
+	if err := removeTrash(dir); err != nil {
+		t.log.Warnf("the next start removes what is left of an upload: %v", err)
+	}
+	return true
+}
+
+// empty removes all of it now.
+func (t *trash) empty() {
+	for t.removeOne() {
+	}
+}
+
+// stop leaves it to the next start.
+func (t *trash) stop() {
+	t.sweeping.Lock()
+	defer t.sweeping.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dirs = nil
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// removeTrash removes a directory. What is in it beside the record a crash left there.
+func removeTrash(dir string) error {
+	if err := os.Remove(filepath.Join(dir, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if os.Remove(dir) == nil {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}

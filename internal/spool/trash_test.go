@@ -1,0 +1,93 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// hidden are the names of what is left of uploads that have gone.
+func hidden(t *testing.T, s *Spool) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), trashPrefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// The bytes of an upload go with it, its record when no other upload has gone for a while.
+func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := open(t, t.TempDir())
+		for i := range 3 {
+			must(t, create(t, s, lateBill(), "text").Remove())
+			left := hidden(t, s)
+			if len(left) != i+1 {
+				t.Fatalf("after %d uploads: %q", i+1, left)
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, left[i], dataFile)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the bytes are still there: %v", err)
+			}
+			time.Sleep(trashRest - time.Millisecond)
+			synctest.Wait()
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if left := hidden(t, s); len(left) != 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	})
+}
+
+func TestTrashIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bin := trash{log: Options{}.withDefaults().Log}
+		dir := t.TempDir()
+		for i := range trashMost + 5 {
+			path := filepath.Join(dir, fmt.Sprint(i))
+			must(t, os.Mkdir(path, 0o700))
+			must(t, os.WriteFile(filepath.Join(path, recordFile), nil, 0o600))
+			bin.put(path)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != trashMost {
+			t.Errorf("%d directories, %v", len(entries), err)
+		}
+		bin.empty()
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+			t.Errorf("%d directories after all were removed, %v", len(entries), err)
+		}
+		bin.stop()
+	})
+}
+
+// What waits is removed before another process may have the spool; what the end of the
+// program left, by the next start.
+func TestTrashOfAnotherRun(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	must(t, create(t, s, lateBill(), "text").Remove())
+	if len(hidden(t, s)) != 1 {
+		t.Fatal("nothing is left of it to begin with")
+	}
+	s = reopen(t, s)
+	if left := hidden(t, s); len(left) != 0 {
+		t.Errorf("the next start left %q", left)
+	}
+	must(t, create(t, s, lateBill(), "text").Remove())
+	must(t, s.Close())
+	if left := hidden(t, s); len(left) != 0 {
+		t.Errorf("the end left %q", left)
+	}
+}
