@@ -7,9 +7,20 @@ func (f *FileSystem) WithoutPassthrough() {
 	f.passthrough.asked, f.passthrough.works = true, false
 }
 
-// KernelReads reports whether the kernel was found to read files of the cache itself.
+// KernelReads reports whether there is an open file that the kernel reads itself.
 func (f *FileSystem) KernelReads() bool {
-	f.passthrough.mu.Lock()
-	defer f.passthrough.mu.Unlock()
-	return f.passthrough.works
+	f.handles.mu.Lock()
+	defer f.handles.mu.Unlock()
+	for h := range f.handles.open {
+		if r, ok := h.(*readHandle); ok && r.file.isReadByKernel() {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *file) isReadByKernel() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.way == byKernel
 }
