@@ -145,7 +145,5 @@ func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })
 	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
 	wantNames(t, a.letters, "a.txt")
-	if left := get(os.ReadDir(filepath.Join(a.state, "spool")))(t); len(left) != 0 {
-		t.Errorf("the spool still holds %v", left)
-	}
+	heals(t, "nothing is left of it", func() bool { return len(get(os.ReadDir(filepath.Join(a.state, "spool")))(t)) == 0 })
 }

@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +24,9 @@ const asProgram = "TEST_AS_ARCHIVEFS"
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
+	}
+	if signal.Ignored(syscall.SIGHUP) { // nohup(1) lets programs ignore it; those of tests shall not
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	keyring.MockInit() // tests touch nobody's
 	os.Exit(m.Run())
