@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"mime/multipart"
+	"strings"
+	"unicode"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -25,7 +27,7 @@ func multipartPayload(fields []field, fileName string, file archive.Blob) (*payl
 			return nil, err
 		}
 	}
-	if _, err := form.CreateFormFile("upload-data", fileName); err != nil {
+	if _, err := form.CreateFormFile("upload-data", strings.Map(inHeader, fileName)); err != nil {
 		return nil, err
 	}
 	before := frame.Len()
@@ -41,6 +43,16 @@ func multipartPayload(fields []field, fileName string, file archive.Blob) (*payl
 			return io.MultiReader(bytes.NewReader(head), &exactly{io.NewSectionReader(file, 0, size), size}, bytes.NewReader(tail))
 		},
 	}, nil
+}
+
+// inHeader replaces what may not stand in the head of a part (RFC 9110, section 5.5): a service
+// would refuse all of it. Line breaks are escaped later. The name of the document is a field
+// of its own.
+func inHeader(r rune) rune {
+	if unicode.IsControl(r) && !strings.ContainsRune("\r\n\t", r) {
+		return '_'
+	}
+	return r
 }
 
 // exactly reads left bytes; a source that ends before fails, so that half a file is

@@ -75,6 +75,7 @@ func TestUploadStreams(t *testing.T) {
 func TestFileNamesInMultipart(t *testing.T) {
 	for name, want := range map[string]string{
 		"Größe.pdf": "Größe.pdf", `a"b.pdf`: `a"b.pdf`, `a\b.pdf`: `a\b.pdf`, `end\`: `end\`, "a\r\nb": "a%0D%0Ab", "a;b=c": "a;b=c",
+		"a\tb": "a\tb", "red\x1b[31m": "red_[31m", "a\x7f": "a_", "\a": "_",
 	} {
 		c := newService(t, func(w http.ResponseWriter, r *http.Request) {
 			_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))

@@ -81,8 +81,8 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	}
 }
 
-// errRefused stands for the end of an earlier delivery that the service refused.
-var errRefused = errors.New("the service refused it before")
+// errRefused stands for the end of an earlier delivery that failed.
+var errRefused = errors.New("an earlier attempt to send it failed")
 
 // lookRefused looks once for what the service refused in an earlier delivery: it, or a
 // proxy before it, can refuse what it has taken. Where it cannot be looked at all, as in a
