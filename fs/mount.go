@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (f *FileSystem) mountOptions() fuse.MountOptions {
 	o := fuse.MountOptions{
 		AllowOther:  f.opts.AllowOther,
 		DirectMount: true, // falls back to the helper fusermount3
-		FsName:      f.opts.Source, Name: "archivefs",
+		FsName:      cmp.Or(f.opts.MountSource, f.opts.Source), Name: "archivefs",
 		MaxWrite:                1 << 20,
 		MaxBackground:           64,
 		MaxInflightRequestBytes: 64 << 20,

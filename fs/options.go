@@ -87,6 +87,8 @@ type Options struct {
 	Listings int
 	// VolumeName is what Finder on macOS shows; other systems show the mount point.
 	VolumeName string
+	// MountSource is what the table of mounts shows as what is mounted; empty for Source.
+	MountSource string
 	// MountOptions are passed to the mount helper as they are.
 	MountOptions []string
 	// PID is the process that the status names.

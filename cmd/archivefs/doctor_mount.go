@@ -74,10 +74,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	for _, u := range status.Uploads.List {
-		if u.State == "failed" {
-			s.Failed++
-		}
-	}
+	s.Failed = failedUploads(status)
 	return s, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -160,7 +161,7 @@ func (s *session) remainder() string {
 		return ""
 	}
 	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; mount again: what is pending goes on, and archivefs uploads list %s shows them all",
-		l.failed, l.pending.uploads, s.dirs.State, s.settings.mountpoint)
+		l.failed, l.pending.uploads, s.dirs.State, doctor.Quoted(s.settings.mountpoint))
 }
 
 // join joins what is said into one sentence.

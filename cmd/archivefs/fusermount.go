@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 // detachMount takes a mount out of sight also while files of it are open. It does not leave
@@ -38,9 +40,9 @@ func fusermount(ctx context.Context, lazily bool, dir string) error {
 func refusal(dir, said string, err error) error {
 	switch {
 	case strings.Contains(said, "busy"):
-		return fmt.Errorf("a program has files in %s open, or is in it; fuser -vm %s shows which: end it, or use unmount --force", dir, dir)
+		return fmt.Errorf("a program has files in %s open, or is in it; fuser -vm %s (package psmisc) shows which: end it, or use unmount --force", dir, doctor.Quoted(dir))
 	case strings.Contains(said, "not found in /etc/mtab"), strings.Contains(said, "not permitted"), strings.Contains(said, "ermission denied"):
-		return fmt.Errorf("you did not mount %s: the user who did can unmount it, or root with umount %s", dir, dir)
+		return fmt.Errorf("you did not mount %s: the user who did can unmount it, or root with umount %s", dir, doctor.Quoted(dir))
 	case said != "":
 		return fmt.Errorf("unmount %s: %s", dir, said)
 	}

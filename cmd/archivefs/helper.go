@@ -135,7 +135,8 @@ func (call *helperCall) set(letter byte) error {
 // commandLine is the command line that does it. What is mounted is the address of a service, a
 // profile, or the word embedded, for the archive of --data.
 func (call *helperCall) commandLine() ([]string, error) {
-	line := []string{"archivefs", "mount", "--daemon"}
+	// mount -a finds by it that the line is mounted already.
+	line := []string{"archivefs", "mount", "--daemon", "--fsname=" + call.spec}
 	for _, value := range call.options {
 		options, err := config.MountOptions(value)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +102,7 @@ func TestMountByType(t *testing.T) {
 	o := startOffice(t)
 	t.Setenv(asProgram, "1")
 	for _, tt := range []struct{ kind, helper, spec string }{
-		{"archivefs", "/sbin/mount.archivefs", o.url},
+		{"archivefs", "/sbin/mount.archivefs", strings.TrimSuffix(o.url, "/api/v2")},
 		{"fuse.archivefs", "/sbin/mount.fuse.archivefs", o.url},
 		{"fuse", "/usr/local/bin/archivefs", "archivefs#" + o.url}, // where mount.fuse3 looks
 	} {
@@ -121,6 +122,16 @@ func TestMountByType(t *testing.T) {
 				t.Fatalf("mount: %v: %s", err, out)
 			}
 			wantEntries(t, dir, "My Archive inboxes")
+			fstab := filepath.Join(t.TempDir(), "fstab")
+			if err := os.WriteFile(fstab, fmt.Appendf(nil, "%s %s %s %s 0 0\n", tt.spec, dir, tt.kind, options), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if tt.kind != "fuse" { // its first field is no name of what is mounted
+				again := exec.CommandContext(t.Context(), "mount", "--all", "--fstab", fstab)
+				if out, err := again.CombinedOutput(); err != nil {
+					t.Errorf("mount -a with what is mounted: %v: %s", err, out)
+				}
+			}
 			endsAfter(t, dir, func() { umount(t, dir) })
 		})
 	}

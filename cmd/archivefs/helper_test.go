@@ -33,21 +33,21 @@ func TestIsHelper(t *testing.T) {
 
 func TestHelperCommandLine(t *testing.T) {
 	tests := []struct{ name, line, want string }{
-		{"a profile", "office /mnt/a", "archivefs mount --daemon -- office /mnt/a"},
-		{"an address", "https://archive.example:8081 /mnt -o rw", "archivefs mount --daemon --base-url=https://archive.example:8081 -- /mnt"},
-		{"the archive of the machine", "embedded /mnt -o data=/srv/archive", "archivefs mount --daemon --data=/srv/archive --embedded -- /mnt"},
-		{"read-only", "office /mnt -o ro,ttl=5m", "archivefs mount --daemon --read-only --ttl=5m -- office /mnt"},
+		{"a profile", "office /mnt/a", "archivefs mount --daemon --fsname=office -- office /mnt/a"},
+		{"an address", "https://archive.example:8081 /mnt -o rw", "archivefs mount --daemon --fsname=https://archive.example:8081 --base-url=https://archive.example:8081 -- /mnt"},
+		{"the archive of the machine", "embedded /mnt -o data=/srv/archive", "archivefs mount --daemon --fsname=embedded --data=/srv/archive --embedded -- /mnt"},
+		{"read-only", "office /mnt -o ro,ttl=5m", "archivefs mount --daemon --fsname=office --read-only --ttl=5m -- office /mnt"},
 		{
 			"a line of fstab", "office /mnt -o rw,noexec,nosuid,nodev,allow_other,uid=1000,user,_netdev,nofail,x-systemd.automount,comment=ours",
-			"archivefs mount --daemon --noexec --allow-other --uid=1000 -- office /mnt",
+			"archivefs mount --daemon --fsname=office --noexec --allow-other --uid=1000 -- office /mnt",
 		},
-		{"options in front", "-v -o ro office /mnt", "archivefs mount --daemon --read-only -- office /mnt"},
-		{"letters in one", "office /mnt -nvo ro -t fuse.archivefs", "archivefs mount --daemon --read-only -- office /mnt"},
-		{"a value behind its letter", "office /mnt -oro -tfuse.archivefs", "archivefs mount --daemon --read-only -- office /mnt"},
-		{"several -o", "office /mnt -o ro -o ttl=5m", "archivefs mount --daemon --read-only --ttl=5m -- office /mnt"},
-		{"an unknown option is for mount to refuse", "office /mnt -o bogus", "archivefs mount --daemon --bogus -- office /mnt"},
-		{"sloppy", "office /mnt -s -o bogus,ttl=5m,also=1,ro", "archivefs mount --daemon --ttl=5m --read-only -- office /mnt"},
-		{"files of secrets", "office /mnt -o api_key_file=/etc/k", "archivefs mount --daemon --api-key-file=/etc/k -- office /mnt"},
+		{"options in front", "-v -o ro office /mnt", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},
+		{"letters in one", "office /mnt -nvo ro -t fuse.archivefs", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},
+		{"a value behind its letter", "office /mnt -oro -tfuse.archivefs", "archivefs mount --daemon --fsname=office --read-only -- office /mnt"},
+		{"several -o", "office /mnt -o ro -o ttl=5m", "archivefs mount --daemon --fsname=office --read-only --ttl=5m -- office /mnt"},
+		{"an unknown option is for mount to refuse", "office /mnt -o bogus", "archivefs mount --daemon --fsname=office --bogus -- office /mnt"},
+		{"sloppy", "office /mnt -s -o bogus,ttl=5m,also=1,ro", "archivefs mount --daemon --fsname=office --ttl=5m --read-only -- office /mnt"},
+		{"files of secrets", "office /mnt -o api_key_file=/etc/k", "archivefs mount --daemon --fsname=office --api-key-file=/etc/k -- office /mnt"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -92,6 +92,7 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "allow-other", EnvVars: env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.IntFlag{Name: "uid", EnvVars: env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
 		&cli.IntFlag{Name: "gid", EnvVars: env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
+		&cli.StringFlag{Name: "fsname", EnvVars: env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` in the table of mounts as what is mounted"},
 		&cli.StringFlag{Name: "umask", EnvVars: env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
 	}
 }
@@ -256,6 +257,7 @@ func readView(c *cli.Context, s *mountSettings) error {
 		ExcludeMetadata: config.List(c.String("metadata-exclude")),
 		CreatedAfter:    after,
 	}
+	s.fs.MountSource = c.String("fsname")
 	s.fs.VolumeName = cmp.Or(s.profile, "Archive")
 	s.fs.AllowDelete, s.fs.ReadOnly, s.fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	if c.Bool("noexec") {

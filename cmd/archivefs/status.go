@@ -13,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 func statusCommand() *cli.Command {
@@ -72,10 +73,10 @@ func readStatus(dir string) ([]byte, *fs.Status, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
-		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, dir)
+		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, doctor.Quoted(dir))
 	case errors.Is(err, os.ErrPermission):
 		return nil, nil, fmt.Errorf(
-			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, dir)
+			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, doctor.Quoted(dir))
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil, nil, fmt.Errorf("there is no archive mounted at %s", dir)
 	case err != nil:
@@ -96,7 +97,7 @@ func healthInWords(dir, health string) string {
 	case fs.HealthAway:
 		return health + ": the service does not answer, or not to these credentials; what is known is shown, and uploads wait"
 	case fs.HealthFailing:
-		return health + ": uploads failed and wait for your decision; see archivefs uploads list " + dir
+		return health + ": uploads failed and wait for your decision; see archivefs uploads list " + doctor.Quoted(dir)
 	}
 	return health
 }

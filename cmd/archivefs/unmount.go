@@ -64,7 +64,8 @@ func unmount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if rest {
+	_, status, err = readStatus(dir)
+	if err == nil && rest {
 		err = fs.NoteWaited(dir, true)
 	}
 	if err == nil {
@@ -72,6 +73,9 @@ func unmount(c *cli.Context) error {
 	}
 	if err != nil {
 		return errors.Join(err, fs.NoteWaited(dir, false))
+	}
+	if n := failedUploads(status); n > 0 {
+		say(c.App.ErrWriter, "%s failed and stays on this machine; archivefs uploads list shows why, when it is mounted again", plural(n, "upload"))
 	}
 	return waitForEnd(c.Context, status.PID, drain+endPatience)
 }
@@ -120,6 +124,16 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case <-wait.Done():
 		}
 	}
+}
+
+// failedUploads counts what waits for somebody to decide.
+func failedUploads(status *fs.Status) (n int) {
+	for i := range status.Uploads.List {
+		if status.Uploads.List[i].State == "failed" {
+			n++
+		}
+	}
+	return n
 }
 
 // unsent is what a mount has to send. It is stuck when all of that was tried, and waits to

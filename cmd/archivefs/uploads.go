@@ -14,6 +14,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 func uploadsCommand() *cli.Command {
@@ -91,7 +92,7 @@ func chosenUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (dir string, 
 	for _, id := range c.Args().Tail() {
 		u, ok := known[id]
 		if !ok {
-			return "", nil, fmt.Errorf("there is no upload %q that is pending or failed; archivefs uploads list %s shows them", id, dir)
+			return "", nil, fmt.Errorf("there is no upload %q that is pending or failed; archivefs uploads list %s shows them", id, doctor.Quoted(dir))
 		}
 		chosen = append(chosen, u)
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 func retryCommand() *cli.Command {
@@ -78,7 +79,7 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 		}
 		left = waiting
 		if len(left) > 0 && pause(c.Context) != nil {
-			return fmt.Errorf("%s still to be archived, in the background; archivefs uploads list %s shows what is left", plural(len(left), "upload"), dir)
+			return fmt.Errorf("%s still to be archived, in the background; archivefs uploads list %s shows what is left", plural(len(left), "upload"), doctor.Quoted(dir))
 		}
 	}
 	if failed > 0 {

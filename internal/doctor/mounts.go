@@ -53,23 +53,23 @@ func Mount(dir string, err error, s State) Finding {
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
 		return Fail(mountCheck, dir+" is stale (Transport endpoint is not connected): the process behind it is gone",
-			"archivefs unmount "+quoted(dir)+" takes it away; then mount again, and what waited goes on")
+			"archivefs unmount "+Quoted(dir)+" takes it away; then mount again, and what waited goes on")
 	case errors.Is(err, os.ErrPermission):
 		return Fine(mountCheck, dir+" belongs to another user")
 	case errors.Is(err, os.ErrNotExist): // since the mounts were listed
 		return Fine(mountCheck, dir+" has just gone")
 	case err != nil:
-		return Fail(mountCheck, fmt.Sprintf("%s cannot be asked: %v", dir, cause(err)), "see the log of its process; fusermount3 -uz "+quoted(dir)+" takes it away")
+		return Fail(mountCheck, fmt.Sprintf("%s cannot be asked: %v", dir, cause(err)), "see the log of its process; fusermount3 -uz "+Quoted(dir)+" takes it away")
 	case s.Away != "":
 		return Warn(mountCheck, dir+" works, but its service is away: "+s.Away, "see what is said about the service")
 	case s.Failed > 0:
-		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+quoted(dir)+" shows them")
+		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+Quoted(dir)+" shows them")
 	}
 	return Fine(mountCheck, dir+" works")
 }
 
-// quoted is a path as a shell reads it.
-func quoted(path string) string {
+// Quoted is a path as a shell reads it.
+func Quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool {
 		return !strings.ContainsRune("/.-_~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
