@@ -51,7 +51,7 @@ func unmount(c *cli.Context) error {
 	if c.Bool("force") && isMounted(dir) {
 		return detachMount(c.Context, dir)
 	}
-	_, status, err := readStatus(dir)
+	_, _, err = readStatus(dir)
 	switch {
 	case err != nil && isStale(dir):
 		return detachMount(c.Context, dir)
@@ -64,7 +64,7 @@ func unmount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, status, err = readStatus(dir)
+	_, status, err := readStatus(dir)
 	if err == nil && rest {
 		err = fs.NoteWaited(dir, true)
 	}
