@@ -1,0 +1,174 @@
+//go:build linux
+
+package screen
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Node is something that a program shows: a window, a button, a line of text.
+type Node struct {
+	Name, Role, Text string
+	X, Y, W, H       int // on the screen
+	Focused          bool
+	Parent           *Node
+	Children         []*Node
+	ref              reference
+}
+
+// reference is where a node is asked for.
+type reference struct {
+	Bus  string
+	Path dbus.ObjectPath
+}
+
+// States of AT-SPI, as bits.
+const (
+	stateFocused = 1 << 12
+	stateShowing = 1 << 25
+)
+
+// mostNodes bounds what is read of one program.
+const mostNodes = 6000
+
+const accessible = "org.a11y.atspi.Accessible"
+
+// Programs are the programs that show something, with their windows.
+func (s *Screen) programs(ctx context.Context) ([]*Node, error) {
+	root := &Node{ref: reference{"org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root"}}
+	refs, err := s.children(ctx, root.ref)
+	if err != nil {
+		return nil, err
+	}
+	var all []*Node
+	for _, ref := range refs {
+		all = append(all, &Node{Name: s.text(ctx, ref, accessible, "Name"), ref: ref})
+	}
+	return all, nil
+}
+
+// Tree is what a program shows by now. A program that is not there shows nothing.
+func (s *Screen) Tree(ctx context.Context, program string) (*Node, error) {
+	top := &Node{Name: program}
+	all, err := s.programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := mostNodes
+	for _, p := range all {
+		if !strings.EqualFold(p.Name, program) {
+			continue
+		}
+		refs, err := s.children(ctx, p.ref)
+		if err != nil {
+			continue // it is ending
+		}
+		for _, ref := range refs {
+			s.grow(ctx, top, ref, &left)
+		}
+	}
+	return top, nil
+}
+
+// grow reads a node and what is below it. What is not shown is left out; so is what goes
+// away while it is read.
+func (s *Screen) grow(ctx context.Context, parent *Node, ref reference, left *int) {
+	if *left--; *left < 0 || ref.Path == "/org/a11y/atspi/null" {
+		return
+	}
+	var states []uint32
+	if s.call(ctx, ref, accessible+".GetState").Store(&states) != nil || len(states) == 0 || states[0]&stateShowing == 0 {
+		return
+	}
+	n := &Node{ref: ref, Parent: parent, Name: s.text(ctx, ref, accessible, "Name"), Focused: states[0]&stateFocused != 0}
+	_ = s.call(ctx, ref, accessible+".GetRoleName").Store(&n.Role) // one that went away has none
+	var box struct{ X, Y, W, H int32 }
+	if s.call(ctx, ref, "org.a11y.atspi.Component.GetExtents", uint32(0)).Store(&box) == nil {
+		n.X, n.Y, n.W, n.H = int(box.X), int(box.Y), int(box.W), int(box.H)
+	}
+	if slices.Contains([]string{"text", "entry", "label", "password text"}, n.Role) {
+		_ = s.call(ctx, ref, "org.a11y.atspi.Text.GetText", int32(0), int32(-1)).Store(&n.Text) // most have none
+	}
+	parent.Children = append(parent.Children, n)
+	refs, err := s.children(ctx, ref)
+	if err != nil {
+		return
+	}
+	for _, child := range refs {
+		s.grow(ctx, n, child, left)
+	}
+}
+
+func (s *Screen) children(ctx context.Context, ref reference) (refs []reference, err error) {
+	err = s.call(ctx, ref, accessible+".GetChildren").Store(&refs)
+	return refs, err
+}
+
+func (s *Screen) call(ctx context.Context, ref reference, method string, args ...any) *dbus.Call {
+	ctx, cancel := context.WithTimeout(ctx, Limit)
+	defer cancel()
+	return s.a11y.Object(ref.Bus, ref.Path).CallWithContext(ctx, method, 0, args...)
+}
+
+func (s *Screen) text(ctx context.Context, ref reference, iface, property string) string {
+	var v dbus.Variant
+	if s.call(ctx, ref, "org.freedesktop.DBus.Properties.Get", iface, property).Store(&v) != nil {
+		return ""
+	}
+	text, _ := v.Value().(string)
+	return text
+}
+
+// Act does what a node is for: it presses a button.
+func (s *Screen) Act(ctx context.Context, n *Node) error {
+	var done bool
+	err := s.call(ctx, n.ref, "org.a11y.atspi.Action.DoAction", int32(0)).Store(&done)
+	if err == nil && !done {
+		err = fmt.Errorf("%s %q does nothing", n.Role, n.Name)
+	}
+	return err
+}
+
+// All are the nodes below this one that are wanted, in the order of the program.
+func (n *Node) All(wanted func(*Node) bool) []*Node {
+	var all []*Node
+	for _, c := range n.Children {
+		if wanted(c) {
+			all = append(all, c)
+		}
+		all = append(all, c.All(wanted)...)
+	}
+	return all
+}
+
+// Words are all texts of a node and below it, each once.
+func (n *Node) Words() string {
+	var words []string
+	for _, c := range append([]*Node{n}, n.All(func(*Node) bool { return true })...) {
+		for _, w := range []string{c.Name, c.Text} {
+			if w = strings.Join(strings.Fields(w), " "); w != "" && !slices.Contains(words, w) {
+				words = append(words, w)
+			}
+		}
+	}
+	return strings.Join(words, " | ")
+}
+
+// String shows the whole tree, for people who write tours.
+func (n *Node) String() string {
+	var b strings.Builder
+	n.print(&b, 0)
+	return b.String()
+}
+
+func (n *Node) print(b *strings.Builder, depth int) {
+	fmt.Fprintf(b, "%*s%s %q %q %d,%d %dx%d\n", 2*depth, "", n.Role, n.Name, n.Text, n.X, n.Y, n.W, n.H)
+	for _, c := range n.Children {
+		c.print(b, depth+1)
+	}
+}

@@ -1,0 +1,257 @@
+//go:build linux
+
+package tour
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/archivefs/archivefs/internal/desktop/office"
+)
+
+// manager is a file manager.
+type manager struct {
+	*guide
+	program string // as it calls itself on the accessibility bus
+	command string // opens a directory, %q
+
+	newFolder string // keys
+	create    string // the button that makes a folder
+	replace   string // the button that replaces a file
+	remove    string // the button that deletes for good
+	says      string // what is said of what the archive does not allow
+}
+
+var (
+	mandator = []string{office.Mandator}
+	letters  = []string{office.Mandator, office.Letters}
+	scans    = []string{office.Mandator, office.Scans}
+	inbox    = []string{"inboxes", office.Inbox}
+)
+
+// steps are what is done with every file manager.
+func (m *manager) steps() {
+	m.step("Open the archive", "the mandators and the inboxes are shown", func() string {
+		dir := m.in()
+		m.open(dir, whole)
+		m.item(dir, office.Mandator)
+		m.item(dir, "inboxes")
+		return "both are shown"
+	})
+	m.copyIn()
+	m.dragIn()
+	m.copyOut()
+	m.dragFromInbox()
+	m.overwrite()
+	m.delete()
+	m.rename()
+	m.makeFolder()
+}
+
+// copyIn copies a document from the home and pastes it in a folder.
+func (m *manager) copyIn() {
+	m.step("Copy in by paste", "the document is archived, with one upload", func() string {
+		name := "Pasted with " + m.Name + ".pdf"
+		content := office.Page(name)
+		m.write(name, content)
+		from, to := m.own(""), m.in(letters...)
+		m.open(from, left)
+		m.choose(from, name)
+		m.key("ctrl+c")
+		m.open(to, right)
+		m.item(to, "Offer.txt")
+		m.key("ctrl+v")
+		m.archived(name, content, letters...)
+		m.item(to, name)
+		m.uploads(1)
+		return "the archive has it, with the same bytes"
+	})
+}
+
+// dragIn drags a document from the home to a folder.
+func (m *manager) dragIn() {
+	m.step("Drag in with the mouse", "the document is archived, with one upload", func() string {
+		name := "Dragged with " + m.Name + ".pdf"
+		content := office.Page(name)
+		m.write(name, content)
+		from, to := m.own(""), m.in(letters...)
+		m.drag(from, to, name, "Offer.txt")
+		m.archived(name, content, letters...)
+		m.item(to, name)
+		m.uploads(1)
+		return "the archive has it, with the same bytes"
+	})
+}
+
+// drag drags a file from a window to another one, to the free place below a file.
+func (m *manager) drag(from, to, name, beside string) {
+	m.open(to, right)
+	m.item(to, beside)
+	m.open(from, left)
+	source := m.item(from, name)
+	target := m.window(to)
+	if m.err != nil {
+		return
+	}
+	place := *target
+	place.Y, place.H = target.Y+target.H-100, 20 // above the status bar, below the files
+	place.X, place.W = target.X+target.W/2, target.W/4
+	m.fail(m.screen.Drag(m.ctx, source, &place))
+}
+
+// copyOut copies a document from a folder to the home.
+func (m *manager) copyOut() {
+	m.step("Copy out", "the copy has the bytes of the archive", func() string {
+		name := "Terms.pdf"
+		want, err := m.office.Content(m.ctx, name, letters...)
+		m.fail(err)
+		m.fail(os.RemoveAll(m.own(name)))
+		from, to := m.in(letters...), m.own("")
+		m.open(from, left)
+		m.choose(from, name)
+		m.key("ctrl+c")
+		m.open(to, right)
+		m.key("ctrl+v")
+		m.until("the copy", func() (bool, error) {
+			got, err := os.ReadFile(m.own(name))
+			return err == nil && string(got) == string(want), nil
+		})
+		m.item(to, name)
+		return "it has"
+	})
+}
+
+// dragFromInbox drags a document from an inbox to a folder, which archives it.
+func (m *manager) dragFromInbox() {
+	m.step("Drag from the inbox to a folder", "the document leaves the inbox and is archived; nothing is uploaded or read", func() string {
+		name := "Inbox " + m.Name + ".txt"
+		content := []byte("A document of an inbox, for " + m.Name + ".\n")
+		m.write(name, content)
+		m.run(fmt.Sprintf("cp %q %q", m.own(name), m.in(inbox...)))
+		m.archived(name, content, inbox...)
+		m.fail(m.office.Settled(m.ctx))
+		m.office.Wire.Take()
+		from, to := m.in(inbox...), m.in(letters...)
+		m.drag(from, to, name, "Offer.txt")
+		m.archived(name, content, letters...)
+		m.item(to, name)
+		for _, left := range m.documents(inbox...) {
+			if left == name {
+				m.fail(fmt.Errorf("it is in the inbox, too"))
+			}
+		}
+		m.uploads(0)
+		return "it is archived"
+	})
+}
+
+// overwrite pastes a document over an archived one.
+func (m *manager) overwrite() {
+	m.step("Overwrite an archived document", "a dialog names the document and says why; the archive has the old one", func() string {
+		name := "Reply.txt"
+		m.write(name, []byte("Another reply.\n"))
+		before := m.documents(letters...)
+		from, to := m.own(""), m.in(letters...)
+		m.open(from, left)
+		m.choose(from, name)
+		m.key("ctrl+c")
+		m.open(to, right)
+		m.item(to, name)
+		m.key("ctrl+v")
+		m.press(m.dialog(name), m.replace)
+		said := m.refusal()
+		m.same(before, letters...)
+		m.archived(name, []byte("A reply.\n"), letters...)
+		m.uploads(0)
+		return said
+	})
+}
+
+// refusal waits for a dialog that says that something is not permitted.
+func (m *manager) refusal() string {
+	d := m.dialog(m.says)
+	if m.err != nil {
+		return ""
+	}
+	return "the dialog: " + strings.ReplaceAll(d.Words(), m.screen.Home()+"/", "~/")
+}
+
+// delete deletes an archived document for good.
+func (m *manager) delete() {
+	m.step("Delete an archived document", "a dialog says that it is not permitted; the document stays", func() string {
+		dir := m.in(letters...)
+		before := m.documents(letters...)
+		m.open(dir, whole)
+		m.choose(dir, "Offer.txt")
+		m.key("shift+Delete")
+		m.press(m.dialog("Offer.txt"), m.remove)
+		said := m.refusal()
+		m.same(before, letters...)
+		m.item(dir, "Offer.txt")
+		return said
+	})
+}
+
+// rename renames a document within its folder.
+func (m *manager) rename() {
+	m.step("Rename within a folder", "the document has the new name in the archive; nothing is uploaded or read", func() string {
+		old, name := "Rename "+m.Name+".txt", "Renamed by "+m.Name
+		content := []byte("A document with another name, for " + m.Name + ".\n")
+		m.write(old, content)
+		m.run(fmt.Sprintf("cp %q %q", m.own(old), m.in(letters...)))
+		m.archived(old, content, letters...)
+		m.fail(m.office.Settled(m.ctx))
+		m.office.Wire.Take()
+		dir := m.in(letters...)
+		m.open(dir, whole)
+		m.choose(dir, old)
+		m.key("F2")
+		m.renaming(old)
+		m.key("ctrl+a")
+		m.typed(name + ".txt")
+		m.key("Return")
+		m.archived(name+".txt", content, letters...)
+		m.item(dir, name+".txt")
+		m.uploads(0)
+		return "it has"
+	})
+}
+
+// renaming waits until the old name can be edited.
+func (m *manager) renaming(old string) {
+	stem := strings.TrimSuffix(old, filepath.Ext(old))
+	m.until("a place to edit the name", func() (bool, error) {
+		for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return n.Role == "text" || n.Role == "entry" }) {
+			if strings.HasPrefix(n.Text, stem) {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// typed types a text.
+func (g *guide) typed(text string) {
+	if g.err == nil {
+		g.fail(g.screen.Type(g.ctx, text))
+	}
+}
+
+// makeFolder makes a folder.
+func (m *manager) makeFolder() {
+	m.step("Make a folder", "the archive has the folder", func() string {
+		dir, name := m.in(mandator...), "Folder of "+m.Name
+		m.open(dir, whole)
+		m.item(dir, office.Letters)
+		m.key(m.newFolder)
+		d := m.dialog(m.create)
+		m.key("ctrl+a")
+		m.typed(name)
+		m.press(d, m.create)
+		m.until("the folder", func() (bool, error) { return m.office.Has(m.ctx, append(mandator, name)...), nil })
+		m.item(dir, name)
+		return "it has"
+	})
+}

@@ -1,0 +1,137 @@
+//go:build linux
+
+package tour
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/archivefs/archivefs/internal/desktop/screen"
+)
+
+// Places of windows on the screen.
+var (
+	whole = [4]int{8, 28, 800, 520}
+	left  = [4]int{4, 28, 500, 480}
+	right = [4]int{514, 28, 500, 480}
+)
+
+// files are the roles that files have in the views of file managers.
+var files = []string{"table cell", "icon", "list item", "tree item", "grid cell"}
+
+// tree is what the program shows.
+func (g *guide) tree(program string) *screen.Node {
+	t, err := g.screen.Tree(g.ctx, program)
+	if err != nil {
+		g.fail(err)
+		return &screen.Node{}
+	}
+	return t
+}
+
+// window waits for the window of a directory, and returns it.
+func (m *manager) window(dir string) (found *screen.Node) {
+	title := filepath.Base(dir)
+	m.until("a window of "+title, func() (bool, error) {
+		for _, w := range m.tree(m.program).Children {
+			if w.Role == "frame" && strings.HasPrefix(w.Name, title) {
+				found = w
+			}
+		}
+		return found != nil, nil
+	})
+	return found
+}
+
+// open opens a window of a directory at a place of the screen, and gives it the focus.
+func (m *manager) open(dir string, place [4]int) {
+	m.launch(fmt.Sprintf(m.command, dir))
+	m.window(dir)
+	m.focus(dir)
+	if m.err == nil {
+		id := m.screen.Windows(m.ctx, "^"+filepath.Base(dir))
+		m.fail(m.screen.Place(m.ctx, id[0], place[0], place[1], place[2], place[3]))
+	}
+}
+
+// focus gives the window of a directory the focus.
+func (m *manager) focus(dir string) {
+	title := "^" + filepath.Base(dir)
+	m.until("a window called "+title, func() (bool, error) { return len(m.screen.Windows(m.ctx, title)) > 0, nil })
+	if m.err == nil {
+		_, err := m.screen.Run(m.ctx, "xdotool windowactivate --sync "+m.screen.Windows(m.ctx, title)[0])
+		m.fail(err)
+	}
+}
+
+// item waits for a file in the window of a directory.
+func (m *manager) item(dir, name string) (found *screen.Node) {
+	m.until(fmt.Sprintf("%q in the window of %s", name, filepath.Base(dir)), func() (bool, error) {
+		w := m.window(dir)
+		if w == nil {
+			return false, nil
+		}
+		all := w.All(func(n *screen.Node) bool {
+			return n.W > 1 && slices.Contains(files, n.Role) && m.names(n.Name, name)
+		})
+		if len(all) == 0 {
+			return false, nil
+		}
+		found = all[len(all)-1] // the sidebar comes first
+		return true, nil
+	})
+	return found
+}
+
+// names says whether a view shows a file of that name under this text.
+func (m *manager) names(shown, name string) bool { return shown == name }
+
+// choose selects a file with the mouse.
+func (m *manager) choose(dir, name string) {
+	m.focus(dir)
+	if n := m.item(dir, name); m.err == nil {
+		m.fail(m.screen.Click(m.ctx, n, 1))
+	}
+}
+
+// key presses keys.
+func (g *guide) key(keys ...string) {
+	if g.err == nil {
+		g.fail(g.screen.Key(g.ctx, keys...))
+	}
+}
+
+// dialog waits for a dialog that says something.
+func (m *manager) dialog(says string) (found *screen.Node) {
+	m.until(fmt.Sprintf("a dialog that says %q", says), func() (bool, error) {
+		for _, w := range m.tree(m.program).Children {
+			if slices.Contains([]string{"dialog", "alert", "frame"}, w.Role) && strings.Contains(w.Words(), says) && !m.isWindow(w) {
+				found = w
+			}
+		}
+		return found != nil, nil
+	})
+	return found
+}
+
+// isWindow tells the windows of directories from dialogs.
+func (m *manager) isWindow(w *screen.Node) bool {
+	return w.Role == "frame" && len(w.All(func(n *screen.Node) bool { return n.Role == "menu bar" || n.Role == "split pane" })) > 0
+}
+
+// press presses a button of a dialog.
+func (m *manager) press(dialog *screen.Node, button string) {
+	if m.err != nil {
+		return
+	}
+	all := dialog.All(func(n *screen.Node) bool {
+		return strings.Contains(n.Role, "button") && strings.HasPrefix(strings.ReplaceAll(n.Name, "_", ""), button)
+	})
+	if len(all) == 0 {
+		m.fail(fmt.Errorf("no button %q: %w", button, m.tell(dialog)))
+		return
+	}
+	m.fail(m.screen.Act(m.ctx, all[0]))
+}
