@@ -3,11 +3,13 @@ package fs_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
 )
 
@@ -139,6 +141,48 @@ func TestSplitMailIsSentOnce(t *testing.T) {
 			}
 			if ups := m.uploads(); len(ups) != 0 {
 				t.Errorf("uploads: %+v", ups)
+			}
+		})
+	}
+}
+
+// A file manager that shows a folder has a thumbnail made of every document. None is
+// downloaded for that; what is here already is shown.
+func TestThumbnailersDownloadNothing(t *testing.T) {
+	cat, err := exec.LookPath("cat")
+	must(t, err)
+	for _, name := range []string{"tumblerd", "evince-thumbnailer"} {
+		thumbnailer := filepath.Join(t.TempDir(), name)
+		must(t, os.WriteFile(thumbnailer, get(os.ReadFile(cat))(t), 0o700))
+		look := func(path string) (string, error) {
+			out, err := exec.Command(thumbnailer, path).CombinedOutput()
+			return string(out), err
+		}
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, nil)
+			o.put(t, o.bills, "a.txt", "eins")
+			o.put(t, o.bills, "b.txt", "zwei")
+			m := o.mount(t, nil)
+			a, b := m.path("Muster GmbH", "Rechnungen", "a.txt"), m.path("Muster GmbH", "Rechnungen", "b.txt")
+			if out, err := look(a); err == nil || !strings.Contains(out, "Permission denied") {
+				t.Errorf("it read %q, %v", out, err)
+			}
+			if n := len(o.asked("GET", "/pdf")); n != 0 {
+				t.Errorf("%d contents were asked for", n)
+			}
+			wantContent(t, a, "eins")
+			if out, err := look(a); err != nil || out != "eins" {
+				t.Errorf("of what is here it read %q, %v", out, err)
+			}
+			must(t, os.WriteFile(m.path("inboxes", "Administrator", "c.txt"), []byte("drei"), 0o600))
+			if out, err := look(m.path("inboxes", "Administrator", "c.txt")); err != nil || out != "drei" {
+				t.Errorf("of what was put in here it read %q, %v", out, err)
+			}
+			m.unmount()
+			m.tweak = func(opts *fs.Options) { opts.Thumbnails = true }
+			m.remount()
+			if out, err := look(b); err != nil || out != "zwei" {
+				t.Errorf("where it may, it read %q, %v", out, err)
 			}
 		})
 	}

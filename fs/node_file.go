@@ -88,6 +88,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	var v *view
 	if f.pending() == nil {
+		if !a.write && f.onlyForThumbnail(ctx) {
+			return nil, 0, f.fs.errno("open", "", errThumbnail) // without a path: said once for a whole folder
+		}
 		var same bool
 		var err error
 		if v, same, err = n.openView(ctx, a); err != nil {

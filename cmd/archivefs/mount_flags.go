@@ -85,6 +85,7 @@ func viewFlags() []cli.Flag {
 		&cli.StringFlag{Name: "metadata-exclude", EnvVars: env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
 		&cli.StringFlag{Name: "created-after", EnvVars: env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
 		&cli.StringFlag{Name: "time-zone", EnvVars: env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
+		&cli.BoolFlag{Name: "thumbnails", EnvVars: env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: env("READ_ONLY"), Usage: "refuse every change"},
 		&cli.BoolFlag{Name: "nonempty", EnvVars: env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
@@ -259,6 +260,7 @@ func readView(c *cli.Context, s *mountSettings) error {
 	}
 	s.fs.MountSource = c.String("fsname")
 	s.fs.VolumeName = cmp.Or(s.profile, "Archive")
+	s.fs.Thumbnails = c.Bool("thumbnails")
 	s.fs.AllowDelete, s.fs.ReadOnly, s.fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
 	if c.Bool("noexec") {
 		s.fs.MountOptions = []string{"noexec"}

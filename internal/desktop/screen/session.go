@@ -70,6 +70,9 @@ func (s *Screen) start(ctx context.Context) error {
 // Home is the home of the session's user.
 func (s *Screen) Home() string { return s.path("home") }
 
+// Logs is a directory for what is told about the session; the output of programs is there.
+func (s *Screen) Logs() string { return s.path("logs") }
+
 func (s *Screen) path(name string) string { return filepath.Join(s.dir, name) }
 
 // startDisplay starts the X server, which says which number it took.
@@ -81,7 +84,7 @@ func (s *Screen) startDisplay(ctx context.Context) error {
 	}
 	return Until(ctx, "an X server", func() (bool, error) {
 		if p.Failed() {
-			return false, errors.New("Xvfb ended; its log is below " + s.path("logs"))
+			return false, errors.New("Xvfb ended; its log is in " + s.Logs())
 		}
 		text, err := os.ReadFile(number) //nolint:gosec // a file of this session
 		if err != nil || !strings.HasSuffix(string(text), "\n") {
@@ -123,7 +126,7 @@ func (s *Screen) startBus(ctx context.Context) error {
 
 // Launch starts a command line of bash in the session. Its output goes to a log of that name.
 func (s *Screen) Launch(ctx context.Context, name, line string) (*machine.Process, error) {
-	p, err := machine.Start(ctx, line, s.env, filepath.Join(s.path("logs"), name+".log"))
+	p, err := machine.Start(ctx, line, s.env, filepath.Join(s.Logs(), name+".log"))
 	if err == nil {
 		s.processes = append(s.processes, p)
 	}

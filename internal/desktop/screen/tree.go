@@ -38,7 +38,7 @@ const mostNodes = 6000
 
 const accessible = "org.a11y.atspi.Accessible"
 
-// Programs are the programs that show something, with their windows.
+// programs are the programs that show something, with their windows.
 func (s *Screen) programs(ctx context.Context) ([]*Node, error) {
 	root := &Node{ref: reference{"org.a11y.atspi.Registry", "/org/a11y/atspi/accessible/root"}}
 	refs, err := s.children(ctx, root.ref)
@@ -50,6 +50,20 @@ func (s *Screen) programs(ctx context.Context) ([]*Node, error) {
 		all = append(all, &Node{Name: s.text(ctx, ref, accessible, "Name"), ref: ref})
 	}
 	return all, nil
+}
+
+// Everything tells what all programs show, for whoever looks why a step failed.
+func (s *Screen) Everything(ctx context.Context) string {
+	all, err := s.programs(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, p := range all {
+		t, err := s.Tree(ctx, p.Name)
+		fmt.Fprintln(&b, t, err)
+	}
+	return b.String()
 }
 
 // Tree is what a program shows by now. A program that is not there shows nothing.
@@ -159,7 +173,7 @@ func (n *Node) Words() string {
 	return strings.Join(words, " | ")
 }
 
-// String shows the whole tree, for people who write tours.
+// String shows the whole tree.
 func (n *Node) String() string {
 	var b strings.Builder
 	n.print(&b, 0)

@@ -15,6 +15,9 @@ var visits = []struct {
 	do   func(*guide)
 }{
 	{"Thunar", thunar},
+	{"PCManFM", pcmanfm},
+	{"Nautilus", nautilus},
+	{"Dolphin", dolphin},
 }
 
 // Programs are the names of the programs that can be visited.

@@ -69,6 +69,10 @@ func (g *guide) step(title, expected string, do func() string) {
 	if name := g.picture(len(g.Steps) + 1); len(g.started) > 0 || s.Err != nil {
 		s.Picture = name
 	}
+	if s.Err != nil {
+		seen := filepath.Join(g.screen.Logs(), strings.TrimSuffix(s.Picture, ".png")+".txt")
+		s.Err = errors.Join(s.Err, os.WriteFile(seen, []byte(g.screen.Everything(g.ctx)), 0o600))
+	}
 	if err := g.office.Settled(g.ctx); s.Err == nil {
 		s.Err = err
 	}

@@ -1,0 +1,15 @@
+//go:build linux
+
+package tour
+
+// nautilus is the file manager of GNOME.
+func nautilus(g *guide) {
+	g.Version = g.run("nautilus --version")
+	m := &manager{
+		guide: g, program: "org.gnome.Nautilus", command: `exec nautilus --new-window %q`,
+		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: "not permitted",
+	}
+	m.run(`gsettings set org.gnome.nautilus.preferences default-folder-viewer list-view`)
+	m.steps()
+	m.fifty("with thumbnails (evince-thumbnailer)", "")
+}
