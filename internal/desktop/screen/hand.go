@@ -35,8 +35,8 @@ func (s *Screen) DoubleClick(ctx context.Context, n *Node) error {
 }
 
 // Drag moves a node to another with the mouse. Programs begin a drag after some pixels, and
-// look at every place on the way.
-func (s *Screen) Drag(ctx context.Context, from, to *Node) error {
+// look at every place on the way. A key, unless empty, is held at its end.
+func (s *Screen) Drag(ctx context.Context, from, to *Node, key string) error {
 	x, y := from.Middle()
 	tx, ty := to.Middle()
 	line := fmt.Sprintf("xdotool mousemove --sync %d %d sleep 0.1 mousedown 1 sleep 0.1", x, y)
@@ -44,13 +44,17 @@ func (s *Screen) Drag(ctx context.Context, from, to *Node) error {
 	for i := 1; i <= steps; i++ {
 		line += fmt.Sprintf(" mousemove %d %d sleep 0.04", x+(tx-x)*i/steps, y+(ty-y)*i/steps)
 	}
-	line += fmt.Sprintf(" mousemove %d %d sleep 0.2 mousemove %d %d sleep 0.3 mouseup 1", tx+2, ty+2, tx, ty)
+	hold, release := "", ""
+	if key != "" {
+		hold, release = " keydown "+key+" sleep 0.1", " sleep 0.3 keyup "+key
+	}
+	line += hold + fmt.Sprintf(" mousemove %d %d sleep 0.2 mousemove %d %d sleep 0.3 mouseup 1", tx+2, ty+2, tx, ty) + release
 	_, err := s.Run(ctx, line)
 	return err
 }
 
-// Middle is where a node is clicked.
-func (n *Node) Middle() (x, y int) { return n.X + n.W/2, n.Y + n.H/2 }
+// Middle is where a node is clicked: near its begin, where a wide one has its text.
+func (n *Node) Middle() (x, y int) { return n.X + min(n.W/2, 80), n.Y + n.H/2 }
 
 // Place moves the window with the focus.
 func (s *Screen) Place(ctx context.Context, window string, x, y, w, h int) error {

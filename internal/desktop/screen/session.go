@@ -49,7 +49,7 @@ func (s *Screen) start(ctx context.Context) error {
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"),
 		"XDG_DATA_HOME=" + filepath.Join(home, ".local/share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local/state"),
 		"XDG_SESSION_TYPE=x11", "WAYLAND_DISPLAY=", "GDK_BACKEND=x11", "GTK_MODULES=gail:atk-bridge",
-		"QT_QPA_PLATFORM=xcb", "QT_LINUX_ACCESSIBILITY_ALWAYS_ON=1", "QT_ACCESSIBILITY=1", "LIBGL_ALWAYS_SOFTWARE=1",
+		"QT_QPA_PLATFORM=xcb", "LIBGL_ALWAYS_SOFTWARE=1",
 		"GSK_RENDERER=cairo", "SAL_USE_VCLPLUGIN=gtk3", "DBUS_SESSION_BUS_ADDRESS=unix:path=" + s.path("run/bus"),
 	}
 	if err := s.startDisplay(ctx); err != nil {
@@ -119,6 +119,10 @@ func (s *Screen) startBus(ctx context.Context) error {
 		if err := object.SetProperty("org.a11y.Status."+property, dbus.MakeVariant(true)); err != nil {
 			return fmt.Errorf("the accessibility bus: %w", err)
 		}
+	}
+	// Qt shows nothing unless it finds the bus here.
+	if _, err := s.Run(ctx, "xprop -root -f AT_SPI_BUS 8s -set AT_SPI_BUS "+quoted(address)); err != nil {
+		return err
 	}
 	s.a11y, err = dbus.Connect(address, dbus.WithContext(ctx))
 	return err

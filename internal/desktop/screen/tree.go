@@ -5,7 +5,9 @@ package screen
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/godbus/dbus/v5"
@@ -15,8 +17,6 @@ import (
 type Node struct {
 	Name, Role, Text string
 	X, Y, W, H       int // on the screen
-	Focused          bool
-	Parent           *Node
 	Children         []*Node
 	ref              reference
 }
@@ -29,14 +29,22 @@ type reference struct {
 
 // States of AT-SPI, as bits.
 const (
-	stateFocused = 1 << 12
 	stateShowing = 1 << 25
+	stateVisible = 1 << 30
 )
 
 // mostNodes bounds what is read of one program.
 const mostNodes = 6000
 
 const accessible = "org.a11y.atspi.Accessible"
+
+// Gone waits until no program of that name shows anything.
+func (s *Screen) Gone(ctx context.Context, program string) error {
+	return Until(ctx, "the end of "+program, func() (bool, error) {
+		all, err := s.programs(ctx)
+		return !slices.ContainsFunc(all, func(p *Node) bool { return strings.EqualFold(p.Name, program) }), err
+	})
+}
 
 // programs are the programs that show something, with their windows.
 func (s *Screen) programs(ctx context.Context) ([]*Node, error) {
@@ -73,39 +81,58 @@ func (s *Screen) Tree(ctx context.Context, program string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	left := mostNodes
+	g := grower{s: s, left: mostNodes}
 	for _, p := range all {
 		if !strings.EqualFold(p.Name, program) {
 			continue
 		}
+		g.gtk4 = strings.HasPrefix(s.text(ctx, p.ref, "org.a11y.atspi.Application", "Version"), "4.")
 		refs, err := s.children(ctx, p.ref)
 		if err != nil {
 			continue // it is ending
 		}
 		for _, ref := range refs {
-			s.grow(ctx, top, ref, &left)
+			n := len(top.Children)
+			g.grow(ctx, top, ref)
+			if g.gtk4 && len(top.Children) > n {
+				s.settle(ctx, top.Children[n])
+			}
 		}
 	}
 	return top, nil
 }
 
+// grower reads the nodes of programs.
+type grower struct {
+	s    *Screen
+	left int // nodes
+	// gtk4: the program calls what it shows visible, as others call what is hidden by
+	// something else, and tells places within its window.
+	gtk4 bool
+}
+
 // grow reads a node and what is below it. What is not shown is left out; so is what goes
 // away while it is read.
-func (s *Screen) grow(ctx context.Context, parent *Node, ref reference, left *int) {
-	if *left--; *left < 0 || ref.Path == "/org/a11y/atspi/null" {
+func (g *grower) grow(ctx context.Context, parent *Node, ref reference) {
+	s := g.s
+	if g.left--; g.left < 0 || ref.Path == "/org/a11y/atspi/null" {
 		return
+	}
+	shown := uint32(stateShowing)
+	if g.gtk4 {
+		shown = stateVisible
 	}
 	var states []uint32
-	if s.call(ctx, ref, accessible+".GetState").Store(&states) != nil || len(states) == 0 || states[0]&stateShowing == 0 {
+	if s.call(ctx, ref, accessible+".GetState").Store(&states) != nil || len(states) == 0 || states[0]&shown == 0 {
 		return
 	}
-	n := &Node{ref: ref, Parent: parent, Name: s.text(ctx, ref, accessible, "Name"), Focused: states[0]&stateFocused != 0}
+	n := &Node{ref: ref, Name: s.text(ctx, ref, accessible, "Name")}
 	_ = s.call(ctx, ref, accessible+".GetRoleName").Store(&n.Role) // one that went away has none
 	var box struct{ X, Y, W, H int32 }
 	if s.call(ctx, ref, "org.a11y.atspi.Component.GetExtents", uint32(0)).Store(&box) == nil {
 		n.X, n.Y, n.W, n.H = int(box.X), int(box.Y), int(box.W), int(box.H)
 	}
-	if slices.Contains([]string{"text", "entry", "label", "password text"}, n.Role) {
+	if slices.Contains(withText, n.Role) {
 		_ = s.call(ctx, ref, "org.a11y.atspi.Text.GetText", int32(0), int32(-1)).Store(&n.Text) // most have none
 	}
 	parent.Children = append(parent.Children, n)
@@ -114,7 +141,37 @@ func (s *Screen) grow(ctx context.Context, parent *Node, ref reference, left *in
 		return
 	}
 	for _, child := range refs {
-		s.grow(ctx, n, child, left)
+		g.grow(ctx, n, child)
+	}
+}
+
+// withText are the roles of nodes that have a text beside their name.
+var withText = []string{"text", "entry", "label", "text box", "editbar", "paragraph"}
+
+// settle moves what is told about a window to where the window is on the screen. The program
+// draws its frame itself, equally wide on all sides.
+func (s *Screen) settle(ctx context.Context, window *Node) {
+	for _, id := range s.Windows(ctx, "^"+regexp.QuoteMeta(window.Name)+"$") {
+		out, err := s.Run(ctx, "xdotool getwindowgeometry --shell "+id)
+		if err != nil {
+			continue // it is closing
+		}
+		var x, y, w, h int
+		for line := range strings.Lines(out) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			if to, wanted := map[string]*int{"X": &x, "Y": &y, "WIDTH": &w, "HEIGHT": &h}[name]; wanted {
+				*to, _ = strconv.Atoi(value) // it prints numbers
+			}
+		}
+		window.move(x+(w-window.W)/2, y+(h-window.H)/2)
+		return
+	}
+}
+
+func (n *Node) move(x, y int) {
+	n.X, n.Y = n.X+x, n.Y+y
+	for _, c := range n.Children {
+		c.move(x, y)
 	}
 }
 

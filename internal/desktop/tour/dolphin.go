@@ -7,8 +7,10 @@ func dolphin(g *guide) {
 	g.Version = g.run("dolphin --version")
 	m := &manager{
 		guide: g, program: "dolphin", command: `exec dolphin --new-window %q`,
-		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: "denied",
+		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: "denied", asks: true,
 	}
+	m.run(`cd && mkdir -p .local/share/dolphin/view_properties/global && printf '[Dolphin]\nVersion=4\nViewMode=1\n' >.local/share/dolphin/view_properties/global/.directory
+		printf '[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)
 	m.steps()
 	m.fifty("with thumbnails (kioslave5)", "")
 }

@@ -22,6 +22,7 @@ type manager struct {
 	replace   string // the button that replaces a file
 	remove    string // the button that deletes for good
 	says      string // what is said of what the archive does not allow
+	asks      bool   // what a drag is for, unless a key is held that says it
 }
 
 var (
@@ -33,6 +34,7 @@ var (
 
 // steps are what is done with every file manager.
 func (m *manager) steps() {
+	m.ended = func() error { return m.screen.Gone(m.ctx, m.program) }
 	m.step("Open the archive", "the mandators and the inboxes are shown", func() string {
 		dir := m.in()
 		m.open(dir, whole)
@@ -77,7 +79,7 @@ func (m *manager) dragIn() {
 		content := office.Page(name)
 		m.write(name, content)
 		from, to := m.own(""), m.in(letters...)
-		m.drag(from, to, name, "Offer.txt")
+		m.drag(from, to, name, "Offer.txt", "ctrl")
 		m.archived(name, content, letters...)
 		m.item(to, name)
 		m.uploads(1)
@@ -85,20 +87,29 @@ func (m *manager) dragIn() {
 	})
 }
 
-// drag drags a file from a window to another one, to the free place below a file.
-func (m *manager) drag(from, to, name, beside string) {
+// drag drags a file from a window to the free place in another one that shows a file beside.
+// Where the file manager would ask what that shall do, a key is held.
+func (m *manager) drag(from, to, name, beside, key string) {
 	m.open(to, right)
 	m.item(to, beside)
 	m.open(from, left)
-	source := m.item(from, name)
-	target := m.window(to)
+	source, target := m.item(from, name), m.window(to)
 	if m.err != nil {
 		return
 	}
-	place := *target
-	place.Y, place.H = target.Y+target.H-100, 20 // above the status bar, below the files
-	place.X, place.W = target.X+target.W/2, target.W/4
-	m.fail(m.screen.Drag(m.ctx, source, &place))
+	if !m.asks {
+		key = ""
+	}
+	m.fail(m.screen.Drag(m.ctx, source, free(target), key))
+}
+
+// free is a place in a window of a directory with no file: the lower right of the view.
+func free(window *screenNode) *screenNode {
+	view := &screenNode{X: window.X, Y: window.Y, W: window.W, H: window.H - 50} // a status bar is below
+	for _, n := range window.All(func(n *screenNode) bool { return n.Role == "table" && n.X > window.X+window.W/5 }) {
+		view = n
+	}
+	return &screenNode{X: view.X + view.W - 40, Y: view.Y + view.H - 40, W: 20, H: 20}
 }
 
 // copyOut copies a document from a folder to the home.
@@ -134,7 +145,7 @@ func (m *manager) dragFromInbox() {
 		m.fail(m.office.Settled(m.ctx))
 		m.office.Wire.Take()
 		from, to := m.in(inbox...), m.in(letters...)
-		m.drag(from, to, name, "Offer.txt")
+		m.drag(from, to, name, "Offer.txt", "shift")
 		m.archived(name, content, letters...)
 		m.item(to, name)
 		for _, left := range m.documents(inbox...) {
@@ -223,7 +234,7 @@ func (m *manager) rename() {
 func (m *manager) renaming(old string) {
 	stem := strings.TrimSuffix(old, filepath.Ext(old))
 	m.until("a place to edit the name", func() (bool, error) {
-		for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return n.Role == "text" || n.Role == "entry" }) {
+		for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return n.Role == "text" || n.Role == "entry" || n.Role == "text box" }) {
 			if strings.HasPrefix(n.Text, stem) {
 				return true, nil
 			}

@@ -52,6 +52,7 @@ type guide struct {
 	log      func(string, ...any)
 	err      error // of this step
 	started  []*machine.Process
+	ended    func() error // waits until what was started shows nothing any more; nil for none
 }
 
 // step does one step. What do returns is what was seen.
@@ -99,6 +100,9 @@ func (g *guide) picture(n int) string {
 func (g *guide) leave() {
 	for _, p := range slices.Backward(g.started) {
 		p.Stop()
+	}
+	if len(g.started) > 0 && g.ended != nil {
+		g.fail(g.ended())
 	}
 	g.started = nil
 }

@@ -19,7 +19,7 @@ var (
 )
 
 // files are the roles that files have in the views of file managers.
-var files = []string{"table cell", "icon", "list item", "tree item", "grid cell"}
+var files = []string{"table cell", "cell", "widget"}
 
 // tree is what the program shows.
 func (g *guide) tree(program string) *screen.Node {
@@ -36,7 +36,7 @@ func (m *manager) window(dir string) (found *screen.Node) {
 	title := filepath.Base(dir)
 	m.until("a window of "+title, func() (bool, error) {
 		for _, w := range m.tree(m.program).Children {
-			if w.Role == "frame" && strings.HasPrefix(w.Name, title) {
+			if (w.Role == "frame" || w.Role == "window") && strings.HasPrefix(w.Name, title) {
 				found = w
 			}
 		}
@@ -74,7 +74,7 @@ func (m *manager) item(dir, name string) (found *screen.Node) {
 			return false, nil
 		}
 		all := w.All(func(n *screen.Node) bool {
-			return n.W > 1 && slices.Contains(files, n.Role) && m.names(n.Name, name)
+			return n.W > 1 && slices.Contains(files, n.Role) && n.Name == name
 		})
 		if len(all) == 0 {
 			return false, nil
@@ -84,9 +84,6 @@ func (m *manager) item(dir, name string) (found *screen.Node) {
 	})
 	return found
 }
-
-// names says whether a view shows a file of that name under this text.
-func (m *manager) names(shown, name string) bool { return shown == name }
 
 // choose selects a file with the mouse.
 func (m *manager) choose(dir, name string) {
@@ -107,7 +104,7 @@ func (g *guide) key(keys ...string) {
 func (m *manager) dialog(says string) (found *screen.Node) {
 	m.until(fmt.Sprintf("a dialog that says %q", says), func() (bool, error) {
 		for _, w := range m.tree(m.program).Children {
-			if slices.Contains([]string{"dialog", "alert", "frame"}, w.Role) && strings.Contains(w.Words(), says) && !m.isWindow(w) {
+			if slices.Contains([]string{"dialog", "alert", "frame", "window"}, w.Role) && strings.Contains(w.Words(), says) && !m.isWindow(w) {
 				found = w
 			}
 		}
@@ -118,7 +115,7 @@ func (m *manager) dialog(says string) (found *screen.Node) {
 
 // isWindow tells the windows of directories from dialogs.
 func (m *manager) isWindow(w *screen.Node) bool {
-	return w.Role == "frame" && len(w.All(func(n *screen.Node) bool { return n.Role == "menu bar" || n.Role == "split pane" })) > 0
+	return len(w.All(func(n *screen.Node) bool { return n.Role == "menu bar" || n.Role == "tool bar" })) > 0
 }
 
 // press presses a button of a dialog.
