@@ -7,10 +7,10 @@ func dolphin(g *guide) {
 	g.Version = g.run("dolphin --version")
 	m := &manager{
 		guide: g, program: "dolphin", command: `exec dolphin --new-window %q`,
-		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: "denied", asks: true,
+		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: []string{"Could not write to", "Access denied", "Could not delete"}, asks: true,
 	}
 	m.run(`cd && mkdir -p .local/share/dolphin/view_properties/global && printf '[Dolphin]\nVersion=4\nViewMode=1\n' >.local/share/dolphin/view_properties/global/.directory
-		printf '[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)
+		printf '[General]\nRenameInline=false\n[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)
 	m.steps()
 	m.fifty("with thumbnails (kioslave5)", "")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/desktop/office"
@@ -17,12 +18,12 @@ type manager struct {
 	program string // as it calls itself on the accessibility bus
 	command string // opens a directory, %q
 
-	newFolder string // keys
-	create    string // the button that makes a folder
-	replace   string // the button that replaces a file
-	remove    string // the button that deletes for good
-	says      string // what is said of what the archive does not allow
-	asks      bool   // what a drag is for, unless a key is held that says it
+	newFolder string   // keys
+	create    string   // the button that makes a folder
+	replace   string   // the button that replaces a file
+	remove    string   // the button that deletes for good
+	says      []string // one of these, of what the archive does not allow
+	asks      bool     // what a drag is for, unless a key is held that says it
 }
 
 var (
@@ -180,13 +181,28 @@ func (m *manager) overwrite() {
 	})
 }
 
-// refusal waits for a dialog that says that something is not permitted.
-func (m *manager) refusal() string {
-	d := m.dialog(m.says)
-	if m.err != nil {
-		return ""
-	}
-	return "the dialog: " + strings.ReplaceAll(d.Words(), m.screen.Home()+"/", "~/")
+// refusal waits until a dialog, or a message in the window, says that something is not
+// permitted, and returns its words.
+func (m *manager) refusal() (said string) {
+	m.until(fmt.Sprintf("a refusal, one of %q", m.says), func() (bool, error) {
+		for _, w := range m.tree(m.program).Children {
+			where := "a dialog: " + w.Words()
+			if m.isWindow(w) {
+				where = "in the window: "
+			}
+			for _, n := range w.All(func(n *screenNode) bool { return m.isRefusal(n.Name) }) {
+				if said = where; m.isWindow(w) {
+					said += n.Name
+				}
+			}
+		}
+		return said != "", nil
+	})
+	return strings.ReplaceAll(said, m.screen.Home()+"/", "~/")
+}
+
+func (m *manager) isRefusal(text string) bool {
+	return slices.ContainsFunc(m.says, func(what string) bool { return strings.Contains(text, what) })
 }
 
 // delete deletes an archived document for good.

@@ -7,7 +7,7 @@ func nautilus(g *guide) {
 	g.Version = g.run("nautilus --version")
 	m := &manager{
 		guide: g, program: "org.gnome.Nautilus", command: `exec nautilus --new-window %q`,
-		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: "not permitted",
+		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: []string{"not permitted"},
 	}
 	m.run(`gsettings set org.gnome.nautilus.preferences default-folder-viewer list-view`)
 	m.steps()

@@ -7,7 +7,7 @@ func pcmanfm(g *guide) {
 	g.Version = g.run(`dpkg-query -Wf '${Package} ${Version}' pcmanfm`)
 	m := &manager{
 		guide: g, program: "pcmanfm", command: `exec pcmanfm --new-win %q`,
-		newFolder: "ctrl+shift+n", create: "OK", replace: "Overwrite", remove: "Yes", says: "not permitted",
+		newFolder: "ctrl+shift+n", create: "OK", replace: "Overwrite", remove: "Yes", says: []string{"not permitted"},
 	}
 	m.run(`mkdir -p "$XDG_CONFIG_HOME/pcmanfm/default" && printf '[ui]\nview_mode=list\n' >"$XDG_CONFIG_HOME/pcmanfm/default/pcmanfm.conf"`)
 	m.steps()

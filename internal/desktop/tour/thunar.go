@@ -17,7 +17,7 @@ func thunar(g *guide) {
 	g.Version = g.run("thunar --version | head -1")
 	m := &manager{
 		guide: g, program: "Thunar", command: `exec thunar %q`,
-		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: "not permitted",
+		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: []string{"not permitted"},
 	}
 	m.run(`xfconf-query -c thunar -n -t string -p /default-view -s ThunarDetailsView`)
 	m.run(`xfconf-query -c thunar -n -t string -p /last-location-bar -s ThunarLocationButtons`)

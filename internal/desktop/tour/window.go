@@ -50,20 +50,30 @@ func (m *manager) open(dir string, place [4]int) {
 	m.launch(fmt.Sprintf(m.command, dir))
 	m.window(dir)
 	m.focus(dir)
-	if m.err == nil {
-		id := m.screen.Windows(m.ctx, "^"+filepath.Base(dir))
-		m.fail(m.screen.Place(m.ctx, id[0], place[0], place[1], place[2], place[3]))
+	if id := m.id(dir); m.err == nil {
+		m.fail(m.screen.Place(m.ctx, id, place[0], place[1], place[2], place[3]))
 	}
 }
 
 // focus gives the window of a directory the focus.
 func (m *manager) focus(dir string) {
-	title := "^" + filepath.Base(dir)
-	m.until("a window called "+title, func() (bool, error) { return len(m.screen.Windows(m.ctx, title)) > 0, nil })
-	if m.err == nil {
-		_, err := m.screen.Run(m.ctx, "xdotool windowactivate --sync "+m.screen.Windows(m.ctx, title)[0])
+	if id := m.id(dir); m.err == nil {
+		_, err := m.screen.Run(m.ctx, "xdotool windowactivate --sync "+id)
 		m.fail(err)
 	}
+}
+
+// id waits for the window of a directory, and returns what the X server calls it.
+func (m *manager) id(dir string) (id string) {
+	title := "^" + filepath.Base(dir)
+	m.until("a window called "+title, func() (bool, error) {
+		ids := m.screen.Windows(m.ctx, title)
+		if len(ids) > 0 {
+			id = ids[0]
+		}
+		return id != "", nil
+	})
+	return id
 }
 
 // item waits for a file in the window of a directory.
@@ -104,7 +114,7 @@ func (g *guide) key(keys ...string) {
 func (m *manager) dialog(says string) (found *screen.Node) {
 	m.until(fmt.Sprintf("a dialog that says %q", says), func() (bool, error) {
 		for _, w := range m.tree(m.program).Children {
-			if slices.Contains([]string{"dialog", "alert", "frame", "window"}, w.Role) && strings.Contains(w.Words(), says) && !m.isWindow(w) {
+			if strings.Contains(w.Words(), says) && !m.isWindow(w) {
 				found = w
 			}
 		}
