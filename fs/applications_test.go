@@ -151,11 +151,13 @@ func TestSplitMailIsSentOnce(t *testing.T) {
 func TestThumbnailersDownloadNothing(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	must(t, err)
-	for _, name := range []string{"tumblerd", "evince-thumbnailer"} {
+	for _, name := range []string{"tumblerd", "evince-thumbnailer", "kioslave5"} {
 		thumbnailer := filepath.Join(t.TempDir(), name)
 		must(t, os.WriteFile(thumbnailer, get(os.ReadFile(cat))(t), 0o700))
 		look := func(path string) (string, error) {
-			out, err := exec.Command(thumbnailer, path).CombinedOutput()
+			cmd := exec.Command(thumbnailer, path)
+			cmd.Args[0] += " /usr/lib/qt5/plugins/kf5/kio/thumbnail.so"
+			out, err := cmd.CombinedOutput()
 			return string(out), err
 		}
 		t.Run(name, func(t *testing.T) {
@@ -169,6 +171,11 @@ func TestThumbnailersDownloadNothing(t *testing.T) {
 			}
 			if n := len(o.asked("GET", "/pdf")); n != 0 {
 				t.Errorf("%d contents were asked for", n)
+			}
+			if name == "kioslave5" { // another one of them copies files
+				if out, err := exec.Command(thumbnailer, b).CombinedOutput(); err != nil || string(out) != "zwei" {
+					t.Errorf("it copied %q, %v", out, err)
+				}
 			}
 			wantContent(t, a, "eins")
 			if out, err := look(a); err != nil || out != "eins" {

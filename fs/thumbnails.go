@@ -24,6 +24,12 @@ var thumbnailers = []string{
 	"gsf-office-thum", // LibreOffice, Microsoft Office
 }
 
+// workers are programs that do the work of KDE, each with one plugin, that their command line
+// names: thumbnailPlugin makes thumbnails, others copy files.
+var workers = []string{"kioslave5", "kioworker"}
+
+const thumbnailPlugin = "/thumbnail.so"
+
 // errThumbnail is told to thumbnailers, which then show the picture of the kind of document.
 var errThumbnail = refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
@@ -52,5 +58,10 @@ func isThumbnailer(pid uint32) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(thumbnailers, string(bytes.TrimSuffix(name, []byte("\n"))))
+	program := string(bytes.TrimSuffix(name, []byte("\n")))
+	if !slices.Contains(workers, program) {
+		return slices.Contains(thumbnailers, program)
+	}
+	line, err := os.ReadFile(dir + "/cmdline") //nolint:gosec // below /proc
+	return err == nil && bytes.Contains(line, []byte(thumbnailPlugin))
 }
