@@ -24,3 +24,10 @@ func (f *file) isReadByKernel() bool {
 	defer f.mu.Unlock()
 	return f.way == byKernel
 }
+
+// OpenHandles is how many files the kernel has open.
+func (f *FileSystem) OpenHandles() int {
+	f.handles.mu.Lock()
+	defer f.handles.mu.Unlock()
+	return len(f.handles.open)
+}

@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -95,6 +96,7 @@ type readHandle struct {
 	file *file
 	node *fileNode
 	view *view
+	read atomic.Bool // something of it was read through us
 }
 
 var (
@@ -106,6 +108,7 @@ var (
 )
 
 func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	h.read.Store(true)
 	res, err := readContent(ctx, h.view.Reader, dest, off)
 	return res, h.file.readErrno(err)
 }
@@ -160,6 +163,9 @@ func (h *readHandle) Flush(context.Context) syscall.Errno         { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
+	if d, _ := h.file.place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
+		h.file.fs.early.unread(d)
+	}
 	h.file.fs.handles.remove(h)
 	direct := h.file.direct(h.view.Reader, access{})
 	if err := h.view.Close(); err != nil {

@@ -130,7 +130,13 @@ func (a *readAhead) take(d *dir, doc archive.ID) bool {
 }
 
 // failed ends the fetching ahead in a folder: what went wrong is told to those who open it.
-func (a *readAhead) failed(d *dir) {
+func (a *readAhead) failed(d *dir) { a.stop(d) }
+
+// unread ends it, too: a program that opens a document and reads nothing looks for something
+// else. Dolphin does so with every document of a folder that it shows.
+func (a *readAhead) unread(d *dir) { a.stop(d) }
+
+func (a *readAhead) stop(d *dir) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r := a.folders[d]; r != nil {
