@@ -15,8 +15,8 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 )
 
-// ScanSize is about the size of each PDF in the folder of scans, in bytes.
-const ScanSize = 500 << 10
+// ScanSize is what each PDF in the folder of scans has at most, in bytes.
+const ScanSize = 290 << 10
 
 // writeTree writes what the archive begins with, beside the sample: a folder of scans and one
 // of letters.
@@ -41,7 +41,7 @@ func writeTree(dir string) error {
 	return nil
 }
 
-// Scan is a PDF of one page that is a picture, with the noise of a scanner: about ScanSize.
+// Scan is a PDF of one page that is a picture, with the noise of a scanner.
 func Scan(seed uint64) []byte {
 	const width, height = 800, 1130
 	rnd := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // noise

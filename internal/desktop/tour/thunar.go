@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/archivefs/archivefs/internal/desktop/office"
 	"github.com/archivefs/archivefs/internal/desktop/screen"
 )
@@ -38,8 +40,8 @@ func thunar(g *guide) {
 		}
 		return d.Words()
 	})
-	m.fifty("with thumbnails (tumblerd)", ``)
-	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`)
+	m.fifty("with thumbnails (tumblerd)", "", 0)
+	m.fifty("without thumbnails", `xfconf-query -c thunar -n -t string -p /misc-thumbnail-mode -s THUNAR_THUMBNAIL_MODE_NEVER`, 0)
 }
 
 // statusBar returns what a status bar says.
@@ -53,9 +55,14 @@ func (m *manager) statusBar(says string) (text string) {
 	return text
 }
 
-// fifty opens the folder of scans, that the mount and the program have not seen before.
-func (m *manager) fifty(how, setting string) {
-	m.step(fmt.Sprintf("A folder of %d PDFs, %s", office.PDFs, how), "all are shown; their contents stay in the archive", func() string {
+// fifty opens the folder of scans, that the mount and the program have not seen before. Of
+// their contents no more than so many bytes may be read.
+func (m *manager) fifty(how, setting string, most int64) {
+	expected := "all are shown; none of their contents is read"
+	if most > 0 {
+		expected = fmt.Sprintf("all are shown; at most %s of their contents are read", humanize.IBytes(uint64(most))) //nolint:gosec // a size
+	}
+	m.step(fmt.Sprintf("A folder of %d PDFs, %s", office.PDFs, how), expected, func() string {
 		dir := m.in(scans...)
 		if setting != "" {
 			m.run(setting)
@@ -67,7 +74,7 @@ func (m *manager) fifty(how, setting string) {
 		m.item(dir, "scan-01.pdf")
 		m.fail(m.office.Settled(m.ctx))
 		t := m.office.Wire.Total()
-		if m.err == nil && t.Received > 0 {
+		if m.err == nil && t.Received > most {
 			m.fail(fmt.Errorf("%d bytes of contents were read", t.Received))
 		}
 		return fmt.Sprintf("%d bytes of contents were read", t.Received)
