@@ -251,7 +251,7 @@ func (m *manager) renaming(old string) {
 	stem := strings.TrimSuffix(old, filepath.Ext(old))
 	m.until("a place to edit the name", func() (bool, error) {
 		for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return n.Role == "text" || n.Role == "entry" || n.Role == "text box" }) {
-			if strings.HasPrefix(n.Text, stem) {
+			if strings.HasPrefix(n.Text, stem) || n.Name == "New Filename" { // Nautilus does not tell the text
 				return true, nil
 			}
 		}

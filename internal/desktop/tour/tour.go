@@ -18,6 +18,8 @@ var visits = []struct {
 	{"PCManFM", pcmanfm},
 	{"Nautilus", nautilus},
 	{"Dolphin", dolphin},
+	{"LibreOffice", libreoffice},
+	{"Commands", commands},
 }
 
 // Programs are the names of the programs that can be visited.

@@ -67,11 +67,11 @@ func (g *guide) step(title, expected string, do func() string) {
 		s.Seen = do()
 	}
 	s.Err = g.err
-	if name := g.picture(len(g.Steps) + 1); len(g.started) > 0 || s.Err != nil {
-		s.Picture = name
+	if len(g.started) > 0 {
+		s.Picture = g.picture(len(g.Steps) + 1)
 	}
 	if s.Err != nil {
-		seen := filepath.Join(g.screen.Logs(), strings.TrimSuffix(s.Picture, ".png")+".txt")
+		seen := filepath.Join(g.screen.Logs(), fmt.Sprintf("%s-%02d.txt", g.Name, len(g.Steps)+1))
 		s.Err = errors.Join(s.Err, os.WriteFile(seen, []byte(g.screen.Everything(g.ctx)), 0o600))
 	}
 	if err := g.office.Settled(g.ctx); s.Err == nil {
@@ -141,6 +141,19 @@ func (g *guide) run(line string) string {
 	out, err := g.screen.Run(g.ctx, line)
 	g.fail(err)
 	return out
+}
+
+// refused runs a command line that must fail, and returns what it complains about.
+func (g *guide) refused(line string) string {
+	if g.err != nil {
+		return ""
+	}
+	out, err := g.screen.Run(g.ctx, "{ "+line+"; } 2>&1 && echo IT-SUCCEEDED || true")
+	g.fail(err)
+	if strings.HasSuffix(out, "IT-SUCCEEDED") {
+		g.fail(fmt.Errorf("%s succeeded", line))
+	}
+	return strings.ReplaceAll(out, g.screen.Home()+"/", "~/")
 }
 
 // in is a path in the mount.
