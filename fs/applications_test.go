@@ -146,6 +146,23 @@ func TestSplitMailIsSentOnce(t *testing.T) {
 	}
 }
 
+// LibreOffice and editors ask before they offer to change a document, and copies of a
+// document can be changed.
+func TestWhatIsArchivedIsReadOnly(t *testing.T) {
+	o := newOffice(t, nil)
+	o.put(t, o.bills, "alt.txt", "alt")
+	o.put(t, o.inbox, "brief.txt", "alt")
+	m := o.mount(t, nil)
+	sh(t, m, `cd "$1"; [ ! -w 'Muster GmbH/Rechnungen/alt.txt' ]; [ -r 'Muster GmbH/Rechnungen/alt.txt' ]; [ -w inboxes/Administrator/brief.txt ]
+		echo neu > 'Muster GmbH/Rechnungen/neu.part'; [ -w 'Muster GmbH/Rechnungen/neu.part' ]
+		mv 'Muster GmbH/Rechnungen/neu.part' 'Muster GmbH/Rechnungen/neu.txt'; [ ! -w 'Muster GmbH/Rechnungen/neu.txt' ]
+		[ "$(stat -c %a 'Muster GmbH/Rechnungen/alt.txt')" = "$(stat -c %a inboxes/Administrator/brief.txt)" ]`)
+	m.unmount()
+	m.tweak = func(opts *fs.Options) { opts.ReadOnly = true }
+	m.remount()
+	sh(t, m, `[ ! -w "$1/inboxes/Administrator/brief.txt" ]`)
+}
+
 // A file manager that shows a folder has a thumbnail made of every document. None is
 // downloaded for that; what is here already is shown.
 func TestThumbnailersDownloadNothing(t *testing.T) {

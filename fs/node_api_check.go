@@ -26,6 +26,7 @@ var (
 
 	_ = fusefs.NodeGetattrer((*fileNode)(nil))
 	_ = fusefs.NodeSetattrer((*fileNode)(nil))
+	_ = fusefs.NodeAccesser((*fileNode)(nil))
 	_ = fusefs.NodeOpener((*fileNode)(nil))
 	_ = fusefs.NodeStatfser((*fileNode)(nil))
 	_ = fusefs.NodeGetxattrer((*fileNode)(nil))
