@@ -172,7 +172,7 @@ func TestThumbnailersDownloadNothing(t *testing.T) {
 		thumbnailer := filepath.Join(t.TempDir(), name)
 		must(t, os.WriteFile(thumbnailer, get(os.ReadFile(cat))(t), 0o700))
 		look := func(path string) (string, error) {
-			cmd := exec.Command(thumbnailer, path)
+			cmd := exec.CommandContext(t.Context(), thumbnailer, path)
 			cmd.Args[0] += " /usr/lib/qt5/plugins/kf5/kio/thumbnail.so"
 			out, err := cmd.CombinedOutput()
 			return string(out), err
@@ -190,7 +190,7 @@ func TestThumbnailersDownloadNothing(t *testing.T) {
 				t.Errorf("%d contents were asked for", n)
 			}
 			if name == "kioslave5" { // another one of them copies files
-				if out, err := exec.Command(thumbnailer, b).CombinedOutput(); err != nil || string(out) != "zwei" {
+				if out, err := exec.CommandContext(t.Context(), thumbnailer, b).CombinedOutput(); err != nil || string(out) != "zwei" {
 					t.Errorf("it copied %q, %v", out, err)
 				}
 			}

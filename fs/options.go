@@ -73,7 +73,7 @@ type Options struct {
 	// Async lets close return as soon as the file is safe in the spool; the archive gets it
 	// in the background.
 	Async bool
-	// Thumbnails lets the thumbnailers of file managers download documents.
+	// Thumbnails lets file managers have documents downloaded to make thumbnails of them.
 	Thumbnails bool
 	// AllowDelete lets an inbox document be removed.
 	AllowDelete bool

@@ -12,10 +12,10 @@ import (
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
-// thumbnailers are the programs that make small pictures of documents for file managers, by
+// pictureMakers are the programs that make small pictures of documents for file managers, by
 // the first 15 bytes of their names, which is what the kernel keeps of them. They read every
 // document of a folder that somebody looks at, and most of them the whole document.
-var thumbnailers = []string{
+var pictureMakers = []string{
 	"tumblerd",        // Thunar
 	"evince-thumbnai", // Nautilus, PCManFM: PDF
 	"atril-thumbnail", "xreader-thumbna", "papers-thumbnai", "mate-thumbnail-",
@@ -30,7 +30,7 @@ var workers = []string{"kioslave5", "kioworker"}
 
 const thumbnailPlugin = "/thumbnail.so"
 
-// errThumbnail is told to thumbnailers, which then show the picture of the kind of document.
+// errThumbnail is told to them; file managers then show the picture of the kind of document.
 var errThumbnail = refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
 // onlyForThumbnail reports whether the document would be downloaded for a thumbnail, and for
@@ -60,7 +60,7 @@ func isThumbnailer(pid uint32) bool {
 	}
 	program := string(bytes.TrimSuffix(name, []byte("\n")))
 	if !slices.Contains(workers, program) {
-		return slices.Contains(thumbnailers, program)
+		return slices.Contains(pictureMakers, program)
 	}
 	line, err := os.ReadFile(dir + "/cmdline") //nolint:gosec // below /proc
 	return err == nil && bytes.Contains(line, []byte(thumbnailPlugin))

@@ -60,7 +60,7 @@ func (m *manager) statusBar(says string) (text string) {
 func (m *manager) fifty(how, setting string, most int64) {
 	expected := "all are shown; none of their contents is read"
 	if most > 0 {
-		expected = fmt.Sprintf("all are shown; at most %s of their contents are read", humanize.IBytes(uint64(most))) //nolint:gosec // a size
+		expected = fmt.Sprintf("all are shown; at most %s of their contents are read", humanize.IBytes(uint64(most)))
 	}
 	m.step(fmt.Sprintf("A folder of %d PDFs, %s", office.PDFs, how), expected, func() string {
 		dir := m.in(scans...)
