@@ -100,7 +100,7 @@ func run(ctx context.Context, o options) error {
 }
 
 func visit(ctx context.Context, o options, program string) (*tour.Visit, error) {
-	dir, err := os.MkdirTemp("", "archivefs-desktop-")
+	dir, err := os.MkdirTemp("", "s")
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func visit(ctx context.Context, o options, program string) (*tour.Visit, error) 
 		machine.End(machine.Family(), 5*time.Second) // what programs started by the bus
 		if o.keep {
 			log("%s: kept in %s", program, dir)
-		} else if machine.Mounted(filepath.Join(dir, "home", "Archive")) == "" {
+		} else if machine.Mounted(filepath.Join(dir, "erika", "Archive")) == "" {
 			_ = os.RemoveAll(dir) // it is below the directory for temporary files
 		}
 	}()

@@ -27,7 +27,7 @@ type Screen struct {
 	a11y      *dbus.Conn         // where programs say what they show
 }
 
-// Start starts a session whose home is dir/home. Its processes end with Stop.
+// Start starts a session whose home is dir/erika. Its processes end with Stop.
 func Start(ctx context.Context, dir string) (*Screen, error) {
 	s := &Screen{dir: dir}
 	if err := s.start(ctx); err != nil {
@@ -68,7 +68,7 @@ func (s *Screen) start(ctx context.Context) error {
 }
 
 // Home is the home of the session's user.
-func (s *Screen) Home() string { return s.path("home") }
+func (s *Screen) Home() string { return s.path("erika") }
 
 // Logs is a directory for what is told about the session; the output of programs is there.
 func (s *Screen) Logs() string { return s.path("logs") }

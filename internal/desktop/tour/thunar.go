@@ -22,7 +22,6 @@ func thunar(g *guide) {
 		newFolder: "ctrl+shift+n", create: "Create", replace: "Replace", remove: "Delete", says: []string{"not permitted"},
 	}
 	m.run(`xfconf-query -c thunar -n -t string -p /default-view -s ThunarDetailsView`)
-	m.run(`xfconf-query -c thunar -n -t string -p /last-location-bar -s ThunarLocationButtons`)
 	m.steps()
 	m.step("Free space", "the status bar says what the archive has room for", func() string {
 		dir := m.in(letters...)
