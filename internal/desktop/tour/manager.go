@@ -190,7 +190,7 @@ func (m *manager) refusal() (said string) {
 			if m.isWindow(w) {
 				where = "in the window: "
 			}
-			for _, n := range w.All(func(n *screenNode) bool { return m.isRefusal(n.Name) }) {
+			for _, n := range w.All(func(n *screenNode) bool { return m.isRefusal(n.Name) || m.isRefusal(n.Text) }) {
 				if said = where; m.isWindow(w) {
 					said += n.Name
 				}
