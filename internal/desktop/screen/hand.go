@@ -74,6 +74,6 @@ func (s *Screen) Windows(ctx context.Context, title string) []string {
 // Picture writes what is shown to a file, as a PNG of few colours, without
 // the free space around it.
 func (s *Screen) Picture(ctx context.Context, file string) error {
-	_, err := s.Run(ctx, "import -silent -window root miff:- | convert miff:- -trim +repage png:- | pngquant --force --speed 3 64 - >"+quoted(file))
+	_, err := s.Run(ctx, "import -silent -window root miff:- | convert miff:- -bordercolor black -border 1 -trim +repage png:- | pngquant --force --speed 3 64 - >"+quoted(file))
 	return err
 }
