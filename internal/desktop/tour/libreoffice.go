@@ -71,9 +71,14 @@ func (l *processor) put(folder []string) {
 // start opens a document in a window.
 func (l *processor) start(path string) {
 	l.launch(fmt.Sprintf(`exec soffice --norestore --nologo --nofirststartwizard --writer --accept="pipe,name=archivefs;urp;" %q`, path))
+	var windows []string
 	l.until("a window of "+filepath.Base(path), func() (bool, error) {
-		return len(l.screen.Windows(l.ctx, "^"+filepath.Base(path))) > 0, nil
+		windows = l.screen.Windows(l.ctx, "^"+filepath.Base(path))
+		return len(windows) > 0, nil
 	})
+	if l.err == nil {
+		l.fail(l.screen.Place(l.ctx, windows[0], whole[0], whole[1], whole[2], whole[3]))
+	}
 }
 
 func (l *processor) line(verb, name, as string, folder []string) string {
