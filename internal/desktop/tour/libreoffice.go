@@ -21,6 +21,7 @@ var officeScript []byte
 // libreoffice opens documents of the archive in a text processor, and saves them there.
 func libreoffice(g *guide) {
 	g.Version = g.run("soffice --version")
+	g.blind = true
 	l := &processor{g}
 	g.fail(os.WriteFile(l.script(), officeScript, 0o600))
 	g.write("Contract.txt", []byte("A contract.\n"))
