@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -174,6 +175,9 @@ ttl = "long"
 		{"placeless " + mountpoint, 1, "check the API key"},
 		{"placeless", 2, "the profile placeless names no mountpoint; give one, as in archivefs mount placeless ~/Archive, or write ./placeless for the directory of that name; see"},
 		{"offic " + mountpoint, 2, `there is no profile "offic" in the configuration (did you mean office?); mount takes one MOUNTPOINT, and a PROFILE before it; see`},
+		{"ofice", 2, `there is no profile "ofice" (did you mean office?), and no directory of that name; see archivefs mount --help`},
+		{"Elsewhere", 2, `there is no profile "Elsewhere", and no directory of that name; see archivefs mount --help`},
+		{"./Elsewhere", 1, "/Elsewhere to mount at"},
 		{"bad " + mountpoint, 2, path + `:12: writes: "maybe" is neither sync nor async; see`},
 		{"bad " + mountpoint + " --writes=perhaps", 2, `--writes: "perhaps" is neither sync nor async; see`},
 		{"slow " + mountpoint, 2, path + `:15: ttl: "long" is no duration; write for example 90s or 5m; see`},
@@ -190,6 +194,26 @@ ttl = "long"
 			}
 		})
 	}
+}
+
+// A word that is nearly a profile is taken for nothing else, by any command.
+func TestNearlyAProfile(t *testing.T) {
+	home := isolate(t)
+	t.Chdir(home)
+	configure(t, home, "[profile.office]\nmountpoint = \"~/Archive\"\n[profile.placeless]\n")
+	for _, command := range []string{"mount", "unmount", "status", "doctor", "uploads list", "uploads retry", "uploads export", "uploads discard"} {
+		more := map[string][]string{"uploads discard": {"ID"}}[command]
+		line := strings.Fields(command)
+		see := "; see archivefs " + command + " --help\n"
+		wantCall(t, 2, `there is no profile "ofice" (did you mean office?), and no directory of that name`+see, slices.Concat(line, []string{"ofice"}, more)...)
+		wantCall(t, 2, "an operand is empty; name a directory or a profile"+see, slices.Concat(line, []string{""}, more)...)
+		if command != "mount" && command != "doctor" {
+			wantCall(t, 1, "there is no archive mounted at "+home+"/Archive", slices.Concat(line, []string{"office"}, more)...)
+			wantCall(t, 2, "the profile placeless names no mountpoint; give the directory itself", slices.Concat(line, []string{"placeless"}, more)...)
+		}
+	}
+	wantCall(t, 2, "an operand is empty", "mount", "office", "")
+	wantCall(t, 2, "an operand is empty", "doctor", "office", "")
 }
 
 func TestMountRefusesABrokenConfiguration(t *testing.T) {

@@ -40,6 +40,11 @@ func (p *patient) configure() (err error) {
 	if first := p.c.Args().First(); p.loaded.Has(first) {
 		profile, p.mountpoints = first, p.mountpoints[1:]
 	}
+	for _, place := range p.mountpoints {
+		if err := wantPlace(p.loaded, place); err != nil {
+			return err
+		}
+	}
 	all, err := choose(p.c, p.loaded, profile)
 	if err != nil {
 		p.misconfigured = true

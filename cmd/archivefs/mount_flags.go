@@ -157,10 +157,12 @@ func readSettings(c *cli.Context, profile string) (*mountSettings, error) {
 // there is one, which says where it is mounted; the mountpoint is empty then.
 func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint string, err error) {
 	switch {
+	case slices.Contains(c.Args().Slice(), ""):
+		return "", "", wantPlace(files, "")
 	case c.NArg() == 1 && files.Has(c.Args().First()):
 		return c.Args().First(), "", nil
 	case c.NArg() == 1:
-		return "", c.Args().First(), nil
+		return "", c.Args().First(), wantPlace(files, c.Args().First())
 	case c.NArg() == 2 && files.Has(c.Args().First()):
 		return c.Args().First(), c.Args().Get(1), nil
 	case c.NArg() == 2:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,6 +22,9 @@ func defaultMountpointFlag() cli.Flag {
 		Usage: "where a PROFILE is mounted that names no mountpoint: at `DIR`, which is made",
 	}
 }
+
+// placeFlags are those of a command that finds a mount by its profile.
+func placeFlags() []cli.Flag { return []cli.Flag{configFlag(), defaultMountpointFlag()} }
 
 // placeOf is where a profile says that it is mounted, empty when it does not.
 func placeOf(files config.Files, profile string) string {
@@ -52,18 +56,41 @@ func (s *mountSettings) readMountpoint(c *cli.Context, operand string) (err erro
 // mountpointOperand is the one operand of a command, a mount point, or the profile that is
 // mounted there.
 func mountpointOperand(c *cli.Context) (string, error) {
-	operand, err := onlyMountpoint(c)
-	if err != nil {
+	if c.NArg() != 1 {
+		return "", config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
+	}
+	return mountpointAt(c, c.Args().First())
+}
+
+// mountpointAt is the mount point that an operand names, or the profile that is mounted there.
+func mountpointAt(c *cli.Context, operand string) (string, error) {
+	files, wrong := readConfig(c) // a mount can be used and ended whatever was written since
+	if wrong == nil && files.Has(operand) {
+		if dir, _ := mountpointOf(c, placeOf(files, operand)); dir != "" {
+			return dir, nil
+		}
+		return "", config.Usagef("the profile %s names no mountpoint; give the directory itself", operand)
+	}
+	if err := wantPlace(files, operand); err != nil {
 		return "", err
 	}
-	files, err := readConfig(c)
-	if err != nil || !files.Has(operand) { // a mount can be ended whatever was written since
-		return filepath.Abs(operand)
+	return filepath.Abs(operand)
+}
+
+// wantPlace refuses an operand that is no profile and cannot be meant as a directory: it is
+// empty, or a word that names nothing where profiles have names.
+func wantPlace(files config.Files, operand string) error {
+	if operand == "" {
+		return config.Usagef("an operand is empty; name a directory or a profile")
 	}
-	if dir, _ := mountpointOf(c, placeOf(files, operand)); dir != "" {
-		return dir, nil
+	profiles := files.Profiles()
+	if len(profiles) == 0 || strings.ContainsRune(operand, filepath.Separator) || slices.Contains([]string{".", ".."}, operand) {
+		return nil
 	}
-	return "", config.Usagef("the profile %s names no mountpoint; give the directory itself", operand)
+	if _, err := os.Lstat(operand); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return config.Usagef("there is no profile %q%s, and no directory of that name", operand, config.Meant(operand, profiles))
 }
 
 // prepareMountpoint makes sure that the archive can be mounted where it shall be.

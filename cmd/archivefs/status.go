@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -20,23 +19,23 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "status",
 		Usage:     "show requests, caches, uploads and health of a running mount",
-		ArgsUsage: "MOUNTPOINT",
+		ArgsUsage: "MOUNTPOINT|PROFILE",
 		Description: "Its health is one of\n\n" +
 			"   ok       the service answers, and no upload failed\n" +
 			"   away     the service does not answer, or not to these credentials: what is known is shown,\n" +
 			"            uploads wait, and the last error says why\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			jsonFlag(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it anew every second, until Ctrl-C"},
-		},
+		}, placeFlags()...),
 		OnUsageError: usageError,
 		Action:       showStatus,
 	}
 }
 
 func showStatus(c *cli.Context) error {
-	dir, err := onlyMountpoint(c)
+	dir, err := mountpointOperand(c)
 	if err != nil {
 		return err
 	}
@@ -58,14 +57,6 @@ func showStatus(c *cli.Context) error {
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
-}
-
-// onlyMountpoint is the one operand of a command.
-func onlyMountpoint(c *cli.Context) (string, error) {
-	if c.NArg() != 1 {
-		return "", config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
-	}
-	return c.Args().First(), nil
 }
 
 // readStatus reads the status of the mount at dir, through the mount.

@@ -28,12 +28,10 @@ func unmountCommand() *cli.Command {
 			"--force does not wait, also with files open: nobody finds the mount any more, and its process\n" +
 			"goes on in the background with what it has. A program that has a file open can go on writing;\n" +
 			"what it closes before the process ends is archived.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"},
 			drainFlag(),
-			configFlag(),
-			defaultMountpointFlag(),
-		},
+		}, placeFlags()...),
 		OnUsageError: usageError,
 		Action:       unmount,
 	}

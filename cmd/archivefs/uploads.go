@@ -33,8 +33,8 @@ func uploadsCommand() *cli.Command {
 			{
 				Name:         "list",
 				Usage:        "a line for each pending or failed upload, its id first",
-				ArgsUsage:    "MOUNTPOINT",
-				Flags:        []cli.Flag{jsonFlag()},
+				ArgsUsage:    "MOUNTPOINT|PROFILE",
+				Flags:        append([]cli.Flag{jsonFlag()}, placeFlags()...),
 				OnUsageError: usageError,
 				Action:       listUploads,
 			},
@@ -46,7 +46,7 @@ func uploadsCommand() *cli.Command {
 // listUploads prints the uploads of a mount. The bytes of each are in the mount, as
 // .archivefs/uploads/ID NAME.
 func listUploads(c *cli.Context) error {
-	dir, err := onlyMountpoint(c)
+	dir, err := mountpointOperand(c)
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,15 @@ func printJSON(c *cli.Context, v any) error {
 	return e.Encode(v)
 }
 
-// chosenUploads reads the operands MOUNTPOINT [ID...] and returns those uploads, or all
+// chosenUploads reads the operands MOUNTPOINT|PROFILE [ID...] and returns those uploads, or all
 // that fit when no id is given. An id that the mount does not have is an error.
 func chosenUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (dir string, chosen []fs.UploadInfo, err error) {
 	if c.NArg() == 0 {
 		return "", nil, config.Usagef("uploads %s needs a MOUNTPOINT", c.Command.Name)
 	}
-	dir = c.Args().First()
+	if dir, err = mountpointAt(c, c.Args().First()); err != nil {
+		return "", nil, err
+	}
 	_, status, err := readStatus(dir)
 	if err != nil {
 		return "", nil, err

@@ -16,9 +16,10 @@ func discardCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "discard",
 		Usage:     "forget uploads and their bytes for good",
-		ArgsUsage: "MOUNTPOINT ID...",
+		ArgsUsage: "MOUNTPOINT|PROFILE ID...",
 		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
 			"cannot be discarded.",
+		Flags:        placeFlags(),
 		OnUsageError: usageError,
 		Action:       discardUploads,
 	}

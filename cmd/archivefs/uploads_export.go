@@ -17,9 +17,10 @@ func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
 		Usage:     "copy the bytes of uploads out of the mount",
-		ArgsUsage: "MOUNTPOINT [ID...]",
+		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
 		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
 			"that is there. Without an ID all pending and failed uploads are exported. They stay in the mount.",
+		Flags:        placeFlags(),
 		OnUsageError: usageError,
 		Action:       exportUploads,
 	}

@@ -15,10 +15,11 @@ func retryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
 		Usage:     "send failed uploads again",
-		ArgsUsage: "MOUNTPOINT [ID...]",
+		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
 		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. Waits for\n" +
 			"the outcome, unless the service does not answer: then they stay pending and are archived when it\n" +
 			"does.",
+		Flags:        placeFlags(),
 		OnUsageError: usageError,
 		Action:       retryUploads,
 	}
