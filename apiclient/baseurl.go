@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -40,6 +41,8 @@ func normalBase(raw string) (*url.URL, error) {
 		return nil, unusable(SettingBaseURL, "give user and password as credentials, not in the address")
 	case u.Hostname() == "":
 		return nil, unusable(SettingBaseURL, "the host is missing")
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, unusable(SettingBaseURL, "a port is a number from 1 to 65535")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
 		return nil, unusable(SettingBaseURL, "must not have a query or fragment")
 	}
@@ -48,6 +51,12 @@ func normalBase(raw string) (*url.URL, error) {
 		return nil, unusable(SettingBaseURL, "%w", errors.Unwrap(err))
 	}
 	return base, nil
+}
+
+// isPort reports whether s is a port to which one can connect.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
 }
 
 // cleanPath returns the escaped path p without empty and dot segments, ending in

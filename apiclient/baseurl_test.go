@@ -35,7 +35,7 @@ func TestBaseURLIsRefused(t *testing.T) {
 		"", "archive.example", "archive.example:8081", "ftp://archive.example", "https://", "https:///x",
 		"https://anna:GEHEIM@archive.example", "https://archive.example?key=GEHEIM", "https://archive.example?",
 		"https://archive.example#GEHEIM", "https://archive.example#", "https://anna:GEHEIM@archive .example",
-		"https://archive.example:GEHEIM",
+		"https://archive.example:GEHEIM", "https://archive.example:99999", "https://archive.example:0",
 	} {
 		_, err := New(Config{BaseURL: raw, Credentials: Credentials{APIKey: "k"}})
 		if err == nil {

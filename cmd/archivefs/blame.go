@@ -33,6 +33,23 @@ func (all *choices) named(reason string) (name string, value config.Value, ok bo
 	return name, value, ok && value.IsFromFile()
 }
 
+// mentioned is where the options of files stand that a sentence mentions: the one of a profile
+// rather than one for all, and the last of those.
+func (all *choices) mentioned(reason string) (at config.Value) {
+	for _, word := range strings.FieldsFunc(reason, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }) {
+		value, there := all.values[strings.TrimPrefix(word, "--")]
+		if there && strings.HasPrefix(word, "--") && value.IsFromFile() && (at.File == "" || before(at, value)) {
+			at = value
+		}
+	}
+	return at
+}
+
+// before reports whether a stands for more than b, or in front of it.
+func before(a, b config.Value) bool {
+	return a.Source > b.Source || a.Source == b.Source && a.Line < b.Line
+}
+
 // problem puts a sentence about an option into the words of a configuration file.
 func problem(value config.Value, name, reason string) config.Problem {
 	text := strings.TrimPrefix(reason, "--"+name+": ")

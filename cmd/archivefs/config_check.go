@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -94,15 +95,12 @@ func try(profile string, values config.Layer, name string) config.Problems {
 	if name != "" { // it lacks what stands beside it
 		return nil
 	}
-	for _, value := range values { // any of them tells the file
-		if profile == "" {
-			return config.Problems{{File: value.File, Text: usage.Reason}}
-		}
-		if value.Source == config.FromProfile {
-			return config.Problems{{File: value.File, Text: "profile " + profile + ": " + usage.Reason}}
-		}
+	at := all.mentioned(usage.Reason)
+	text := usage.Reason
+	if at.Source == config.FromProfile {
+		text = "profile " + profile + ": " + text
 	}
-	return nil
+	return config.Problems{{File: at.File, Line: at.Line, Text: text}}
 }
 
 // context is that of a mount for which these options are chosen.
@@ -126,13 +124,11 @@ func (all *choices) read() error {
 	if err != nil {
 		return err
 	}
-	s := &mountSettings{}
-	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaches, readView, readOwner} {
-		if err := read(c, s); err != nil {
-			return err
-		}
+	s, err := readOptions(c, all.profile)
+	if err != nil {
+		return err
 	}
-	if _, _, err := readLog(c); err != nil {
+	if err := tryClient(s, apiclient.Credentials{CloudID: c.String("cloud-id"), User: c.String("user")}); err != nil {
 		return err
 	}
 	for _, name := range secretFlags {
@@ -145,6 +141,25 @@ func (all *choices) read() error {
 			}
 		}
 	}
+	return nil
+}
+
+// tryClient makes the client that a mount would have, whose secrets are not known.
+func tryClient(s *mountSettings, cred apiclient.Credentials) error {
+	if s.embedded {
+		return nil
+	}
+	cred.APIKey = "unknown"
+	if cred.User != "" {
+		cred.Password = "unknown"
+	}
+	cfg := s.client
+	cfg.Credentials = cred
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return wrongSetting(err)
+	}
+	client.Close()
 	return nil
 }
 

@@ -240,12 +240,32 @@ func TestConfigCheck(t *testing.T) {
 		},
 		{
 			"options that exclude each other", "[profile.a]\nbase-url = \"https://archive.example\"\nembedded = true\n",
-			"FILE: profile a: --embedded and --base-url exclude each other\n",
+			"FILE:3: profile a: --embedded and --base-url exclude each other\n",
 		},
 		{
 			"a key in two ways", "[profile.a]\nbase-url = \"https://archive.example\"\napi-key = \"k-geheim\"\napi-key-file = \"/key\"\n",
 			"FILE:4: api-key-file: open /key: no such file or directory\n",
 		},
+		{
+			"addresses that no client takes", "base-url = \"archive.example\"\n[profile.a]\nbase-url = \"ftp://archive.example\"\n[profile.b]\nbase-url = \"http://archive.example:99999\"\n",
+			"FILE:1: base-url: add http:// or https:// in front\n" +
+				"FILE:3: base-url: must begin with http:// or https://\n" +
+				"FILE:5: base-url: a port is a number from 1 to 65535\n",
+		},
+		{
+			"a certificate without its key", "base-url = \"https://archive.example\"\n[profile.a]\nclient-cert = \"/cert\"\n",
+			"FILE:3: profile a: --client-cert and --client-key go together: give both or none\n",
+		},
+		{
+			"certificates that are missing", "[profile.a]\nbase-url = \"https://archive.example\"\nclient-cert = \"/cert\"\nclient-key = \"/key\"\n" +
+				"[profile.b]\nbase-url = \"https://archive.example\"\nca-file = \"/ca\"\n",
+			"FILE:3: client-cert: open /cert: no such file or directory\nFILE:7: ca-file: open /ca: no such file or directory\n",
+		},
+		{
+			"two kinds of credentials", "[profile.a]\nbase-url = \"https://archive.example\"\nuser = \"erika\"\ncloud-id = \"c\"\n",
+			"FILE:4: cloud-id: a Cloud-ID and a user with password exclude each other\n",
+		},
+		{"metrics at no address", "metrics = \"here\"\n", "FILE:1: metrics: \"here\" is no address; write for example 127.0.0.1:9464, or unix:/run/user/1000/archivefs.sock\n"},
 		{"a mount point of no profile", "mountpoint = \"/mnt\"\n", "FILE:1: mountpoint: only a profile has one; write it into a section [profile.NAME]\n"},
 	}
 	for _, tt := range tests {

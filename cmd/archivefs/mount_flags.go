@@ -141,10 +141,20 @@ func readMount(c *cli.Context) (*mountSettings, error) {
 	return s, s.readMountpoint(c, mountpoint)
 }
 
-// readSettings reads the options of which service is mounted and how.
+// readSettings reads the options of which service is mounted and how. Nobody is asked for
+// credentials before the others are right.
 func readSettings(c *cli.Context, profile string) (*mountSettings, error) {
+	s, err := readOptions(c, profile)
+	if err != nil {
+		return nil, err
+	}
+	return s, readCaller(c, s)
+}
+
+// readOptions reads all options but those of the credentials.
+func readOptions(c *cli.Context, profile string) (*mountSettings, error) {
 	s := &mountSettings{profile: profile}
-	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaller, readCaches, readView, readOwner, readMetrics} {
+	for _, read := range []func(*cli.Context, *mountSettings) error{readService, readCaches, readView, readOwner, readMetrics} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}
@@ -183,6 +193,11 @@ func readService(c *cli.Context, s *mountSettings) error {
 	case s.data != "" || s.sample:
 		return config.Usagef("--data and --sample are for the embedded service; leave --base-url out to use it")
 	}
+	if !s.embedded {
+		if _, err := apiclient.Address(url); err != nil {
+			return wrongSetting(err)
+		}
+	}
 	zone, err := config.Zone("time-zone", c.String("time-zone"))
 	if err != nil {
 		return err
@@ -205,7 +220,7 @@ func readService(c *cli.Context, s *mountSettings) error {
 	if s.client.RetryFor == 0 {
 		s.client.RetryFor = -1 // nothing is repeated; 0 is the client's default
 	}
-	if !s.embedded && (s.client.CertFile == "") != (s.client.KeyFile == "") {
+	if (s.client.CertFile == "") != (s.client.KeyFile == "") {
 		return config.Usagef("--client-cert and --client-key go together: give both or none")
 	}
 	return nil
