@@ -166,6 +166,7 @@ func TestUsageErrorsSayWhatFits(t *testing.T) {
 		{"duration", "mount --ttl=5", "", "", `--ttl: "5" is no duration; write 5s, 5m or 5h; see archivefs mount --help`},
 		{"duration in words", "mount --ttl=long", "", "", `--ttl: "long" is no duration; write for example 90s or 5m; see archivefs mount --help`},
 		{"user by name", "mount --uid=bob", "", "", `--uid: "bob" is no number; id -u and id -g tell the numbers of a user; see archivefs mount --help`},
+		{"size without a unit", "mount DIR --cache-size=10", "", "", "--cache-size: 10 is a number of bytes; write for example 10GiB; see archivefs mount --help"},
 		{"number", "mount --connections=many", "", "", `--connections: "many" is no whole number; see archivefs mount --help`},
 		{"flag", "mount --read-only=perhaps", "", "", `--read-only: "perhaps" is neither true nor false; see archivefs mount --help`},
 		{"variable", "mount", "ARCHIVEFS_TTL", "5", `ARCHIVEFS_TTL: "5" is no duration; write 5s, 5m or 5h; see archivefs mount --help`},

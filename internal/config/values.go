@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -8,11 +9,14 @@ import (
 )
 
 // Size parses a number of bytes with an optional unit: 4096, 512MB (powers of ten), 10GiB
-// (powers of two).
+// (powers of two). A number below 1024 without a unit is refused, for which a unit was forgotten.
 func Size(option, s string) (int64, error) {
 	n, err := humanize.ParseBytes(s)
 	if err != nil || n > 1<<62 {
 		return 0, Usagef("--%s: %q is no size; write for example 512MiB or 10GiB", option, s)
+	}
+	if plain, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil && 0 < plain && plain < 1024 {
+		return 0, Usagef("--%s: %s is a number of bytes; write for example 10GiB", option, strings.TrimSpace(s))
 	}
 	return int64(n), nil
 }

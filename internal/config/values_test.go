@@ -28,6 +28,10 @@ func TestSize(t *testing.T) {
 		ok   bool
 	}{
 		{"0", 0, true},
+		{"1024", 1024, true},
+		{"1023", 0, false},
+		{"10", 0, false},
+		{" 10 ", 0, false},
 		{"4096", 4096, true},
 		{"1B", 1, true},
 		{"512MB", 512_000_000, true},
