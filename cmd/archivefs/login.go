@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,7 +28,13 @@ func loginCommand() *cli.Command {
 			"one is the password.",
 		Flags:        slices.Concat(connectionFlags(), credentialFlags("keep"), []cli.Flag{configFlag()}),
 		OnUsageError: usageError,
-		Action:       login,
+		Action: func(c *cli.Context) error {
+			err := login(c)
+			if err != nil && c.Err() != nil {
+				return errors.New("it was interrupted, and nothing was changed")
+			}
+			return err
+		},
 	}
 }
 

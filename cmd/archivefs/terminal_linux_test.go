@@ -116,10 +116,7 @@ func TestLoginAtATerminal(t *testing.T) {
 
 func TestLoginThatIsNotAnswered(t *testing.T) {
 	home := isolate(t)
-	for name, end := range map[string]func(*terminal, *program){
-		"Ctrl-C":   func(tty *terminal, _ *program) { _, _ = tty.keys.WriteString("\x03") },
-		"a signal": func(_ *terminal, p *program) { p.signal(os.Interrupt) },
-	} {
+	for name, says := range map[string]string{"Ctrl-C": "nothing was kept", "a signal": "it was interrupted, and nothing was changed"} {
 		t.Run(name, func(t *testing.T) {
 			tty := newTerminal(t)
 			before, err := unix.IoctlGetTermios(int(tty.file.Fd()), unix.TCGETS)
@@ -128,8 +125,13 @@ func TestLoginThatIsNotAnswered(t *testing.T) {
 			}
 			p := startOn(t, tty.file, "login", "--base-url", "https://archive.example", "--user", "erika")
 			tty.shows(t, "API key: ")
-			end(tty, p)
+			if name == "Ctrl-C" {
+				_, _ = tty.keys.WriteString("\x03")
+			} else {
+				p.signal(os.Interrupt)
+			}
 			p.wantExit(1)
+			tty.shows(t, "archivefs: "+says)
 			after, err := unix.IoctlGetTermios(int(tty.file.Fd()), unix.TCGETS)
 			if err != nil || *after != *before {
 				t.Errorf("the terminal was %+v and is %+v, %v", before, after, err)
