@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/sirupsen/logrus"
@@ -112,20 +113,38 @@ func furnish(ctx context.Context, srv *server.Server, withSample bool, tree stri
 
 // serveAt says where everything is and serves until the end.
 func serveAt(c *cli.Context, ln net.Listener, srv *server.Server, manager *manager, what, keyFile string) error {
-	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", what, ln.Addr())
+	at, open := reachable(ln.Addr())
+	if open {
+		manager.log.Warn("other machines can reach the service, and it has no TLS: credentials and documents can be read on the way; " +
+			"listen at 127.0.0.1, behind a proxy with TLS")
+	}
+	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", what, at)
 	if keyFile != "" {
 		text += "API key in " + keyFile + "\n"
 	}
 	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
 		return err
 	}
-	manager.tell("serving at "+ln.Addr().String(), daemon.SdNotifyReady)
+	manager.tell("serving at "+at, daemon.SdNotifyReady)
 	stop := context.AfterFunc(c.Context, func() { manager.tell("finishing requests", daemon.SdNotifyStopping) })
 	defer stop()
 	if err := srv.Serve(c.Context, ln); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
+}
+
+// reachable is an address at which this machine reaches what listens at addr. open reports
+// whether others can reach it, too.
+func reachable(addr net.Addr) (at string, open bool) {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return addr.String(), false
+	}
+	if tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)), true
+	}
+	return addr.String(), true
 }
 
 // readServe validates the options. Nothing is begun before they are right.

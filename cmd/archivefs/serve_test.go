@@ -25,6 +25,39 @@ func TestServeAtATakenAddress(t *testing.T) {
 	wantUntouched(t, home)
 }
 
+// What listens at all addresses says one that can be used, and who can use it as well.
+func TestServeForOthers(t *testing.T) {
+	tests := []struct {
+		addr *net.TCPAddr
+		at   string
+		open bool
+	}{
+		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8081}, "127.0.0.1:8081", false},
+		{&net.TCPAddr{IP: net.IPv6loopback, Port: 8081}, "[::1]:8081", false},
+		{&net.TCPAddr{IP: net.IPv4zero, Port: 8081}, "localhost:8081", true},
+		{&net.TCPAddr{IP: net.IPv6unspecified, Port: 8081}, "localhost:8081", true},
+		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8081}, "192.0.2.1:8081", true},
+	}
+	for _, tt := range tests {
+		if at, open := reachable(tt.addr); at != tt.at || open != tt.open {
+			t.Errorf("%v: got %q and %v, want %q and %v", tt.addr, at, open, tt.at, tt.open)
+		}
+	}
+}
+
+// A service for all addresses warns; one for this machine has nothing to say.
+func TestServeWithoutTLS(t *testing.T) {
+	isolate(t)
+	for listen, warns := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
+		p := start(t, "serve", "--listen", listen, "--generate", "1x1", "--api-key", "k")
+		p.line("serving generated archive 1x1 at http://")
+		p.stop()
+		if warned := strings.Contains(p.said(), "and it has no TLS"); warned != warns {
+			t.Errorf("%s: said %q", listen, p.said())
+		}
+	}
+}
+
 func TestDataOfSomebodyElse(t *testing.T) {
 	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"mount", "--embedded", t.TempDir()}} {
 		isolate(t)
