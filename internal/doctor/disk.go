@@ -50,6 +50,8 @@ func Space(what, dir string, u Usage, err error, keepFree int64) Finding {
 	free := humanize.IBytes(u.Free) + " free for " + dir
 	reserve := min(uint64(max(keepFree, 0)), u.Total/16)
 	switch {
+	case u.Total == 0:
+		return noDisk(check, dir)
 	case u.AllFiles > 0 && u.Files == 0:
 		return Fail(check, "the disk of "+dir+" can have no further files", "remove files there: df -i "+existing(dir))
 	case u.Free <= reserve:
@@ -61,10 +63,19 @@ func Space(what, dir string, u Usage, err error, keepFree int64) Finding {
 	return Fine(check, free)
 }
 
+// noDisk says that dir is where root may write by its mode, and nothing can be kept: in what
+// the kernel shows of itself, as in /proc.
+func noDisk(check, dir string) Finding {
+	return Fail(check, "nothing can be kept in "+dir+", which is on no disk", "name another directory")
+}
+
 // Writable examines whether this user can keep something in dir, or make it.
 func Writable(check, dir string) Finding {
 	at := existing(dir)
+	usage, unknown := UsageOf(at)
 	switch err := unix.Access(at, unix.W_OK|unix.X_OK); {
+	case unknown == nil && usage.Total == 0:
+		return noDisk(check, dir)
 	case err != nil:
 		return Fail(check, fmt.Sprintf("you cannot write to %s: %v", at, err), "change who owns it: chown, or name another directory")
 	case at != dir:

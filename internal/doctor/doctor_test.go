@@ -119,6 +119,7 @@ func TestSpace(t *testing.T) {
 		{"much", doctor.Usage{Free: 5 << 30, Total: 9 << 30}, doctor.OK, "5.0 GiB free for /nowhere"},
 		{"little", doctor.Usage{Free: 100 << 20, Total: 9 << 30}, doctor.Warning, "little: 100 MiB free for /nowhere"},
 		{"nothing", doctor.Usage{Total: 9 << 30}, doctor.Failure, "the disk is full: 0 B free for /nowhere, and 64 MiB are kept free"},
+		{"no disk", doctor.Usage{}, doctor.Failure, "nothing can be kept in /nowhere, which is on no disk"},
 		{"the reserve", doctor.Usage{Free: keep, Total: 9 << 30}, doctor.Failure, "the disk is full: 64 MiB free for /nowhere, and 64 MiB are kept free"},
 		{"the reserve of a small disk", doctor.Usage{Free: 1 << 20, Total: 16 << 20}, doctor.Failure, "~and 1.0 MiB are kept free"},
 		{"no further files", doctor.Usage{Free: 5 << 30, Total: 9 << 30, AllFiles: 10}, doctor.Failure, "the disk of /nowhere can have no further files"},
