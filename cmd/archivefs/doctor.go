@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -45,8 +46,8 @@ func examine(c *cli.Context) error {
 	return err
 }
 
-// checkup makes all findings. Wrong usage is an error; a wrong configuration is a finding,
-// after which only the machine is examined.
+// checkup makes all findings. Wrong usage is an error; a wrong configuration is a finding, and
+// so are missing credentials: what can be examined without them is.
 func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	p := &patient{c: c}
 	err := p.configure()
@@ -56,13 +57,19 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	case err == nil:
 		findings = append(findings, doctor.Fine("configuration", p.files()))
 	case errors.As(err, &usage) && p.misconfigured:
-		findings = append(findings, doctor.Fail("configuration", err.Error(), "correct that; archivefs config check shows all mistakes"))
+		do := "correct that"
+		if !strings.Contains(err.Error(), "archivefs config check") {
+			do += "; archivefs config check shows all mistakes"
+		}
+		findings = append(findings, doctor.Fail("configuration", err.Error(), do))
 	default:
 		return nil, err
 	}
-	if err == nil && p.settings.embedded {
+	switch {
+	case p.settings == nil:
+	case p.settings.embedded:
 		findings = append(findings, p.data()...)
-	} else if err == nil {
+	default:
 		findings = append(findings, p.service()...)
 	}
 	return append(findings, p.mounts()...), nil

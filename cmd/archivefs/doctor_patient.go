@@ -25,40 +25,57 @@ type patient struct {
 	c             *cli.Context
 	mountpoints   []string
 	loaded        config.Files
-	settings      *mountSettings
-	misconfigured bool // the error of configure is about a configuration file
+	settings      *mountSettings // nil when it is not known which service is meant, and how it is asked
+	stranger      error          // why there are no credentials, nil when there are
+	misconfigured bool           // the error of configure is about a configuration file
 }
 
-// configure reads the options and the files as mount does.
-func (p *patient) configure() (err error) {
-	p.mountpoints = p.c.Args().Slice()
-	if p.loaded, err = readConfig(p.c); err != nil {
-		p.misconfigured = p.c.String("config") == "" || isFile(p.c.String("config")) == nil
-		return err
+// configure reads the options and the files as mount does. What is right in files that have
+// a mistake counts.
+func (p *patient) configure() error {
+	loaded, broken := readConfig(p.c)
+	p.loaded, p.mountpoints = loaded, p.c.Args().Slice()
+	if broken != nil && p.c.String("config") != "" && isFile(p.c.String("config")) != nil {
+		return broken
 	}
+	p.misconfigured = broken != nil
 	profile := ""
 	if first := p.c.Args().First(); p.loaded.Has(first) {
 		profile, p.mountpoints = first, p.mountpoints[1:]
 	}
 	for _, place := range p.mountpoints {
-		if err := wantPlace(p.loaded, place); err != nil {
+		if err := wantPlace(p.loaded, place); err != nil && broken == nil {
 			return err
 		}
+	}
+	if broken != nil { // a word is a profile that could not be read
+		p.mountpoints = slices.DeleteFunc(p.mountpoints, isNothing)
 	}
 	all, err := choose(p.c, p.loaded, profile)
 	if err != nil {
 		p.misconfigured = true
-		return err
+		return cmp.Or(broken, err)
 	}
 	if dir := all.values[config.Mountpoint].Text; dir != "" && len(p.mountpoints) == 0 {
 		p.mountpoints = []string{dir}
 	}
-	if p.settings, err = readSettings(p.c, profile); err != nil {
-		blamed := all.blame(err)
-		p.misconfigured = blamed.Error() != err.Error()
-		return blamed
+	settings, err := readOptions(p.c, profile)
+	var stranger error
+	if err == nil {
+		stranger = readCaller(p.c, settings)
 	}
-	return nil
+	if err == nil && settings.embedded {
+		err = stranger
+	}
+	if err != nil {
+		blamed := all.blame(err)
+		p.misconfigured = p.misconfigured || blamed.Error() != err.Error()
+		return cmp.Or(broken, blamed)
+	}
+	if broken == nil || !settings.embedded || p.c.Bool("embedded") { // else the address may be what is broken
+		p.settings, p.stranger = settings, all.blame(stranger)
+	}
+	return broken
 }
 
 // files names the configuration files that were read.
@@ -106,6 +123,15 @@ func (p *patient) state(identity string) []doctor.Finding {
 	return []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
 }
 
+// anyState examines where mounts of any archive keep theirs: which one it is says who calls.
+func (p *patient) anyState() []doctor.Finding {
+	seen, err := config.LookHomes(p.settings.stateDir)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
+	}
+	return []doctor.Finding{doctor.Writable("state", seen.State), p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
+}
+
 func (p *patient) space(what, dir string) doctor.Finding {
 	usage, err := doctor.UsageOf(dir)
 	return doctor.Space(what, dir, usage, err, p.settings.keepFree)
@@ -116,6 +142,9 @@ func (p *patient) service() []doctor.Finding {
 	cfg := p.settings.client
 	cfg.RetryFor = -1 // a person waits, and can call again
 	cfg.Log = nil     // what is logged elsewhere is a finding here
+	if p.stranger != nil {
+		cfg.Credentials = apiclient.Credentials{APIKey: "none"} // also a refusal shows how the service can be reached
+	}
 	var answer *doctor.Answer
 	began := time.Now()
 	cfg.Watch = func(resp *http.Response) {
@@ -131,6 +160,11 @@ func (p *patient) service() []doctor.Finding {
 	defer client.Close()
 	_, err = client.Children(p.c.Context, 0)
 	findings := doctor.Service(client.BaseURL(), p.caller(), answer, err, time.Now())
+	if p.stranger != nil {
+		findings = slices.DeleteFunc(findings, func(f doctor.Finding) bool { return f.Check == doctor.Credentials })
+		text, do, _ := strings.Cut(p.stranger.Error(), "; ")
+		return append(append(findings, doctor.Fail(doctor.Credentials, text, do)), p.anyState()...)
+	}
 	if err == nil {
 		findings = append(findings, doctor.Operations(p.c.Context, client)...)
 	}

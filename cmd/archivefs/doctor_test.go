@@ -198,9 +198,55 @@ func TestDoctorOfTheConfiguration(t *testing.T) {
 	wantFinding(t, diagnose(t, "office"), "configuration", doctor.Failure, path+`:2: writes: "maybe" is neither sync nor async`, "archivefs config check shows all")
 	configure(t, home, "tttl = 5\n")
 	wantFinding(t, diagnose(t), "configuration", doctor.Failure, path+`:1: there is no key "tttl"`, "archivefs config check shows all")
+	configure(t, home, "tttl = 5\nttttl = 5\n[profile.office]\nbase-url = \""+refusing(t)+"\"\napi-key = \"k-geheim\"\n")
+	all := diagnose(t, "office")
+	wantFinding(t, all, "configuration", doctor.Failure, "(and more: archivefs config check shows all)", "correct that")
+	if do := all["configuration"].Do; do != "correct that" {
+		t.Errorf("the same is said twice: %q", do)
+	}
+	wantFinding(t, all, "credentials", doctor.Failure, "the service refuses them", "check the API key") // the other checks go on
+	all = diagnose(t, "no-such")
+	if f, there := all["mount point"]; there || all["archive"].Level != "" {
+		t.Errorf("what may be a profile is taken for a directory (%+v), or for the archive of one's own (%+v)", f, all["archive"])
+	}
+	made := filepath.Join(home, "made")
+	configure(t, home, "[profile.office]\nbase-url = \""+refusing(t)+"\"\napi-key-command = \"touch "+made+"\"\n")
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wantFinding(t, diagnose(t, "office"), "configuration", doctor.Failure, "everybody can write to it", "")
+	if _, err := os.Stat(made); !os.IsNotExist(err) {
+		t.Errorf("a command was run that anybody may have written: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	configure(t, home, "")
 	wantCall(t, 2, `--writes: "maybe" is neither sync nor async; see archivefs doctor --help`, "doctor", "--writes=maybe")
-	wantCall(t, 2, "an API key is required", "doctor", "--base-url", "https://archive.example")
+	wantCall(t, 2, "the embedded service needs no credentials", "doctor", "--api-key=k-geheim")
+}
+
+// Without a key all is examined that needs none.
+func TestDoctorOfAStranger(t *testing.T) {
+	home := isolate(t)
+	url := knowing(t)
+	all := diagnose(t, "--base-url", url)
+	wantFinding(t, all, "reachability", doctor.OK, url+"/api/v2 answers within ", "")
+	wantFinding(t, all, "TLS", doctor.OK, "none is needed", "")
+	wantFinding(t, all, "clock", doctor.OK, "the same", "")
+	wantFinding(t, all, "credentials", doctor.Failure, "an API key is required", "archivefs login --base-url URL asks for it and keeps it")
+	wantFinding(t, all, "state", doctor.OK, home+"/.local/state/archivefs is made at the first mount", "")
+	wantFinding(t, all, "space for uploads", doctor.OK, "free", "")
+	all = diagnose(t, "--base-url", url, "--api-key-file", "/nowhere/key", "--state-dir", home)
+	wantFinding(t, all, "credentials", doctor.Failure, "--api-key-file: open /nowhere/key: no such file or directory", "")
+	wantFinding(t, all, "state", doctor.OK, home, "")
+}
+
+func TestDoctorOfADirectoryOfTheKernel(t *testing.T) {
+	isolate(t)
+	all := diagnose(t, "--base-url", knowing(t), "--api-key", "k-geheim", "--state-dir", "/proc/x")
+	wantFinding(t, all, "state", doctor.Failure, "nothing can be kept in /proc/x, which is on no disk", "name another directory")
+	wantFinding(t, all, "space for uploads", doctor.Failure, "nothing can be kept in /proc/x", "name another directory")
 }
 
 func TestDoctorOfTheState(t *testing.T) {

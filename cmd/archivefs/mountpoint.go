@@ -83,14 +83,16 @@ func wantPlace(files config.Files, operand string) error {
 	if operand == "" {
 		return config.Usagef("an operand is empty; name a directory or a profile")
 	}
-	profiles := files.Profiles()
-	if len(profiles) == 0 || strings.ContainsRune(operand, filepath.Separator) || slices.Contains([]string{".", ".."}, operand) {
-		return nil
+	if profiles := files.Profiles(); len(profiles) > 0 && isNothing(operand) {
+		return config.Usagef("there is no profile %q%s, and no directory of that name", operand, config.Meant(operand, profiles))
 	}
-	if _, err := os.Lstat(operand); !errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return config.Usagef("there is no profile %q%s, and no directory of that name", operand, config.Meant(operand, profiles))
+	return nil
+}
+
+// isNothing reports whether an operand is a word that names no file here.
+func isNothing(operand string) bool {
+	_, err := os.Lstat(operand)
+	return errors.Is(err, os.ErrNotExist) && !strings.ContainsRune(operand, filepath.Separator)
 }
 
 // prepareMountpoint makes sure that the archive can be mounted where it shall be.

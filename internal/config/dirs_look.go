@@ -40,6 +40,19 @@ func LookDirs(dir, identity string) (Seen, error) {
 	return s, err
 }
 
+// LookHomes looks at where the state directories of any archive lie: dir, or what is above
+// those of each.
+func LookHomes(dir string) (Seen, error) {
+	d, err := dirsOf(dir, "")
+	switch {
+	case err != nil:
+		return Seen{}, err
+	case dir != "":
+		return Seen{State: d.State, Cache: d.Cache}, unused(d.State)
+	}
+	return Seen{State: filepath.Dir(d.State), Cache: filepath.Dir(d.Cache)}, nil
+}
+
 // locked reports whether a process holds the lock. It takes the lock for a moment, beside
 // others that only look.
 func locked(path string) (bool, error) {

@@ -47,7 +47,7 @@ func Load(paths []string, options []Option) (Files, Problems) {
 	return files, problems
 }
 
-// load reads one file: nil when it is not there.
+// load reads one file: nil when it is not there, or is not well kept.
 func load(path string, options []Option) (*File, Problems) {
 	f, err := os.Open(path) //nolint:gosec // the user's configuration
 	if errors.Is(err, os.ErrNotExist) {
@@ -63,7 +63,7 @@ func load(path string, options []Option) (*File, Problems) {
 	}
 	file, problems := Parse(path, text, options)
 	if err := wellKept(f, file.firstSecret(options)); err != nil {
-		problems = append(problems, Problem{path, 0, err.Error()})
+		return nil, append(problems, Problem{path, 0, err.Error()}) // somebody else may have named a command there
 	}
 	return file, problems
 }

@@ -77,9 +77,12 @@ func onLoopback(base string) bool {
 	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
+// Credentials is the check of what the service says to them.
+const Credentials = "credentials"
+
 // accepted examines what the service said to the credentials.
 func accepted(base, caller string, err error) Finding {
-	const check = "credentials"
+	const check = Credentials
 	switch kind := archive.KindOf(err); {
 	case err == nil:
 		return Fine(check, "the service takes them ("+caller+")")
