@@ -28,7 +28,8 @@ func lockData(dir string) (*dataLock, error) {
 	l := &dataLock{file: file}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another archive service: stop that one or choose another directory", dir), file.Close())
+		return nil, errors.Join(fmt.Errorf("the data directory %s is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
+			"use that, or name another directory with --data", dir), file.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), file.Close())
