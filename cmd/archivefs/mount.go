@@ -22,7 +22,7 @@ func mountCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "mount",
 		Usage:     "mount the archive at MOUNTPOINT",
-		ArgsUsage: "[PROFILE] MOUNTPOINT",
+		ArgsUsage: "[PROFILE] [MOUNTPOINT]",
 		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in\n" +
 			"--data. When the mount is usable, one line on standard output says so. Ctrl-C unmounts and waits\n" +
 			"for uploads; a second Ctrl-C does not wait, and what is left goes on at the next mount.\n\n" +
