@@ -124,10 +124,12 @@ func (u *Upload) BeginSync() {
 	defer u.release()
 	c := &u.content
 	c.mu.Lock()
-	begun := c.begun
-	c.begun = c.size.Load()
+	begun, end := c.begun, c.size.Load()
+	c.begun = end
 	c.mu.Unlock()
-	durable.BeginSync(f, begun, c.begun-begun)
+	if end > begun { // it may have been cut since
+		durable.BeginSync(f, begun, end-begun)
+	}
 }
 
 // Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
