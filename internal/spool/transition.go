@@ -242,7 +242,8 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemove); err != nil {
 		return err
 	}
-	trash, err := u.spool.hide(u.id, u.linked || u.rec.Load().State == Confirmed)
+	lasts := u.linked || u.rec.Load().State == Confirmed
+	trash, err := u.spool.hide(u.id, lasts)
 	if err != nil {
 		return err
 	}
@@ -254,6 +255,10 @@ func (u *Upload) Remove() error {
 	if err := u.spool.fault(PointRemoveRenamed); err != nil {
 		return err
 	}
-	u.spool.trash.put(trash)
+	if lasts {
+		u.spool.trash.put(trash)
+	} else { // a crash may bring back the name, so that all of it goes at once
+		u.spool.trash.remove(trash)
+	}
 	return u.spool.fault(PointRemoved)
 }

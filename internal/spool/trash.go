@@ -33,7 +33,8 @@ type trash struct {
 	timer  *time.Timer // nil before the first one; guarded by mu
 }
 
-// put takes over the directory of an upload. The bytes, where they are still in it, go at once.
+// put takes over the directory of an upload, whose hidden name is durable. The bytes, where they
+// are still in it, go at once.
 func (t *trash) put(dir string) {
 	err := os.Remove(filepath.Join(dir, dataFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,10 +79,15 @@ func (t *trash) removeOne() bool {
 	dir := t.dirs[0]
 	t.dirs = t.dirs[1:]
 	t.mu.Unlock()
+	t.remove(dir)
+	return true
+}
+
+// remove removes a directory now: the record first, without which nothing else counts.
+func (t *trash) remove(dir string) {
 	if err := removeTrash(dir); err != nil {
 		t.log.Warnf("the next start removes what is left of an upload: %v", err)
 	}
-	return true
 }
 
 // empty removes all of it now.
@@ -102,10 +108,12 @@ func (t *trash) stop() {
 	}
 }
 
-// removeTrash removes a directory. What is in it beside the record a crash left there.
+// removeTrash removes a directory. What is in it beside record and data a crash left there.
 func removeTrash(dir string) error {
-	if err := os.Remove(filepath.Join(dir, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, name := range []string{recordFile, dataFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	if os.Remove(dir) == nil {
 		return nil

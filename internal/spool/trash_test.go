@@ -27,12 +27,30 @@ func hidden(t *testing.T, s *Spool) (names []string) {
 	return names
 }
 
+// secured makes an upload whose name is durable.
+func secured(t *testing.T, s *Spool) *Upload {
+	t.Helper()
+	u := create(t, s, lateBill(), "text")
+	must(t, u.Sync())
+	return u
+}
+
+// Of an upload whose hidden name may not last nothing is left, so that a crash cannot bring it
+// back without its bytes.
+func TestWhatIsLooseGoesAtOnce(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	must(t, create(t, s, lateBill(), "text").Remove())
+	if left := hidden(t, s); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
 // The bytes of an upload go with it, its record when no other upload has gone for a while.
 func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		for i := range 3 {
-			must(t, create(t, s, lateBill(), "text").Remove())
+			must(t, secured(t, s).Remove())
 			left := hidden(t, s)
 			if len(left) != i+1 {
 				t.Fatalf("after %d uploads: %q", i+1, left)
@@ -77,7 +95,7 @@ func TestTrashIsBounded(t *testing.T) {
 // program left, by the next start.
 func TestTrashOfAnotherRun(t *testing.T) {
 	s, _ := open(t, t.TempDir())
-	must(t, create(t, s, lateBill(), "text").Remove())
+	must(t, secured(t, s).Remove())
 	if len(hidden(t, s)) != 1 {
 		t.Fatal("nothing is left of it to begin with")
 	}
@@ -85,7 +103,7 @@ func TestTrashOfAnotherRun(t *testing.T) {
 	if left := hidden(t, s); len(left) != 0 {
 		t.Errorf("the next start left %q", left)
 	}
-	must(t, create(t, s, lateBill(), "text").Remove())
+	must(t, secured(t, s).Remove())
 	must(t, s.Close())
 	if left := hidden(t, s); len(left) != 0 {
 		t.Errorf("the end left %q", left)
