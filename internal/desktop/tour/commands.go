@@ -73,7 +73,7 @@ func (c *terminal) gio() {
 		if t := c.office.Wire.Total(); c.err == nil && t.Received > 0 {
 			c.fail(fmt.Errorf("%d bytes were read", t.Received))
 		}
-		return strings.ReplaceAll(info, c.screen.Home()+"/", "~/")
+		return info
 	})
 }
 

@@ -198,7 +198,7 @@ func (m *manager) refusal() (said string) {
 		}
 		return said != "", nil
 	})
-	return strings.ReplaceAll(said, m.screen.Home()+"/", "~/")
+	return said
 }
 
 func (m *manager) isRefusal(text string) bool {

@@ -65,7 +65,7 @@ func (g *guide) step(title, expected string, do func() string) {
 	g.office.Wire.Take()
 	s := Step{Title: title, Expected: expected}
 	if g.err == nil {
-		s.Seen = do()
+		s.Seen = strings.ReplaceAll(do(), g.screen.Home()+"/", "~/")
 	}
 	s.Err = g.err
 	if len(g.started) > 0 && !g.blind {
@@ -154,7 +154,7 @@ func (g *guide) refused(line string) string {
 	if strings.HasSuffix(out, "IT-SUCCEEDED") {
 		g.fail(fmt.Errorf("%s succeeded", line))
 	}
-	return strings.ReplaceAll(out, g.screen.Home()+"/", "~/")
+	return out
 }
 
 // in is a path in the mount.
