@@ -142,12 +142,7 @@ func (a *async) rested(t *testing.T, folder int64, path string) string {
 	var got []string
 	heals(t, "it is archived, or fails: "+path, func() bool {
 		got = nil
-		for _, doc := range a.Documents(folder) {
-			if doc.Name == filepath.Base(path) {
-				got = append(got, string(doc.Content))
-			}
-		}
-		for _, u := range a.uploads() {
+		for _, u := range a.uploads() { // before the documents: a replaced one would be seen as it was
 			switch {
 			case u.Path != a.inTree(path):
 			case u.State == "pending":
@@ -155,6 +150,11 @@ func (a *async) rested(t *testing.T, folder int64, path string) string {
 				return false
 			default:
 				got = append(got, string(get(os.ReadFile(a.kept(u)))(t)))
+			}
+		}
+		for _, doc := range a.Documents(folder) {
+			if doc.Name == filepath.Base(path) {
+				got = append(got, string(doc.Content))
 			}
 		}
 		return len(got) > 0
