@@ -73,6 +73,8 @@ type answer struct {
 	body   string
 }
 
+// send asks the service. Whatever it asks and is told must be as the OpenAPI document
+// describes it.
 func (h *service) send(method, path, contentType string, body io.Reader, header ...string) answer {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, body)
@@ -86,6 +88,7 @@ func (h *service) send(method, path, contentType string, body io.Reader, header 
 	for i := 0; i < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
+	held := check(h.t, request)
 	response, err := h.client.Do(request)
 	if err != nil {
 		h.t.Fatal(err)
@@ -95,7 +98,9 @@ func (h *service) send(method, path, contentType string, body io.Reader, header 
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return answer{status: response.StatusCode, header: response.Header, body: string(content)}
+	a := answer{status: response.StatusCode, header: response.Header, body: string(content)}
+	held.answered(a)
+	return a
 }
 
 func (h *service) get(path string, header ...string) answer {

@@ -49,13 +49,24 @@ func (s *Server) routes() []route {
 	}
 }
 
-// Handler serves the operations below /api/v2. Requests without credentials, for
-// whatever path, are answered 401.
+// publicRoutes is the table of what is told to anybody, without credentials: nothing that
+// depends on what the archive holds. The paths are whole ones, and there is a HEAD of each.
+func (s *Server) publicRoutes() []route {
+	return []route{
+		{http.MethodGet, base + "/openapi.json", s.openAPI, true},
+	}
+}
+
+// served reports whether the options leave an operation in.
+func (s *Server) served(r route) bool { return !r.further || !s.options.OnlyEight }
+
+// Handler serves the operations below /api/v2. Requests without credentials, for whatever
+// path that is not public, are answered 401.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, route := range s.routes() {
-		if route.further && s.options.OnlyEight {
+		if !s.served(route) {
 			continue
 		}
 		if route.method == http.MethodHead && s.options.NoHead { // else GET's pattern takes it
@@ -63,13 +74,31 @@ func (s *Server) Handler() http.Handler {
 			continue
 		}
 		mux.Handle(route.method+" "+base+route.path, s.problems(route.handle))
-		methods[route.path] = append(methods[route.path], route.method)
+		methods[base+route.path] = append(methods[base+route.path], route.method)
 	}
-	for operation, allowed := range methods {
-		mux.Handle(base+operation, s.problems(notAllowed(allowed)))
+	public := map[string]http.Handler{}
+	for _, route := range s.publicRoutes() {
+		if s.served(route) {
+			public[route.path] = s.problems(route.handle)
+			methods[route.path] = []string{http.MethodGet, http.MethodHead}
+		}
+	}
+	for path, allowed := range methods {
+		mux.Handle(path, s.problems(notAllowed(allowed)))
 	}
 	mux.Handle("/", s.problems(noSuchOperation))
-	return s.logged(s.recovered(s.authenticated(s.literal(mux))))
+	return s.logged(s.recovered(unlocked(public, s.authenticated(s.literal(mux)))))
+}
+
+// unlocked answers what is public, and lets next answer everything else.
+func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, found := public[r.URL.Path]
+		if !found || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			handler = next
+		}
+		handler.ServeHTTP(w, r)
+	})
 }
 
 // literal takes a path with empty or dotted segments for an unknown one. A ServeMux
