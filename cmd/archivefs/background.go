@@ -17,12 +17,12 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 )
 
-// A mount in the background (--daemon) is this program in a second process, of a session of
-// its own. The first one reads the options, and asks whoever has to be asked; it gives all
-// that to the second through a pipe, because others can read the arguments and the environment
-// of a process. Then it waits for the line that says that the mount is usable. Until that the
-// second process talks to standard error of the first, and its exit status becomes that of the
-// first.
+// A mount in the background (--daemon) is this program in a second process. The first one reads
+// the options, and asks whoever has to be asked; it gives all that to the second through a pipe,
+// because others can read the arguments and the environment of a process. Then it waits for the
+// line that says that the mount is usable. Until that the second process stays in the session and
+// the process group of the first, and talks to its standard error, and its exit status becomes
+// that of the first.
 
 // handoverVariable in the environment tells the second process what it is. Its value says
 // nothing.
@@ -84,7 +84,7 @@ func startBackground(c *cli.Context, take, tell *os.File) (*exec.Cmd, error) {
 	inheritNothing()
 	second := &exec.Cmd{
 		Path: path, Args: os.Args, Env: backgroundEnvironment(os.Environ()), Stderr: c.App.ErrWriter,
-		ExtraFiles: []*os.File{take, tell}, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		ExtraFiles: []*os.File{take, tell},
 	}
 	return second, second.Start()
 }

@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detach leaves the directory and the standard error of the caller, who may go away once the
-// mount is usable. What a crash says goes to the file of the log, if there is one; sentences
+// detach leaves the session, the directory and the standard error of the caller, who may go
+// away once the mount is usable. Not before: where the mount is an automount, all processes but
+// those of the caller's group wait for it (autofs(5)), and this one would wait for itself. What a crash says goes to the file of the log, if there is one; sentences
 // go to the log.
 func (s *session) detach() error {
+	if _, err := unix.Setsid(); err != nil {
+		return fmt.Errorf("--daemon: leave the session: %w", err)
+	}
 	if err := os.Chdir("/"); err != nil {
 		return fmt.Errorf("--daemon: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 // defaultMountpointFlag says where a profile is mounted that does not say it. It is for units
@@ -97,7 +98,7 @@ func isNothing(operand string) bool {
 
 // prepareMountpoint makes sure that the archive can be mounted where it shall be.
 func (s *mountSettings) prepareMountpoint(ctx context.Context) error {
-	if s.made && !isStale(s.mountpoint) {
+	if s.made && !isAutomount(s.mountpoint) && !isStale(s.mountpoint) {
 		if err := os.MkdirAll(s.mountpoint, 0o700); err != nil {
 			return fmt.Errorf("mount point: %w", err)
 		}
@@ -105,9 +106,19 @@ func (s *mountSettings) prepareMountpoint(ctx context.Context) error {
 	return checkMountpoint(ctx, s.mountpoint, s.nonempty)
 }
 
+// isAutomount reports whether a mount at dir is waited for: systemd had it begun because
+// somebody looks into dir. There is nothing in it, and to look would be to wait for ourselves.
+func isAutomount(dir string) bool {
+	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
+	return doctor.Automount(string(info), dir)
+}
+
 // checkMountpoint makes sure that something can be mounted at dir without hiding what is
 // in it, unless nonempty allows that. What a killed process left behind is cleared away.
 func checkMountpoint(ctx context.Context, dir string, nonempty bool) error {
+	if isAutomount(dir) {
+		return nil
+	}
 	if isStale(dir) {
 		if err := detachMount(ctx, dir); err != nil {
 			return err

@@ -13,14 +13,35 @@ import (
 // /proc/self/mountinfo (proc_pid_mountinfo(5)).
 func Mounts(mountinfo string) []string {
 	var dirs []string
+	eachMount(mountinfo, func(dir, kind string) {
+		if kind == "fuse.archivefs" {
+			dirs = append(dirs, dir)
+		}
+	})
+	return dirs
+}
+
+// Automount reports whether dir is where something is mounted as soon as somebody looks into
+// it (systemd.automount(5), autofs(5)), and nothing is yet. Who looks waits for that mount.
+func Automount(mountinfo, dir string) bool {
+	last := ""
+	eachMount(mountinfo, func(at, kind string) {
+		if at == dir {
+			last = kind
+		}
+	})
+	return last == "autofs"
+}
+
+// eachMount calls visit with directory and file system of each mount, the lower ones first.
+func eachMount(mountinfo string, visit func(dir, kind string)) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, ok := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
-		if ok && len(fields) > 4 && strings.HasPrefix(after, "fuse.archivefs ") {
-			dirs = append(dirs, unescape(fields[4]))
+		if kind, _, _ := strings.Cut(after, " "); ok && len(fields) > 4 {
+			visit(unescape(fields[4]), kind)
 		}
 	}
-	return dirs
 }
 
 // unescape turns \040 back into a blank, and what else a mount point may hold.
