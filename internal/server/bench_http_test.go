@@ -92,4 +92,3 @@ func BenchmarkHTTP(b *testing.B) {
 		}
 	})
 }
-
