@@ -20,7 +20,7 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 		return err
 	}
 	ctx := detached(r)
-	d, err := s.catalog.Document(ctx, id)
+	d, err := s.catalog(ctx).Document(ctx, id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -35,7 +35,7 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 	if folder.Inbox {
 		return invalid(fieldFolderID, "folder %d lies in an inbox", folder.ID)
 	}
-	_, err = s.catalog.ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
+	_, err = s.catalog(ctx).ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
 	if err != nil {
 		return blame("id", err)
 	}
@@ -54,7 +54,8 @@ func (s *Server) autoExportStatusSet(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if err := s.catalog.SetAutoExport(detached(r), id, on); err != nil {
+	ctx := detached(r)
+	if err := s.catalog(ctx).SetAutoExport(ctx, id, on); err != nil {
 		return blame("document-id", err)
 	}
 	w.empty()
@@ -68,7 +69,7 @@ func (s *Server) documentDelete(w *response, r *http.Request) error {
 		return err
 	}
 	ctx := detached(r)
-	digest, err := s.catalog.DeleteDocument(ctx, id)
+	digest, err := s.catalog(ctx).DeleteDocument(ctx, id)
 	if err != nil {
 		return blame("id", err)
 	}

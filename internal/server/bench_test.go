@@ -84,7 +84,7 @@ func plantTree(tb testing.TB, s *Server) {
 			documents = append(documents, document(-archive.ID(i+1)))
 		}
 	}
-	if _, err := s.catalog.AddBatch(tb.Context(), folders, documents); err != nil {
+	if _, err := s.catalog(tb.Context()).AddBatch(tb.Context(), folders, documents); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -116,7 +116,7 @@ func fill(tb testing.TB, s *Server, folder archive.ID, n int) {
 	for range n {
 		documents = append(documents, document(folder))
 	}
-	if _, err := s.catalog.AddDocuments(tb.Context(), documents, false); err != nil {
+	if _, err := s.catalog(tb.Context()).AddDocuments(tb.Context(), documents, false); err != nil {
 		tb.Fatal(err)
 	}
 }

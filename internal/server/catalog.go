@@ -6,17 +6,35 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// catalog is the database. Errors that a client can act on carry a kind.
+// database is what all tenants share. Contents and what is made of them are shared, too:
+// they are found by digest, which no client is ever asked for.
+type database interface {
+	tenant(id store.TenantID) catalog
+	renditions
+	Close() error
+}
+
+// several is a database with a catalog for each tenant.
+type several struct{ *store.Store }
+
+func (s several) tenant(id store.TenantID) catalog { return s.Tenant(id) }
+
+// single is a database of one archive, which every tenant sees.
+type single struct{ *generated.Archive }
+
+func (s single) tenant(store.TenantID) catalog { return s.Archive }
+
+// catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
+// client can act on carry a kind.
 type catalog interface {
 	folders
 	documents
 	changes
-	renditions
 	settings
-	Close() error
 }
 
 // folders are the archive's folders and those of the inboxes, by ascending id.

@@ -64,7 +64,7 @@ func (p *params) annotations() {
 
 // content opens what is sent for a document.
 func (s *Server) content(ctx context.Context, id archive.ID, original bool) (content io.ReadSeekCloser, contentType, digest string, err error) {
-	d, err := s.catalog.Document(ctx, id)
+	d, err := s.catalog(ctx).Document(ctx, id)
 	if err != nil {
 		return nil, "", "", err
 	}

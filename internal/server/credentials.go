@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // Credentials are what a client must show (specification, Authentication). APIKey is
@@ -31,6 +33,19 @@ func accept(c Credentials) accepted {
 	}
 }
 
+// identify returns who makes a request that shows the credentials of one accepted set: a
+// user of the default tenant, or nobody by name. ok is false when it shows none.
+func (a accepted) identify(r *http.Request) (who identity, ok bool) {
+	if !a.admits(r) {
+		return identity{}, false
+	}
+	who.tenant = store.DefaultTenant
+	if user, _, basic := r.BasicAuth(); basic && a.setA {
+		who.user = user
+	}
+	return who, true
+}
+
 // admits reports whether a request shows the credentials of one accepted set. A request
 // that mixes the sets is refused.
 func (a accepted) admits(r *http.Request) bool {
@@ -50,14 +65,6 @@ func (a accepted) admits(r *http.Request) bool {
 	default:
 		return a.setB && asCloud == 1
 	}
-}
-
-// name returns the user that an admitted request was made by, empty without one.
-func (a accepted) name(r *http.Request) string {
-	if user, _, basic := r.BasicAuth(); basic && a.setA {
-		return user
-	}
-	return ""
 }
 
 func hash(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }

@@ -19,7 +19,7 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.catalog.Document(r.Context(), id)
+	d, err := s.catalog(r.Context()).Document(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -32,11 +32,11 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 
 // extended is all that is said about a document.
 func (s *Server) extended(ctx context.Context, d store.Document) (wireData, error) {
-	lineage, err := s.catalog.Lineage(ctx, d.Folder)
+	lineage, err := s.catalog(ctx).Lineage(ctx, d.Folder)
 	if err != nil {
 		return wireData{}, err
 	}
-	notes, stamps, err := s.catalog.Annotations(ctx, d.ID)
+	notes, stamps, err := s.catalog(ctx).Annotations(ctx, d.ID)
 	if err != nil {
 		return wireData{}, err
 	}
@@ -104,7 +104,7 @@ func (s *Server) uploadedWith(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ids, err := s.catalog.UploadedWith(r.Context(), id)
+	ids, err := s.catalog(r.Context()).UploadedWith(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}

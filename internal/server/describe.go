@@ -14,7 +14,7 @@ func (s *Server) metadata(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.catalog.Document(r.Context(), id)
+	d, err := s.catalog(r.Context()).Document(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -35,7 +35,8 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 	if _, bad := change[""]; bad {
 		return invalid("metadata", "a key is empty")
 	}
-	if err := s.catalog.SetMetadata(detached(r), id, change); err != nil {
+	ctx := detached(r)
+	if err := s.catalog(ctx).SetMetadata(ctx, id, change); err != nil {
 		return blame("id", err)
 	}
 	w.empty()
@@ -63,7 +64,8 @@ func (s *Server) keywordsSet(w *response, r *http.Request) error {
 			keywords = append(keywords, keyword)
 		}
 	}
-	if err := s.catalog.SetKeywords(detached(r), id, keywords); err != nil {
+	ctx := detached(r)
+	if err := s.catalog(ctx).SetKeywords(ctx, id, keywords); err != nil {
 		return blame("id", err)
 	}
 	w.empty()
@@ -84,7 +86,8 @@ func (s *Server) documentRename(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if err := s.catalog.SetName(detached(r), id, name); err != nil {
+	ctx := detached(r)
+	if err := s.catalog(ctx).SetName(ctx, id, name); err != nil {
 		return blame("id", err)
 	}
 	w.empty()

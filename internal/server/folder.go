@@ -19,7 +19,7 @@ func (s *Server) folderCreate(w *response, r *http.Request) error {
 		return err
 	}
 	ctx := detached(r)
-	above, err := s.catalog.Folder(ctx, parent)
+	above, err := s.catalog(ctx).Folder(ctx, parent)
 	if err != nil {
 		return blame("parent-folder-id", err)
 	}
@@ -34,7 +34,7 @@ func (s *Server) folderCreate(w *response, r *http.Request) error {
 	if !free {
 		return refuse(archive.KindForbidden, "the folder structure is not free")
 	}
-	id, err := s.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
+	id, err := s.catalog(ctx).AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 	if err != nil {
 		return blame("folder-name", err)
 	}

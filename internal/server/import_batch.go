@@ -91,7 +91,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 	}
 	ctx = context.WithoutCancel(ctx) // begun, it is finished
 	return im.server.vault.keep(ctx, staged, func() error {
-		ids, err := im.server.catalog.AddBatch(ctx, b.folders, documents)
+		ids, err := im.server.catalog(ctx).AddBatch(ctx, b.folders, documents)
 		if err != nil {
 			return err
 		}

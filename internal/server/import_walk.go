@@ -137,7 +137,7 @@ func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch
 		}
 	}
 	if in.id >= 0 {
-		f, err := im.server.catalog.Child(ctx, in.id, name)
+		f, err := im.server.catalog(ctx).Child(ctx, in.id, name)
 		switch {
 		case err == nil:
 			known, err := im.known(ctx, f.ID)
@@ -150,7 +150,7 @@ func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch
 }
 
 func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]store.NamedContent, error) {
-	contents, err := im.server.catalog.Contents(ctx, folder)
+	contents, err := im.server.catalog(ctx).Contents(ctx, folder)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if _, err := s.catalog.Folder(r.Context(), q.Folder); err != nil {
+	if _, err := s.catalog(r.Context()).Folder(r.Context(), q.Folder); err != nil {
 		return blame("folder-id", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -40,7 +40,7 @@ func (s *Server) stream(w *response, r *http.Request, q store.Query, how listing
 	out := bufio.NewWriterSize(w, streamBuffer)
 	before := byte('[')
 	var element []byte
-	err := s.catalog.List(r.Context(), q, func(d store.Listed) (err error) {
+	err := s.catalog(r.Context()).List(r.Context(), q, func(d store.Listed) (err error) {
 		if element, err = how.element(append(element[:0], before), d); err != nil {
 			return err
 		}

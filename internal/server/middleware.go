@@ -100,11 +100,12 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// authenticated serves nothing without credentials.
+// authenticated serves nothing without credentials, and tells handlers by the request's
+// context whose they are.
 func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
-		if s.accepted.admits(r) {
-			next.ServeHTTP(plain, r)
+		if who, ok := s.accepted.identify(r); ok {
+			next.ServeHTTP(plain, r.WithContext(withIdentity(r.Context(), who)))
 			return
 		}
 		w := asResponse(plain)

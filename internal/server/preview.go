@@ -66,7 +66,7 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 
 // ofDocument returns what is made of a document's content, nil for nothing.
 func (s *Server) ofDocument(ctx context.Context, id archive.ID, produce func(render.Source) ([]byte, error)) ([]byte, error) {
-	d, err := s.catalog.Document(ctx, id)
+	d, err := s.catalog(ctx).Document(ctx, id)
 	if err != nil {
 		return nil, blame("id", err)
 	}

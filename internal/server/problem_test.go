@@ -85,7 +85,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.catalog = failingList{catalog: s.catalog, after: test.after}
+		s.db = instead{s.db, failingList{catalog: s.catalog(t.Context()), after: test.after}}
 		w := httptest.NewRecorder()
 		cut := false
 		func() {

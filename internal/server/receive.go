@@ -51,7 +51,7 @@ func (s *Server) keep(ctx context.Context, received []receipt, documents []store
 		staged = append(staged, r.Staged)
 	}
 	err = s.vault.keep(ctx, staged, func() error {
-		ids, err = s.catalog.AddDocuments(ctx, documents, reuse)
+		ids, err = s.catalog(ctx).AddDocuments(ctx, documents, reuse)
 		return err
 	})
 	return ids, err

@@ -20,7 +20,7 @@ func (s *Server) rendition(ctx context.Context, d store.Document) (string, error
 	}
 	source := render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
 	for _, variant := range render.Variants(source) {
-		digest, err := s.catalog.Rendition(ctx, d.Digest, variant)
+		digest, err := s.db.Rendition(ctx, d.Digest, variant)
 		if err != nil || digest != "" {
 			return digest, err
 		}
@@ -59,7 +59,7 @@ func (s *Server) render(ctx context.Context, digest string, source render.Source
 	}
 	defer func() { s.leftover(staged.Discard()) }()
 	err = s.vault.keep(ctx, []blob.Staged{staged}, func() error {
-		return s.catalog.AddRendition(ctx, digest, variant, staged.Digest())
+		return s.db.AddRendition(ctx, digest, variant, staged.Digest())
 	})
 	return staged.Digest(), err
 }

@@ -30,7 +30,7 @@ func (s *Server) documentReplace(w *response, r *http.Request) error {
 	}
 	var old string
 	err = s.vault.keep(ctx, u.file.staged(), func() error {
-		old, err = s.catalog.ReplaceContent(ctx, id, content)
+		old, err = s.catalog(ctx).ReplaceContent(ctx, id, content)
 		return err
 	})
 	if err != nil {

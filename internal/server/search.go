@@ -61,8 +61,9 @@ func (s *Server) search(w *response, r *http.Request) error {
 	return w.json(hits)
 }
 
-// lastSearch is the search that was asked for last, so that its pages are cut from the same
-// list, and cost no search each.
+// lastSearch is the search that was asked for last, by whatever tenant, so that its pages are
+// cut from the same list, and cost no search each. Another instance of the service that is
+// asked for a further page searches anew.
 type lastSearch struct {
 	mu   sync.Mutex
 	what string       // guarded by mu
@@ -75,14 +76,14 @@ const pagesFor = time.Minute
 
 // hits returns what a search finds: anew for the first page.
 func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.ID, error) {
-	what := fmt.Sprintf("%#v", q)
+	what := fmt.Sprintf("%d %#v", identityOf(ctx).tenant, q)
 	s.last.mu.Lock()
 	known, ids := s.last.what == what && time.Since(s.last.at) < pagesFor, s.last.ids
 	s.last.mu.Unlock()
 	if known && page > 0 {
 		return ids, nil
 	}
-	ids, err := s.catalog.Search(ctx, q)
+	ids, err := s.catalog(ctx).Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.
 // locate checks the folder of a search, or finds the one that the location names.
 func (s *Server) locate(ctx context.Context, q *store.Search, place string) error {
 	if q.Folder != 0 {
-		_, err := s.catalog.Folder(ctx, q.Folder)
+		_, err := s.catalog(ctx).Folder(ctx, q.Folder)
 		return blame("location-folder-id", err)
 	}
 	names := components(place)
@@ -104,7 +105,7 @@ func (s *Server) locate(ctx context.Context, q *store.Search, place string) erro
 	}
 	from := store.Folder{}
 	if names[0] == inboxLocation && !strings.HasPrefix(place, "/") && len(names) > 1 {
-		inboxes, err := s.catalog.Roots(ctx, true)
+		inboxes, err := s.catalog(ctx).Roots(ctx, true)
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (s *Server) locate(ctx context.Context, q *store.Search, place string) erro
 }
 
 func (s *Server) hit(ctx context.Context, id archive.ID) (wireData, error) {
-	d, err := s.catalog.Document(ctx, id)
+	d, err := s.catalog(ctx).Document(ctx, id)
 	if err != nil {
 		return wireData{}, err
 	}

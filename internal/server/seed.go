@@ -32,7 +32,7 @@ func (s *Server) addFolder(ctx context.Context, f store.Folder) (archive.ID, err
 	if wrong := folderNameFault(f.Name); wrong != "" {
 		return 0, invalid("name", "%s", wrong)
 	}
-	return s.catalog.AddFolder(ctx, f)
+	return s.catalog(ctx).AddFolder(ctx, f)
 }
 
 // NewDocument describes a document to be added to the archive or to an inbox.
@@ -75,5 +75,5 @@ func (s *Server) AddDocument(ctx context.Context, d NewDocument, content io.Read
 
 // Empty reports whether the archive has no mandator and no inbox yet.
 func (s *Server) Empty(ctx context.Context) (bool, error) {
-	return s.catalog.Empty(ctx)
+	return s.catalog(ctx).Empty(ctx)
 }

@@ -31,7 +31,7 @@ type Server struct {
 	options   Options
 	log       logrus.FieldLogger
 	accepted  accepted
-	catalog   catalog
+	db        database
 	vault     *vault
 	lock      *dataLock // nil without a data directory
 	rendering singleflight.Group
@@ -66,14 +66,14 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	db, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
+	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := newServer(options, db, files)
+	s := newServer(options, several{opened}, files)
 	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, opened.Close())
 	}
 	return s, nil
 }
@@ -82,16 +82,16 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 // package generated. Options.Data is left alone.
 func Generate(options Options, shape generated.Shape) *Server {
 	made := generated.New(shape)
-	return newServer(options, made, made)
+	return newServer(options, single{made}, made)
 }
 
-func newServer(options Options, catalog catalog, contents contents) *Server {
+func newServer(options Options, db database, contents contents) *Server {
 	s := &Server{
 		readers:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }},
 		options:  withDefaults(options),
 		accepted: accept(options.Credentials),
-		catalog:  catalog,
-		vault:    &vault{contents: contents, uses: catalog, pins: map[string]int{}},
+		db:       db,
+		vault:    &vault{contents: contents, uses: db, pins: map[string]int{}},
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
 	}
@@ -133,22 +133,22 @@ func (s *Server) prepare(ctx context.Context) error {
 func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) error {
 	switch flag {
 	case archive.FlagTrue:
-		return s.catalog.SetSetting(ctx, name, "true")
+		return s.catalog(ctx).SetSetting(ctx, name, "true")
 	case archive.FlagFalse:
-		return s.catalog.SetSetting(ctx, name, "false")
+		return s.catalog(ctx).SetSetting(ctx, name, "false")
 	}
 	return nil
 }
 
 func (s *Server) free(ctx context.Context, name string) (bool, error) {
-	value, err := s.catalog.Setting(ctx, name)
+	value, err := s.catalog(ctx).Setting(ctx, name)
 	return value != "false", err
 }
 
 // Close closes the archive and lets other processes have its directory. Requests must
 // have ended.
 func (s *Server) Close() error {
-	err := s.catalog.Close()
+	err := s.db.Close()
 	if s.lock == nil {
 		return err
 	}

@@ -91,14 +91,14 @@ func (s *Server) inboxes(w *response, r *http.Request) error {
 // roots returns the mandators, or the inboxes, with all folders below them unless lazy.
 func (s *Server) roots(ctx context.Context, inboxes, lazy bool) ([]store.Folder, error) {
 	if lazy {
-		return s.catalog.Roots(ctx, inboxes)
+		return s.catalog(ctx).Roots(ctx, inboxes)
 	}
-	return s.catalog.Tree(ctx, inboxes)
+	return s.catalog(ctx).Tree(ctx, inboxes)
 }
 
 // foldersBelow returns the children of an archive folder, or all below it unless lazy.
 func (s *Server) foldersBelow(ctx context.Context, parent archive.ID, lazy bool) ([]store.Folder, error) {
-	f, err := s.catalog.Folder(ctx, parent)
+	f, err := s.catalog(ctx).Folder(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Server) foldersBelow(ctx context.Context, parent archive.ID, lazy bool)
 		return nil, refuse(archive.KindNotFound, "folder %d lies in an inbox", parent)
 	}
 	if lazy {
-		return s.catalog.Children(ctx, parent)
+		return s.catalog(ctx).Children(ctx, parent)
 	}
-	return s.catalog.Below(ctx, parent)
+	return s.catalog(ctx).Below(ctx, parent)
 }

@@ -51,7 +51,7 @@ func (s *Server) destination(ctx context.Context, t target, user string) (store.
 
 // inputTray returns the inbox that is called like the user, else the first one.
 func (s *Server) inputTray(ctx context.Context, user string) (store.Folder, error) {
-	inboxes, err := s.catalog.Roots(ctx, true)
+	inboxes, err := s.catalog(ctx).Roots(ctx, true)
 	if err != nil {
 		return store.Folder{}, err
 	}
@@ -68,7 +68,7 @@ func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
 	if !t.byID {
 		return s.resolvePath(ctx, t)
 	}
-	folder, err := s.catalog.Folder(ctx, t.id)
+	folder, err := s.catalog(ctx).Folder(ctx, t.id)
 	if err != nil {
 		return store.Folder{}, blame(fieldFolderID, err)
 	}
@@ -84,7 +84,7 @@ func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
 	if t.mandator == "" {
 		return folder, nil
 	}
-	lineage, err := s.catalog.Lineage(ctx, folder.ID)
+	lineage, err := s.catalog(ctx).Lineage(ctx, folder.ID)
 	if err != nil {
 		return store.Folder{}, err
 	}
@@ -106,7 +106,7 @@ func (s *Server) resolvePath(ctx context.Context, t target) (store.Folder, error
 		folder, err := s.walk(ctx, store.Folder{}, names)
 		return folder, blame(fieldFolderPath, err)
 	}
-	mandator, err := s.catalog.Child(ctx, 0, t.mandator)
+	mandator, err := s.catalog(ctx).Child(ctx, 0, t.mandator)
 	if err != nil {
 		return store.Folder{}, blame(fieldMandator, err)
 	}
@@ -120,7 +120,7 @@ func (s *Server) resolvePath(ctx context.Context, t target) (store.Folder, error
 // walk follows names downwards; the zero folder stands above the mandators.
 func (s *Server) walk(ctx context.Context, from store.Folder, names []string) (store.Folder, error) {
 	for _, name := range names {
-		below, err := s.catalog.Child(ctx, from.ID, name)
+		below, err := s.catalog(ctx).Child(ctx, from.ID, name)
 		if err != nil {
 			return store.Folder{}, err
 		}

@@ -27,7 +27,7 @@ func (s *Server) fileUpload(w *response, r *http.Request) error {
 		return err
 	}
 	ctx := detached(r)
-	user := s.accepted.name(r)
+	user := identityOf(ctx).user
 	folder, err := s.destination(ctx, to, user)
 	if err != nil {
 		return err

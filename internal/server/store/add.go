@@ -15,10 +15,10 @@ import (
 // their ids. When reuse is set and the first one's folder has a document of the same
 // external id that came from the same content, that one's id is returned instead and
 // nothing is added.
-func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
-	err = s.write.change(ctx, func(tx session) error {
+func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
+	err = a.write.change(ctx, func(tx session) error {
 		if reuse {
-			id, err := known(ctx, tx, documents[0])
+			id, err := a.known(ctx, tx, documents[0])
 			if err != nil {
 				return err
 			}
@@ -28,7 +28,7 @@ func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bo
 			}
 		}
 		for _, d := range documents {
-			id, err := insert(ctx, tx, d)
+			id, err := a.insert(ctx, tx, d)
 			if err != nil {
 				return err
 			}
@@ -40,17 +40,17 @@ func (s *Store) AddDocuments(ctx context.Context, documents []Document, reuse bo
 }
 
 const selectKnown = `SELECT id FROM document
-	WHERE external_id = ? AND folder = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`
+	WHERE external_id = ? AND folder = ? AND +tenant = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`
 
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
-func known(ctx context.Context, tx session, d Document) (archive.ID, error) {
+func (a Archive) known(ctx context.Context, tx session, d Document) (archive.ID, error) {
 	source := d.Source
 	if source == "" {
 		source = d.Digest
 	}
 	var id archive.ID
-	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, source).Scan(&id)
+	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, a.tenant, source).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -60,12 +60,12 @@ func known(ctx context.Context, tx session, d Document) (archive.ID, error) {
 	return id, nil
 }
 
-const insertDocument = `INSERT INTO document (folder, name, created, archived, pages, size, content_type,
+const insertDocument = `INSERT INTO document (tenant, folder, name, created, archived, pages, size, content_type,
 	keywords, metadata, auto_export, digest, types, creator, external_id, source)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, '')) RETURNING id`
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 
-func insert(ctx context.Context, tx session, d Document) (archive.ID, error) {
-	in, err := folder(ctx, tx, d.Folder)
+func (a Archive) insert(ctx context.Context, tx session, d Document) (archive.ID, error) {
+	in, err := a.folder(ctx, tx, d.Folder)
 	if err != nil {
 		return 0, err
 	}
@@ -80,8 +80,8 @@ func insert(ctx context.Context, tx session, d Document) (archive.ID, error) {
 	}
 	var id archive.ID
 	err = tx.row(ctx, insertDocument,
-		d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
-		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, d.ExternalID, d.Source).Scan(&id)
+		a.tenant, d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
+		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, optional(d.ExternalID), optional(d.Source)).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("add document: %w", err)
 	}
@@ -118,12 +118,12 @@ func group(ctx context.Context, tx session, ids []archive.ID) error {
 
 // UploadedWith returns the ids of the documents that the same upload made, by ascending
 // id and without the one asked for. Archiving does not separate them.
-func (s *Store) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
-	if _, err := s.Document(ctx, id); err != nil {
+func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
+	if _, err := a.Document(ctx, id); err != nil {
 		return nil, err
 	}
-	ids, err := queryIDs(ctx, s.read, `SELECT id FROM document WHERE id != ?1 AND upload =
-		(SELECT upload FROM document WHERE id = ?1)`, id)
+	ids, err := queryIDs(ctx, a.read, `SELECT id FROM document WHERE id != ?1 AND +tenant = ?2 AND upload =
+		(SELECT upload FROM document WHERE id = ?1)`, id, a.tenant)
 	slices.Sort(ids)
 	return ids, err
 }
@@ -146,6 +146,14 @@ func queryIDs(ctx context.Context, q session, query string, args ...any) ([]arch
 		return nil, fmt.Errorf("list documents: %w", err)
 	}
 	return ids, nil
+}
+
+// optional is the column value of a text, null for the empty one.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // seconds is the column value of a time, null for the zero one.

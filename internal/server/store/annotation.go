@@ -8,9 +8,10 @@ import (
 )
 
 // Annotations returns the notes and stamps on a document's first page, the oldest first.
-func (s *Store) Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error) {
-	rows, err := s.read.query(ctx,
-		"SELECT kind, title, text, date, creator FROM annotation WHERE document = ? AND page = 1 ORDER BY id", id)
+func (a Archive) Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error) {
+	rows, err := a.read.query(ctx,
+		`SELECT kind, title, text, date, creator FROM annotation
+		WHERE document = (SELECT id FROM document WHERE id = ? AND tenant = ?) AND page = 1 ORDER BY id`, id, a.tenant)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read annotations: %w", err)
 	}

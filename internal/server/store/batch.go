@@ -11,18 +11,18 @@ import (
 // the folders. An id of -n, as a folder's parent or a document's folder, stands for the
 // n-th of the folders, counted from 1; a parent must come before what lies in it. Unlike
 // those of AddDocuments the documents have nothing to do with each other.
-func (s *Store) AddBatch(ctx context.Context, folders []Folder, documents []Document) (ids []archive.ID, err error) {
+func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Document) (ids []archive.ID, err error) {
 	real := func(id archive.ID) archive.ID {
 		if n := -int(id); n > 0 && n <= len(ids) {
 			return ids[n-1]
 		}
 		return id
 	}
-	err = s.write.change(ctx, func(tx session) error {
+	err = a.write.change(ctx, func(tx session) error {
 		ids = make([]archive.ID, 0, len(folders))
 		for _, f := range folders {
 			f.Parent = real(f.Parent)
-			id, err := insertFolder(ctx, tx, f)
+			id, err := a.insertFolder(ctx, tx, f)
 			if err != nil {
 				return err
 			}
@@ -30,7 +30,7 @@ func (s *Store) AddBatch(ctx context.Context, folders []Folder, documents []Docu
 		}
 		for _, d := range documents {
 			d.Folder = real(d.Folder)
-			if _, err := insert(ctx, tx, d); err != nil {
+			if _, err := a.insert(ctx, tx, d); err != nil {
 				return err
 			}
 		}
@@ -48,8 +48,8 @@ type NamedContent struct {
 
 // Contents returns the names and contents of the documents directly in a folder, in no
 // order.
-func (s *Store) Contents(ctx context.Context, folder archive.ID) ([]NamedContent, error) {
-	rows, err := s.read.query(ctx, "SELECT name, digest, size FROM document WHERE folder = ?", folder)
+func (a Archive) Contents(ctx context.Context, folder archive.ID) ([]NamedContent, error) {
+	rows, err := a.read.query(ctx, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
 	if err != nil {
 		return nil, fmt.Errorf("list contents: %w", err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,13 +22,13 @@ type Target struct {
 // ArchiveDocument archives an inbox document: a new document with an id of its own
 // appears in the target folder, the one in the inbox is gone. A document that is not in
 // an inbox is KindConflict, a target that is in one KindInvalid.
-func (s *Store) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
-	err = s.write.change(ctx, func(tx session) error {
-		d, err := inboxDocument(ctx, tx, id, archive.KindConflict)
+func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
+	err = a.write.change(ctx, func(tx session) error {
+		d, err := a.inboxDocument(ctx, tx, id, archive.KindConflict)
 		if err != nil {
 			return err
 		}
-		target, err := folder(ctx, tx, t.Folder)
+		target, err := a.folder(ctx, tx, t.Folder)
 		if err != nil {
 			return err
 		}
@@ -38,11 +39,11 @@ func (s *Store) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (m
 		if err != nil {
 			return err
 		}
-		err = tx.row(ctx, `INSERT INTO document (folder, name, archived, keywords,
+		err = tx.row(ctx, `INSERT INTO document (tenant, folder, name, archived, keywords,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload)
-			SELECT ?, coalesce(nullif(?, ''), name), ?, ?,
+			SELECT tenant, ?, ?, ?, ?,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload
-			FROM document WHERE id = ? RETURNING id`, t.Folder, t.Name, t.At.Unix(), keywords, id).Scan(&made)
+			FROM document WHERE id = ? RETURNING id`, t.Folder, cmp.Or(t.Name, d.Name), t.At.Unix(), keywords, id).Scan(&made)
 		if err != nil {
 			return fmt.Errorf("archive document: %w", err)
 		}
@@ -65,26 +66,26 @@ func union(have, added []string) []string {
 }
 
 // SetAutoExport sets the auto-export status.
-func (s *Store) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
-	return s.set(ctx, id, "UPDATE document SET auto_export = ? WHERE id = ?", on)
+func (a Archive) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
+	return a.set(ctx, id, "UPDATE document SET auto_export = ? WHERE id = ? AND tenant = ?", on)
 }
 
 // SetName renames a document.
-func (s *Store) SetName(ctx context.Context, id archive.ID, name string) error {
-	return s.set(ctx, id, "UPDATE document SET name = ? WHERE id = ?", name)
+func (a Archive) SetName(ctx context.Context, id archive.ID, name string) error {
+	return a.set(ctx, id, "UPDATE document SET name = ? WHERE id = ? AND tenant = ?", name)
 }
 
 // SetKeywords replaces a document's keywords.
-func (s *Store) SetKeywords(ctx context.Context, id archive.ID, keywords []string) error {
+func (a Archive) SetKeywords(ctx context.Context, id archive.ID, keywords []string) error {
 	value, err := encodeStrings(keywords)
 	if err != nil {
 		return err
 	}
-	return s.set(ctx, id, "UPDATE document SET keywords = ? WHERE id = ?", value)
+	return a.set(ctx, id, "UPDATE document SET keywords = ? WHERE id = ? AND tenant = ?", value)
 }
 
-func (s *Store) set(ctx context.Context, id archive.ID, query string, value any) error {
-	result, err := s.write.exec(ctx, query, value, id)
+func (a Archive) set(ctx context.Context, id archive.ID, query string, value any) error {
+	result, err := a.write.exec(ctx, query, value, id, a.tenant)
 	if err != nil {
 		return fmt.Errorf("change document: %w", err)
 	}
@@ -98,9 +99,9 @@ func (s *Store) set(ctx context.Context, id archive.ID, query string, value any)
 
 // SetMetadata sets the given keys, removes those whose value is nil, and leaves the
 // others and their order alone. New keys are appended in alphabetical order.
-func (s *Store) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
-	return s.write.change(ctx, func(tx session) error {
-		d, err := document(ctx, tx, id)
+func (a Archive) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
+	return a.write.change(ctx, func(tx session) error {
+		d, err := a.document(ctx, tx, id)
 		if err != nil {
 			return err
 		}

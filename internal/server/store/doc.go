@@ -1,5 +1,5 @@
 // Package store is the database of the archive service: folders, documents and
-// settings in SQLite.
+// settings of all tenants in SQLite. An Archive is the view of one tenant.
 //
 // Every change is one transaction that is on disk (WAL, synchronous=FULL) when its
 // method returns. One connection writes; a pool of others reads, so that readers never

@@ -38,15 +38,15 @@ type Document struct {
 
 const selectDocument = `SELECT id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
 	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')
-	FROM document WHERE id = ?`
+	FROM document WHERE id = ? AND tenant = ?`
 
 // Document returns one document without its annotations, KindNotFound when there is none.
-func (s *Store) Document(ctx context.Context, id archive.ID) (Document, error) {
-	return document(ctx, s.read, id)
+func (a Archive) Document(ctx context.Context, id archive.ID) (Document, error) {
+	return a.document(ctx, a.read, id)
 }
 
-func document(ctx context.Context, q session, id archive.ID) (Document, error) {
-	row := q.row(ctx, selectDocument, id)
+func (a Archive) document(ctx context.Context, q session, id archive.ID) (Document, error) {
+	row := q.row(ctx, selectDocument, id, a.tenant)
 	var (
 		d                         Document
 		created                   int64

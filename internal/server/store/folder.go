@@ -23,31 +23,33 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // AddFolder makes a folder. With a parent it lies in the archive or in an inbox as its
 // parent does; without, it is an inbox when f.Inbox is set, else a mandator. A sibling of
 // the same name is KindConflict, an unknown parent KindNotFound.
-func (s *Store) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
+func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
-	err := s.write.change(ctx, func(tx session) (err error) {
-		id, err = insertFolder(ctx, tx, f)
+	err := a.write.change(ctx, func(tx session) (err error) {
+		id, err = a.insertFolder(ctx, tx, f)
 		return err
 	})
 	return id, err
 }
 
-func insertFolder(ctx context.Context, tx session, f Folder) (archive.ID, error) {
+func (a Archive) insertFolder(ctx context.Context, tx session, f Folder) (archive.ID, error) {
 	if f.Parent != 0 {
-		parent, err := folder(ctx, tx, f.Parent)
+		parent, err := a.folder(ctx, tx, f.Parent)
 		if err != nil {
 			return 0, err
 		}
 		f.Inbox = parent.Inbox
 	}
-	var user any
-	if f.Inbox && f.Parent == 0 {
+	var parent, user any
+	switch {
+	case f.Parent != 0:
+		parent = f.Parent
+	case f.Inbox:
 		user = f.UserID
 	}
 	var id archive.ID
-	err := tx.row(ctx,
-		"INSERT INTO folder (parent, name, inbox, user_id) VALUES (nullif(?, 0), ?, ?, ?) RETURNING id",
-		f.Parent, f.Name, f.Inbox, user).Scan(&id)
+	err := tx.row(ctx, "INSERT INTO folder (tenant, parent, name, inbox, user_id) VALUES (?, ?, ?, ?, ?) RETURNING id",
+		a.tenant, parent, f.Name, f.Inbox, user).Scan(&id)
 	if taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a folder %q already", f.Name)
 	}
@@ -58,14 +60,14 @@ func insertFolder(ctx context.Context, tx session, f Folder) (archive.ID, error)
 }
 
 // Folder returns one folder, KindNotFound when there is none of that id.
-func (s *Store) Folder(ctx context.Context, id archive.ID) (Folder, error) {
-	return folder(ctx, s.read, id)
+func (a Archive) Folder(ctx context.Context, id archive.ID) (Folder, error) {
+	return a.folder(ctx, a.read, id)
 }
 
-const selectFolder = "SELECT " + folderColumns + " FROM folder WHERE id = ?"
+const selectFolder = "SELECT " + folderColumns + " FROM folder WHERE id = ? AND tenant = ?"
 
-func folder(ctx context.Context, q session, id archive.ID) (Folder, error) {
-	f, err := scanFolder(q.row(ctx, selectFolder, id))
+func (a Archive) folder(ctx context.Context, q session, id archive.ID) (Folder, error) {
+	f, err := scanFolder(q.row(ctx, selectFolder, id, a.tenant))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Folder{}, noFolder(id)
 	}
@@ -74,14 +76,14 @@ func folder(ctx context.Context, q session, id archive.ID) (Folder, error) {
 
 // Child returns the archive folder of that name below parent; parent 0 looks among the
 // mandators. It is KindNotFound when there is none.
-func (s *Store) Child(ctx context.Context, parent archive.ID, name string) (Folder, error) {
-	query := "SELECT " + folderColumns + " FROM folder WHERE name = ? AND parent = ?"
-	args := []any{name, parent}
+func (a Archive) Child(ctx context.Context, parent archive.ID, name string) (Folder, error) {
+	query := "SELECT " + folderColumns + " FROM folder WHERE tenant = ? AND name = ? AND parent = ?"
+	args := []any{a.tenant, name, parent}
 	if parent == 0 {
-		query = "SELECT " + folderColumns + " FROM folder WHERE name = ? AND inbox = 0 AND parent IS NULL"
-		args = args[:1]
+		query = "SELECT " + folderColumns + " FROM folder WHERE tenant = ? AND name = ? AND NOT inbox AND parent IS NULL"
+		args = args[:2]
 	}
-	f, err := scanFolder(s.read.row(ctx, query, args...))
+	f, err := scanFolder(a.read.row(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Folder{}, refuse(archive.KindNotFound, "there is no folder %q", name)
 	}
@@ -89,12 +91,12 @@ func (s *Store) Child(ctx context.Context, parent archive.ID, name string) (Fold
 }
 
 // Lineage returns the folder and those above it, the root first.
-func (s *Store) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
+func (a Archive) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
 	const query = `WITH RECURSIVE up (id, depth) AS (
-		SELECT ?, 0 UNION ALL
+		SELECT id, 0 FROM folder WHERE id = ? AND tenant = ? UNION ALL
 		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL)
 		SELECT ` + folderColumns + ` FROM up JOIN folder USING (id) ORDER BY depth DESC`
-	folders, err := s.folders(ctx, query, id)
+	folders, err := a.folders(ctx, query, id, a.tenant)
 	if err == nil && len(folders) == 0 {
 		return nil, noFolder(id)
 	}
@@ -102,40 +104,40 @@ func (s *Store) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
 }
 
 // Roots returns the mandators, or the inboxes, by ascending id.
-func (s *Store) Roots(ctx context.Context, inboxes bool) ([]Folder, error) {
-	return s.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE inbox = ? AND parent IS NULL ORDER BY id", inboxes)
+func (a Archive) Roots(ctx context.Context, inboxes bool) ([]Folder, error) {
+	return a.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE tenant = ? AND inbox = ? AND parent IS NULL ORDER BY id", a.tenant, inboxes)
 }
 
 // Tree returns all folders of the archive, or all of the inboxes, by ascending id.
-func (s *Store) Tree(ctx context.Context, inboxes bool) ([]Folder, error) {
-	return s.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE inbox = ? ORDER BY id", inboxes)
+func (a Archive) Tree(ctx context.Context, inboxes bool) ([]Folder, error) {
+	return a.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE tenant = ? AND inbox = ? ORDER BY id", a.tenant, inboxes)
 }
 
 // Children returns the folders directly below parent by ascending id.
-func (s *Store) Children(ctx context.Context, parent archive.ID) ([]Folder, error) {
-	return s.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE parent = ? ORDER BY id", parent)
+func (a Archive) Children(ctx context.Context, parent archive.ID) ([]Folder, error) {
+	return a.folders(ctx, "SELECT "+folderColumns+" FROM folder WHERE parent = ? AND +tenant = ? ORDER BY id", parent, a.tenant)
 }
 
 // Below returns all folders at any depth below parent by ascending id.
-func (s *Store) Below(ctx context.Context, parent archive.ID) ([]Folder, error) {
+func (a Archive) Below(ctx context.Context, parent archive.ID) ([]Folder, error) {
 	const query = `WITH RECURSIVE down (id) AS (
-		SELECT folder.id FROM folder WHERE folder.parent = ? UNION ALL
+		SELECT folder.id FROM folder WHERE folder.parent = ? AND +folder.tenant = ? UNION ALL
 		SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
 		SELECT ` + folderColumns + ` FROM down JOIN folder USING (id) ORDER BY id`
-	return s.folders(ctx, query, parent)
+	return a.folders(ctx, query, parent, a.tenant)
 }
 
 // Empty reports whether there is no folder at all.
-func (s *Store) Empty(ctx context.Context) (bool, error) {
+func (a Archive) Empty(ctx context.Context) (bool, error) {
 	var some bool
-	if err := s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM folder)").Scan(&some); err != nil {
+	if err := a.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM folder WHERE tenant = ?)", a.tenant).Scan(&some); err != nil {
 		return false, fmt.Errorf("look for folders: %w", err)
 	}
 	return !some, nil
 }
 
-func (s *Store) folders(ctx context.Context, query string, args ...any) ([]Folder, error) {
-	rows, err := s.read.query(ctx, query, args...)
+func (a Archive) folders(ctx context.Context, query string, args ...any) ([]Folder, error) {
+	rows, err := a.read.query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list folders: %w", err)
 	}

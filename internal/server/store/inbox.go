@@ -18,9 +18,9 @@ type Content struct {
 
 // ReplaceContent gives an inbox document new content and returns the digest of the old
 // one. A document that is archived is KindForbidden.
-func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
-	err = s.write.change(ctx, func(tx session) error {
-		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
+func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
+	err = a.write.change(ctx, func(tx session) error {
+		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
 		}
@@ -44,9 +44,9 @@ func (s *Store) ReplaceContent(ctx context.Context, id archive.ID, c Content) (o
 
 // DeleteDocument removes an inbox document and returns the digest of its content. A
 // document that is archived is KindForbidden.
-func (s *Store) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
-	err = s.write.change(ctx, func(tx session) error {
-		d, err := inboxDocument(ctx, tx, id, archive.KindForbidden)
+func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
+	err = a.write.change(ctx, func(tx session) error {
+		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
 		}
@@ -58,12 +58,12 @@ func (s *Store) DeleteDocument(ctx context.Context, id archive.ID) (digest strin
 
 // inboxDocument returns a document that lies in an inbox; of one that is archived it
 // says so with the given kind.
-func inboxDocument(ctx context.Context, tx session, id archive.ID, kind archive.Kind) (Document, error) {
-	d, err := document(ctx, tx, id)
+func (a Archive) inboxDocument(ctx context.Context, tx session, id archive.ID, kind archive.Kind) (Document, error) {
+	d, err := a.document(ctx, tx, id)
 	if err != nil {
 		return Document{}, err
 	}
-	in, err := folder(ctx, tx, d.Folder)
+	in, err := a.folder(ctx, tx, d.Folder)
 	if err != nil {
 		return Document{}, err
 	}

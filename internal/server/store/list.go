@@ -39,17 +39,17 @@ const batch = 1000
 // List calls each for the documents by ascending id. The ids are chosen when List
 // begins; a document that is gone when its turn comes is left out. An unknown folder is
 // KindNotFound, before each was called.
-func (s *Store) List(ctx context.Context, q Query, each func(Listed) error) error {
-	if _, err := s.Folder(ctx, q.Folder); err != nil {
+func (a Archive) List(ctx context.Context, q Query, each func(Listed) error) error {
+	if _, err := a.Folder(ctx, q.Folder); err != nil {
 		return err
 	}
-	ids, err := s.chosen(ctx, q)
+	ids, err := a.chosen(ctx, q)
 	if err != nil {
 		return err
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), batch)
-		documents, err := s.listed(ctx, ids[:n])
+		documents, err := a.listed(ctx, ids[:n])
 		if err != nil {
 			return err
 		}
@@ -66,32 +66,34 @@ func (s *Store) List(ctx context.Context, q Query, each func(Listed) error) erro
 const (
 	selectIDs      = "SELECT id FROM document WHERE folder = ? AND created >= ? ORDER BY id"
 	selectIDsBelow = `WITH RECURSIVE down (id) AS (
-		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
+		SELECT id FROM folder WHERE id = ? AND tenant = ?
+		UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id)
 		SELECT document.id FROM down JOIN document ON document.folder = down.id
 		WHERE document.created >= ? ORDER BY document.id`
 )
 
-// chosen answers from the index alone.
-func (s *Store) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
+// chosen answers from the index alone. The folder is one of the tenant's, and so is all
+// that lies in it.
+func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	from := int64(-1 << 62)
 	if !q.From.IsZero() {
 		from = q.From.Unix()
 	}
 	if q.Recursive {
-		return queryIDs(ctx, s.read, selectIDsBelow, q.Folder, from)
+		return queryIDs(ctx, a.read, selectIDsBelow, q.Folder, a.tenant, from)
 	}
-	return queryIDs(ctx, s.read, selectIDs, q.Folder, from)
+	return queryIDs(ctx, a.read, selectIDs, q.Folder, from)
 }
 
 const selectListed = `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
-	keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
+	keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
 
-func (s *Store) listed(ctx context.Context, ids []archive.ID) ([]Listed, error) {
+func (a Archive) listed(ctx context.Context, ids []archive.ID) ([]Listed, error) {
 	wanted, err := encode(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.read.query(ctx, selectListed, wanted)
+	rows, err := a.read.query(ctx, selectListed, wanted, a.tenant)
 	if err != nil {
 		return nil, fmt.Errorf("list documents: %w", err)
 	}

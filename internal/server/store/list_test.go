@@ -12,7 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-func listed(t testing.TB, s *store.Store, q store.Query) []archive.ID {
+func listed(t testing.TB, s archiver, q store.Query) []archive.ID {
 	t.Helper()
 	ids := []archive.ID{}
 	err := s.List(t.Context(), q, func(d store.Listed) error {
@@ -27,7 +27,7 @@ func listed(t testing.TB, s *store.Store, q store.Query) []archive.ID {
 
 // fill adds n documents, created one second after the other from second 0 on, to the
 // folders in turn.
-func fill(t testing.TB, s *store.Store, n int, folders ...archive.ID) {
+func fill(t testing.TB, s archiver, n int, folders ...archive.ID) {
 	t.Helper()
 	documents := make([]store.Document, 0, n)
 	for i := range n {

@@ -7,14 +7,14 @@ import (
 	"io/fs"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/sqlite/*.sql
 var migrations embed.FS
 
 // migrate brings the schema to the newest version, each step in a transaction of its
 // own. The version is kept in SQLite's user_version. A database of a newer version is
 // refused.
 func migrate(ctx context.Context, db *pool) error {
-	files, err := fs.Glob(migrations, "migrations/*.sql") // sorted by name
+	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql") // sorted by name
 	if err != nil {
 		return fmt.Errorf("list migrations: %w", err)
 	}

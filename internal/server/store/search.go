@@ -31,9 +31,14 @@ type Search struct {
 }
 
 // Search returns the documents, the youngest first.
-func (s *Store) Search(ctx context.Context, q Search) ([]archive.ID, error) {
+func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
 	where, args := q.conditions()
-	return queryIDs(ctx, s.read, "SELECT id FROM document d WHERE "+where+" ORDER BY created DESC, id DESC", args...)
+	tenant := "d.tenant = ?"
+	if q.Folder != 0 || q.ExternalID != "" {
+		tenant = "+" + tenant // the index of the folders, or that of the external ids, leads to less
+	}
+	return queryIDs(ctx, a.read, "SELECT id FROM document d WHERE "+tenant+" AND "+where+" ORDER BY created DESC, id DESC",
+		append([]any{a.tenant}, args...)...)
 }
 
 const (
@@ -53,7 +58,7 @@ const (
 	named       = "instr(fold(d.name), ?)"
 	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(fold(name), ?))"
 	liesBelow   = `d.folder IN (WITH RECURSIVE down (id) AS (
-		SELECT ? UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+		SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
 )
 
 // conditions is the search as SQL about a document d.

@@ -8,9 +8,9 @@ import (
 )
 
 // Setting returns a setting's value, empty when it was never set.
-func (s *Store) Setting(ctx context.Context, name string) (string, error) {
+func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 	var value string
-	err := s.read.row(ctx, "SELECT value FROM setting WHERE name = ?", name).Scan(&value)
+	err := a.read.row(ctx, "SELECT value FROM setting WHERE tenant = ? AND name = ?", a.tenant, name).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("read setting %s: %w", name, err)
 	}
@@ -18,8 +18,9 @@ func (s *Store) Setting(ctx context.Context, name string) (string, error) {
 }
 
 // SetSetting sets a setting.
-func (s *Store) SetSetting(ctx context.Context, name, value string) error {
-	_, err := s.write.exec(ctx, "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", name, value)
+func (a Archive) SetSetting(ctx context.Context, name, value string) error {
+	_, err := a.write.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, a.tenant, name, value)
 	if err != nil {
 		return fmt.Errorf("change setting %s: %w", name, err)
 	}

@@ -13,8 +13,12 @@ import (
 // checkpoint or a foreign reader (a backup) can hold one.
 const busyTimeout = "busy_timeout(10000)"
 
-// Store is an open database. Its methods may be called concurrently.
-type Store struct {
+// Store is an open database with the archives of all tenants. Its methods, and those of its
+// views, may be called concurrently.
+type Store struct{ *database }
+
+// database is what a Store and its views share.
+type database struct {
 	write *pool // of one connection: writers queue here, not at the database's lock
 	read  *pool
 }
@@ -22,7 +26,7 @@ type Store struct {
 // Open opens the database file, makes it when it is not there, and migrates it. Only its
 // owner may read it. The caller sees to it that no other process has it open for writing.
 func Open(ctx context.Context, file string) (*Store, error) {
-	s := &Store{}
+	s := &Store{&database{}}
 	if err := s.open(ctx, file); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
 	}

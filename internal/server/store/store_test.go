@@ -16,7 +16,20 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-func open(t testing.TB, file string) *store.Store {
+// archiver is a view, or what has one.
+type archiver interface {
+	AddFolder(ctx context.Context, f store.Folder) (archive.ID, error)
+	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
+	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
+}
+
+// opened is a database with the view of its default tenant.
+type opened struct {
+	*store.Store
+	store.Archive
+}
+
+func open(t testing.TB, file string) opened {
 	t.Helper()
 	s, err := store.Open(t.Context(), file)
 	if err != nil {
@@ -27,10 +40,10 @@ func open(t testing.TB, file string) *store.Store {
 			t.Error(err)
 		}
 	})
-	return s
+	return opened{s, s.Tenant(store.DefaultTenant)}
 }
 
-func folder(t testing.TB, s *store.Store, f store.Folder) archive.ID {
+func folder(t testing.TB, s archiver, f store.Folder) archive.ID {
 	t.Helper()
 	id, err := s.AddFolder(t.Context(), f)
 	if err != nil {

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// TenantID names a tenant within this database. It is never told to clients.
+type TenantID int64
+
+// DefaultTenant is the tenant of a database of one archive. It is there from the beginning.
+const DefaultTenant TenantID = 1
+
+// AddTenant adds a tenant that clients name by its cloud id. One that is taken is
+// KindConflict.
+func (s *Store) AddTenant(ctx context.Context, cloudID string) (TenantID, error) {
+	var id TenantID
+	err := s.write.row(ctx, "INSERT INTO tenant (cloud_id) VALUES (?) RETURNING id", cloudID).Scan(&id)
+	if taken(err) {
+		return 0, refuse(archive.KindConflict, "there is a tenant of this cloud id already")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("add tenant: %w", err)
+	}
+	return id, nil
+}
+
+// FindTenant returns the tenant of a cloud id, KindNotFound when there is none.
+func (s *Store) FindTenant(ctx context.Context, cloudID string) (TenantID, error) {
+	var id TenantID
+	err := s.read.row(ctx, "SELECT id FROM tenant WHERE cloud_id = ?", cloudID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, refuse(archive.KindNotFound, "there is no tenant of this cloud id")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find tenant: %w", err)
+	}
+	return id, nil
+}
+
+// Archive is the database as one tenant sees it: folders, documents and settings of others
+// are KindNotFound, or not listed, whatever their ids. It is only a view and needs no Close.
+//
+// Its queries name the tenant, also where the foreign keys leave no other one. A + before
+// the column says that the other conditions find fewer rows than the index of tenants would.
+type Archive struct {
+	*database
+	tenant TenantID
+}
+
+// Tenant returns the view of a tenant. That of one that is not there is empty, and takes nothing.
+func (s *Store) Tenant(id TenantID) Archive { return Archive{s.database, id} }

@@ -1,0 +1,236 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+func TestCloudIDs(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	ctx := t.Context()
+	one, err := s.AddTenant(ctx, "one")
+	if err != nil || one == store.DefaultTenant {
+		t.Fatalf("%d, %v", one, err)
+	}
+	if _, err := s.AddTenant(ctx, "one"); archive.KindOf(err) != archive.KindConflict {
+		t.Errorf("the same cloud id again: %v", err)
+	}
+	if id, err := s.FindTenant(ctx, "one"); err != nil || id != one {
+		t.Errorf("found %d, %v", id, err)
+	}
+	for _, unknown := range []string{"", "two", "ONE"} {
+		if _, err := s.FindTenant(ctx, unknown); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("cloud id %q: %v", unknown, err)
+		}
+	}
+}
+
+// Whatever a tenant asks with the ids of another one, there is no such thing, and nothing of
+// the other one changes.
+func TestATenantSeesNothingOfAnother(t *testing.T) {
+	ctx := t.Context()
+	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
+	id, err := s.AddTenant(ctx, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := s.Tenant(id)
+	theirs := folder(t, s, store.Folder{Name: "M"})
+	inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
+	fill(t, s, 2, theirs)
+	if _, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "scan", ExternalID: "E", Notes: []archive.Note{{Text: "n"}}}}, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetSetting(ctx, "name", "theirs"); err != nil {
+		t.Fatal(err)
+	}
+	before := everything(t, s.Archive, theirs, inbox)
+
+	if ids, err := other.Search(ctx, store.Search{}); err != nil || len(ids) != 0 {
+		t.Errorf("found %v, %v", ids, err)
+	}
+	own := folder(t, other, store.Folder{Name: "M"}) // the name is free
+	tray := folder(t, other, store.Folder{Name: "I", Inbox: true})
+	fill(t, other, 1, own)
+	waiting, err := other.AddDocuments(ctx, []store.Document{{Folder: tray, Name: "own"}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const document, scan = archive.ID(1), archive.ID(3)
+	name := "x"
+	for what, do := range map[string]func() error{
+		"AddFolder":     func() error { _, err := other.AddFolder(ctx, store.Folder{Parent: theirs, Name: "x"}); return err },
+		"Folder":        func() error { _, err := other.Folder(ctx, theirs); return err },
+		"Child of root": func() error { _, err := other.Child(ctx, 0, "I"); return err },
+		"Child":         func() error { _, err := other.Child(ctx, theirs, "x"); return err },
+		"Lineage":       func() error { _, err := other.Lineage(ctx, theirs); return err },
+		"Document":      func() error { _, err := other.Document(ctx, document); return err },
+		"UploadedWith":  func() error { _, err := other.UploadedWith(ctx, document); return err },
+		"List":          func() error { return other.List(ctx, store.Query{Folder: theirs}, nil) },
+		"List below":    func() error { return other.List(ctx, store.Query{Folder: theirs, Recursive: true}, nil) },
+		"AddDocuments": func() error {
+			_, err := other.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "x", ExternalID: "E"}}, true)
+			return err
+		},
+		"AddBatch of a document": func() error {
+			_, err := other.AddBatch(ctx, nil, []store.Document{{Folder: inbox, Name: "x"}})
+			return err
+		},
+		"AddBatch of a folder": func() error {
+			_, err := other.AddBatch(ctx, []store.Folder{{Parent: theirs, Name: "x"}}, nil)
+			return err
+		},
+		"ArchiveDocument": func() error {
+			_, err := other.ArchiveDocument(ctx, scan, store.Target{Folder: own, At: time.Now()})
+			return err
+		},
+		"ArchiveDocument to them": func() error {
+			_, err := other.ArchiveDocument(ctx, waiting[0], store.Target{Folder: theirs, At: time.Now()})
+			return err
+		},
+		"SetAutoExport":  func() error { return other.SetAutoExport(ctx, document, true) },
+		"SetName":        func() error { return other.SetName(ctx, document, "x") },
+		"SetKeywords":    func() error { return other.SetKeywords(ctx, document, []string{"x"}) },
+		"SetMetadata":    func() error { return other.SetMetadata(ctx, document, map[string]*string{"x": &name}) },
+		"ReplaceContent": func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
+		"DeleteDocument": func() error { _, err := other.DeleteDocument(ctx, scan); return err },
+	} {
+		if err := do(); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// What lists answers with nothing, or with what the tenant has itself.
+	for what, list := range map[string]func() (int, error){
+		"Roots":       func() (int, error) { f, err := other.Roots(ctx, false); return len(f) - 1, err },
+		"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
+		"Children":    func() (int, error) { f, err := other.Children(ctx, theirs); return len(f), err },
+		"Below":       func() (int, error) { f, err := other.Below(ctx, theirs); return len(f), err },
+		"Contents":    func() (int, error) { c, err := other.Contents(ctx, theirs); return len(c), err },
+		"Annotations": func() (int, error) { n, s, err := other.Annotations(ctx, scan); return len(n) + len(s), err },
+		"Setting":     func() (int, error) { v, err := other.Setting(ctx, "name"); return len(v), err },
+		"Search":      func() (int, error) { ids, err := other.Search(ctx, store.Search{}); return len(ids) - 2, err },
+		"Search below": func() (int, error) {
+			ids, err := other.Search(ctx, store.Search{Folder: theirs, Recursive: true})
+			return len(ids), err
+		},
+		"Search in": func() (int, error) { ids, err := other.Search(ctx, store.Search{Folder: inbox}); return len(ids), err },
+		"Search id": func() (int, error) {
+			ids, err := other.Search(ctx, store.Search{ExternalID: "E"})
+			return len(ids), err
+		},
+	} {
+		if n, err := list(); err != nil || n != 0 {
+			t.Errorf("%s: %d too many, %v", what, n, err)
+		}
+	}
+	if empty, err := s.Tenant(id + 1).Empty(ctx); err != nil || !empty {
+		t.Errorf("one that is not there: empty %v, %v", empty, err)
+	}
+	if _, err := s.Tenant(id+1).AddFolder(ctx, store.Folder{Name: "M"}); err == nil {
+		t.Error("one that is not there takes a folder")
+	}
+	if after := everything(t, s.Archive, theirs, inbox); !reflect.DeepEqual(after, before) {
+		t.Errorf("what another tenant did has changed\n%v to\n%v", before, after)
+	}
+}
+
+// everything is what a tenant has in some folders.
+func everything(t *testing.T, a store.Archive, folders ...archive.ID) (all []any) {
+	t.Helper()
+	ctx := t.Context()
+	for _, inboxes := range []bool{false, true} {
+		tree, err := a.Tree(ctx, inboxes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, tree)
+	}
+	for _, f := range folders {
+		for _, id := range listed(t, a, store.Query{Folder: f, Recursive: true}) {
+			d, err := a.Document(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Notes, d.Stamps, err = a.Annotations(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, d)
+		}
+	}
+	setting, err := a.Setting(ctx, "name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, setting)
+}
+
+// A database of the first version becomes that of the default tenant, as it was.
+func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "archive.db")
+	first, err := os.ReadFile(filepath.Join("migrations", "sqlite", "0001_archive.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=foreign_keys(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{
+		string(first), "PRAGMA user_version = 1",
+		"INSERT INTO setting VALUES ('name', 'kept')",
+		"INSERT INTO folder VALUES (3, NULL, 'M', 0, NULL), (4, 3, 'below', 0, NULL), (5, NULL, 'I', 1, 7), (9, NULL, 'gone', 0, NULL)",
+		`INSERT INTO document VALUES (2, 4, 'a', 1, 2, 1, 3, 't', '["k"]', '[]', 1, 'd', '[]', 'eve', 'E', NULL, NULL),
+			(7, 5, 'b', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, 's', NULL), (8, 5, 'gone', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, NULL, NULL)`,
+		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'n', '', '')",
+		"INSERT INTO rendition VALUES ('d', 'v', 'r')",
+		"DELETE FROM folder WHERE id = 9", "DELETE FROM document WHERE id = 8",
+	} {
+		if _, err := db.ExecContext(t.Context(), step); err != nil {
+			t.Fatalf("%s: %v", step, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s := open(t, file)
+	want := []any{
+		[]store.Folder{{ID: 3, Name: "M"}, {ID: 4, Parent: 3, Name: "below"}},
+		[]store.Folder{{ID: 5, Name: "I", Inbox: true, UserID: 7}},
+		store.Document{
+			ID: 2, Folder: 4, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Pages: 1, Size: 3, ContentType: "t",
+			Keywords: []string{"k"}, AutoExport: true, Digest: "d", Types: []string{}, Creator: "eve", ExternalID: "E",
+		},
+		store.Document{
+			ID: 7, Folder: 5, Name: "b", Created: time.Unix(1, 0), Pages: 1, Size: 3, ContentType: "t",
+			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s", Notes: []archive.Note{{Text: "n"}},
+		},
+		"kept",
+	}
+	if got := everything(t, s.Archive, 3, 5); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if made, err := s.Rendition(t.Context(), "d", "v"); err != nil || made != "r" {
+		t.Errorf("the rendition is %q, %v", made, err)
+	}
+	// Ids are never used twice, those of what is gone included.
+	if id := folder(t, s, store.Folder{Name: "N"}); id != 10 {
+		t.Errorf("the next folder is %d", id)
+	}
+	ids, err := s.AddDocuments(t.Context(), []store.Document{{Folder: 5, Name: "c"}}, false)
+	if err != nil || !slices.Equal(ids, []archive.ID{9}) {
+		t.Errorf("the next document is %v, %v", ids, err)
+	}
+	if got := fmt.Sprint(listed(t, s, store.Query{Folder: 5})); got != "[7 9]" {
+		t.Errorf("the inbox holds %s", got)
+	}
+}
