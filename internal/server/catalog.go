@@ -14,6 +14,7 @@ import (
 // they are found by digest, which no client is ever asked for.
 type database interface {
 	tenant(id store.TenantID) catalog
+	uses
 	renditions
 	Close() error
 }
@@ -73,12 +74,17 @@ type changes interface {
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
 }
 
-// renditions knows the PDFs made of contents, and what contents are used.
+// uses knows what contents are used, and keeps those apart who refer to a content and who
+// remove it.
+type uses interface {
+	Keep(ctx context.Context, k store.Keeping) error
+	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
+}
+
+// renditions knows the PDFs made of contents.
 type renditions interface {
-	Referenced(ctx context.Context, digest string) (bool, error)
 	Rendition(ctx context.Context, source, variant string) (string, error)
 	AddRendition(ctx context.Context, source, variant, digest string) error
-	DropRenditions(ctx context.Context, source string) ([]string, error)
 }
 
 // settings are named values of the archive; one that was never set is empty.
@@ -87,11 +93,15 @@ type settings interface {
 	SetSetting(ctx context.Context, name, value string) error
 }
 
-// contents keeps bytes by their SHA-256.
+// contents keeps bytes by their SHA-256. Publish may be called again for what was staged and
+// not discarded: another process may have removed a content that nothing referred to yet.
 type contents interface {
 	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
 	Publish(ctx context.Context, staged ...blob.Staged) error
 	Open(ctx context.Context, digest string) (io.ReadSeekCloser, error)
 	Remove(ctx context.Context, digest string) error
-	Sweep(ctx context.Context, keep func(ctx context.Context, digest string) (bool, error)) (int, error)
+	// Has reports whether all of the contents are kept.
+	Has(ctx context.Context, digests ...string) (bool, error)
+	// Walk calls each for every content that is kept. Each may remove it.
+	Walk(ctx context.Context, each func(digest string) error) error
 }

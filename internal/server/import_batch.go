@@ -90,7 +90,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // begun, it is finished
-	return im.server.vault.keep(ctx, staged, func() error {
+	return im.server.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err := im.server.catalog(ctx).AddBatch(ctx, b.folders, documents)
 		if err != nil {
 			return err

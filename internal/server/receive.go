@@ -50,7 +50,7 @@ func (s *Server) keep(ctx context.Context, received []receipt, documents []store
 	for _, r := range received {
 		staged = append(staged, r.Staged)
 	}
-	err = s.vault.keep(ctx, staged, func() error {
+	err = s.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err = s.catalog(ctx).AddDocuments(ctx, documents, reuse)
 		return err
 	})

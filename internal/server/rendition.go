@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/render"
@@ -39,9 +40,6 @@ func (s *Server) rendition(ctx context.Context, d store.Document) (string, error
 func (s *Server) render(ctx context.Context, digest string, source render.Source) (made string, err error) {
 	s.renderers <- struct{}{}
 	defer func() { <-s.renderers }()
-	release := s.vault.hold(ctx, digest)
-	defer func() { s.leftover(release()) }()
-
 	content, err := s.vault.Open(ctx, digest)
 	if err != nil {
 		return "", err
@@ -58,8 +56,11 @@ func (s *Server) render(ctx context.Context, digest string, source render.Source
 		return "", err
 	}
 	defer func() { s.leftover(staged.Discard()) }()
-	err = s.vault.keep(ctx, []blob.Staged{staged}, func() error {
+	err = s.vault.keep(ctx, []blob.Staged{staged}, func(ctx context.Context) error {
 		return s.db.AddRendition(ctx, digest, variant, staged.Digest())
-	})
+	}, digest)
+	if archive.KindOf(err) == archive.KindNotFound { // the document was removed, or has another content by now
+		return "", fmt.Errorf("content %s: %w", digest, blob.ErrMissing)
+	}
 	return staged.Digest(), err
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -29,7 +30,7 @@ func (s *Server) documentReplace(w *response, r *http.Request) error {
 		Keywords: keywords,
 	}
 	var old string
-	err = s.vault.keep(ctx, u.file.staged(), func() error {
+	err = s.vault.keep(ctx, u.file.staged(), func(ctx context.Context) error {
 		old, err = s.catalog(ctx).ReplaceContent(ctx, id, content)
 		return err
 	})

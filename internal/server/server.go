@@ -91,7 +91,7 @@ func newServer(options Options, db database, contents contents) *Server {
 		options:  withDefaults(options),
 		accepted: accept(options.Credentials),
 		db:       db,
-		vault:    &vault{contents: contents, uses: db, pins: map[string]int{}},
+		vault:    &vault{contents: contents, uses: db},
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
 	}

@@ -4,97 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// vault joins contents with their uses: it makes a content durable before the
-// transaction that refers to it, and removes it when nothing refers to it any more.
+// vault joins contents with their uses: a content is durable before the transaction that
+// refers to it, and removed when nothing refers to it any more. What keeps the two apart, in
+// this process and between several, is the database's: see store.Keep and store.Drop.
 type vault struct {
 	contents
-	uses renditions
-
-	mu sync.Mutex
-	// pins counts the changes in flight that rely on a content, which may not be
-	// removed although no document refers to it yet. Guarded by mu.
-	pins map[string]int
+	uses uses
 }
 
-// keep publishes what was staged and calls record, which commits the documents that
-// refer to it. Whatever fails, contents without a use are removed again.
-func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func() error) (err error) {
-	digests := make([]string, 0, len(staged))
+// keep publishes what was staged and calls record, which commits what refers to it, and to the
+// contents beside it that are kept already. What record does must be done with the context that
+// it is given; it may be called again. Whatever fails, contents without a use are removed again.
+func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
+	digests := beside
 	for _, s := range staged {
 		digests = append(digests, s.Digest())
 	}
-	v.pin(digests)
-	defer func() { err = errors.Join(err, v.unpin(ctx, digests)) }()
-	if err := v.Publish(ctx, staged...); err != nil {
-		return fmt.Errorf("keep content: %w", err)
-	}
-	return record()
-}
-
-// hold keeps a content from being removed until release was called.
-func (v *vault) hold(ctx context.Context, digest string) (release func() error) {
-	v.pin([]string{digest})
-	return func() error { return v.unpin(ctx, []string{digest}) }
-}
-
-// drop removes a content and its renditions unless something refers to it.
-func (v *vault) drop(ctx context.Context, digest string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.dropLocked(ctx, digest)
-}
-
-func (v *vault) dropLocked(ctx context.Context, digest string) error {
-	if v.pins[digest] > 0 {
-		return nil
-	}
-	used, err := v.uses.Referenced(ctx, digest)
-	if err != nil || used {
-		return err
-	}
-	made, err := v.uses.DropRenditions(ctx, digest)
-	if err != nil {
-		return err
-	}
-	for _, rendition := range made {
-		if err := v.dropLocked(ctx, rendition); err != nil {
-			return err
-		}
-	}
-	return v.Remove(ctx, digest)
-}
-
-func (v *vault) pin(digests []string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	errs := []error{v.uses.Keep(ctx, store.Keeping{
+		Digests: digests,
+		Publish: func(ctx context.Context) error {
+			if err := v.Publish(ctx, staged...); err != nil {
+				return fmt.Errorf("keep content: %w", err)
+			}
+			return nil
+		},
+		Kept:   v.Has,
+		Record: record,
+	})}
 	for _, digest := range digests {
-		v.pins[digest]++
-	}
-}
-
-// unpin ends a change and drops what it left unused.
-func (v *vault) unpin(ctx context.Context, digests []string) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	var errs []error
-	for _, digest := range digests {
-		if v.pins[digest]--; v.pins[digest] > 0 {
-			continue
-		}
-		delete(v.pins, digest)
-		errs = append(errs, v.dropLocked(ctx, digest))
+		errs = append(errs, v.drop(ctx, digest))
 	}
 	return errors.Join(errs...)
 }
 
-// sweep removes the contents that nothing refers to.
-func (v *vault) sweep(ctx context.Context) (int, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.Sweep(ctx, v.uses.Referenced)
+// drop removes a content and its renditions unless something refers to it.
+func (v *vault) drop(ctx context.Context, digest string) error {
+	return v.uses.Drop(ctx, digest, v.Remove)
+}
+
+// sweep removes the contents that nothing refers to. Others may be at work meanwhile.
+func (v *vault) sweep(ctx context.Context) (removed int, err error) {
+	err = v.Walk(ctx, func(digest string) error {
+		return v.uses.Drop(ctx, digest, func(ctx context.Context, digest string) error {
+			removed++
+			return v.Remove(ctx, digest)
+		})
+	})
+	return removed, err
 }

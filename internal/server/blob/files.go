@@ -67,50 +67,50 @@ func (f *Files) Remove(_ context.Context, digest string) error {
 	return nil
 }
 
-// Sweep removes every content that keep answers false for and returns their number.
-func (f *Files) Sweep(ctx context.Context, keep func(ctx context.Context, digest string) (bool, error)) (int, error) {
-	removed := 0
+// Has reports whether all of the contents are kept.
+func (f *Files) Has(_ context.Context, digests ...string) (bool, error) {
+	for _, digest := range digests {
+		if !valid(digest) {
+			return false, nil
+		}
+		_, err := os.Lstat(f.path(digest))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for content: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// Walk calls each for every content that is kept, which it may remove.
+func (f *Files) Walk(ctx context.Context, each func(digest string) error) error {
 	shards, err := os.ReadDir(f.dir)
 	if err != nil {
-		return 0, fmt.Errorf("list contents: %w", err)
+		return fmt.Errorf("list contents: %w", err)
 	}
 	for _, shard := range shards {
 		if shard.Name() == incoming || !shard.IsDir() {
 			continue
 		}
-		n, err := f.sweepShard(ctx, filepath.Join(f.dir, shard.Name()), keep)
-		removed += n
+		entries, err := os.ReadDir(filepath.Join(f.dir, shard.Name()))
 		if err != nil {
-			return removed, err
+			return fmt.Errorf("list contents: %w", err)
+		}
+		for _, entry := range entries {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !valid(entry.Name()) {
+				continue
+			}
+			if err := each(entry.Name()); err != nil {
+				return err
+			}
 		}
 	}
-	return removed, nil
-}
-
-func (f *Files) sweepShard(ctx context.Context, dir string, keep func(context.Context, string) (bool, error)) (int, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0, fmt.Errorf("list contents: %w", err)
-	}
-	removed := 0
-	for _, entry := range entries {
-		digest := entry.Name()
-		if !valid(digest) {
-			continue
-		}
-		kept, err := keep(ctx, digest)
-		if err != nil {
-			return removed, err
-		}
-		if kept {
-			continue
-		}
-		if err := f.Remove(ctx, digest); err != nil {
-			return removed, err
-		}
-		removed++
-	}
-	return removed, nil
+	return nil
 }
 
 func (f *Files) path(digest string) string {

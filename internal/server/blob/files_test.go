@@ -1,7 +1,6 @@
 package blob_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -165,7 +164,7 @@ func TestRemovedContentsAreReadToTheEnd(t *testing.T) {
 	}
 }
 
-func TestSweepRemovesWhatIsNotKept(t *testing.T) {
+func TestWalkShowsWhatIsKept(t *testing.T) {
 	dir := t.TempDir()
 	files := open(t, dir)
 	for n := range 20 {
@@ -174,18 +173,28 @@ func TestSweepRemovesWhatIsNotKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, digest("1")[:2], "README"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := files.Sweep(t.Context(), func(_ context.Context, d string) (bool, error) { return d == digest("7"), nil })
-	if err != nil || removed != 19 {
-		t.Errorf("removed %d, %v", removed, err)
+	walked := 0
+	err := files.Walk(t.Context(), func(d string) error {
+		if walked++; d == digest("7") {
+			return nil
+		}
+		return files.Remove(t.Context(), d)
+	})
+	if err != nil || walked != 20 {
+		t.Errorf("walked over %d, %v", walked, err)
 	}
 	if got := read(t, files, digest("7")); got != "7" {
 		t.Errorf("kept %q", got)
 	}
+	for want, digests := range map[bool][]string{true: {digest("7")}, false: {digest("7"), digest("8")}} {
+		if has, err := files.Has(t.Context(), digests...); err != nil || has != want {
+			t.Errorf("%v are kept: %v, %v", digests, has, err)
+		}
+	}
 	cause := errors.New("no database")
-	if _, err := files.Sweep(t.Context(), func(context.Context, string) (bool, error) { return false, cause }); !errors.Is(err, cause) {
+	if err := files.Walk(t.Context(), func(string) error { return cause }); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
-	read(t, files, digest("7"))
 }
 
 func TestTheSameContentAtTheSameTime(t *testing.T) {

@@ -66,8 +66,8 @@ func (a *Archive) DeleteDocument(context.Context, archive.ID) (string, error) {
 // SetSetting is refused.
 func (a *Archive) SetSetting(context.Context, string, string) error { return errFixed() }
 
-// Referenced reports that a content is used, so that none is dropped.
-func (a *Archive) Referenced(context.Context, string) (bool, error) { return true, nil }
+// Keep is refused.
+func (a *Archive) Keep(context.Context, store.Keeping) error { return errFixed() }
 
 // Rendition returns none: all documents are PDFs.
 func (a *Archive) Rendition(context.Context, string, string) (string, error) { return "", nil }
@@ -75,19 +75,22 @@ func (a *Archive) Rendition(context.Context, string, string) (string, error) { r
 // AddRendition is refused.
 func (a *Archive) AddRendition(context.Context, string, string, string) error { return errFixed() }
 
-// DropRenditions drops none.
-func (a *Archive) DropRenditions(context.Context, string) ([]string, error) { return nil, nil }
-
 // Stage is refused, before anything was read.
 func (a *Archive) Stage(context.Context, io.Reader) (blob.Staged, error) { return nil, errFixed() }
 
 // Publish is refused.
 func (a *Archive) Publish(context.Context, ...blob.Staged) error { return errFixed() }
 
+// Drop drops none.
+func (a *Archive) Drop(context.Context, string, func(context.Context, string) error) error {
+	return nil
+}
+
 // Remove removes nothing.
 func (a *Archive) Remove(context.Context, string) error { return nil }
 
-// Sweep removes nothing.
-func (a *Archive) Sweep(context.Context, func(context.Context, string) (bool, error)) (int, error) {
-	return 0, nil
-}
+// Has reports that all contents are kept.
+func (a *Archive) Has(context.Context, ...string) (bool, error) { return true, nil }
+
+// Walk shows none: there is nothing to be removed.
+func (a *Archive) Walk(context.Context, func(string) error) error { return nil }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -16,7 +17,8 @@ import (
 // external id that came from the same content, that one's id is returned instead and
 // nothing is added.
 func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
-	err = a.write.change(ctx, func(tx session) error {
+	err = a.write.change(ctx, func(tx changing) error {
+		ids = nil
 		if reuse {
 			id, err := a.known(ctx, tx, documents[0])
 			if err != nil {
@@ -44,10 +46,10 @@ const selectKnown = `SELECT id FROM document
 
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
-func (a Archive) known(ctx context.Context, tx session, d Document) (archive.ID, error) {
-	source := d.Source
-	if source == "" {
-		source = d.Digest
+func (a Archive) known(ctx context.Context, tx changing, d Document) (archive.ID, error) {
+	source := cmp.Or(d.Source, d.Digest)
+	if err := a.lock(ctx, tx, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
+		return 0, fmt.Errorf("lock external id: %w", err)
 	}
 	var id archive.ID
 	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, a.tenant, source).Scan(&id)
@@ -61,10 +63,10 @@ func (a Archive) known(ctx context.Context, tx session, d Document) (archive.ID,
 }
 
 const insertDocument = `INSERT INTO document (tenant, folder, name, created, archived, pages, size, content_type,
-	keywords, metadata, auto_export, digest, types, creator, external_id, source)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	keywords, metadata, auto_export, digest, types, creator, external_id, source, said, pairs)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 
-func (a Archive) insert(ctx context.Context, tx session, d Document) (archive.ID, error) {
+func (a Archive) insert(ctx context.Context, tx changing, d Document) (archive.ID, error) {
 	in, err := a.folder(ctx, tx, d.Folder)
 	if err != nil {
 		return 0, err
@@ -81,22 +83,23 @@ func (a Archive) insert(ctx context.Context, tx session, d Document) (archive.ID
 	var id archive.ID
 	err = tx.row(ctx, insertDocument,
 		a.tenant, d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
-		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, optional(d.ExternalID), optional(d.Source)).Scan(&id)
+		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, optional(d.ExternalID), optional(d.Source), said(d), pairs(d)).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("add document: %w", err)
 	}
 	return id, annotate(ctx, tx, id, d)
 }
 
-func annotate(ctx context.Context, tx session, id archive.ID, d Document) error {
-	const query = `INSERT INTO annotation (document, page, kind, title, text, date, creator) VALUES (?, 1, ?, ?, ?, ?, ?)`
+func annotate(ctx context.Context, tx changing, id archive.ID, d Document) error {
+	const query = `INSERT INTO annotation (document, page, kind, title, text, date, creator, folded_title, folded_text)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)`
 	for _, n := range d.Notes {
-		if _, err := tx.exec(ctx, query, id, "note", "", n.Text, n.Date, n.Creator); err != nil {
+		if _, err := tx.exec(ctx, query, id, "note", "", n.Text, n.Date, n.Creator, "", fold(n.Text)); err != nil {
 			return fmt.Errorf("add note: %w", err)
 		}
 	}
 	for _, n := range d.Stamps {
-		if _, err := tx.exec(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator); err != nil {
+		if _, err := tx.exec(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator, fold(n.Title), fold(n.Text)); err != nil {
 			return fmt.Errorf("add stamp: %w", err)
 		}
 	}
@@ -104,7 +107,7 @@ func annotate(ctx context.Context, tx session, id archive.ID, d Document) error 
 }
 
 // group marks several documents as made by one upload; the first one's id names it.
-func group(ctx context.Context, tx session, ids []archive.ID) error {
+func group(ctx context.Context, tx changing, ids []archive.ID) error {
 	if len(ids) < 2 {
 		return nil
 	}

@@ -18,7 +18,7 @@ func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Doc
 		}
 		return id
 	}
-	err = a.write.change(ctx, func(tx session) error {
+	err = a.write.change(ctx, func(tx changing) error {
 		ids = make([]archive.ID, 0, len(folders))
 		for _, f := range folders {
 			f.Parent = real(f.Parent)

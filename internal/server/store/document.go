@@ -40,13 +40,19 @@ const selectDocument = `SELECT id, folder, name, created, archived, pages, size,
 	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')
 	FROM document WHERE id = ? AND tenant = ?`
 
+// forUpdate ends a query within a change: until the change is made no other one sees the row
+// as it was. In SQLite changes wait for each other anyway.
+const forUpdate = " FOR UPDATE"
+
+const changeDocument = selectDocument + forUpdate
+
 // Document returns one document without its annotations, KindNotFound when there is none.
 func (a Archive) Document(ctx context.Context, id archive.ID) (Document, error) {
-	return a.document(ctx, a.read, id)
+	return a.document(ctx, a.read, selectDocument, id)
 }
 
-func (a Archive) document(ctx context.Context, q session, id archive.ID) (Document, error) {
-	row := q.row(ctx, selectDocument, id, a.tenant)
+func (a Archive) document(ctx context.Context, q session, query string, id archive.ID) (Document, error) {
+	row := q.row(ctx, query, id, a.tenant)
 	var (
 		d                         Document
 		created                   int64

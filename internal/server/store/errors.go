@@ -1,11 +1,7 @@
 package store
 
 import (
-	"errors"
 	"fmt"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -21,10 +17,4 @@ func noFolder(id archive.ID) error {
 
 func noDocument(id archive.ID) error {
 	return refuse(archive.KindNotFound, "there is no document %d", id)
-}
-
-// taken reports whether err is a violated unique index.
-func taken(err error) bool {
-	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
 }

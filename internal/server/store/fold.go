@@ -1,43 +1,65 @@
 package store
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
+	"strings"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
-	"modernc.org/sqlite"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // fold is what texts are compared by that differ in case or in how their letters are put
-// together.
-func fold(text string) string { return cases.Fold().String(norm.NFC.String(text)) }
-
-// connector opens connections with a driver of our own, in whose SQL fold can be called:
-// that of SQLite knows the case of ASCII alone.
-type connector struct {
-	driver *sqlite.Driver
-	dsn    string
+// together. It is kept beside them, so that every engine finds the same. Control characters
+// become spaces.
+func fold(text string) string {
+	text = cases.Fold().String(norm.NFC.String(strings.ToValidUTF8(text, "\uFFFD")))
+	return strings.Map(func(r rune) rune {
+		return max(r, ' ')
+	}, text)
 }
 
-// connect returns a pool of connections that are made when they are needed.
-func connect(dsn string) (*sql.DB, error) {
-	d := &sqlite.Driver{}
-	err := d.RegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		if text, ok := args[0].(string); ok {
-			return fold(text), nil
-		}
-		return args[0], nil
-	})
-	if err != nil {
-		return nil, err
+// What is said about a document is one folded text of items: the name, the keywords, the types,
+// the values of the metadata and the external id. Each begins with a control character that
+// tells its kind and ends with another.
+const (
+	saidName     = "\x01"
+	saidKeyword  = "\x02"
+	saidType     = "\x03"
+	saidValue    = "\x04"
+	saidExternal = "\x05"
+	endOfItem    = "\x1f"
+)
+
+func item(kind, text string) string { return kind + fold(text) + endOfItem }
+
+func said(d Document) string {
+	var b strings.Builder
+	b.WriteString(item(saidName, d.Name))
+	for _, keyword := range d.Keywords {
+		b.WriteString(item(saidKeyword, keyword))
 	}
-	return sql.OpenDB(connector{d, dsn}), nil
+	for _, kind := range d.Types {
+		b.WriteString(item(saidType, kind))
+	}
+	for _, pair := range d.Metadata {
+		b.WriteString(item(saidValue, pair.Value))
+	}
+	if d.ExternalID != "" {
+		b.WriteString(item(saidExternal, d.ExternalID))
+	}
+	return b.String()
 }
 
-// Connect implements driver.Connector.
-func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+// pairs is the metadata as it is searched: keys as they are, values folded.
+func pairs(d Document) string {
+	var b strings.Builder
+	for _, pair := range d.Metadata {
+		b.WriteString(keyAndValue(pair))
+	}
+	return b.String()
+}
 
-// Driver implements driver.Connector.
-func (c connector) Driver() driver.Driver { return c.driver }
+func keyAndValue(pair archive.KeyValue) string {
+	return endOfItem + strings.Map(func(r rune) rune { return max(r, ' ') }, pair.Key) + item(saidValue, pair.Value)
+}

@@ -25,14 +25,14 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // the same name is KindConflict, an unknown parent KindNotFound.
 func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
-	err := a.write.change(ctx, func(tx session) (err error) {
+	err := a.write.change(ctx, func(tx changing) (err error) {
 		id, err = a.insertFolder(ctx, tx, f)
 		return err
 	})
 	return id, err
 }
 
-func (a Archive) insertFolder(ctx context.Context, tx session, f Folder) (archive.ID, error) {
+func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archive.ID, error) {
 	if f.Parent != 0 {
 		parent, err := a.folder(ctx, tx, f.Parent)
 		if err != nil {
@@ -48,9 +48,9 @@ func (a Archive) insertFolder(ctx context.Context, tx session, f Folder) (archiv
 		user = f.UserID
 	}
 	var id archive.ID
-	err := tx.row(ctx, "INSERT INTO folder (tenant, parent, name, inbox, user_id) VALUES (?, ?, ?, ?, ?) RETURNING id",
-		a.tenant, parent, f.Name, f.Inbox, user).Scan(&id)
-	if taken(err) {
+	err := tx.row(ctx, "INSERT INTO folder (tenant, parent, name, folded, inbox, user_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+		a.tenant, parent, f.Name, fold(f.Name), f.Inbox, user).Scan(&id)
+	if a.taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a folder %q already", f.Name)
 	}
 	if err != nil {
@@ -155,8 +155,6 @@ func (a Archive) folders(ctx context.Context, query string, args ...any) ([]Fold
 	}
 	return folders, nil
 }
-
-type scanner interface{ Scan(dest ...any) error }
 
 func scanFolder(row scanner) (Folder, error) {
 	var f Folder

@@ -19,25 +19,22 @@ type Content struct {
 // ReplaceContent gives an inbox document new content and returns the digest of the old
 // one. A document that is archived is KindForbidden.
 func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
-	err = a.write.change(ctx, func(tx session) error {
+	err = a.write.change(ctx, func(tx changing) error {
 		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
 		}
-		if c.Keywords == nil {
-			c.Keywords = d.Keywords
-		}
-		keywords, err := encodeStrings(c.Keywords)
-		if err != nil {
-			return err
-		}
-		_, err = tx.exec(ctx, `UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ?,
-			keywords = ? WHERE id = ?`, c.Digest, c.Size, c.ContentType, c.Pages, keywords, id)
+		_, err = tx.exec(ctx, "UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ? WHERE id = ?",
+			c.Digest, c.Size, c.ContentType, c.Pages, id)
 		if err != nil {
 			return fmt.Errorf("replace content: %w", err)
 		}
 		old = d.Digest
-		return nil
+		if c.Keywords == nil {
+			return nil
+		}
+		d.Keywords = c.Keywords
+		return describe(ctx, tx, d)
 	})
 	return old, err
 }
@@ -45,7 +42,7 @@ func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (
 // DeleteDocument removes an inbox document and returns the digest of its content. A
 // document that is archived is KindForbidden.
 func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
-	err = a.write.change(ctx, func(tx session) error {
+	err = a.write.change(ctx, func(tx changing) error {
 		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
 		if err != nil {
 			return err
@@ -58,8 +55,8 @@ func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest stri
 
 // inboxDocument returns a document that lies in an inbox; of one that is archived it
 // says so with the given kind.
-func (a Archive) inboxDocument(ctx context.Context, tx session, id archive.ID, kind archive.Kind) (Document, error) {
-	d, err := a.document(ctx, tx, id)
+func (a Archive) inboxDocument(ctx context.Context, tx changing, id archive.ID, kind archive.Kind) (Document, error) {
+	d, err := a.document(ctx, tx, changeDocument, id)
 	if err != nil {
 		return Document{}, err
 	}
@@ -73,7 +70,7 @@ func (a Archive) inboxDocument(ctx context.Context, tx session, id archive.ID, k
 	return d, nil
 }
 
-func remove(ctx context.Context, tx session, id archive.ID) error {
+func remove(ctx context.Context, tx changing, id archive.ID) error {
 	if _, err := tx.exec(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
 		return fmt.Errorf("remove document: %w", err)
 	}

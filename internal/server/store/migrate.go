@@ -5,46 +5,53 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 )
 
-//go:embed migrations/sqlite/*.sql
+// migrations are the steps of each engine, by the version that they lead to. Steps of the same
+// number lead to the same schema.
+//
+//go:embed migrations
 var migrations embed.FS
 
-// migrate brings the schema to the newest version, each step in a transaction of its
-// own. The version is kept in SQLite's user_version. A database of a newer version is
-// refused.
-func migrate(ctx context.Context, db *pool) error {
-	files, err := fs.Glob(migrations, "migrations/sqlite/*.sql") // sorted by name
-	if err != nil {
-		return fmt.Errorf("list migrations: %w", err)
-	}
-	var version int
-	if err := db.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("read schema version: %w", err)
-	}
-	if version > len(files) {
-		return fmt.Errorf("database has schema version %d, this program knows %d: use a newer archivefs", version, len(files))
-	}
-	for i, name := range files[version:] {
-		step, err := migrations.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("read migration: %w", err)
-		}
-		if err := migrateStep(ctx, db, string(step), version+i+1); err != nil {
-			return fmt.Errorf("migration %s: %w", name, err)
-		}
-	}
-	return nil
+// step is a change of the schema.
+type step struct {
+	name    string
+	version int
 }
 
-func migrateStep(ctx context.Context, db *pool, step string, version int) error {
-	return db.change(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, step); err != nil {
-			return fmt.Errorf("change schema: %w", err)
+// stepsAfter returns what an engine's database of some version lacks, in order.
+func stepsAfter(engine string, version int) ([]step, error) {
+	files, err := fs.Glob(migrations, "migrations/"+engine+"/*.sql") // sorted by name
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	var steps []step
+	newest := 0
+	for _, name := range files {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		if newest, err = strconv.Atoi(number); err != nil {
+			return nil, fmt.Errorf("migration %s has no number: %w", name, err)
 		}
-		if _, err := tx.exec(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
-			return fmt.Errorf("set schema version: %w", err)
+		if newest > version {
+			steps = append(steps, step{name, newest})
 		}
-		return nil
-	})
+	}
+	if version > newest {
+		return nil, fmt.Errorf("database has schema version %d, this program knows %d: use a newer archivefs", version, newest)
+	}
+	return steps, nil
+}
+
+func (s step) run(ctx context.Context, tx changing) error {
+	text, err := migrations.ReadFile(s.name)
+	if err != nil {
+		return fmt.Errorf("read migration: %w", err)
+	}
+	if _, err := tx.exec(ctx, string(text)); err != nil {
+		return fmt.Errorf("migration %s: %w", s.name, err)
+	}
+	return nil
 }

@@ -42,21 +42,15 @@ func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
 }
 
 const (
-	// occurs holds when the text is in what is said about a document d. Most say little, and
-	// the name comes first, because to look into JSON takes most of the time.
-	occurs = `(instr(fold(d.name), ?)
-		OR d.keywords != '[]' AND EXISTS (SELECT 1 FROM json_each(d.keywords) WHERE instr(fold(value), ?))
-		OR d.types != '[]' AND EXISTS (SELECT 1 FROM json_each(d.types) WHERE instr(fold(value), ?))
-		OR d.metadata != '[]' AND EXISTS (SELECT 1 FROM json_each(d.metadata) WHERE instr(fold(value ->> 'value'), ?))
-		OR coalesce(instr(fold(d.external_id), ?), 0)
-		OR EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND instr(fold(title || char(10) || text), ?)))`
-	hasKeyword  = "EXISTS (SELECT 1 FROM json_each(d.keywords) WHERE fold(value) = ?)"
-	hasType     = "EXISTS (SELECT 1 FROM json_each(d.types) WHERE fold(value) = ?)"
-	hasMetadata = "EXISTS (SELECT 1 FROM json_each(d.metadata) WHERE value ->> 'key' = ? AND fold(value ->> 'value') = ?)"
-	hasStamp    = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND fold(title) = ?)"
-	hasNote     = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(fold(text), ?))"
-	named       = "instr(fold(d.name), ?)"
-	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(fold(name), ?))"
+	// occurs holds when the text is in what is said about a document d.
+	occurs = `(instr(d.said, ?) > 0 OR EXISTS (SELECT 1 FROM annotation
+		WHERE document = d.id AND (instr(folded_title, ?) > 0 OR instr(folded_text, ?) > 0)))`
+	has         = "instr(d.said, ?) > 0"
+	hasMetadata = "instr(d.pairs, ?) > 0"
+	hasStamp    = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND folded_title = ?)"
+	hasNote     = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(folded_text, ?) > 0)"
+	named       = "instr(substr(d.said, 1, instr(d.said, '" + endOfItem + "')), ?) > 0" // the name comes first
+	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(folded, ?) > 0)"
 	liesBelow   = `d.folder IN (WITH RECURSIVE down (id) AS (
 		SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
 )
@@ -69,7 +63,7 @@ func (q *Search) conditions() (where string, args []any) {
 	}
 	each := func(condition string, texts []string) {
 		for _, text := range texts {
-			add(condition, said(condition, text)...)
+			add(condition, needles(condition, text)...)
 		}
 	}
 	if q.Folder != 0 && q.Recursive {
@@ -88,29 +82,31 @@ func (q *Search) conditions() (where string, args []any) {
 	}
 	each(named, q.Name)
 	each(folderNamed, q.FolderName)
-	each(hasKeyword, q.Keywords)
+	for _, keyword := range q.Keywords {
+		add(has, item(saidKeyword, keyword))
+	}
 	each(hasNote, q.Notes)
 	each(hasStamp, q.Stamps)
 	each("NOT "+hasStamp, q.NoStamps)
 	each(occurs, q.All)
 	each("NOT "+occurs, q.None)
 	if q.Type != "" {
-		add(hasType, fold(q.Type))
+		add(has, item(saidType, q.Type))
 	}
 	for _, pair := range q.Metadata {
-		add(hasMetadata, pair.Key, fold(pair.Value))
+		add(hasMetadata, keyAndValue(pair))
 	}
 	if len(q.One) > 0 {
 		one := make([]string, len(q.One))
 		for i, text := range q.One {
-			one[i], args = occurs, append(args, said(occurs, text)...)
+			one[i], args = occurs, append(args, needles(occurs, text)...)
 		}
 		all = append(all, "("+strings.Join(one, " OR ")+")")
 	}
 	return strings.Join(all, " AND "), args
 }
 
-// said is a text for each parameter of a condition.
-func said(condition, text string) []any {
+// needles is a text for each parameter of a condition.
+func needles(condition, text string) []any {
 	return slices.Repeat([]any{fold(text)}, strings.Count(condition, "?"))
 }

@@ -5,101 +5,231 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // session runs queries on a pool of connections or in a transaction. Each query is
 // compiled once for a connection (sql.Stmt): compiling takes longer than most of them run.
 type session interface {
-	exec(ctx context.Context, query string, args ...any) (sql.Result, error)
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	row(ctx context.Context, query string, args ...any) *sql.Row
+	row(ctx context.Context, query string, args ...any) scanner
 }
 
-// statements are the compiled queries of a pool, by their text. The map is filled when
-// the pool is opened and only read after that; a query that is not in it is compiled when
-// it runs.
-type statements map[string]*sql.Stmt
+// changing is a session that changes something: within a transaction alone.
+type changing interface {
+	session
+	exec(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
 
-func compile(ctx context.Context, db *sql.DB, queries ...string) (statements, error) {
-	compiled := make(statements, len(queries))
-	for _, query := range queries {
-		statement, err := db.PrepareContext(ctx, query)
-		if err != nil {
-			return nil, fmt.Errorf("compile %q: %w", query, err)
+type scanner interface{ Scan(dest ...any) error }
+
+// failed is the row of a query that could not be run.
+type failed struct{ error }
+
+func (f failed) Scan(...any) error { return f.error }
+
+// storable refuses texts that not every engine keeps.
+func storable(args []any) error {
+	for _, arg := range args {
+		if text, ok := arg.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
+			return refuse(archive.KindInvalid, "a text is not UTF-8, or contains a NUL character")
 		}
-		compiled[query] = statement
 	}
-	return compiled, nil
+	return nil
 }
 
-// pool is a session of its own for each query.
+// pool is a session of its own for each query, within the transaction of a context that has
+// one.
 type pool struct {
-	db *sql.DB
-	statements
+	db     *sql.DB
+	engine engine
+	// statements are compiled queries, by their text as it is written in this package. The map
+	// is filled when the pool is opened and only read after that; a query that is not in it is
+	// compiled when it runs.
+	statements map[string]*sql.Stmt
 }
 
-func (p *pool) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if statement := p.statements[query]; statement != nil {
-		return statement.ExecContext(ctx, args...)
+func (p *pool) compile(ctx context.Context, queries ...string) error {
+	p.statements = make(map[string]*sql.Stmt, len(queries))
+	for _, query := range queries {
+		statement, err := p.db.PrepareContext(ctx, p.engine.text(query))
+		if err != nil {
+			return fmt.Errorf("compile %q: %w", query, err)
+		}
+		p.statements[query] = statement
 	}
-	return p.db.ExecContext(ctx, query, args...)
+	return nil
 }
 
-func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if statement := p.statements[query]; statement != nil {
-		return statement.QueryContext(ctx, args...)
+func (p *pool) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	if tx := p.transactionOf(ctx); tx != nil {
+		return tx.query(ctx, query, args...)
 	}
-	return p.db.QueryContext(ctx, query, args...)
+	if err := storable(args); err != nil {
+		return nil, err
+	}
+	err = p.retry(ctx, func() error {
+		if statement := p.statements[query]; statement != nil {
+			rows, err = statement.QueryContext(ctx, args...)
+		} else {
+			rows, err = p.db.QueryContext(ctx, p.engine.text(query), args...)
+		}
+		return err
+	})
+	return rows, err
 }
 
-func (p *pool) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if statement := p.statements[query]; statement != nil {
-		return statement.QueryRowContext(ctx, args...)
+func (p *pool) row(ctx context.Context, query string, args ...any) scanner {
+	if tx := p.transactionOf(ctx); tx != nil {
+		return tx.row(ctx, query, args...)
 	}
-	return p.db.QueryRowContext(ctx, query, args...)
+	if err := storable(args); err != nil {
+		return failed{err}
+	}
+	return &asked{ctx, p, query, args}
+}
+
+// asked is a row that is read when it is scanned.
+type asked struct {
+	ctx   context.Context // of the query, which lasts no longer than Scan
+	pool  *pool
+	query string
+	args  []any
+}
+
+// Scan implements scanner.
+func (a *asked) Scan(dest ...any) error {
+	return a.pool.retry(a.ctx, func() error {
+		if statement := a.pool.statements[a.query]; statement != nil {
+			return statement.QueryRowContext(a.ctx, a.args...).Scan(dest...)
+		}
+		return a.pool.db.QueryRowContext(a.ctx, a.pool.engine.text(a.query), a.args...).Scan(dest...)
+	})
 }
 
 // transaction is a session within one transaction.
 type transaction struct {
-	tx *sql.Tx
-	statements
+	tx   *sql.Tx
+	pool *pool
 }
 
 func (t *transaction) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if statement := t.statements[query]; statement != nil {
+	if err := storable(args); err != nil {
+		return nil, err
+	}
+	if statement := t.pool.statements[query]; statement != nil {
 		return t.tx.StmtContext(ctx, statement).ExecContext(ctx, args...)
 	}
-	return t.tx.ExecContext(ctx, query, args...)
+	return t.tx.ExecContext(ctx, t.pool.engine.text(query), args...)
 }
 
 func (t *transaction) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if statement := t.statements[query]; statement != nil {
+	if err := storable(args); err != nil {
+		return nil, err
+	}
+	if statement := t.pool.statements[query]; statement != nil {
 		return t.tx.StmtContext(ctx, statement).QueryContext(ctx, args...)
 	}
-	return t.tx.QueryContext(ctx, query, args...)
+	return t.tx.QueryContext(ctx, t.pool.engine.text(query), args...)
 }
 
-func (t *transaction) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if statement := t.statements[query]; statement != nil {
+func (t *transaction) row(ctx context.Context, query string, args ...any) scanner {
+	if err := storable(args); err != nil {
+		return failed{err}
+	}
+	if statement := t.pool.statements[query]; statement != nil {
 		return t.tx.StmtContext(ctx, statement).QueryRowContext(ctx, args...)
 	}
-	return t.tx.QueryRowContext(ctx, query, args...)
+	return t.tx.QueryRowContext(ctx, t.pool.engine.text(query), args...)
 }
 
-// change runs f in a transaction that is committed when f returns nil.
-func (p *pool) change(ctx context.Context, f func(session) error) error {
-	tx, err := p.db.BeginTx(ctx, nil)
+// transactionKey finds the transaction that a context has.
+type transactionKey struct{}
+
+// within returns a context in which all that is asked and changed is part of a transaction.
+func within(ctx context.Context, tx changing) context.Context {
+	return context.WithValue(ctx, transactionKey{}, tx)
+}
+
+// transactionOf returns the context's transaction, nil without one, or with one of another
+// database.
+func (p *pool) transactionOf(ctx context.Context) *transaction {
+	if tx, ok := ctx.Value(transactionKey{}).(*transaction); ok && tx.pool.db == p.db {
+		return tx
+	}
+	return nil
+}
+
+// change runs f in a transaction that is committed when f returns nil. Where it fails for a
+// reason that lies in the database and passes, and nothing has changed, f is run again.
+func (p *pool) change(ctx context.Context, f func(changing) error) error {
+	if tx := p.transactionOf(ctx); tx != nil {
+		return f(tx)
+	}
+	return p.retry(ctx, func() error { return p.once(ctx, f) })
+}
+
+func (p *pool) once(ctx context.Context, f func(changing) error) error {
+	began, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	if err := f(&transaction{tx: tx, statements: p.statements}); err != nil {
-		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
+	tx := &transaction{began, p}
+	mark, err := p.engine.begin(ctx, tx)
+	if err == nil {
+		err = f(tx)
+	}
+	if err != nil {
+		if rollback := began.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !p.engine.again(err) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", rollback))
 		}
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+	if err := began.Commit(); err != nil {
+		return p.engine.settle(ctx, p.db, mark, fmt.Errorf("commit: %w", err))
 	}
 	return nil
+}
+
+const (
+	// retryFor is how long something is tried again: a database that is started anew takes some
+	// seconds.
+	retryFor = 5 * time.Second
+	// retryPause is the longest first pause. The next one is twice as long, up to a second.
+	retryPause = 20 * time.Millisecond
+)
+
+// retry does something until it succeeds or need not be tried again.
+func (p *pool) retry(ctx context.Context, do func() error) error {
+	err := do()
+	if err == nil || !p.engine.again(err) {
+		return err
+	}
+	ends := time.Now().Add(retryFor)
+	for pause := retryPause; time.Now().Before(ends); pause = min(2*pause, time.Second) {
+		if sleep(ctx, rand.N(pause)) != nil { //nolint:gosec // it only spreads what is tried again
+			return err
+		}
+		if err = do(); err == nil || !p.engine.again(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// sleep waits, or returns the error of the context that ended before.
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -19,8 +19,11 @@ func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 
 // SetSetting sets a setting.
 func (a Archive) SetSetting(ctx context.Context, name, value string) error {
-	_, err := a.write.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+	err := a.write.change(ctx, func(tx changing) error {
+		_, err := tx.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
 		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, a.tenant, name, value)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("change setting %s: %w", name, err)
 	}

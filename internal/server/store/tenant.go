@@ -19,8 +19,10 @@ const DefaultTenant TenantID = 1
 // KindConflict.
 func (s *Store) AddTenant(ctx context.Context, cloudID string) (TenantID, error) {
 	var id TenantID
-	err := s.write.row(ctx, "INSERT INTO tenant (cloud_id) VALUES (?) RETURNING id", cloudID).Scan(&id)
-	if taken(err) {
+	err := s.write.change(ctx, func(tx changing) error {
+		return tx.row(ctx, "INSERT INTO tenant (cloud_id) VALUES (?) RETURNING id", cloudID).Scan(&id)
+	})
+	if s.taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a tenant of this cloud id already")
 	}
 	if err != nil {

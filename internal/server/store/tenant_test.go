@@ -188,9 +188,9 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 		string(first), "PRAGMA user_version = 1",
 		"INSERT INTO setting VALUES ('name', 'kept')",
 		"INSERT INTO folder VALUES (3, NULL, 'M', 0, NULL), (4, 3, 'below', 0, NULL), (5, NULL, 'I', 1, 7), (9, NULL, 'gone', 0, NULL)",
-		`INSERT INTO document VALUES (2, 4, 'a', 1, 2, 1, 3, 't', '["k"]', '[]', 1, 'd', '[]', 'eve', 'E', NULL, NULL),
+		`INSERT INTO document VALUES (2, 4, 'a', 1, 2, 1, 3, 't', '["Kä","x"]', '[{"key":"N","value":"Wert"}]', 1, 'd', '["Art"]', 'eve', 'E', NULL, NULL),
 			(7, 5, 'b', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, 's', NULL), (8, 5, 'gone', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, NULL, NULL)`,
-		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'n', '', '')",
+		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'Notiz', '', '')",
 		"INSERT INTO rendition VALUES ('d', 'v', 'r')",
 		"DELETE FROM folder WHERE id = 9", "DELETE FROM document WHERE id = 8",
 	} {
@@ -208,11 +208,11 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 		[]store.Folder{{ID: 5, Name: "I", Inbox: true, UserID: 7}},
 		store.Document{
 			ID: 2, Folder: 4, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{"k"}, AutoExport: true, Digest: "d", Types: []string{}, Creator: "eve", ExternalID: "E",
+			Keywords: []string{"Kä", "x"}, Metadata: []archive.KeyValue{{Key: "N", Value: "Wert"}}, AutoExport: true, Digest: "d", Types: []string{"Art"}, Creator: "eve", ExternalID: "E",
 		},
 		store.Document{
 			ID: 7, Folder: 5, Name: "b", Created: time.Unix(1, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s", Notes: []archive.Note{{Text: "n"}},
+			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s", Notes: []archive.Note{{Text: "Notiz"}},
 		},
 		"kept",
 	}
@@ -221,6 +221,19 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 	}
 	if made, err := s.Rendition(t.Context(), "d", "v"); err != nil || made != "r" {
 		t.Errorf("the rendition is %q, %v", made, err)
+	}
+	for want, searches := range map[archive.ID][]store.Search{
+		2: {
+			{Name: []string{"A"}}, {Keywords: []string{"KÄ", "X"}}, {Type: "ART"}, {Metadata: []archive.KeyValue{{Key: "N", Value: "wert"}}},
+			{All: []string{"e", "wer"}, None: []string{"notiz"}}, {ExternalID: "E"}, {FolderName: []string{"BELOW"}},
+		},
+		7: {{Notes: []string{"NOTIZ"}}, {All: []string{"notiz"}}, {Name: []string{"B"}}},
+	} {
+		for _, q := range searches {
+			if ids, err := s.Search(t.Context(), q); err != nil || !slices.Equal(ids, []archive.ID{want}) {
+				t.Errorf("%+v finds %v, %v", q, ids, err)
+			}
+		}
 	}
 	// Ids are never used twice, those of what is gone included.
 	if id := folder(t, s, store.Folder{Name: "N"}); id != 10 {

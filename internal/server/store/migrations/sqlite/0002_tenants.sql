@@ -1,3 +1,6 @@
+-- Texts that are searched are kept beside what they were made of (see fold.go), so that case
+-- has not to be folded for each search.
+--
 -- Several archives in one database, each of a tenant. What was there belongs to the first.
 -- A tenant's column is part of each key that leads from a row to another, so that nothing
 -- can lie in the folder of another tenant.
@@ -27,6 +30,7 @@ CREATE TABLE folder_new (
   tenant  INTEGER NOT NULL REFERENCES tenant (id),
   parent  INTEGER,
   name    TEXT NOT NULL,
+  folded  TEXT NOT NULL,
   inbox   INTEGER NOT NULL CHECK (inbox IN (0, 1)),
   user_id INTEGER,
   UNIQUE (id, tenant),
@@ -52,6 +56,8 @@ CREATE TABLE document_new (
   external_id  TEXT,
   source       TEXT,
   upload       INTEGER,
+  said         TEXT NOT NULL,
+  pairs        TEXT NOT NULL,
   FOREIGN KEY (folder, tenant) REFERENCES folder_new (id, tenant)
 ) STRICT;
 
@@ -63,16 +69,26 @@ CREATE TABLE annotation_new (
   title    TEXT NOT NULL,
   text     TEXT NOT NULL,
   date     TEXT NOT NULL,
-  creator  TEXT NOT NULL
+  creator  TEXT NOT NULL,
+  folded_title TEXT NOT NULL,
+  folded_text  TEXT NOT NULL
 ) STRICT;
 
-INSERT INTO folder_new (id, tenant, parent, name, inbox, user_id)
-  SELECT id, 1, parent, name, inbox, user_id FROM folder ORDER BY id;
+INSERT INTO folder_new (id, tenant, parent, name, folded, inbox, user_id)
+  SELECT id, 1, parent, name, fold(name), inbox, user_id FROM folder ORDER BY id;
 INSERT INTO document_new (id, tenant, folder, name, created, archived, pages, size, content_type, keywords,
-    metadata, auto_export, digest, types, creator, external_id, source, upload)
+    metadata, auto_export, digest, types, creator, external_id, source, upload, said, pairs)
   SELECT id, 1, folder, name, created, archived, pages, size, content_type, keywords,
-    metadata, auto_export, digest, types, creator, external_id, source, upload FROM document ORDER BY id;
-INSERT INTO annotation_new SELECT id, document, page, kind, title, text, date, creator FROM annotation;
+    metadata, auto_export, digest, types, creator, external_id, source, upload,
+    char(1) || fold(name) || char(31)
+      || coalesce((SELECT group_concat(char(2) || fold(value) || char(31), '') FROM json_each(keywords)), '')
+      || coalesce((SELECT group_concat(char(3) || fold(value) || char(31), '') FROM json_each(types)), '')
+      || coalesce((SELECT group_concat(char(4) || fold(value ->> 'value') || char(31), '') FROM json_each(metadata)), '')
+      || coalesce(char(5) || fold(external_id) || char(31), ''),
+    coalesce((SELECT group_concat(char(31) || (value ->> 'key') || char(4) || fold(value ->> 'value') || char(31), '')
+      FROM json_each(metadata)), '')
+  FROM document ORDER BY id;
+INSERT INTO annotation_new SELECT id, document, page, kind, title, text, date, creator, fold(title), fold(text) FROM annotation;
 
 DELETE FROM sqlite_sequence WHERE name IN ('folder_new', 'document_new');
 INSERT INTO sqlite_sequence (name, seq)

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Keeping is how contents and what refers to them are kept together.
+type Keeping struct {
+	// Digests name the contents that Record relies on.
+	Digests []string
+	// Publish makes those durable that are new. It may be called again.
+	Publish func(ctx context.Context) error
+	// Kept reports whether all of the contents are durable.
+	Kept func(ctx context.Context, digests ...string) (bool, error)
+	// Record adds what refers to the contents. What it does with its context is one
+	// transaction, or none of it is done; it may be called again after it failed.
+	Record func(ctx context.Context) error
+}
+
+// attempts is how often contents are published that other processes remove meanwhile.
+const attempts = 5
+
+// errRemoved says that a content was removed after it had been published.
+var errRemoved = errors.New("a content was removed by another process while a document of it was added; try again")
+
+// Keep publishes contents and then records what refers to them: a reference is never without
+// its content, whoever removes contents meanwhile (see Drop), in this process or in another
+// one that uses the database. Contents that nothing refers to in the end are left to Drop,
+// also after an error.
+//
+// Other processes are kept out by a lock that lasts as long as the transaction of Record, and
+// no longer: to publish can take minutes. So it is done before, and once the lock is held, it
+// is looked whether the contents are still there.
+func (s *Store) Keep(ctx context.Context, k Keeping) error {
+	s.inUse.share(k.Digests)
+	defer s.inUse.release(k.Digests)
+	err := errRemoved
+	for n := 0; n < attempts && errors.Is(err, errRemoved); n++ {
+		if err := k.Publish(ctx); err != nil {
+			return err
+		}
+		if !s.several() {
+			return k.Record(ctx)
+		}
+		err = s.write.change(ctx, func(tx changing) error {
+			if err := s.share(ctx, tx, k.Digests); err != nil {
+				return fmt.Errorf("lock contents: %w", err)
+			}
+			kept, err := k.Kept(ctx, k.Digests...)
+			if err != nil {
+				return err
+			}
+			if !kept {
+				return errRemoved
+			}
+			return k.Record(within(ctx, tx))
+		})
+	}
+	return err
+}
+
+// Drop removes a content and what was made of it, unless something refers to it or somebody
+// is about to. The function removes it; it may be called for more contents than one.
+func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
+	used, err := s.Referenced(ctx, digest) // most are; this costs no transaction
+	if err != nil || used {
+		return err
+	}
+	if !s.inUse.claim(digest) {
+		return nil // who shares it removes it, when it is not used in the end
+	}
+	made, err := s.removeUnused(ctx, digest, remove)
+	s.inUse.disclaim(digest)
+	errs := []error{err}
+	for _, rendition := range made {
+		errs = append(errs, s.Drop(ctx, rendition, remove))
+	}
+	return errors.Join(errs...)
+}
+
+// removeUnused removes a content that this process has claimed, and returns what was made of
+// it.
+func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
+	unused := false
+	err = s.write.change(ctx, func(tx changing) error {
+		alone, err := s.claim(ctx, tx, digest)
+		if err != nil || !alone {
+			return err
+		}
+		used, err := referenced(ctx, tx, digest)
+		if err != nil || used {
+			return err
+		}
+		unused = true
+		if made, err = dropRenditions(ctx, tx, digest); err != nil || !s.several() {
+			return err
+		}
+		return remove(ctx, digest) // as long as the lock between processes lasts
+	})
+	if err == nil && unused && !s.several() {
+		err = remove(ctx, digest)
+	}
+	return made, err
+}
+
+const selectUse = `SELECT EXISTS (SELECT 1 FROM document WHERE digest = ?1)
+	OR EXISTS (SELECT 1 FROM rendition WHERE digest = ?1)`
+
+// Referenced reports whether a document or a rendition uses the content.
+func (s *Store) Referenced(ctx context.Context, digest string) (bool, error) {
+	return referenced(ctx, s.read, digest)
+}
+
+func referenced(ctx context.Context, q session, digest string) (used bool, err error) {
+	if err := q.row(ctx, selectUse, digest).Scan(&used); err != nil {
+		return false, fmt.Errorf("look for uses of content: %w", err)
+	}
+	return used, nil
+}
+
+// pins are the contents that this process is about to refer to, or to remove.
+type pins struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	count   map[string]int // guarded by mu; how many share it, or claimed
+}
+
+// claimed is the count of a content that is about to be removed.
+const claimed = -1
+
+func newPins() *pins {
+	p := &pins{count: map[string]int{}}
+	p.changed.L = &p.mu
+	return p
+}
+
+// share waits until nobody removes a content.
+func (p *pins) share(digests []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, digest := range digests {
+		for p.count[digest] == claimed {
+			p.changed.Wait()
+		}
+		p.count[digest]++
+	}
+}
+
+func (p *pins) release(digests []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, digest := range digests {
+		if p.count[digest]--; p.count[digest] == 0 {
+			delete(p.count, digest)
+		}
+	}
+}
+
+// claim reports whether nobody shares or claims a content, which is then claimed.
+func (p *pins) claim(digest string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.count[digest] != 0 {
+		return false
+	}
+	p.count[digest] = claimed
+	return true
+}
+
+func (p *pins) disclaim(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.count, digest)
+	p.changed.Broadcast()
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+)
+
+// engine is a kind of database, and what sets it apart. Queries are written once, as SQLite
+// takes them; what an engine calls otherwise it replaces. What is compared without regard to
+// case was folded before it was written, so that no engine has a say in it.
+type engine interface {
+	// text is a query as this engine takes it.
+	text(query string) string
+	// migrate brings the schema to the newest version, once, whoever else tries. A database of
+	// a newer version is refused.
+	migrate(ctx context.Context, p *pool) error
+	// taken reports whether err is a violated unique index.
+	taken(err error) bool
+	// again reports whether what failed has changed nothing and may succeed when it is done
+	// once more: a deadlock, or a connection that is gone. A commit is told by settle.
+	again(err error) bool
+	// begin begins a transaction that changes something, and returns a mark of it for settle.
+	begin(ctx context.Context, tx session) (mark string, err error)
+	// settle finds out what became of a transaction whose commit failed. It returns nil when it
+	// was committed, an error for again when it was not.
+	settle(ctx context.Context, db *sql.DB, mark string, failed error) error
+
+	// several reports whether other processes may use the database at the same time. The locks
+	// below, which last until the end of a transaction, are between them.
+	several() bool
+	// lock waits for a lock of that name.
+	lock(ctx context.Context, tx session, name string) error
+	// share keeps others from claiming contents.
+	share(ctx context.Context, tx session, digests []string) error
+	// claim reports whether nobody else shares or claims a content.
+	claim(ctx context.Context, tx session, digest string) (bool, error)
+}
