@@ -30,6 +30,7 @@ type dir struct {
 	namedFor atomic.Pointer[walk]
 
 	learned atomic.Pointer[sizes] // of documents, made when somebody wants to know one: by sizes
+	unread  atomic.Bool           // a document of it was opened and not read, and none was read since
 
 	mu      sync.Mutex
 	parent  *dir              // nil for the root; changes for a localDir alone; guarded by mu

@@ -91,6 +91,10 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		if !a.write && f.onlyForThumbnail(ctx) {
 			return nil, 0, f.fs.errno("open", "", errThumbnail) // without a path: said once for a whole folder
 		}
+		if h := f.openLater(a); h != nil {
+			n.correct(h.size)
+			return h, openFlags(false), 0
+		}
 		var same bool
 		var err error
 		if v, same, err = n.openView(ctx, a); err != nil {
@@ -98,6 +102,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		}
 		if !a.write {
 			h := &readHandle{file: f, node: n, view: v}
+			h.read.Store(same) // or so it may be: from the kernel's pages
 			f.fs.handles.add(h)
 			return h.asKernelReads(), openFlags(same), 0
 		}
@@ -126,12 +131,18 @@ func (n *fileNode) openView(ctx context.Context, a access) (v *view, same bool, 
 	if v, same, err = f.openView(ctx, a); err != nil {
 		return nil, false, err
 	}
-	if f.tell(v.Size()) {
-		if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
-			f.fs.log.Debugf("notify %s: %v", archive.Printable(f.path()), errno)
-		}
-	}
+	n.correct(v.Size())
 	return v, same, nil
+}
+
+// correct has the kernel ask for the length of the file again if it was told another one.
+func (n *fileNode) correct(size int64) {
+	if !n.f.tell(size) {
+		return
+	}
+	if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
+		n.f.fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
+	}
 }
 
 // openFlags says that the kernel keeps its pages of a document when they are of the same

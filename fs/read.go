@@ -96,7 +96,7 @@ type readHandle struct {
 	file *file
 	node *fileNode
 	view *view
-	read atomic.Bool // something of it was read through us
+	read atomic.Bool // something of it may have been read
 }
 
 var (
@@ -164,6 +164,7 @@ func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
 	if d, _ := h.file.place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
+		d.unread.Store(true)
 		h.file.fs.early.unread(d)
 	}
 	h.file.fs.handles.remove(h)

@@ -2,7 +2,6 @@ package fs_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -37,22 +36,6 @@ func TestOneDocumentFetchesNoOther(t *testing.T) {
 	m.unmount() // ends what is under way
 	if n := o.fetched(); n != 1 {
 		t.Errorf("%d contents were asked for, want 1", n)
-	}
-}
-
-// Some file managers open every document of a folder and read none.
-func TestDocumentsThatAreOnlyOpenedFetchNoOther(t *testing.T) {
-	o := newOffice(t, nil)
-	m, paths := o.reading(t)
-	const opened = 5
-	for _, p := range paths[:opened] {
-		file := get(os.Open(p))(t)
-		must(t, file.Close())
-		eventually(t, "release", func() bool { return m.fs.OpenHandles() == 0 })
-	}
-	m.unmount() // ends what is under way
-	if n := o.fetched(); n != opened {
-		t.Errorf("%d contents were asked for, want %d", n, opened)
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// writeHandle is an open file that may be written, or one whose bytes are in the spool.
+// writeHandle is an open file that may be written, or one whose bytes are in the spool, or
+// (laterHandle) not here yet.
 // All handles of a file share its bytes.
 type writeHandle struct {
 	file   *file
@@ -94,6 +95,12 @@ func (f *file) enterHandle(h *writeHandle) error {
 			return err
 		}
 	}
+	f.enterLocked(h)
+	return nil
+}
+
+// enterLocked is enterHandle for a file with no bytes in the spool. The caller holds mu.
+func (f *file) enterLocked(h *writeHandle) {
 	f.handles++
 	f.way = throughUs
 	if h.writer {
@@ -102,7 +109,6 @@ func (f *file) enterHandle(h *writeHandle) error {
 	if h.maps {
 		f.mappers++
 	}
-	return nil
 }
 
 // leaveHandle undoes enterHandle and reports whether it was the last handle that might
