@@ -69,6 +69,9 @@ func onlyProfile(c *cli.Context) (string, error) {
 	if c.NArg() > 1 {
 		return "", config.Usagef("%s takes one PROFILE at most, and was given %d operands", c.Command.Name, c.NArg())
 	}
+	if c.NArg() == 1 && c.Args().First() == "" {
+		return "", config.Usagef("the operand of %s is empty; name a PROFILE, or leave it out", c.Command.Name)
+	}
 	return c.Args().First(), nil
 }
 

@@ -180,6 +180,7 @@ func TestLogoutPurges(t *testing.T) {
 	url := knowing(t)
 	configure(t, home, "[profile.office]\nbase-url = \""+url+"\"\nuser = \"erika\"\n")
 	typing(t, "k-geheim\np-geheim\n")
+	wantCall(t, 2, "the operand of login is empty", "login", "")
 	wantCall(t, 0, "logged in", "login", "office")
 	dirs, err := config.OpenDirs("", url+"/api/v2 basic:erika")
 	if err != nil {

@@ -101,6 +101,9 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return nil, fmt.Errorf("%s; a line of fusermount3 above, if there is one, says why", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	s.usable = true
+	if err := s.dirs.MountedAt(m.Dir); err != nil {
+		s.log.Warn(err)
+	}
 	if err := s.announce(c.App.Writer, m.Dir); err != nil {
 		return m, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
@@ -168,10 +170,11 @@ func (d *Dirs) take() error {
 		return fmt.Errorf("lock state directory: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = f.Close() // nothing was written
+		where, _ := io.ReadAll(f) // empty until it is mounted
+		_ = f.Close()             // nothing was written
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("the state directory %s is in use by another mount of this archive; "+
-				"unmount that, or name another directory with --state-dir", d.State)
+			return fmt.Errorf("the state directory %s is in use by another mount of this archive%s; "+
+				"unmount that, or name another directory with --state-dir", d.State, archive.Printable(string(where)))
 		}
 		return fmt.Errorf("lock state directory %s: %w", d.State, err)
 	}
@@ -180,6 +183,21 @@ func (d *Dirs) take() error {
 		return fmt.Errorf("another mount that failed removed the state directory %s at this moment; try again", d.State)
 	}
 	d.lock = f
+	return d.MountedAt("")
+}
+
+// MountedAt keeps where the archive is mounted, for those who find the directory in use.
+func (d *Dirs) MountedAt(dir string) error {
+	if dir != "" {
+		dir = ", at " + dir
+	}
+	err := d.lock.Truncate(0)
+	if err == nil {
+		_, err = d.lock.WriteAt([]byte(dir), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("write to the lock of the state directory: %w", err)
+	}
 	return nil
 }
 

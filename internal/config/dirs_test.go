@@ -151,6 +151,27 @@ func TestDirsAreLocked(t *testing.T) {
 	openDirs(t, dir, ours)
 }
 
+func TestDirsInUseSayWhere(t *testing.T) {
+	dir := t.TempDir()
+	first := openDirs(t, dir, ours)
+	want := func(text string) {
+		t.Helper()
+		if _, err := config.OpenDirs(dir, ours); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("got error %v, want one with %q", err, text)
+		}
+	}
+	want("is in use by another mount of this archive; unmount")
+	if err := first.MountedAt("/home/erika/My\nArchive"); err != nil {
+		t.Fatal(err)
+	}
+	want(`of this archive, at /home/erika/My\nArchive; unmount`)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openDirs(t, dir, ours)
+	want("is in use by another mount of this archive; unmount")
+}
+
 func TestDirsThatCannotBeMade(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
