@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -102,6 +103,6 @@ type contents interface {
 	Remove(ctx context.Context, digest string) error
 	// Has reports whether all of the contents are kept.
 	Has(ctx context.Context, digests ...string) (bool, error)
-	// Walk calls each for every content that is kept. Each may remove it.
-	Walk(ctx context.Context, each func(digest string) error) error
+	// Walk calls each for every content that was published before that time. Each may remove it.
+	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 }

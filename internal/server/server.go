@@ -117,7 +117,7 @@ func withDefaults(o Options) Options {
 // prepare cleans up after an interrupted run and keeps the settings that were given.
 func (s *Server) prepare(ctx context.Context) error {
 	if s.lock.interrupted {
-		removed, err := s.vault.sweep(ctx)
+		removed, err := s.vault.sweep(ctx, time.Now())
 		if err != nil {
 			return fmt.Errorf("clean up after an interrupted run: %w", err)
 		}

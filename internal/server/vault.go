@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -47,9 +48,10 @@ func (v *vault) drop(ctx context.Context, digest string) error {
 	return v.uses.Drop(ctx, digest, v.Remove)
 }
 
-// sweep removes the contents that nothing refers to. Others may be at work meanwhile.
-func (v *vault) sweep(ctx context.Context) (removed int, err error) {
-	err = v.Walk(ctx, func(digest string) error {
+// sweep removes the contents that were published before that time and nothing refers to. Others
+// may be at work meanwhile.
+func (v *vault) sweep(ctx context.Context, before time.Time) (removed int, err error) {
+	err = v.Walk(ctx, before, func(digest string) error {
 		return v.uses.Drop(ctx, digest, func(ctx context.Context, digest string) error {
 			removed++
 			return v.Remove(ctx, digest)

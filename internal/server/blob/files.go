@@ -2,28 +2,28 @@ package blob
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
 const (
 	incoming = "incoming" // directory of staged contents
-	digits   = 64         // length of a SHA-256 in hexadecimal
+	// abandoned is how long nobody wrote to what was staged when it belongs to nobody any more.
+	abandoned = 24 * time.Hour
 )
 
 // Files keeps contents below one directory, in 256 sub-directories by the first two
 // digits of the digest.
 type Files struct {
-	dir    string
-	chunks sync.Pool // of *[chunk]byte
+	*staging
+	dir string
 }
 
 // OpenFiles makes dir (0700) when it is not there and removes what an interrupted
@@ -36,7 +36,83 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := durable.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
-	return &Files{dir: dir, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}, nil
+	return &Files{staging: newStaging(staged, true), dir: dir}, nil
+}
+
+// OpenSharedFiles is OpenFiles for a dir that other processes use at the same time: what is
+// staged there may be theirs, unless nobody wrote to it for a day.
+func OpenSharedFiles(dir string) (*Files, error) {
+	staged := filepath.Join(dir, incoming)
+	if err := durable.MkdirAll(staged, 0o700); err != nil {
+		return nil, fmt.Errorf("make content directory: %w", err)
+	}
+	entries, err := os.ReadDir(staged)
+	if err != nil {
+		return nil, fmt.Errorf("sweep staged contents: %w", err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && time.Since(info.ModTime()) > abandoned {
+			err = os.Remove(filepath.Join(staged, entry.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("sweep staged contents: %w", err)
+		}
+	}
+	return &Files{staging: newStaging(staged, true), dir: dir}, nil
+}
+
+// Publish makes contents that were staged here durable under their digests, all with few
+// waits for the disk. It returns once a crash can no longer lose them. A content that is
+// kept already is replaced by its equal, so that it is durable in any case. After an error
+// some may be kept and others not.
+func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
+	files, err := f.own(contents)
+	if err != nil {
+		return err
+	}
+	named := make([]durable.Named, 0, len(files))
+	for _, staged := range files {
+		if staged.published {
+			kept, err := f.Has(ctx, staged.digest)
+			if err != nil {
+				return err
+			}
+			if kept {
+				continue
+			}
+			if err := staged.renew(); err != nil { // another process has removed it
+				return fmt.Errorf("publish content again: %w", err)
+			}
+		}
+		target := f.path(staged.digest)
+		if err := f.makeShard(filepath.Dir(target)); err != nil {
+			return err
+		}
+		named = append(named, durable.Named{File: staged.File, Path: target})
+	}
+	if err := durable.PublishAll(named); err != nil {
+		return fmt.Errorf("publish content: %w", err)
+	}
+	for _, staged := range files {
+		staged.published = true
+	}
+	return nil
+}
+
+// makeShard makes the sub-directory of a digest durable the first time it is needed.
+func (f *Files) makeShard(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make content directory: %w", err)
+	}
+	if err := durable.SyncDir(f.dir); err != nil {
+		return fmt.Errorf("make content directory: %w", err)
+	}
+	return nil
 }
 
 // Open opens a content for reading. It returns ErrMissing when it is not kept.
@@ -84,44 +160,6 @@ func (f *Files) Has(_ context.Context, digests ...string) (bool, error) {
 	return true, nil
 }
 
-// Walk calls each for every content that is kept, which it may remove.
-func (f *Files) Walk(ctx context.Context, each func(digest string) error) error {
-	shards, err := os.ReadDir(f.dir)
-	if err != nil {
-		return fmt.Errorf("list contents: %w", err)
-	}
-	for _, shard := range shards {
-		if shard.Name() == incoming || !shard.IsDir() {
-			continue
-		}
-		entries, err := os.ReadDir(filepath.Join(f.dir, shard.Name()))
-		if err != nil {
-			return fmt.Errorf("list contents: %w", err)
-		}
-		for _, entry := range entries {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if !valid(entry.Name()) {
-				continue
-			}
-			if err := each(entry.Name()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func (f *Files) path(digest string) string {
 	return filepath.Join(f.dir, digest[:2], digest)
-}
-
-// valid keeps anything but a digest from becoming part of a path.
-func valid(digest string) bool {
-	if len(digest) != digits {
-		return false
-	}
-	_, err := hex.DecodeString(digest)
-	return err == nil
 }

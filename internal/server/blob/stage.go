@@ -9,7 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"sync"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -27,29 +27,70 @@ const (
 	stretch = 8 << 20
 )
 
-// stagedFile is a content in a temporary file below incoming.
+// staging receives contents into temporary files of one directory.
+type staging struct {
+	dir string
+	// named says that the files get their final place by a rename: they keep a name, and the
+	// disk begins early to write them. Without one they go with their descriptor, whatever
+	// becomes of the process, so that there is nothing to sweep.
+	named  bool
+	chunks sync.Pool // of *[chunk]byte
+}
+
+func newStaging(dir string, named bool) *staging {
+	return &staging{dir: dir, named: named, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}
+}
+
+// stagedFile is a content in a temporary file.
 type stagedFile struct {
 	*os.File
-	files  *Files
-	digest string
-	size   int64
-	done   bool // published or discarded
+	from      *staging
+	digest    string
+	size      int64
+	published bool // under another name, so that there is nothing to remove
+	discarded bool
 }
 
 // Stage reads r to its end into a temporary file. An error of r is returned wrapped,
 // and nothing stays behind. The memory used does not grow with the content.
-func (f *Files) Stage(_ context.Context, r io.Reader) (Staged, error) {
-	file, err := durable.CreateTemp(filepath.Join(f.dir, incoming))
+func (s *staging) Stage(_ context.Context, r io.Reader) (Staged, error) {
+	file, err := s.create()
 	if err != nil {
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
-	staged := &stagedFile{File: file, files: f}
-	p := f.chunks.Get().(*[chunk]byte) //nolint:forcetypeassert // of New
-	defer f.chunks.Put(p)
+	staged := &stagedFile{File: file, from: s}
+	p := s.chunks.Get().(*[chunk]byte) //nolint:forcetypeassert // of New
+	defer s.chunks.Put(p)
 	if err := staged.fill(r, p[:]); err != nil {
 		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))
 	}
 	return staged, nil
+}
+
+func (s *staging) create() (*os.File, error) {
+	file, err := durable.CreateTemp(s.dir)
+	if err != nil || s.named {
+		return file, err
+	}
+	if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, durable.Discard(file, err)
+	}
+	return file, nil
+}
+
+// own returns the contents that were not discarded; all of them were staged here.
+func (s *staging) own(contents []Staged) ([]*stagedFile, error) {
+	files := make([]*stagedFile, 0, len(contents))
+	for _, content := range contents {
+		staged, ours := content.(*stagedFile)
+		if !ours || staged.from != s {
+			return nil, fmt.Errorf("publish content %s: it was not staged here", content.Digest())
+		}
+		if !staged.discarded {
+			files = append(files, staged)
+		}
+	}
+	return files, nil
 }
 
 // fill writes what r holds by way of p, and of more chunks where it is large.
@@ -64,7 +105,7 @@ func (s *stagedFile) fill(r io.Reader, p []byte) error {
 		if _, err := s.Write(p[:n]); err != nil {
 			return err
 		}
-		if s.size += int64(n); s.size-begun >= stretch {
+		if s.size += int64(n); s.from.named && s.size-begun >= stretch {
 			durable.BeginSync(s.File, begun, s.size-begun)
 			begun = s.size
 		}
@@ -96,61 +137,28 @@ func (s *stagedFile) Digest() string { return s.digest }
 // Size implements Staged.
 func (s *stagedFile) Size() int64 { return s.size }
 
-// Publish makes contents that were staged here durable under their digests, all with few
-// waits for the disk. It returns once a crash can no longer lose them. A content that is
-// kept already is replaced by its equal, so that it is durable in any case. After an error
-// some may be kept and others not.
-func (f *Files) Publish(_ context.Context, contents ...Staged) error {
-	var named []durable.Named
-	var files []*stagedFile
-	for _, content := range contents {
-		staged, ours := content.(*stagedFile)
-		if !ours || staged.files != f {
-			return fmt.Errorf("publish content %s: it was not staged here", content.Digest())
-		}
-		if staged.done {
-			continue
-		}
-		target := f.path(staged.digest)
-		if err := f.makeShard(filepath.Dir(target)); err != nil {
-			return err
-		}
-		named, files = append(named, durable.Named{File: staged.File, Path: target}), append(files, staged)
-	}
-	if err := durable.PublishAll(named); err != nil {
-		return fmt.Errorf("publish content: %w", err)
-	}
-	var errs []error
-	for _, staged := range files {
-		staged.done = true
-		errs = append(errs, staged.Close())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("publish content: %w", err)
-	}
-	return nil
-}
-
 // Discard implements Staged.
 func (s *stagedFile) Discard() error {
-	if s.done {
+	if s.discarded {
 		return nil
 	}
-	s.done = true
+	s.discarded = true
+	if s.published {
+		return s.Close()
+	}
 	return durable.Discard(s.File, nil)
 }
 
-// makeShard makes the sub-directory of a digest durable the first time it is needed.
-func (f *Files) makeShard(dir string) error {
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
+// renew makes another file of what was received, which has not been published.
+func (s *stagedFile) renew() error {
+	file, err := s.from.create()
 	if err != nil {
-		return fmt.Errorf("make content directory: %w", err)
+		return err
 	}
-	if err := durable.SyncDir(f.dir); err != nil {
-		return fmt.Errorf("make content directory: %w", err)
+	if _, err := io.Copy(file, io.NewSectionReader(s, 0, s.size)); err != nil {
+		return durable.Discard(file, err)
 	}
-	return nil
+	err = s.Close()
+	s.File, s.published = file, false
+	return err
 }

@@ -3,6 +3,7 @@ package generated
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -93,4 +94,4 @@ func (a *Archive) Remove(context.Context, string) error { return nil }
 func (a *Archive) Has(context.Context, ...string) (bool, error) { return true, nil }
 
 // Walk shows none: there is nothing to be removed.
-func (a *Archive) Walk(context.Context, func(string) error) error { return nil }
+func (a *Archive) Walk(context.Context, time.Time, func(string) error) error { return nil }

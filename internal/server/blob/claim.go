@@ -1,0 +1,77 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/archivefs/archivefs/internal/durable"
+)
+
+// claim names what says whose the contents are. It is no digest, so that nothing takes it for
+// a content.
+const claim = "archive-id"
+
+// ErrForeign says that the contents belong to another archive, which would lose those that
+// this one does not know.
+var ErrForeign = errors.New("it holds the contents of another archive, whose database is another one")
+
+// whose compares the claim that was found with the archive's own.
+func whose(found, id string) error {
+	if strings.TrimSpace(found) != id {
+		return ErrForeign
+	}
+	return nil
+}
+
+// Claim has the contents belong to an archive. It returns ErrForeign when they belong to another.
+func (f *Files) Claim(_ context.Context, id string) error {
+	path := filepath.Join(f.dir, claim)
+	found, err := os.ReadFile(path) //nolint:gosec // the operator names the directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return durable.WriteFile(path, []byte(id+"\n"), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("look whose %s is: %w", f.dir, err)
+	}
+	if err := whose(string(found), id); err != nil {
+		return fmt.Errorf("%s: %w", f.dir, err)
+	}
+	return nil
+}
+
+// Claim has the contents belong to an archive. It returns ErrForeign when they belong to another.
+func (b *Bucket) Claim(ctx context.Context, id string) error {
+	found, err := b.claimed(ctx)
+	if absent(err) {
+		options := putOptions()
+		options.SetMatchETagExcept("*") // of two that are first at the same time one is
+		_, err = b.core.PutObject(ctx, b.address.Bucket, b.key(claim), strings.NewReader(id), int64(len(id)), "", "", options)
+		if err == nil || minio.ToErrorResponse(err).Code == minio.PreconditionFailed {
+			found, err = b.claimed(ctx)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("look whose %s is: %w", b.address, b.failed(err))
+	}
+	if err := whose(found, id); err != nil {
+		return fmt.Errorf("%s: %w", b.address, err)
+	}
+	return nil
+}
+
+func (b *Bucket) claimed(ctx context.Context) (string, error) {
+	body, _, _, err := b.core.GetObject(ctx, b.address.Bucket, b.key(claim), minio.GetObjectOptions{})
+	if err != nil {
+		return "", err
+	}
+	found, err := io.ReadAll(body)
+	return string(found), errors.Join(err, body.Close())
+}
