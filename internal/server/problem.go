@@ -32,6 +32,7 @@ type outcome struct {
 
 // outcomes is the one table from kinds to statuses. A kind that says what happened to a
 // client's own requests cannot come up here and is answered as a failure of the server.
+// Unreachable is what this service needs itself, as a bucket.
 func outcomes() map[archive.Kind]outcome {
 	failed := outcome{http.StatusInternalServerError, "server"}
 	return map[archive.Kind]outcome{
@@ -45,12 +46,15 @@ func outcomes() map[archive.Kind]outcome {
 		archive.KindUnsupported:  {http.StatusNotFound, "operation"},
 		archive.KindBusy:         failed,
 		archive.KindServer:       failed,
-		archive.KindUnreachable:  failed,
+		archive.KindUnreachable:  {http.StatusServiceUnavailable, "unavailable"},
 		archive.KindInterrupted:  failed,
 		archive.KindTimeout:      failed,
 		archive.KindProtocol:     failed,
 	}
 }
+
+// retryAfter is after how many seconds a client may find again what this service needs itself.
+const retryAfter = "5"
 
 func problemType(name string) string { return "urn:archivefs:problem:" + name }
 
@@ -67,6 +71,9 @@ func (s *Server) answer(w *response, err error) {
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
+	}
+	if kind == archive.KindUnreachable {
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	w.problem(o.status, describe(problemType(o.name), o.status, err))
 }

@@ -16,7 +16,7 @@ import (
 
 func TestEveryKindHasAStatus(t *testing.T) {
 	table := outcomes()
-	used := []int{400, 401, 403, 404, 409, 413, 500}
+	used := []int{400, 401, 403, 404, 409, 413, 500, 503}
 	for _, kind := range archive.Kinds() {
 		if o, ok := table[kind]; !ok || !slices.Contains(used, o.status) || o.name == "" {
 			t.Errorf("%v: %+v", kind, o)
@@ -29,6 +29,15 @@ func TestInnerErrorsAreNotTold(t *testing.T) {
 	s.answer(&response{ResponseWriter: w}, fmt.Errorf("open /secret/path: %w", errors.New("disk full")))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %s", w.Code, w.Body.String())
+	}
+}
+
+// What the service needs and cannot reach is a reason to come back, and the client is told when.
+func TestWhatIsAwayIsWorthAnotherTry(t *testing.T) {
+	s, w := quiet(t), httptest.NewRecorder()
+	s.answer(&response{ResponseWriter: w}, fmt.Errorf("keep content: %w", &archive.Error{Op: "bucket", Kind: archive.KindUnreachable, Err: errors.New("secret")}))
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body.String())
 	}
 }
 

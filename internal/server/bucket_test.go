@@ -1,0 +1,119 @@
+package server_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/s3test"
+	"github.com/archivefs/archivefs/internal/server/blob"
+)
+
+// inBucket is a service whose contents lie in a bucket that fails as the test says.
+func inBucket(t *testing.T) (*service, *s3test.Service) {
+	t.Helper()
+	s3 := s3test.Start(t)
+	address, err := blob.ParseAddress(s3.Bucket(t, "contents", "timeout=1s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := blob.OpenBucket(t.Context(), address, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bucket.Close() })
+	h := start(t)
+	h.SetContents(bucket)
+	return h, s3
+}
+
+// awayFor fails requests of a method.
+func awayFor(s3 *s3test.Service, method string) {
+	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == method {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true
+		}
+		return false
+	})
+}
+
+func TestContentsInABucket(t *testing.T) {
+	h, _ := inBucket(t)
+	o := furnish(t, h)
+	content := strings.Repeat("a line of text\n", 20_000)
+	path := "/document/" + text(h.uploaded("letter.txt", content, "target-folder-id", text(o.year))) + "/pdf"
+	if a := h.get(path + "?original=true"); a.status != http.StatusOK || a.body != content {
+		t.Errorf("%d, %d bytes", a.status, len(a.body))
+	}
+	if a := h.get(path+"?original=true", "Range", "bytes=100000-100099"); a.status != http.StatusPartialContent || a.body != content[100_000:100_100] {
+		t.Errorf("%d, %q", a.status, a.body)
+	}
+	if a := h.get(path); a.status != http.StatusOK || !strings.HasPrefix(a.body, "%PDF-") {
+		t.Errorf("%d %.20q", a.status, a.body)
+	}
+	if a := h.send(http.MethodHead, path+"?original=true", "", nil); a.status != http.StatusOK || a.header.Get("Content-Length") != "300000" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+}
+
+// While the bucket cannot be reached nothing is taken, and the client is told to come back.
+func TestBucketIsAway(t *testing.T) {
+	h, s3 := inBucket(t)
+	o := furnish(t, h)
+	upload := func() answer {
+		return h.upload("letter.txt", "text", "target-folder-id", text(o.other), "external-id", "x")
+	}
+	awayFor(s3, http.MethodPut)
+	if a := upload(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	awayFor(s3, http.MethodGet)
+	if a := h.get("/document/" + text(o.a) + "/pdf?original=true"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	s3.Fail(nil)
+	if found := h.list(o.other); len(found) != 0 {
+		t.Errorf("the archive has %q", names(found))
+	}
+	if a := upload(); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if found := h.list(o.other); len(found) != 1 {
+		t.Errorf("the archive has %q", names(found))
+	}
+}
+
+// What breaks off in the bucket for good breaks off for the client, and is not shorter.
+func TestHalfAContentIsNotServed(t *testing.T) {
+	h, s3 := inBucket(t)
+	o := furnish(t, h)
+	path := "/document/" + text(h.uploaded("letter.txt", strings.Repeat("text", 1_000_000), "target-folder-id", text(o.year))) + "/pdf?original=true"
+	n := 0
+	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
+		if n++; n == 1 {
+			w.Header().Set("Content-Length", "4000000")
+			w.Header().Set("Last-Modified", "Wed, 22 Nov 2023 14:14:29 GMT")
+			_, _ = io.WriteString(w, strings.Repeat("text", 500_000))
+		} else {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return true
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("API-Key", testKey)
+	response, err := h.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	got, err := io.ReadAll(response.Body)
+	if response.ContentLength != 4_000_000 || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) > 2_000_000 {
+		t.Errorf("%d of %d bytes, %v", len(got), response.ContentLength, err)
+	}
+}
