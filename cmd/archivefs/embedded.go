@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -77,11 +78,9 @@ func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 		return err
 	}
 	if !withSample {
-		if _, err := srv.AddMandator(ctx, "My Archive"); err != nil {
-			return err
-		}
-		_, err := srv.AddInbox(ctx, 1, "Inbox")
-		return err
+		_, mandator := srv.AddMandator(ctx, "My Archive")
+		_, inbox := srv.AddInbox(ctx, 1, "Inbox")
+		return errors.Join(unlessMade(mandator), unlessMade(inbox))
 	}
 	made, err := sample.Load(ctx, sampleTarget{srv})
 	if err != nil {
@@ -89,6 +88,15 @@ func fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 	}
 	log.Info("made the sample archive: " + inWords(made))
 	return nil
+}
+
+// unlessMade drops the error of a folder that another instance of the service made, which found the
+// same archive empty.
+func unlessMade(err error) error {
+	if archive.KindOf(err) == archive.KindConflict {
+		return nil
+	}
+	return err
 }
 
 func inWords(s sample.Summary) string {
