@@ -61,6 +61,11 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	d.outdate()
 	to.outdate()
 	d.moveDocument(e, to, newName, archived)
+	log := d.fs.log.WithField("path", archive.Printable(to.pathOf(newName)))
+	if archived != nil {
+		log = log.WithField("document", archived.ID)
+	}
+	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
 		to.distrust()
 		d.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there

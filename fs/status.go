@@ -47,6 +47,7 @@ type CacheStatus struct {
 type UploadStatus struct {
 	Sending int64        `json:"sending"`
 	Bytes   int64        `json:"bytes"` // on disk, local files included
+	Local   int          `json:"local"` // files that stay on this machine: temporary or empty ones
 	List    []UploadInfo `json:"list"`  // pending and failed, oldest first
 }
 
@@ -106,6 +107,9 @@ func (f *FileSystem) Status() Status {
 	}
 	for _, up := range f.spool.List() {
 		r := up.Record()
+		if r.StaysHere() {
+			s.Uploads.Local++
+		}
 		if !listed(&r) {
 			continue
 		}

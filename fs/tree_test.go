@@ -120,6 +120,10 @@ func TestControlDirectoryIsReachableButNotListed(t *testing.T) {
 	if text := string(get(os.ReadFile(m.path(".archivefs", "status.json")))(t)); !strings.Contains(text, `"health": "ok"`) {
 		t.Errorf("status.json: %s", text)
 	}
+	write(t, m.path("Muster GmbH", ".~lock.letter#"), "erika")
+	if text := string(get(os.ReadFile(m.path(".archivefs", "status.json")))(t)); !strings.Contains(text, `"local": 1`) {
+		t.Errorf("status.json: %s", text)
+	}
 	if slices.Contains(names(t, m.dir), ".archivefs") {
 		t.Error("the control directory is listed")
 	}

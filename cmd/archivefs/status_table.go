@@ -42,6 +42,9 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 		counts[u.List[i].State]++
 	}
 	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, counts["pending"], counts["failed"], size(u.Bytes))
+	if u.Local > 0 {
+		t.row("\t%s here alone, temporary or empty", areOrIs(u.Local, "file"))
+	}
 	for i := range u.List {
 		if up := &u.List[i]; up.Sent > 0 && up.Size > 0 {
 			t.row("\t%s %3d %% of %s  %s", bar(up.Sent, up.Size), 100*up.Sent/up.Size, size(up.Size), up.Path)

@@ -59,12 +59,13 @@ func TestStatusCountsInWords(t *testing.T) {
 }
 
 func TestStatusShowsUploadsUnderWay(t *testing.T) {
-	s := fs.Status{Uploads: fs.UploadStatus{Sending: 1, Bytes: 5 << 20, List: []fs.UploadInfo{
+	s := fs.Status{Uploads: fs.UploadStatus{Sending: 1, Bytes: 5 << 20, Local: 2, List: []fs.UploadInfo{
 		{ID: "1", State: "pending", Path: "/A/waits.pdf", Size: 1 << 20},
 		{ID: "2", State: "pending", Path: "/A/goes.pdf", Size: 4 << 20, Sent: 1 << 20},
 	}}}
 	table := statusLines(t, &s)
 	wantLine(t, table, "uploads 1 being sent, 2 pending, 0 failed, 5.0 MiB on disk")
+	wantLine(t, table, "2 files are here alone, temporary or empty")
 	wantLine(t, table, "[#####...............] 25 % of 4.0 MiB /A/goes.pdf")
 	if strings.Contains(table, "waits.pdf") {
 		t.Errorf("an upload that only waits has a bar:\n%s", table)

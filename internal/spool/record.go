@@ -137,6 +137,9 @@ func (r *Record) forgetSent() {
 	r.Split, r.Baseline, r.Doubtful, r.Refused, r.Attempts = false, nil, false, false, 0
 }
 
+// StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
+func (r *Record) StaysHere() bool { return r.State == Created && r.Closed && !r.Queued }
+
 // inDoubt reports whether the archive may have it from an earlier attempt.
 func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
 

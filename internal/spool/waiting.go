@@ -23,8 +23,7 @@ func Waiting(dir string) (int, error) {
 			continue
 		}
 		r, _, err := readRecord(filepath.Join(dir, e.Name(), recordFile), e.Name())
-		local := r.State == Created && r.Closed && !r.Queued
-		if err != nil || r.State != Confirmed && !local {
+		if err != nil || r.State != Confirmed && !r.StaysHere() {
 			n++
 		}
 	}
