@@ -65,8 +65,8 @@ func mountFamilies(s *fs.Status) []metrics.Family {
 	}
 	all := []metrics.Family{
 		{
-			Name: "archivefs_build_info", Help: "Always 1; the version is the label.", Kind: metrics.Gauge, Label: "version",
-			Rows: []metrics.Row{{Label: s.Version, Value: 1}},
+			Name: "archivefs_build_info", Help: "Always 1; the version is the label.", Kind: metrics.Gauge, Labels: []string{"version"},
+			Rows: []metrics.Row{{Labels: []string{s.Version}, Value: 1}},
 		},
 		metrics.One(metrics.Gauge, "archivefs_service_up", "Whether the archive service answers (1) or is away (0).", up),
 	}
@@ -85,15 +85,15 @@ func requestFamilies(requests []archive.OperationStats) []metrics.Family {
 		{Name: "archivefs_request_duration_seconds", Help: "Time to the head of the answer.", Kind: metrics.Times},
 	}
 	for i := range all {
-		all[i].Label = "operation"
+		all[i].Labels = []string{"operation"}
 	}
 	for i := range requests {
 		r := &requests[i]
 		for n, value := range []int64{r.Requests, r.Failures, r.Retries, r.Sent, r.Received} {
-			all[n].Rows = append(all[n].Rows, metrics.Row{Label: r.Operation, Value: float64(value)})
+			all[n].Rows = append(all[n].Rows, metrics.Row{Labels: []string{r.Operation}, Value: float64(value)})
 		}
 		times := &all[len(all)-1]
-		times.Rows = append(times.Rows, metrics.Row{Label: r.Operation, Times: metrics.Distribution{
+		times.Rows = append(times.Rows, metrics.Row{Labels: []string{r.Operation}, Times: metrics.Distribution{
 			Bounds: archive.LatencyBounds[:], Counts: r.Latency[:], Sum: r.Total,
 		}})
 	}
@@ -101,13 +101,13 @@ func requestFamilies(requests []archive.OperationStats) []metrics.Family {
 }
 
 func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
-	hits := metrics.Family{Name: "archivefs_cache_hits_total", Help: "Look-ups answered without asking the service.", Label: "cache"}
-	misses := metrics.Family{Name: "archivefs_cache_misses_total", Help: "Look-ups that asked the service, or joined one that did.", Label: "cache"}
-	entries := metrics.Family{Name: "archivefs_cache_entries", Help: "What is kept: folders' listings, and documents' contents.", Kind: metrics.Gauge, Label: "cache"}
+	hits := metrics.Family{Name: "archivefs_cache_hits_total", Help: "Look-ups answered without asking the service.", Labels: []string{"cache"}}
+	misses := metrics.Family{Name: "archivefs_cache_misses_total", Help: "Look-ups that asked the service, or joined one that did.", Labels: []string{"cache"}}
+	entries := metrics.Family{Name: "archivefs_cache_entries", Help: "What is kept: folders' listings, and documents' contents.", Kind: metrics.Gauge, Labels: []string{"cache"}}
 	add := func(name string, hit, miss uint64, kept int) {
-		hits.Rows = append(hits.Rows, metrics.Row{Label: name, Value: float64(hit)})
-		misses.Rows = append(misses.Rows, metrics.Row{Label: name, Value: float64(miss)})
-		entries.Rows = append(entries.Rows, metrics.Row{Label: name, Value: float64(kept)})
+		hits.Rows = append(hits.Rows, metrics.Row{Labels: []string{name}, Value: float64(hit)})
+		misses.Rows = append(misses.Rows, metrics.Row{Labels: []string{name}, Value: float64(miss)})
+		entries.Rows = append(entries.Rows, metrics.Row{Labels: []string{name}, Value: float64(kept)})
 	}
 	for _, l := range []struct {
 		name  string
@@ -133,11 +133,11 @@ func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
 		}
 	}
 	uploads := metrics.Family{
-		Name: "archivefs_uploads", Kind: metrics.Gauge, Label: "state",
+		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
 		Help: "Files that the archive does not have: pending ones wait or are being sent, failed ones wait for somebody to decide.",
 	}
 	for _, state := range []string{"pending", "failed", "sending"} {
-		uploads.Rows = append(uploads.Rows, metrics.Row{Label: state, Value: states[state]})
+		uploads.Rows = append(uploads.Rows, metrics.Row{Labels: []string{state}, Value: states[state]})
 	}
 	age := 0.0
 	if !oldest.IsZero() {

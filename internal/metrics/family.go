@@ -21,20 +21,20 @@ const (
 	Times
 )
 
-// Family is one metric with a row for each value of its label. Its name follows the
-// conventions of Prometheus: base units, _total for counters.
+// Family is one metric with a row for each combination of its labels' values. Its name
+// follows the conventions of Prometheus: base units, _total for counters.
 type Family struct {
 	Name, Help string
 	Kind       Kind
-	Label      string // empty where there is but one row
+	Labels     []string // none where there is but one row
 	Rows       []Row
 }
 
 // Row is one value of a metric.
 type Row struct {
-	Label string
-	Value float64
-	Times Distribution // of the kind Times, in place of Value
+	Labels []string // the values of the family's labels, in their order
+	Value  float64
+	Times  Distribution // of the kind Times, in place of Value
 }
 
 // Distribution is how long something took: Counts[i] times at most Bounds[i], and longer than
@@ -52,32 +52,23 @@ func One(kind Kind, name, help string, value float64) Family {
 
 // send gives all rows of a family to Prometheus.
 func (f *Family) send(out chan<- prometheus.Metric) {
-	var labels []string
-	if f.Label != "" {
-		labels = []string{f.Label}
-	}
-	desc := prometheus.NewDesc(f.Name, f.Help, labels, nil)
+	desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 	for i := range f.Rows {
-		r := &f.Rows[i]
-		var values []string
-		if f.Label != "" {
-			values = []string{r.Label}
-		}
-		out <- f.metric(desc, r, values)
+		out <- f.metric(desc, &f.Rows[i])
 	}
 }
 
-func (f *Family) metric(desc *prometheus.Desc, r *Row, labels []string) prometheus.Metric {
+func (f *Family) metric(desc *prometheus.Desc, r *Row) prometheus.Metric {
 	var m prometheus.Metric
 	var err error
 	switch f.Kind {
 	case Times:
 		count, buckets := r.Times.cumulative()
-		m, err = prometheus.NewConstHistogram(desc, count, r.Times.Sum.Seconds(), buckets, labels...)
+		m, err = prometheus.NewConstHistogram(desc, count, r.Times.Sum.Seconds(), buckets, r.Labels...)
 	case Gauge:
-		m, err = prometheus.NewConstMetric(desc, prometheus.GaugeValue, r.Value, labels...)
+		m, err = prometheus.NewConstMetric(desc, prometheus.GaugeValue, r.Value, r.Labels...)
 	case Counter:
-		m, err = prometheus.NewConstMetric(desc, prometheus.CounterValue, r.Value, labels...)
+		m, err = prometheus.NewConstMetric(desc, prometheus.CounterValue, r.Value, r.Labels...)
 	}
 	if err != nil {
 		return prometheus.NewInvalidMetric(desc, err)

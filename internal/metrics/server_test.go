@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func example() []Family {
 	return []Family{
 		One(Gauge, "archivefs_up", "Whether it answers.", 1),
-		{Name: "archivefs_asked_total", Help: "Requests.", Label: "operation", Rows: []Row{{Label: "a\"b\n", Value: 3}}},
-		{Name: "archivefs_took_seconds", Help: "Time.", Kind: Times, Label: "operation", Rows: []Row{{Label: "list", Times: Distribution{
+		{Name: "archivefs_asked_total", Help: "Requests.", Labels: []string{"operation"}, Rows: []Row{{Labels: []string{"a\"b\n"}, Value: 3}}},
+		{Name: "archivefs_took_seconds", Help: "Time.", Kind: Times, Labels: []string{"operation"}, Rows: []Row{{Labels: []string{"list"}, Times: Distribution{
 			Bounds: []time.Duration{time.Millisecond, time.Second}, Counts: []int64{1, 2, 4}, Sum: 90 * time.Second,
 		}}}},
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,8 +33,9 @@ func BenchmarkHTTP(b *testing.B) {
 	b.Cleanup(func() {
 		client.CloseIdleConnections()
 		cancel()
-		<-ended
-		_ = s.Close()
+		if err := errors.Join(<-ended, s.Close()); err != nil {
+			b.Error(err)
+		}
 	})
 	folder, err := s.AddMandator(b.Context(), "M")
 	if err != nil {

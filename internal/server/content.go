@@ -28,6 +28,10 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
+	if tooManyRanges(r) {
+		w.unsatisfiable("more ranges than anybody needs")
+		return nil
+	}
 	content, contentType, digest, err := s.content(r.Context(), id, original)
 	if errors.Is(err, blob.ErrMissing) { // replaced in between: its new content
 		content, contentType, digest, err = s.content(r.Context(), id, original)

@@ -34,6 +34,9 @@ func form(w *response, r *http.Request) (*params, error) {
 	if _, err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
 		return nil, err
 	}
+	if err := fits(r, maxForm); err != nil {
+		return nil, err
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return nil, badBody(err, "the form cannot be read")
@@ -46,6 +49,9 @@ func form(w *response, r *http.Request) (*params, error) {
 // none: it would pass for an empty object or array, and take away what is there.
 func jsonBody(w *response, r *http.Request, into any, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
+		return err
+	}
+	if err := fits(r, maxForm); err != nil {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
@@ -73,10 +79,27 @@ func wantBody(r *http.Request, want string) (map[string]string, error) {
 	return params, nil
 }
 
-// badBody says what is wrong with a body; one that is too large is told apart.
+// fits refuses a body that says itself that it is too long, before any of it is sent
+// (RFC 9110, 10.1.1).
+func fits(r *http.Request, limit int64) error {
+	if r.ContentLength <= limit {
+		return nil
+	}
+	return tooLong(limit)
+}
+
+func tooLong(limit int64) error {
+	return refuse(archive.KindTooLarge, "the body is larger than %s", amount(limit))
+}
+
+// badBody says what is wrong with a body; one that is too large, or whose sender has
+// stopped, is told apart.
 func badBody(err error, what string) error {
+	if archive.KindOf(err) == archive.KindTimeout {
+		return err
+	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return refuse(archive.KindTooLarge, "the body is larger than %s", amount(tooLarge.Limit))
+		return tooLong(tooLarge.Limit)
 	}
 	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
 }

@@ -18,6 +18,10 @@ const (
 	fieldBase64 = "upload-data-base64"
 )
 
+// fieldCost is what a field counts beside its name and value, in bytes: so there are at most
+// some thousand.
+const fieldCost = 256
+
 // formAhead is how many bytes of a form are taken from the connection at a time: package
 // mime/multipart asks for 4 KiB.
 const formAhead = 256 << 10
@@ -36,10 +40,13 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 	if err != nil {
 		return nil, err
 	}
-	limit := s.options.MaxUpload + s.options.MaxUpload/3 // base64
-	ahead := s.readers.Get().(*bufio.Reader)             //nolint:forcetypeassert // of New
+	limit := s.options.MaxUpload + s.options.MaxUpload/3 + 4*maxForm // base64, fields
+	if err := fits(r, limit); err != nil {
+		return nil, err
+	}
+	ahead := s.readers.Get().(*bufio.Reader) //nolint:forcetypeassert // of New
 	defer s.readers.Put(ahead)
-	ahead.Reset(http.MaxBytesReader(w, r.Body, limit+4*maxForm))
+	ahead.Reset(http.MaxBytesReader(w, r.Body, limit))
 	defer ahead.Reset(nil)
 	body := newEnding(struct {
 		io.Reader
@@ -92,7 +99,7 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 	if err != nil {
 		return badBody(err, "the form cannot be read")
 	}
-	if *left -= int64(len(value)); *left < 0 {
+	if *left -= int64(len(name) + len(value) + fieldCost); *left < 0 {
 		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %s", amount(maxForm))}}
 	}
 	if name != "" {

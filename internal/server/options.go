@@ -8,8 +8,14 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// DefaultMaxUpload is the largest content taken when Options do not say, in bytes.
-const DefaultMaxUpload = 10 << 30
+// What counts when Options do not say.
+const (
+	DefaultMaxUpload   = 10 << 30 // bytes
+	DefaultMaxRequests = 512
+	DefaultMaxUploads  = 64
+	DefaultStall       = 30 * time.Second
+	DefaultDrain       = 30 * time.Second
+)
 
 // Options configure a Server.
 type Options struct {
@@ -23,6 +29,15 @@ type Options struct {
 	OnRequest func(Request)
 	// MaxUpload is the largest content taken, in bytes; 0 is DefaultMaxUpload.
 	MaxUpload int64
+	// MaxRequests and MaxUploads are how many requests, and how many uploads among them, are
+	// answered at a time; further ones wait, and are sent away with 429 after 10 s.
+	MaxRequests, MaxUploads int
+	// Stall is how long the sender of a body may send nothing, and the reader of an answer
+	// take nothing, before the request is ended.
+	Stall time.Duration
+	// DrainDelay is how long Serve goes on as before when it is told to end, so that whoever
+	// asks for readiness sends nobody any more. Then requests under way have Drain to end.
+	DrainDelay, Drain time.Duration
 	// Location is the time zone of the dates on the wire; nil is the local one.
 	Location *time.Location
 

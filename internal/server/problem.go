@@ -4,19 +4,21 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// problem is an error answer (RFC 9457). Field names the parameter or form field that is
-// wrong, Errors all of them.
+// problem is an error answer (RFC 9457). Instance names the request, as the log does; Field
+// the parameter or form field that is wrong, Errors all of them.
 type problem struct {
-	Type   string         `json:"type"`
-	Title  string         `json:"title"`
-	Status int            `json:"status"`
-	Detail string         `json:"detail,omitempty"`
-	Field  string         `json:"field,omitempty"`
-	Errors []problemField `json:"errors,omitempty"`
+	Type     string         `json:"type"`
+	Title    string         `json:"title"`
+	Status   int            `json:"status"`
+	Detail   string         `json:"detail,omitempty"`
+	Instance string         `json:"instance,omitempty"`
+	Field    string         `json:"field,omitempty"`
+	Errors   []problemField `json:"errors,omitempty"`
 }
 
 type problemField struct {
@@ -33,6 +35,7 @@ type outcome struct {
 // outcomes is the one table from kinds to statuses. A kind that says what happened to a
 // client's own requests cannot come up here and is answered as a failure of the server.
 // Unreachable is what this service needs itself, as a bucket.
+// Busy is who waited too long for a turn; Timeout, who stopped in the middle of a body.
 func outcomes() map[archive.Kind]outcome {
 	failed := outcome{http.StatusInternalServerError, "server"}
 	return map[archive.Kind]outcome{
@@ -44,11 +47,11 @@ func outcomes() map[archive.Kind]outcome {
 		archive.KindConflict:     {http.StatusConflict, "conflict"},
 		archive.KindTooLarge:     {http.StatusRequestEntityTooLarge, "too-large"},
 		archive.KindUnsupported:  {http.StatusNotFound, "operation"},
-		archive.KindBusy:         failed,
+		archive.KindBusy:         {http.StatusTooManyRequests, "busy"},
 		archive.KindServer:       failed,
 		archive.KindUnreachable:  {http.StatusServiceUnavailable, "unavailable"},
 		archive.KindInterrupted:  failed,
-		archive.KindTimeout:      failed,
+		archive.KindTimeout:      {http.StatusRequestTimeout, "timeout"},
 		archive.KindProtocol:     failed,
 	}
 }
@@ -56,7 +59,10 @@ func outcomes() map[archive.Kind]outcome {
 // retryAfter is after how many seconds a client may find again what this service needs itself.
 const retryAfter = "5"
 
-func problemType(name string) string { return "urn:archivefs:problem:" + name }
+// problemPrefix begins the type of a problem.
+const problemPrefix = "urn:archivefs:problem:"
+
+func problemType(name string) string { return problemPrefix + name }
 
 // answer writes an error. What is not the client's doing is logged and not told. Once
 // the answer has begun the connection is cut, so that nobody takes half of it for whole.
@@ -67,7 +73,7 @@ func (s *Server) answer(w *response, err error) {
 	}
 	o := outcomes()[kind]
 	if o.status >= http.StatusInternalServerError {
-		s.log.WithError(err).Error("a request failed")
+		s.log.WithError(err).WithField("id", w.id).Error("a request failed")
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
@@ -102,6 +108,10 @@ func describe(typ string, status int, err error) problem {
 // problem writes a problem with its title.
 func (w *response) problem(status int, p problem) {
 	p.Title, p.Status = http.StatusText(status), status
+	if w.id != "" {
+		p.Instance = "urn:archivefs:request:" + w.id
+	}
+	w.refused = strings.TrimPrefix(p.Type, problemPrefix)
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers always encode
 		body = nil

@@ -7,6 +7,14 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// maxRanges is how many ranges are answered at a time; a viewer asks for a few.
+const maxRanges = 16
+
+// tooManyRanges reports whether more are asked for (RFC 9110, 14.2).
+func tooManyRanges(r *http.Request) bool {
+	return strings.Count(r.Header.Get("Range"), ",") >= maxRanges
+}
+
 // bytesOnly drops a Range of another unit: a server that does not understand the unit
 // answers the whole (RFC 9110, 14.2), while net/http would refuse it.
 func bytesOnly(r *http.Request) {
@@ -31,8 +39,13 @@ func (w *ranged) WriteHeader(status int) {
 	}
 	w.refused = true
 	w.Header().Del("Content-Length")
-	w.problem(status, describe(problemType("range"), status,
-		refuse(archive.KindInvalid, "Range: the content has no such bytes")))
+	w.unsatisfiable("the content has no such bytes")
+}
+
+// unsatisfiable refuses the ranges of a request.
+func (w *response) unsatisfiable(why string) {
+	const status = http.StatusRequestedRangeNotSatisfiable
+	w.problem(status, describe(problemType("range"), status, refuse(archive.KindInvalid, "Range: %s", why)))
 }
 
 // Write implements io.Writer.

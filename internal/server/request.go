@@ -7,12 +7,17 @@ import (
 
 // Request is a request that was answered.
 type Request struct {
+	ID     string // as it was answered in X-Request-Id
 	Method string
 	Path   string
 	Query  url.Values
+	User   string // empty where there are no users
+	Tenant int64  // 0 without credentials
+	Remote string // address of the client, or of the proxy before it
 	// Form holds the form fields of the body, files left out.
 	Form     url.Values
 	Status   int
+	Received int64 // bytes of the request's body
 	Bytes    int64 // of the answer's body
 	Duration time.Duration
 }

@@ -3,22 +3,41 @@ package server
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
 )
 
-// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
-const streamBuffer = 64 << 10
+const (
+	// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
+	streamBuffer = 64 << 10
+	// stretch is how much of an answer goes out before it counts as progress, in bytes.
+	stretch = 512 << 10
+	// atOnce is how long an answer is that never waits for its client, in bytes: net/http
+	// buffers that much.
+	atOnce = 2 << 10
+)
 
-// response counts what is answered and remembers what was asked, for the access log.
+// errStalled is what sending ends with when the client takes nothing.
+var errStalled = errors.New("the client takes nothing")
+
+// response counts what is answered and remembers what was asked, for the access log and
+// the metrics.
 type response struct {
 	http.ResponseWriter
-	status int
-	bytes  int64
-	form   url.Values
+	id       string    // of the request
+	progress *progress // nil where nobody looks at it
+	tally    *tally    // of the operation, nil before there is one
+	who      identity  // whose request it is, zero without credentials
+	refused  string    // name of the problem that was answered
+	status   int
+	received int64 // bytes of the request's body
+	bytes    int64 // of the answer's body
+	form     url.Values
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -30,23 +49,74 @@ func (w *response) WriteHeader(status int) {
 }
 
 // Write implements io.Writer.
-func (w *response) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
+func (w *response) Write(p []byte) (written int, err error) {
+	w.begun()
+	for first := true; first || len(p) > 0 && err == nil; first = false {
+		part := p[:min(len(p), stretch)]
+		watched := w.watch(int64(len(part)))
+		var n int
+		n, err = w.ResponseWriter.Write(part) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
+		written, p = written+n, p[n:]
+		err = w.sent(watched, int64(n), err)
 	}
-	n, err := w.ResponseWriter.Write(p) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
-	w.bytes += int64(n)
-	return n, err
+	return written, err
 }
 
-// ReadFrom implements io.ReaderFrom, so that the kernel copies contents (sendfile(2)).
-func (w *response) ReadFrom(r io.Reader) (int64, error) {
+// ReadFrom implements io.ReaderFrom, so that the kernel copies contents (sendfile(2)): those
+// of a file, or a stretch of one.
+func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
+	if _, direct := w.ResponseWriter.(io.ReaderFrom); !direct {
+		return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, streamBuffer))
+	}
+	w.begun()
+	limited, ok := r.(*io.LimitedReader)
+	if !ok {
+		limited = &io.LimitedReader{R: r, N: math.MaxInt64}
+	}
+	part := io.LimitedReader{R: limited.R}
+	for limited.N > 0 && part.N == 0 && err == nil {
+		part.N = min(limited.N, stretch)
+		watched := w.watch(part.N)
+		var n int64
+		n, err = io.Copy(w.ResponseWriter, &part)
+		written, limited.N = written+n, limited.N-n
+		err = w.sent(watched, n, err)
+	}
+	return written, err
+}
+
+// begun says that the answer has begun.
+func (w *response) begun() {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	n, err := io.Copy(w.ResponseWriter, r)
+}
+
+// watch begins to watch the sending of n bytes, unless they cannot stall.
+func (w *response) watch(n int64) bool {
+	if w.progress == nil || w.bytes+n <= atOnce {
+		return false
+	}
+	w.progress.writes.begin()
+	return true
+}
+
+// sent counts what was sent, and ends the watch.
+func (w *response) sent(watched bool, n int64, err error) error {
 	w.bytes += n
-	return n, err
+	if watched && !w.progress.writes.end() {
+		return errStalled
+	}
+	return err
+}
+
+// finish is called when the handler has ended. An answer whose client takes nothing is cut,
+// so that nobody takes a part of it for the whole.
+func (w *response) finish(bodyRead bool) {
+	if w.progress.writes.stalled() {
+		panic(http.ErrAbortHandler)
+	}
+	w.progress.finish(bodyRead)
 }
 
 // Unwrap lets http.ResponseController find the connection.

@@ -19,33 +19,42 @@ type handler func(w *response, r *http.Request) error
 type route struct {
 	method, path string
 	handle       handler
-	further      bool // not one of the specification's eight
+	traits       traits
 }
+
+// traits are what sets an operation apart.
+type traits int
+
+const (
+	further   traits = 1 << iota // not one of the specification's eight
+	upload                       // brings a file
+	specified traits = 0
+)
 
 // routes is the table of operations.
 func (s *Server) routes() []route {
 	return []route{
-		{http.MethodGet, "/archivestructure", s.archiveStructure, false},
-		{http.MethodGet, "/document/list", s.documentList, false},
-		{http.MethodPost, "/file-upload", s.fileUpload, false},
-		{http.MethodPost, "/folder/create", s.folderCreate, false},
-		{http.MethodGet, "/inboxes", s.inboxes, false},
-		{http.MethodPost, "/document/{id}/archive", s.documentArchive, false},
-		{http.MethodPost, "/document/auto_export_status/set", s.autoExportStatusSet, false},
-		{http.MethodGet, "/document/{id}/data", s.documentData, false},
+		{http.MethodGet, "/archivestructure", s.archiveStructure, specified},
+		{http.MethodGet, "/document/list", s.documentList, specified},
+		{http.MethodPost, "/file-upload", s.fileUpload, upload},
+		{http.MethodPost, "/folder/create", s.folderCreate, specified},
+		{http.MethodGet, "/inboxes", s.inboxes, specified},
+		{http.MethodPost, "/document/{id}/archive", s.documentArchive, specified},
+		{http.MethodPost, "/document/auto_export_status/set", s.autoExportStatusSet, specified},
+		{http.MethodGet, "/document/{id}/data", s.documentData, specified},
 
-		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, true},
-		{http.MethodHead, "/document/{id}/pdf", s.documentHead, true},
-		{http.MethodGet, "/document/{id}/ocr-result", s.documentText, true},
-		{http.MethodGet, "/page/{id}/preview", s.pagePreview, true},
-		{http.MethodGet, "/document/{id}/metadata", s.metadata, true},
-		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, true},
-		{http.MethodPost, "/document/{id}/keywords", s.keywordsSet, true},
-		{http.MethodPost, "/document/{id}/rename", s.documentRename, true},
-		{http.MethodPost, "/document/{id}/replace", s.documentReplace, true},
-		{http.MethodPost, "/document/{id}/delete", s.documentDelete, true},
-		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, true},
-		{http.MethodPost, "/search", s.search, true},
+		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, further},
+		{http.MethodHead, "/document/{id}/pdf", s.documentHead, further},
+		{http.MethodGet, "/document/{id}/ocr-result", s.documentText, further},
+		{http.MethodGet, "/page/{id}/preview", s.pagePreview, further},
+		{http.MethodGet, "/document/{id}/metadata", s.metadata, further},
+		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, further},
+		{http.MethodPost, "/document/{id}/keywords", s.keywordsSet, further},
+		{http.MethodPost, "/document/{id}/rename", s.documentRename, further},
+		{http.MethodPost, "/document/{id}/replace", s.documentReplace, further | upload},
+		{http.MethodPost, "/document/{id}/delete", s.documentDelete, further},
+		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, further},
+		{http.MethodPost, "/search", s.search, further},
 	}
 }
 
@@ -53,12 +62,14 @@ func (s *Server) routes() []route {
 // depends on what the archive holds. The paths are whole ones, and there is a HEAD of each.
 func (s *Server) publicRoutes() []route {
 	return []route{
-		{http.MethodGet, base + "/openapi.json", s.openAPI, true},
+		{http.MethodGet, "/healthz", s.healthz, specified},
+		{http.MethodGet, "/readyz", s.readyz, specified},
+		{http.MethodGet, base + "/openapi.json", s.openAPI, further},
 	}
 }
 
 // served reports whether the options leave an operation in.
-func (s *Server) served(r route) bool { return !r.further || !s.options.OnlyEight }
+func (s *Server) served(r route) bool { return r.traits&further == 0 || !s.options.OnlyEight }
 
 // Handler serves the operations below /api/v2. Requests without credentials, for whatever
 // path that is not public, are answered 401.
@@ -73,13 +84,14 @@ func (s *Server) Handler() http.Handler {
 			mux.Handle("HEAD "+base+route.path, s.problems(notAllowed([]string{http.MethodGet})))
 			continue
 		}
-		mux.Handle(route.method+" "+base+route.path, s.problems(route.handle))
-		methods[base+route.path] = append(methods[base+route.path], route.method)
+		route.path = base + route.path
+		mux.Handle(route.method+" "+route.path, s.operation(route, s.inTurn(route.traits, route.handle)))
+		methods[route.path] = append(methods[route.path], route.method)
 	}
 	public := map[string]http.Handler{}
 	for _, route := range s.publicRoutes() {
 		if s.served(route) {
-			public[route.path] = s.problems(route.handle)
+			public[route.path] = s.operation(route, route.handle)
 			methods[route.path] = []string{http.MethodGet, http.MethodHead}
 		}
 	}
@@ -88,6 +100,15 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("/", s.problems(noSuchOperation))
 	return s.logged(s.recovered(unlocked(public, s.authenticated(s.literal(mux)))))
+}
+
+// operation answers a route's requests, and counts them as such.
+func (s *Server) operation(r route, handle handler) http.Handler {
+	tally := s.counters.of(r.method, r.path, r.traits)
+	return s.problems(func(w *response, r *http.Request) error {
+		w.tally = tally
+		return handle(w, r)
+	})
 }
 
 // unlocked answers what is public, and lets next answer everything else.

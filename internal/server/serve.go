@@ -13,15 +13,21 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Time limits of connections. Contents may take any time, so there is none for bodies.
 const (
+	// headerTimeout is how long a client may take to say what it wants.
 	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	drainTimeout  = 30 * time.Second
+	// idleTimeout is how long a connection is kept without a request.
+	idleTimeout = 2 * time.Minute
+	// maxHeader is how long the header of a request may be, in bytes; net/http allows for
+	// 4 KiB more.
+	maxHeader = 60 << 10
+	// afterCut is how long requests have to notice that their connections are gone.
+	afterCut = 10 * time.Second
 )
 
-// Serve answers requests on ln until ctx is done. Then it takes no new ones, waits up to
-// 30 s for those in flight, cuts what is left, and returns nil. It closes ln.
+// Serve answers requests on ln until ctx is done. Then it is not ready any more, goes on
+// for Options.DrainDelay, takes no new requests, waits for those under way, up to
+// Options.Drain, cuts what is left, and returns nil. Cut ends the waiting. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if !s.accepted.hasKey {
 		return errors.Join(errors.New("serve archive: no API key is configured, so nobody could be let in"), ln.Close())
@@ -30,6 +36,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(logWriter{s.log}, "", 0),
 	}
 	ended := make(chan error, 1)
@@ -39,19 +46,52 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve archive: %w", err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	if err := httpServer.Shutdown(drain); err != nil {
-		s.log.WithError(err).Warn("requests were cut off at the end")
-		if err := httpServer.Close(); err != nil {
-			s.log.WithError(err).Warn("connections were left open at the end")
-		}
-	}
+	s.draining.Store(true)
+	s.drain(context.WithoutCancel(ctx), httpServer)
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve archive: %w", err)
 	}
 	return nil
 }
+
+// drain ends what is served.
+func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.cut:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if s.options.DrainDelay > 0 {
+		delay := time.NewTimer(s.options.DrainDelay)
+		defer delay.Stop()
+		select {
+		case <-delay.C:
+		case <-ctx.Done():
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, s.options.Drain)
+	defer cancel()
+	if err := httpServer.Shutdown(within); err == nil {
+		return
+	}
+	s.log.WithField("requests", s.counters.requests.Load()).Warn("requests are cut off at the end")
+	if err := httpServer.Close(); err != nil {
+		s.log.WithError(err).Warn("connections were left open at the end")
+	}
+	// What has begun to change the archive goes on; the rest notices soon.
+	select {
+	case <-s.counters.none():
+	case <-time.After(afterCut):
+		s.log.Warn("requests are under way, although their connections are gone")
+	}
+}
+
+// Cut lets Serve end at once: requests that are under way are cut off.
+func (s *Server) Cut() { s.cutOnce() }
 
 // logWriter passes the lines of net/http on.
 type logWriter struct{ log logrus.FieldLogger }

@@ -2,12 +2,14 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -38,6 +40,15 @@ type Server struct {
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
+
+	counters counters
+	places   *places       // of requests
+	uploads  *places       // of uploads among them
+	patience time.Duration // of who waits for one
+	ready    readiness
+	draining atomic.Bool
+	cut      chan struct{} // closed by cutOnce
+	cutOnce  func()
 }
 
 // Open opens the data directory, makes it when it is not there, brings it to the current
@@ -86,16 +97,22 @@ func Generate(options Options, shape generated.Shape) *Server {
 }
 
 func newServer(options Options, db database, contents contents) *Server {
+	options = withDefaults(options)
 	s := &Server{
 		readers:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }},
-		options:  withDefaults(options),
+		options:  options,
+		log:      options.Log,
+		places:   newPlaces(options.MaxRequests),
+		uploads:  newPlaces(options.MaxUploads),
+		patience: patience,
 		accepted: accept(options.Credentials),
 		db:       db,
 		vault:    &vault{contents: contents, uses: db},
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
+		cut:       make(chan struct{}),
 	}
-	s.log = s.options.Log
+	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	return s
 }
 
@@ -103,11 +120,14 @@ func withDefaults(o Options) Options {
 	if o.Log == nil {
 		silent := logrus.New()
 		silent.SetOutput(io.Discard)
+		silent.SetLevel(logrus.PanicLevel)
 		o.Log = silent
 	}
-	if o.MaxUpload == 0 {
-		o.MaxUpload = DefaultMaxUpload
-	}
+	o.MaxUpload = cmp.Or(o.MaxUpload, DefaultMaxUpload)
+	o.MaxRequests = cmp.Or(o.MaxRequests, DefaultMaxRequests)
+	o.MaxUploads = cmp.Or(o.MaxUploads, DefaultMaxUploads)
+	o.Stall = cmp.Or(o.Stall, DefaultStall)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	if o.Location == nil {
 		o.Location = time.Local
 	}

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+const (
+	// maxLogged is how much of a form is logged, in bytes.
+	maxLogged = 512
+	// headerID carries the id of a request, from whoever gave it one and back.
+	headerID = "X-Request-Id"
+	// maxID is the longest id that is taken from a client.
+	maxID = 128
+)
+
+// logged names a request, watches and counts it, writes a line for it and calls
+// OnRequest. Headers, where the credentials are, and bodies other than form fields are never
+// logged.
+func (s *Server) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		w := &response{ResponseWriter: plain, id: requestID(r), progress: newProgress(plain, r, s.options.Stall)}
+		w.Header().Set(headerID, w.id)
+		var body *inbound
+		if r.Body != nil && r.Body != http.NoBody {
+			body = &inbound{ReadCloser: r.Body, w: w}
+			r.Body = body
+		}
+		s.counters.begin()
+		defer func() {
+			s.counters.end(w, time.Since(began))
+			s.note(w, r, began)
+			w.finish(body == nil || body.ended)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// note writes the line of a request.
+func (s *Server) note(w *response, r *http.Request, began time.Time) {
+	if s.options.OnRequest == nil && !enabled(s.log, logrus.InfoLevel) {
+		return
+	}
+	done := Request{
+		ID: w.id, Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Form: w.form, User: w.who.user, Tenant: int64(w.who.tenant), Remote: r.RemoteAddr,
+		Status: w.status, Received: w.received, Bytes: w.bytes, Duration: time.Since(began),
+	}
+	s.log.WithFields(line(done)).Info("request")
+	if s.options.OnRequest != nil {
+		s.options.OnRequest(done)
+	}
+}
+
+// enabled reports whether a log has lines of a level; one that does not say has.
+func enabled(log logrus.FieldLogger, level logrus.Level) bool {
+	asked, ok := log.(interface{ IsLevelEnabled(logrus.Level) bool })
+	return !ok || asked.IsLevelEnabled(level)
+}
+
+// requestID is the id that a client, or a proxy before it, gave the request, or a new one.
+func requestID(r *http.Request) string {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+	given := r.Header.Get(headerID)
+	if given == "" || len(given) > maxID || strings.Trim(given, allowed) != "" {
+		return rand.Text()
+	}
+	return given
+}
+
+// line is what is logged of a request.
+func line(r Request) logrus.Fields {
+	l := logrus.Fields{
+		"id": r.ID, "method": r.Method, "path": decoded(r), "status": r.Status, "received": r.Received, "sent": r.Bytes,
+		"seconds": r.Duration.Round(time.Microsecond).Seconds(), "remote": r.Remote,
+	}
+	if r.Tenant != 0 {
+		l["tenant"] = r.Tenant
+	}
+	if r.User != "" {
+		l["user"] = archive.Printable(r.User)
+	}
+	if len(r.Form) > 0 {
+		l["form"] = fields(r.Form)
+	}
+	return l
+}
+
+// decoded is a request's path and query as people read them.
+func decoded(r Request) string {
+	path := archive.Printable(shortened(r.Path))
+	if len(r.Query) > 0 {
+		path += "?" + fields(r.Query)
+	}
+	return path
+}
+
+// fields joins parameters by name, decoded, escaped for printing and shortened.
+func fields(values url.Values) string {
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(name + "=" + strings.Join(values[name], ","))
+		if b.Len() > maxLogged {
+			break
+		}
+	}
+	return archive.Printable(shortened(b.String()))
+}
+
+func shortened(text string) string {
+	if len(text) > maxLogged {
+		return text[:maxLogged] + "..."
+	}
+	return text
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// readyFor is how long it is believed that all is well, or not.
+	readyFor = time.Second
+	// readyWithin is how long database and contents may take to say so.
+	readyWithin = 5 * time.Second
+)
+
+// errDraining says that the service ends, and takes what is under way to its end.
+var errDraining = errors.New("the service is ending")
+
+// readiness is what was found out last, so that anybody may ask as often as they like.
+type readiness struct {
+	mu  sync.Mutex
+	at  time.Time // guarded by mu
+	err error     // guarded by mu
+}
+
+// Ready says why requests cannot be answered now, nil when they can. The reason may be told
+// to anybody; what is behind it is logged.
+func (s *Server) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errDraining
+	}
+	s.ready.mu.Lock()
+	defer s.ready.mu.Unlock()
+	if s.ready.at.IsZero() || time.Since(s.ready.at) >= readyFor {
+		s.ready.err = s.check(context.WithoutCancel(ctx))
+		s.ready.at = time.Now()
+	}
+	return s.ready.err
+}
+
+// checker is what can find out whether it works.
+type checker interface {
+	Check(ctx context.Context) error
+}
+
+func (s *Server) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for _, part := range []struct {
+		is  any
+		why string
+	}{
+		{s.db, "the database does not answer"},
+		{s.vault.contents, "the contents cannot be reached"},
+	} {
+		c, ok := part.is.(checker)
+		if !ok {
+			continue
+		}
+		if err := c.Check(ctx); err != nil {
+			s.log.WithError(err).Error("not ready: " + part.why)
+			return errors.New(part.why)
+		}
+	}
+	return nil
+}
+
+// healthz answers GET /healthz as long as the process answers anything.
+func (s *Server) healthz(w *response, _ *http.Request) error {
+	return w.say(http.StatusOK, "ok")
+}
+
+// readyz answers GET /readyz: 200, or 503 and the reason in a line.
+func (s *Server) readyz(w *response, r *http.Request) error {
+	if err := s.Ready(r.Context()); err != nil {
+		return w.say(http.StatusServiceUnavailable, err.Error())
+	}
+	return w.say(http.StatusOK, "ok")
+}
+
+// say answers with one line for people and monitors.
+func (w *response) say(status int, line string) error {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(line + "\n")) // whoever asked may be gone by now
+	return nil
+}

@@ -1,0 +1,169 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+// serving serves h at an address of its own until the test ends.
+func (h *service) serving() (address string) {
+	h.t.Helper()
+	ln, err := new(net.ListenConfig).Listen(h.t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(ctx, ln) }()
+	h.t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			h.t.Error(err)
+		}
+	})
+	return ln.Addr().String()
+}
+
+// raw sends text over a connection of its own, which the caller reads from.
+func raw(t *testing.T, address, text string) *net.TCPConn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn.(*net.TCPConn) //nolint:forcetypeassert // of network tcp
+}
+
+// rest reads what the service says on a connection until it closes that.
+func rest(t *testing.T, conn net.Conn) []answer {
+	t.Helper()
+	var answers []answer
+	in := bufio.NewReader(conn)
+	for {
+		response, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return answers
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			return answers
+		}
+		_ = response.Body.Close()
+		answers = append(answers, answer{status: response.StatusCode, header: response.Header, body: string(body)})
+	}
+}
+
+// Who stops in the middle of a body is told so and sent away, and nothing of it stays.
+func TestASenderThatStops(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
+	o := furnish(t, h)
+	address := h.serving()
+	body, contentType := multipartBody(t, "f", strings.Repeat("x", 1000), "target-folder-id", text(o.year))
+	half := body.String()[:body.Len()/2]
+	for name, request := range map[string]string{
+		"upload": "POST /api/v2/file-upload HTTP/1.1\r\nContent-Type: " + contentType,
+		"form":   "POST /api/v2/folder/create HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded",
+		"json":   "POST /api/v2/document/1/keywords HTTP/1.1\r\nContent-Type: application/json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := raw(t, address, request+fmt.Sprintf("\r\nHost: h\r\nAPI-Key: %s\r\nContent-Length: %d\r\n\r\n%s", testKey, body.Len(), half))
+			answers := rest(t, conn)
+			if len(answers) != 1 {
+				t.Fatalf("%d answers", len(answers))
+			}
+			wantProblem(t, answers[0], http.StatusRequestTimeout, "")
+		})
+	}
+	staged, err := os.ReadDir(filepath.Join(h.options.Data, "contents", "incoming"))
+	if err != nil || len(staged) > 0 || len(h.list(o.year)) != 2 {
+		t.Errorf("left %v, %v", staged, err)
+	}
+}
+
+// Who is answered before the body is sent cannot keep the connection by sending none.
+func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
+	answers := rest(t, raw(t, h.serving(), "POST /api/v2/file-upload HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"))
+	if len(answers) != 1 || answers[0].status != http.StatusUnauthorized {
+		t.Errorf("%+v", answers)
+	}
+}
+
+// Who takes nothing of an answer does not hold it for ever.
+func TestAReaderThatStops(t *testing.T) {
+	ended := make(chan server.Request, 1)
+	h := start(t, func(o *server.Options) {
+		o.Stall, o.OnRequest = 20*time.Millisecond, func(r server.Request) { ended <- r }
+	})
+	folder, err := h.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 32 << 20
+	id, err := h.AddDocument(t.Context(), server.NewDocument{Folder: folder, Name: "f", Created: day, Archived: day}, bytes.NewReader(make([]byte, size)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/%d/pdf?original=true HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\n\r\n", id, testKey))
+	if r := <-ended; r.Status != http.StatusOK || r.Bytes >= size {
+		t.Errorf("%d of %d bytes were sent to nobody: %+v", r.Bytes, size, r)
+	}
+	if n, err := io.Copy(io.Discard, conn); n >= size {
+		t.Errorf("the client has %d bytes, %v", n, err)
+	}
+}
+
+// Idle connections and slow work here are nobody's stalling: the watch stands still in between.
+func TestAConnectionIsUsedAgain(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.Stall = 100 * time.Millisecond })
+	o := furnish(t, h)
+	reused := 0
+	address := h.serving()
+	h.url = "http://" + address + "/api/v2"
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	h.client = &http.Client{Transport: transport}
+	for range 3 {
+		body, contentType := multipartBody(t, "f", "x", "target-folder-id", text(o.year))
+		request, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			if i.Reused {
+				reused++
+			}
+		}}), http.MethodPost, h.url+"/file-upload", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("API-Key", testKey)
+		request.Header.Set("Content-Type", contentType)
+		response, err := h.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			t.Fatal(response.Status)
+		}
+		<-time.After(2 * h.options.Stall)
+	}
+	if reused != 2 {
+		t.Errorf("a connection was used again %d times", reused)
+	}
+}

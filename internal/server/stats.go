@@ -1,0 +1,160 @@
+package server
+
+import (
+	"cmp"
+	"database/sql"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Stats are what a Server has done since it was opened, and what it does now.
+type Stats struct {
+	Operations []OperationStats
+	// Refused counts the uploads that were not taken, by the name of the problem.
+	Refused map[string]int64
+	// Requests and Uploads are under way; Waiting are those that wait for their turn.
+	Requests, Uploads, Waiting int
+	// Databases are the pools of connections, by name.
+	Databases map[string]sql.DBStats
+}
+
+// OperationStats are the requests of one route. One without a route is for whatever is
+// none, and for who has no credentials.
+type OperationStats struct {
+	Method, Route string
+	Statuses      [5]int64 // answered with 1xx, 2xx and so on
+	Received      int64    // bytes of the bodies of requests
+	Sent          int64    // bytes of the bodies of answers
+	Latency       archive.Latency
+	Total         time.Duration
+}
+
+// tally counts the requests of a route. It takes no lock.
+type tally struct {
+	method, path string
+	traits       traits
+	statuses     [5]atomic.Int64
+	received     atomic.Int64
+	sent         atomic.Int64
+	latency      [len(archive.LatencyBounds) + 1]atomic.Int64
+	total        atomic.Int64
+}
+
+func (t *tally) add(w *response, took time.Duration) {
+	t.statuses[min(max(w.status/100, 1), len(t.statuses))-1].Add(1)
+	t.received.Add(w.received)
+	t.sent.Add(w.bytes)
+	t.total.Add(int64(took))
+	i, _ := slices.BinarySearch(archive.LatencyBounds[:], took)
+	t.latency[i].Add(1)
+}
+
+func (t *tally) stats() OperationStats {
+	s := OperationStats{
+		Method: t.method, Route: t.path, Received: t.received.Load(), Sent: t.sent.Load(), Total: time.Duration(t.total.Load()),
+	}
+	for i := range t.statuses {
+		s.Statuses[i] = t.statuses[i].Load()
+	}
+	for i := range t.latency {
+		s.Latency[i] = t.latency[i].Load()
+	}
+	return s
+}
+
+// counters are all that a Server counts.
+type counters struct {
+	other    tally // of what is no operation
+	requests atomic.Int64
+
+	mu      sync.Mutex
+	tallies []*tally         // guarded by mu
+	refused map[string]int64 // guarded by mu
+	idle    chan struct{}    // closed when no request is under way; guarded by mu
+}
+
+// of makes the tally of a route, or finds the one that an earlier Handler made.
+func (c *counters) of(method, path string, traits traits) *tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.tallies {
+		if t.method == method && t.path == path {
+			return t
+		}
+	}
+	t := &tally{method: method, path: path, traits: traits}
+	c.tallies = append(c.tallies, t)
+	return t
+}
+
+func (c *counters) begin() { c.requests.Add(1) }
+
+// none returns what is closed when no request is under way. It is for the end, when none is
+// begun any more.
+func (c *counters) none() <-chan struct{} {
+	c.mu.Lock()
+	c.idle = make(chan struct{})
+	idle := c.idle
+	c.mu.Unlock()
+	if c.requests.Load() == 0 {
+		c.tellIdle()
+	}
+	return idle
+}
+
+func (c *counters) tellIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.idle != nil {
+		close(c.idle)
+		c.idle = nil
+	}
+}
+
+// end counts a request that was answered.
+func (c *counters) end(w *response, took time.Duration) {
+	if c.requests.Add(-1) == 0 {
+		c.tellIdle()
+	}
+	t := w.tally
+	if t == nil {
+		t = &c.other
+	}
+	t.add(w, took)
+	if t.traits&upload == 0 || w.refused == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.refused = map[string]int64{}
+	}
+	c.refused[w.refused]++
+}
+
+// Stats takes all counters as they are now.
+func (s *Server) Stats() Stats {
+	c := &s.counters
+	stats := Stats{
+		Requests: int(c.requests.Load()), Uploads: s.uploads.taken(),
+		Waiting: s.uploads.waiting() + s.places.waiting(),
+	}
+	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {
+		stats.Databases = pools.Pools()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats.Refused = maps.Clone(c.refused)
+	for _, t := range append([]*tally{&c.other}, c.tallies...) {
+		stats.Operations = append(stats.Operations, t.stats())
+	}
+	slices.SortFunc(stats.Operations, func(a, b OperationStats) int {
+		return cmp.Or(cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method))
+	})
+	return stats
+}

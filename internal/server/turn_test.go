@@ -1,0 +1,86 @@
+package server
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// As many as the options say are let in, further ones wait, and are sent away in the end.
+func TestTurns(t *testing.T) {
+	s, err := Open(t.Context(), Options{Data: t.TempDir(), Credentials: Credentials{APIKey: "k"}, MaxRequests: 2, MaxUploads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	handler := s.Handler()
+	ask := func(method, path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader("x"))
+		r.Header.Set("API-Key", "k")
+		handler.ServeHTTP(w, r)
+		return w
+	}
+	s.patience = time.Millisecond
+	wantBusy := func(w *httptest.ResponseRecorder) {
+		t.Helper()
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), ":busy") {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+	}
+	s.uploads.take(t.Context(), 0)
+	wantBusy(ask(http.MethodPost, "/api/v2/file-upload"))
+	if w := ask(http.MethodGet, "/api/v2/inboxes"); w.Code != http.StatusOK {
+		t.Errorf("beside an upload: %d", w.Code)
+	}
+	s.places.take(t.Context(), 0)
+	s.places.take(t.Context(), 0)
+	wantBusy(ask(http.MethodGet, "/api/v2/inboxes"))
+	if w := ask(http.MethodGet, "/readyz"); w.Code != http.StatusOK {
+		t.Errorf("readiness while all is busy: %d", w.Code)
+	}
+	s.patience = time.Minute
+	waited := make(chan *httptest.ResponseRecorder)
+	go func() { waited <- ask(http.MethodGet, "/api/v2/inboxes") }()
+	for s.Stats().Waiting == 0 {
+		time.Sleep(time.Millisecond) // until it waits
+	}
+	s.places.leave()
+	if w := <-waited; w.Code != http.StatusOK {
+		t.Errorf("after its turn came: %d", w.Code)
+	}
+	stats := s.Stats()
+	if stats.Refused["busy"] != 1 || stats.Uploads != 1 || stats.Requests != 0 || len(stats.Databases) == 0 {
+		t.Errorf("%+v", stats)
+	}
+	for _, o := range stats.Operations {
+		if o.Route == "/api/v2/inboxes" && (o.Statuses != [5]int64{1: 2, 3: 1} || o.Latency == [16]int64{} || o.Sent == 0) {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
+	s := quiet(t)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("ready: %v", err)
+	}
+	s.ready.at = time.Time{}
+	s.draining.Store(true)
+	if err := s.Ready(t.Context()); err == nil || err.Error() != "the service is ending" {
+		t.Errorf("draining: %v", err)
+	}
+	s.draining.Store(false)
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err == nil || err.Error() != "the database does not answer" {
+		t.Errorf("closed: %v", err)
+	}
+}
