@@ -16,6 +16,7 @@ var statusKinds = map[int]archive.Kind{
 	http.StatusForbidden:                    archive.KindForbidden,
 	http.StatusNotFound:                     archive.KindNotFound,
 	http.StatusMethodNotAllowed:             archive.KindUnsupported,
+	http.StatusRequestTimeout:               archive.KindInterrupted,
 	http.StatusConflict:                     archive.KindConflict,
 	http.StatusGone:                         archive.KindNotFound,
 	http.StatusPreconditionFailed:           archive.KindConflict,

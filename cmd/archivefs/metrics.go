@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/archive"
@@ -22,13 +23,29 @@ func metricsFlag() cli.Flag {
 }
 
 func readMetrics(c *cli.Context, s *mountSettings) error {
-	if s.metrics = c.String("metrics"); s.metrics == "" {
+	s.metrics = c.String("metrics")
+	return checkMetrics(s.metrics)
+}
+
+// checkMetrics refuses what is no address of metrics. They need none.
+func checkMetrics(address string) error {
+	if address == "" {
 		return nil
 	}
-	if err := metrics.CheckAddress(s.metrics); err != nil {
+	if err := metrics.CheckAddress(address); err != nil {
 		return config.Usagef("--metrics: %v", err)
 	}
 	return nil
+}
+
+// serveMetrics answers at an address.
+func serveMetrics(ctx context.Context, address string, source metrics.Source, log logrus.FieldLogger) (*metrics.Server, error) {
+	srv, err := metrics.Serve(ctx, address, source)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w; name another address", err)
+	}
+	log.Infof("metrics at %s", srv.Address())
+	return srv, nil
 }
 
 // showMetrics answers at --metrics, if that is given, until the session ends.
@@ -36,7 +53,7 @@ func (s *session) showMetrics(ctx context.Context) error {
 	if s.settings.metrics == "" {
 		return nil
 	}
-	srv, err := metrics.Serve(ctx, s.settings.metrics, metrics.Source{
+	srv, err := serveMetrics(ctx, s.settings.metrics, metrics.Source{
 		Families: func() []metrics.Family {
 			status := s.fs.Status()
 			return mountFamilies(&status)
@@ -47,12 +64,11 @@ func (s *session) showMetrics(ctx context.Context) error {
 			}
 			return true, ""
 		},
-	})
+	}, s.log)
 	if err != nil {
-		return fmt.Errorf("--metrics: %w; name another address", err)
+		return err
 	}
 	s.later(srv.Close)
-	s.log.Infof("metrics at %s", srv.Address())
 	return nil
 }
 
@@ -64,15 +80,20 @@ func mountFamilies(s *fs.Status) []metrics.Family {
 		up = 0
 	}
 	all := []metrics.Family{
-		{
-			Name: "archivefs_build_info", Help: "Always 1; the version is the label.", Kind: metrics.Gauge, Labels: []string{"version"},
-			Rows: []metrics.Row{{Labels: []string{s.Version}, Value: 1}},
-		},
+		buildInfo(s.Version),
 		metrics.One(metrics.Gauge, "archivefs_service_up", "Whether the archive service answers (1) or is away (0).", up),
 	}
 	all = append(all, requestFamilies(s.Requests)...)
 	all = append(all, cacheFamilies(&s.Cache)...)
 	return append(all, uploadFamilies(&s.Uploads)...)
+}
+
+// buildInfo tells the version.
+func buildInfo(version string) metrics.Family {
+	return metrics.Family{
+		Name: "archivefs_build_info", Help: "Always 1; the version is the label.", Kind: metrics.Gauge, Labels: []string{"version"},
+		Rows: []metrics.Row{{Labels: []string{version}, Value: 1}},
+	}
 }
 
 func requestFamilies(requests []archive.OperationStats) []metrics.Family {

@@ -10,9 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 
-	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -40,7 +38,7 @@ func serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
-		}, credentialFlags("ask for"), logFlags("info")),
+		}, runFlags(), credentialFlags("ask for"), logFlags("info")),
 		OnUsageError: usageError,
 		Action:       serve,
 	}
@@ -67,6 +65,10 @@ func serve(c *cli.Context) error {
 	}
 	defer done()
 	options.Log = log
+	r, err := newServed(c, log)
+	if err != nil {
+		return err
+	}
 	var lc net.ListenConfig
 	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is made
 	if err != nil {
@@ -74,7 +76,7 @@ func serve(c *cli.Context) error {
 	}
 	defer ln.Close() //nolint:errcheck // it is closed already, unless something else failed
 	if c.String("generate") != "" {
-		return serveGenerated(c, ln, options)
+		return serveGenerated(c, ln, r, options)
 	}
 	var keyFile string
 	if options.Credentials.APIKey == "" {
@@ -89,7 +91,8 @@ func serve(c *cli.Context) error {
 	}
 	skipped, err := furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
 	if err == nil {
-		err = serveAt(c, ln, srv, &manager{log: log}, options.Data, keyFile)
+		r.server = srv
+		err = r.at(c, ln, options.Data, keyFile)
 	}
 	if err == nil && skipped > 0 {
 		err = fmt.Errorf("%s of --import stayed out of the archive; the log says which and why", plural(skipped, "entry"))
@@ -109,42 +112,6 @@ func furnish(ctx context.Context, srv *server.Server, withSample bool, tree stri
 		}
 	}
 	return bringIn(ctx, srv, tree, log)
-}
-
-// serveAt says where everything is and serves until the end.
-func serveAt(c *cli.Context, ln net.Listener, srv *server.Server, manager *manager, what, keyFile string) error {
-	at, open := reachable(ln.Addr())
-	if open {
-		manager.log.Warn("other machines can reach the service, and it has no TLS: credentials and documents can be read on the way; " +
-			"listen at 127.0.0.1, behind a proxy with TLS")
-	}
-	text := fmt.Sprintf("serving %s at http://%s/api/v2\n", what, at)
-	if keyFile != "" {
-		text += "API key in " + keyFile + "\n"
-	}
-	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
-		return err
-	}
-	manager.tell("serving at "+at, daemon.SdNotifyReady)
-	stop := context.AfterFunc(c.Context, func() { manager.tell("finishing requests", daemon.SdNotifyStopping) })
-	defer stop()
-	if err := srv.Serve(c.Context, ln); err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("serve: %w", err)
-	}
-	return nil
-}
-
-// reachable is an address at which this machine reaches what listens at addr. open reports
-// whether others can reach it, too.
-func reachable(addr net.Addr) (at string, open bool) {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || tcp.IP.IsLoopback() {
-		return addr.String(), false
-	}
-	if tcp.IP.IsUnspecified() {
-		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port)), true
-	}
-	return addr.String(), true
 }
 
 // readServe validates the options. Nothing is begun before they are right.
@@ -170,6 +137,9 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, err
 	}
 	o.OnlyEight, o.HideSizes, o.NoHead, o.NoRange = c.Bool("only-eight"), c.Bool("no-sizes"), c.Bool("no-head"), c.Bool("no-range")
+	if err := readRun(c, &o); err != nil {
+		return o, err
+	}
 	if (cred.User == "") != (cred.Password == "") {
 		return o, config.Usagef("--user and --password go together")
 	}

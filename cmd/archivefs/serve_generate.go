@@ -31,10 +31,11 @@ func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 }
 
 // serveGenerated serves an archive that is made up as it is read.
-func serveGenerated(c *cli.Context, ln net.Listener, options server.Options) error {
+func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
 	shape, err := generated.ParseShape(c.String("generate"))
 	if err != nil {
 		return config.Usagef("--generate: %v", err)
 	}
-	return serveAt(c, ln, server.Generate(options, shape), &manager{log: options.Log}, "generated archive "+shape.String(), "")
+	r.server = server.Generate(options, shape)
+	return r.at(c, ln, "generated archive "+shape.String(), "")
 }

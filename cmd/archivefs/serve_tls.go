@@ -1,0 +1,131 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+const (
+	// lookEvery is how often the files of a certificate are looked at, at most, and only
+	// when somebody connects.
+	lookEvery = 10 * time.Second
+	// expiresSoon is when an administrator wants to know that a certificate ends.
+	expiresSoon = 14 * 24 * time.Hour
+)
+
+// certificate is that of a service, with its key. It is read again when its files have
+// changed, as certbot changes them. Connections that are there stay; when what is read is
+// wrong, so does the certificate.
+type certificate struct {
+	certFile, keyFile string
+	log               logrus.FieldLogger
+
+	mu     sync.Mutex
+	pair   *tls.Certificate // guarded by mu
+	seen   [2]os.FileInfo   // the files that were read; guarded by mu
+	looked time.Time        // guarded by mu
+}
+
+// openCertificate reads a certificate and its key, of which others must not be able to read
+// the key.
+func openCertificate(certFile, keyFile string, log logrus.FieldLogger) (*certificate, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
+	seen, err := c.look()
+	if err != nil {
+		return nil, config.Usagef("%v", err)
+	}
+	if err := c.readLocked(seen); err != nil {
+		return nil, config.Usagef("%v", err)
+	}
+	return c, nil
+}
+
+// config is for what listens.
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get}
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.looked) >= lookEvery {
+		c.renewLocked(false)
+	}
+	return c.pair, nil
+}
+
+// reload reads the files, changed or not.
+func (c *certificate) reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.renewLocked(true)
+}
+
+// expiry is when the certificate ends.
+func (c *certificate) expiry() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pair.Leaf.NotAfter
+}
+
+func (c *certificate) renewLocked(always bool) {
+	c.looked = time.Now()
+	seen, err := c.look()
+	if err == nil && !always && unchanged(seen, c.seen) {
+		return
+	}
+	if err == nil {
+		err = c.readLocked(seen)
+	}
+	if err != nil {
+		c.log.Errorf("the certificate stays as it was: %v", err)
+		return
+	}
+	c.log.Infof("the certificate was read anew, and ends at %s", c.pair.Leaf.NotAfter.Format(time.RFC3339))
+}
+
+func (c *certificate) look() (seen [2]os.FileInfo, err error) {
+	for i, file := range []string{c.certFile, c.keyFile} {
+		if seen[i], err = os.Stat(file); err != nil {
+			return seen, fmt.Errorf("%s: %w", []string{"--tls-cert", "--tls-key"}[i], err)
+		}
+	}
+	return seen, nil
+}
+
+func unchanged(now, then [2]os.FileInfo) bool {
+	for i := range now {
+		if !os.SameFile(now[i], then[i]) || now[i].Size() != then[i].Size() || !now[i].ModTime().Equal(then[i].ModTime()) {
+			return false
+		}
+	}
+	return true
+}
+
+// readLocked reads the files that were seen.
+func (c *certificate) readLocked(seen [2]os.FileInfo) error {
+	chain, err := os.ReadFile(c.certFile)
+	if err != nil {
+		return fmt.Errorf("--tls-cert: %w", err)
+	}
+	key, err := config.ReadSecret(c.keyFile)
+	if err != nil {
+		return fmt.Errorf("--tls-key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(chain, []byte(key))
+	if err != nil {
+		return fmt.Errorf("--tls-cert %s and --tls-key %s: %w", c.certFile, c.keyFile, err)
+	}
+	c.pair, c.seen = &pair, seen
+	if left := time.Until(pair.Leaf.NotAfter); left < expiresSoon {
+		c.log.Warnf("the certificate in %s ends at %s; renew it", c.certFile, pair.Leaf.NotAfter.Format(time.RFC3339))
+	}
+	return nil
+}
