@@ -94,10 +94,11 @@ func line(r Request) logrus.Fields {
 	return l
 }
 
-// decoded is a request's path and query as people read them.
+// decoded is a request's path and query as people read them. The query of somebody without
+// credentials is left out: it may be where they put them.
 func decoded(r Request) string {
 	path := archive.Printable(shortened(r.Path))
-	if len(r.Query) > 0 {
+	if len(r.Query) > 0 && r.Status != http.StatusUnauthorized {
 		path += "?" + fields(r.Query)
 	}
 	return path

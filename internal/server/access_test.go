@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -172,5 +173,46 @@ func TestRequestsAreLogged(t *testing.T) {
 		if strings.Contains(out.String(), secret) {
 			t.Errorf("the log tells a secret: %s", out.String())
 		}
+	}
+}
+
+// A request has the name that a client gave it, if that is a sane one, in its answer, in a
+// problem and in the log.
+func TestRequestsHaveNames(t *testing.T) {
+	var out bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&out)
+	log.SetFormatter(&logrus.JSONFormatter{})
+	h := start(t, func(o *server.Options) { o.Log = log })
+	for given, taken := range map[string]bool{
+		"a-1_B.c~": true, strings.Repeat("x", 128): true,
+		"": false, strings.Repeat("x", 129): false, "a b": false, "a\"b": false, "a/b": false, "\u00e4": false,
+	} {
+		out.Reset()
+		a := h.get("/nothing?folder-id=1", "X-Request-Id", given)
+		id := a.header.Get("X-Request-Id")
+		if (id == given) != taken || id == "" {
+			t.Errorf("%q is called %q", given, id)
+		}
+		if !strings.Contains(a.body, `"instance":"urn:archivefs:request:`+id+`"`) {
+			t.Errorf("%q: %s", given, a.body)
+		}
+		var line struct {
+			ID, Method, Path, Remote string
+			Status, Sent, Received   int
+			Seconds                  float64
+		}
+		if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+			t.Fatalf("%v in %s", err, out.String())
+		}
+		if line.ID != id || line.Method != "GET" || line.Path != "/api/v2/nothing?folder-id=1" || line.Status != 404 || line.Sent != len(a.body) ||
+			line.Received != 0 || line.Seconds <= 0 || !strings.HasPrefix(line.Remote, "127.0.0.1:") {
+			t.Errorf("logged %s", out.String())
+		}
+	}
+	out.Reset()
+	wantProblem(t, h.get("/inboxes?API-Key="+testKey, "API-Key", ""), http.StatusUnauthorized, "")
+	if strings.Contains(out.String(), testKey) {
+		t.Errorf("a key in the wrong place is logged: %s", out.String())
 	}
 }

@@ -27,7 +27,7 @@ var day = time.Date(2023, 11, 22, 14, 14, 29, 0, time.UTC)
 // service is a server under test with a client for it.
 type service struct {
 	*server.Server
-	t       *testing.T
+	t       testing.TB
 	url     string
 	client  *http.Client
 	options server.Options
@@ -37,7 +37,7 @@ type service struct {
 }
 
 // start opens a server and serves it below a path of its own, as behind a proxy.
-func start(t *testing.T, change ...func(*server.Options)) *service {
+func start(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	h := &service{t: t, client: http.DefaultClient, options: server.Options{
 		Data: t.TempDir(), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC,
@@ -163,7 +163,7 @@ func (h *service) uploaded(fileName, content string, fields ...string) archive.I
 	return archive.ID(id)
 }
 
-func decode[T any](t *testing.T, a answer) T {
+func decode[T any](t testing.TB, a answer) T {
 	t.Helper()
 	var value T
 	if a.status != http.StatusOK {
@@ -248,7 +248,7 @@ type office struct {
 	a, b, c, scan                                        archive.ID
 }
 
-func furnish(t *testing.T, h *service) office {
+func furnish(t testing.TB, h *service) office {
 	t.Helper()
 	ctx := t.Context()
 	must := func(id archive.ID, err error) archive.ID {

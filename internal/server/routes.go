@@ -122,12 +122,13 @@ func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// literal takes a path with empty or dotted segments for an unknown one. A ServeMux
-// redirects it to another path, which a client that sends its keys along need not follow.
+// literal takes a path with empty or dotted segments for an unknown one, and what is no path
+// (CONNECT host:443, OPTIONS *). A ServeMux redirects the first to another path, which a
+// client that sends its keys along need not follow.
 func (s *Server) literal(mux *http.ServeMux) http.Handler {
 	unknown := s.problems(noSuchOperation)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path.Clean(r.URL.Path) != r.URL.Path {
+		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
 			unknown.ServeHTTP(w, r)
 			return
 		}

@@ -37,7 +37,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          log.New(logWriter{s.log}, "", 0),
+		// Nobody is answered without credentials, whatever they ask.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     log.New(logWriter{s.log}, "", 0),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- httpServer.Serve(ln) }()

@@ -102,15 +102,17 @@ type inbound struct {
 
 // Read implements io.Reader.
 func (b *inbound) Read(p []byte) (int, error) {
-	watched := &b.w.progress.reads
-	watched.begin()
+	progress := b.w.progress
+	progress.reads.begin()
 	n, err := b.ReadCloser.Read(p)
-	inTime := watched.end()
+	inTime := progress.reads.end()
 	b.w.received += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
-		b.w.Header().Set("Connection", "close")
-		return n, refuse(archive.KindTimeout, "nothing of the body came for %s", watched.limit)
+		if progress.http1 {
+			b.w.Header().Set("Connection", "close")
+		}
+		return n, refuse(archive.KindTimeout, "nothing of the body came for %s", progress.limit)
 	}
 	return n, err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server"
 )
 
@@ -106,27 +108,80 @@ func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// large adds a document that no connection has buffers for.
+func (h *service) large() (id archive.ID, size int64) {
+	h.t.Helper()
+	folder, err := h.AddMandator(h.t.Context(), "M")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	size = 32 << 20
+	id, err = h.AddDocument(h.t.Context(), server.NewDocument{Folder: folder, Name: "f", Created: day, Archived: day}, bytes.NewReader(make([]byte, size)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id, size
+}
+
 // Who takes nothing of an answer does not hold it for ever.
 func TestAReaderThatStops(t *testing.T) {
 	ended := make(chan server.Request, 1)
 	h := start(t, func(o *server.Options) {
 		o.Stall, o.OnRequest = 20*time.Millisecond, func(r server.Request) { ended <- r }
 	})
-	folder, err := h.AddMandator(t.Context(), "M")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const size = 32 << 20
-	id, err := h.AddDocument(t.Context(), server.NewDocument{Folder: folder, Name: "f", Created: day, Archived: day}, bytes.NewReader(make([]byte, size)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	id, size := h.large()
 	conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/%d/pdf?original=true HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\n\r\n", id, testKey))
 	if r := <-ended; r.Status != http.StatusOK || r.Bytes >= size {
 		t.Errorf("%d of %d bytes were sent to nobody: %+v", r.Bytes, size, r)
 	}
 	if n, err := io.Copy(io.Discard, conn); n >= size {
 		t.Errorf("the client has %d bytes, %v", n, err)
+	}
+}
+
+// The same over HTTP/2, where one of several requests stops and the connection does not.
+func TestOneOfSeveralThatStops(t *testing.T) {
+	ended := make(chan server.Request, 1)
+	h := start(t, func(o *server.Options) {
+		o.Stall, o.OnRequest = 50*time.Millisecond, func(r server.Request) { ended <- r }
+	})
+	id, size := h.large()
+	front := httptest.NewUnstartedServer(h.Handler())
+	front.EnableHTTP2 = true
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	ask := func(method, path, contentType string, body io.Reader) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, front.URL+"/api/v2"+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("API-Key", testKey)
+		r.Header.Set("Content-Type", contentType)
+		answer, err := front.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		if answer.ProtoMajor != 2 {
+			t.Fatalf("%s", answer.Proto)
+		}
+		return answer
+	}
+	content := ask(http.MethodGet, "/document/"+text(id)+"/pdf?original=true", "", nil) //nolint:bodyclose // by ask
+	if r := <-ended; r.Bytes >= size {
+		t.Errorf("%d of %d bytes were sent to nobody", r.Bytes, size)
+	}
+	if n, err := io.Copy(io.Discard, content.Body); err == nil || n >= size {
+		t.Errorf("the client has %d bytes, %v", n, err)
+	}
+	nothing, still := io.Pipe()
+	t.Cleanup(func() { _ = still.Close() })
+	if a := ask(http.MethodPost, "/folder/create", "application/x-www-form-urlencoded", nothing); a.StatusCode != http.StatusRequestTimeout { //nolint:bodyclose // by ask
+		t.Errorf("a body that does not come: %s", a.Status)
+	}
+	<-ended
+	if a := ask(http.MethodGet, "/inboxes", "", nil); a.StatusCode != http.StatusOK { //nolint:bodyclose // by ask
+		t.Errorf("the connection: %s", a.Status)
 	}
 }
 
