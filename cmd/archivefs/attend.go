@@ -27,7 +27,8 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
 	}()
 	status := s.manager.every(statusEvery)
 	defer status.Stop()
-	look := newLook(m.Dir, s.manager.watchdog())
+	// From outside, as anybody who uses the mount does.
+	look := newLook(func() error { return answers(m.Dir) }, s.manager.watchdog())
 	defer look.end()
 	renewal := renewal{session: s}
 	defer renewal.end()

@@ -2,10 +2,9 @@ package main
 
 import "time"
 
-// look examines from time to time whether a mount answers. It looks from outside, as anybody
-// who uses the mount does.
+// look examines from time to time whether the program answers, for who ends one that does not.
 type look struct {
-	dir    string
+	ask    func() error
 	due    <-chan time.Time // never, where nobody waits for it
 	answer chan error       // of the look that was begun
 	busy   bool
@@ -13,8 +12,8 @@ type look struct {
 }
 
 // newLook looks often enough for somebody who waits so long for an answer; 0: nobody waits.
-func newLook(dir string, patience time.Duration) *look {
-	l := &look{dir: dir, answer: make(chan error, 1), end: func() {}}
+func newLook(ask func() error, patience time.Duration) *look {
+	l := &look{ask: ask, answer: make(chan error, 1), end: func() {}}
 	if patience > 0 {
 		tick := time.NewTicker(patience / 3)
 		l.due, l.end = tick.C, tick.Stop
@@ -28,5 +27,5 @@ func (l *look) begin() {
 		return
 	}
 	l.busy = true
-	go func() { l.answer <- answers(l.dir) }()
+	go func() { l.answer <- l.ask() }()
 }

@@ -89,8 +89,10 @@ func TestServiceManagerHearsOfAnUnmount(t *testing.T) {
 func TestServeTellsTheServiceManager(t *testing.T) {
 	isolate(t)
 	l := newListener(t)
+	t.Setenv("WATCHDOG_USEC", "300000")
 	o := startOffice(t)
 	l.hears("READY=1", "STATUS=serving at 127.0.0.1:")
+	l.hears("WATCHDOG=1")
 	o.running.stop()
 	l.hears("STOPPING=1")
 }
@@ -117,7 +119,8 @@ func TestWatchdog(t *testing.T) {
 }
 
 func TestLookAtWhatDoesNotAnswer(t *testing.T) {
-	l := newLook(filepath.Join(t.TempDir(), "nothing"), time.Millisecond)
+	nothing := filepath.Join(t.TempDir(), "nothing")
+	l := newLook(func() error { return answers(nothing) }, time.Millisecond)
 	defer l.end()
 	<-l.due
 	l.begin()
@@ -130,7 +133,7 @@ func TestLookAtWhatDoesNotAnswer(t *testing.T) {
 		t.Errorf("a second answer: %v", err)
 	default:
 	}
-	if l := newLook("/", 0); l.due != nil {
+	if l := newLook(nil, 0); l.due != nil {
 		t.Error("somebody looks although nobody waits for it")
 	}
 }

@@ -120,10 +120,20 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 // attend looks after a service until it has ended. From the first signal to end on, a second
 // one ends it at once.
 func (r *served) attend(ctx context.Context, end func(), hangups <-chan os.Signal, ended <-chan struct{}) {
+	look := newLook(func() error {
+		_ = r.server.Ready(ctx) // whatever it says, it said something
+		return nil
+	}, r.manager.watchdog())
+	defer look.end()
 	for ctx.Err() == nil {
 		select {
 		case <-hangups:
 			r.hangup(end)
+		case <-look.due:
+			look.begin()
+		case <-look.answer:
+			look.busy = false
+			r.manager.alive()
 		case <-ended:
 			return
 		case <-ctx.Done():
