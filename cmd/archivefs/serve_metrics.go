@@ -62,8 +62,8 @@ func operationFamilies(operations []server.OperationStats) []metrics.Family {
 	for i := range operations {
 		o := &operations[i]
 		of := []string{cmp.Or(o.Method, "other"), cmp.Or(o.Route, "other")}
-		for class, n := range o.Statuses {
-			requests.Rows = append(requests.Rows, metrics.Row{Labels: append(slices.Clone(of), fmt.Sprintf("%dxx", class+1)), Value: float64(n)})
+		for class, n := range o.Statuses[1:] {
+			requests.Rows = append(requests.Rows, metrics.Row{Labels: append(slices.Clone(of), fmt.Sprintf("%dxx", class+2)), Value: float64(n)})
 		}
 		received.Rows = append(received.Rows, metrics.Row{Labels: of, Value: float64(o.Received)})
 		sent.Rows = append(sent.Rows, metrics.Row{Labels: of, Value: float64(o.Sent)})

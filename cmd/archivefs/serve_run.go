@@ -120,10 +120,7 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 // attend looks after a service until it has ended. From the first signal to end on, a second
 // one ends it at once.
 func (r *served) attend(ctx context.Context, end func(), hangups <-chan os.Signal, ended <-chan struct{}) {
-	look := newLook(func() error {
-		_ = r.server.Ready(ctx) // whatever it says, it said something
-		return nil
-	}, r.manager.watchdog())
+	look := newLook(func() error { return r.server.Ready(ctx) }, r.manager.watchdog())
 	defer look.end()
 	for ctx.Err() == nil {
 		select {
@@ -131,8 +128,11 @@ func (r *served) attend(ctx context.Context, end func(), hangups <-chan os.Signa
 			r.hangup(end)
 		case <-look.due:
 			look.begin()
-		case <-look.answer:
+		case err := <-look.answer: // whatever it is, somebody is there
 			look.busy = false
+			if err != nil {
+				r.manager.log.Warnf("not ready: %v", err)
+			}
 			r.manager.alive()
 		case <-ended:
 			return

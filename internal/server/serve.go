@@ -100,6 +100,11 @@ type logWriter struct{ log logrus.FieldLogger }
 
 // Write implements io.Writer.
 func (w logWriter) Write(p []byte) (int, error) {
-	w.log.Warn(strings.TrimSpace(string(p)))
+	text := strings.TrimSpace(string(p))
+	if strings.HasPrefix(text, "http: TLS handshake error") { // of whoever knocks, as monitors and scanners do
+		w.log.Debug(text)
+	} else {
+		w.log.Warn(text)
+	}
 	return len(p), nil
 }
