@@ -2,13 +2,16 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/archivefs/archivefs/internal/server"
 )
@@ -215,4 +218,24 @@ func TestRequestsHaveNames(t *testing.T) {
 	if strings.Contains(out.String(), testKey) {
 		t.Errorf("a key in the wrong place is logged: %s", out.String())
 	}
+}
+
+func TestAClientThatHasGoneIsNoFailure(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	h := start(t, func(o *server.Options) { o.Log = log })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v2/document/1/data", nil)
+	request.Header.Set("API-Key", testKey)
+	defer func() {
+		if cause := recover(); cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			t.Errorf("got %v, want the connection to be cut", cause)
+		}
+		for _, entry := range hook.AllEntries() {
+			if entry.Level <= logrus.WarnLevel {
+				t.Errorf("logged: %s", entry.Message)
+			}
+		}
+	}()
+	h.Handler().ServeHTTP(httptest.NewRecorder(), request)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -65,8 +66,12 @@ const problemPrefix = "urn:archivefs:problem:"
 func problemType(name string) string { return problemPrefix + name }
 
 // answer writes an error. What is not the client's doing is logged and not told. Once
-// the answer has begun the connection is cut, so that nobody takes half of it for whole.
+// the answer has begun, or the client has gone, the connection is cut, so that nobody takes half
+// of it for whole.
 func (s *Server) answer(w *response, err error) {
+	if errors.Is(err, context.Canceled) {
+		panic(http.ErrAbortHandler)
+	}
 	kind := archive.KindOf(err)
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		kind = archive.KindTooLarge
