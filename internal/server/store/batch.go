@@ -20,6 +20,9 @@ func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Doc
 	}
 	err = a.write.change(ctx, func(tx changing) error {
 		ids = make([]archive.ID, 0, len(folders))
+		if err := a.lock(ctx, tx, fmt.Sprintf("batches of tenant %d", a.tenant)); err != nil {
+			return err // two with the same folders in different order would wait for each other
+		}
 		for _, f := range folders {
 			f.Parent = real(f.Parent)
 			id, err := a.insertFolder(ctx, tx, f)

@@ -47,7 +47,7 @@ func (s *Store) Keep(ctx context.Context, k Keeping) error {
 		}
 		err = s.write.change(ctx, func(tx changing) error {
 			if err := s.share(ctx, tx, k.Digests); err != nil {
-				return fmt.Errorf("lock contents: %w", err)
+				return err
 			}
 			kept, err := k.Kept(ctx, k.Digests...)
 			if err != nil {

@@ -20,7 +20,7 @@ type engine interface {
 	// once more: a deadlock, or a connection that is gone. A commit is told by settle.
 	again(err error) bool
 	// begin begins a transaction that changes something, and returns a mark of it for settle.
-	begin(ctx context.Context, tx session) (mark string, err error)
+	begin(ctx context.Context, tx changing) (mark string, err error)
 	// settle finds out what became of a transaction whose commit failed. It returns nil when it
 	// was committed, an error for again when it was not.
 	settle(ctx context.Context, db *sql.DB, mark string, failed error) error

@@ -3,7 +3,6 @@ package store_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -43,87 +42,91 @@ func fill(t testing.TB, s archiver, n int, folders ...archive.ID) {
 }
 
 func TestListGoesOverBatches(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	m := folder(t, s, store.Folder{Name: "M"})
-	below := folder(t, s, store.Folder{Parent: m, Name: "below"})
-	other := folder(t, s, store.Folder{Name: "O"})
-	fill(t, s, 3600, m, below, other)
-	for _, test := range []struct {
-		q    store.Query
-		want int
-	}{
-		{store.Query{Folder: m}, 1200},
-		{store.Query{Folder: below}, 1200},
-		{store.Query{Folder: m, Recursive: true}, 2400},
-		{store.Query{Folder: m, From: time.Unix(3000, 0)}, 200},
-		{store.Query{Folder: m, From: time.Unix(3001, 0), Recursive: true}, 399},
-		{store.Query{Folder: m, From: time.Unix(1<<40, 0)}, 0},
-	} {
-		got := listed(t, s, test.q)
-		if len(got) != test.want || !slices.IsSorted(got) {
-			t.Errorf("%+v: %d documents, sorted %v", test.q, len(got), slices.IsSorted(got))
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "M"})
+		below := folder(t, s, store.Folder{Parent: m, Name: "below"})
+		other := folder(t, s, store.Folder{Name: "O"})
+		fill(t, s, 3600, m, below, other)
+		for _, test := range []struct {
+			q    store.Query
+			want int
+		}{
+			{store.Query{Folder: m}, 1200},
+			{store.Query{Folder: below}, 1200},
+			{store.Query{Folder: m, Recursive: true}, 2400},
+			{store.Query{Folder: m, From: time.Unix(3000, 0)}, 200},
+			{store.Query{Folder: m, From: time.Unix(3001, 0), Recursive: true}, 399},
+			{store.Query{Folder: m, From: time.Unix(1<<40, 0)}, 0},
+		} {
+			got := listed(t, s, test.q)
+			if len(got) != test.want || !slices.IsSorted(got) {
+				t.Errorf("%+v: %d documents, sorted %v", test.q, len(got), slices.IsSorted(got))
+			}
 		}
-	}
-	stop, calls := errors.New("enough"), 0
-	err := s.List(t.Context(), store.Query{Folder: m}, func(store.Listed) error { calls++; return stop })
-	if !errors.Is(err, stop) || calls != 1 {
-		t.Errorf("%v after %d calls", err, calls)
-	}
-	err = s.List(t.Context(), store.Query{Folder: 999}, func(store.Listed) error { return stop })
-	if archive.KindOf(err) != archive.KindNotFound {
-		t.Errorf("unknown folder: %v", err)
-	}
+		stop, calls := errors.New("enough"), 0
+		err := s.List(t.Context(), store.Query{Folder: m}, func(store.Listed) error { calls++; return stop })
+		if !errors.Is(err, stop) || calls != 1 {
+			t.Errorf("%v after %d calls", err, calls)
+		}
+		err = s.List(t.Context(), store.Query{Folder: 999}, func(store.Listed) error { return stop })
+		if archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("unknown folder: %v", err)
+		}
+	})
 }
 
 func TestListingLeavesTheDatabaseFree(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	m := folder(t, s, store.Folder{Name: "M"})
-	fill(t, s, 10, m)
-	// More listings than there are connections, each open in the one before, and a change
-	// within the last: none waits for another.
-	var nested func(depth int) error
-	nested = func(depth int) error {
-		return s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
-			if depth == 0 {
-				return s.SetName(t.Context(), d.ID, "renamed")
-			}
-			if d.ID == 1 {
-				return nested(depth - 1)
-			}
-			return nil
-		})
-	}
-	if err := nested(200); err != nil {
-		t.Fatal(err)
-	}
-	if d, err := s.Document(t.Context(), 10); err != nil || d.Name != "renamed" {
-		t.Errorf("%q, %v", d.Name, err)
-	}
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "M"})
+		fill(t, s, 10, m)
+		// More listings than there are connections, each open in the one before, and a change
+		// within the last: none waits for another.
+		var nested func(depth int) error
+		nested = func(depth int) error {
+			return s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
+				if depth == 0 {
+					return s.SetName(t.Context(), d.ID, "renamed")
+				}
+				if d.ID == 1 {
+					return nested(depth - 1)
+				}
+				return nil
+			})
+		}
+		if err := nested(200); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := s.Document(t.Context(), 10); err != nil || d.Name != "renamed" {
+			t.Errorf("%q, %v", d.Name, err)
+		}
+	})
 }
 
 func BenchmarkList20000(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "archive.db"))
-	m := folder(b, s, store.Folder{Name: "M"})
-	fill(b, s, 20_000, m)
-	b.ReportAllocs()
-	for b.Loop() {
-		if got := len(listed(b, s, store.Query{Folder: m})); got != 20_000 {
-			b.Fatal(got)
+	benchOnEach(b, func(b *testing.B, s opened) {
+		m := folder(b, s, store.Folder{Name: "M"})
+		fill(b, s, 20_000, m)
+		b.ReportAllocs()
+		for b.Loop() {
+			if got := len(listed(b, s, store.Query{Folder: m})); got != 20_000 {
+				b.Fatal(got)
+			}
 		}
-	}
+	})
 }
 
 func BenchmarkTree2000(b *testing.B) {
-	s := open(b, filepath.Join(b.TempDir(), "archive.db"))
-	m := folder(b, s, store.Folder{Name: "M"})
-	for i := range 2000 {
-		folder(b, s, store.Folder{Parent: m, Name: fmt.Sprint(i)})
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		folders, err := s.Tree(b.Context(), false)
-		if err != nil || len(folders) != 2001 {
-			b.Fatal(len(folders), err)
+	benchOnEach(b, func(b *testing.B, s opened) {
+		m := folder(b, s, store.Folder{Name: "M"})
+		for i := range 2000 {
+			folder(b, s, store.Folder{Parent: m, Name: fmt.Sprint(i)})
 		}
-	}
+		b.ReportAllocs()
+		for b.Loop() {
+			folders, err := s.Tree(b.Context(), false)
+			if err != nil || len(folders) != 2001 {
+				b.Fatal(len(folders), err)
+			}
+		}
+	})
 }

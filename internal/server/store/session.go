@@ -171,27 +171,40 @@ func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	if tx := p.transactionOf(ctx); tx != nil {
 		return f(tx)
 	}
-	return p.retry(ctx, func() error { return p.once(ctx, f) })
+	return p.retry(ctx, func() error {
+		var mark string
+		err := p.once(ctx, func(tx changing) (err error) {
+			if mark, err = p.engine.begin(ctx, tx); err != nil {
+				return err
+			}
+			return f(tx)
+		})
+		if uncertain := new(commitError); errors.As(err, &uncertain) {
+			return p.engine.settle(ctx, p.db, mark, err)
+		}
+		return err
+	})
 }
 
+// commitError says that a transaction was to be committed, and that this failed.
+type commitError struct{ error }
+
+func (e *commitError) Unwrap() error { return e.error }
+
+// once runs f in a transaction.
 func (p *pool) once(ctx context.Context, f func(changing) error) error {
 	began, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	tx := &transaction{began, p}
-	mark, err := p.engine.begin(ctx, tx)
-	if err == nil {
-		err = f(tx)
-	}
-	if err != nil {
+	if err := f(&transaction{began, p}); err != nil {
 		if rollback := began.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !p.engine.again(err) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", rollback))
 		}
 		return err
 	}
 	if err := began.Commit(); err != nil {
-		return p.engine.settle(ctx, p.db, mark, fmt.Errorf("commit: %w", err))
+		return &commitError{fmt.Errorf("commit: %w", err)}
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (inFile) taken(err error) bool {
 
 func (inFile) again(error) bool { return false }
 
-func (inFile) begin(context.Context, session) (string, error) { return "", nil }
+func (inFile) begin(context.Context, changing) (string, error) { return "", nil }
 
 func (inFile) settle(_ context.Context, _ *sql.DB, _ string, failed error) error { return failed }
 

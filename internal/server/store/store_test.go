@@ -35,6 +35,20 @@ func open(t testing.TB, file string) opened {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return closing(t, s)
+}
+
+func openURL(t testing.TB, url string) opened {
+	t.Helper()
+	s, err := store.OpenPostgres(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return closing(t, s)
+}
+
+// closing closes the database when the test ends.
+func closing(t testing.TB, s *store.Store) opened {
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -114,131 +128,137 @@ func TestOpenRefusesANewerDatabase(t *testing.T) {
 }
 
 func TestDocumentsComeBackAsTheyWere(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	m := folder(t, s, store.Folder{Name: "M"})
-	want := store.Document{
-		Folder: m, Name: "näme with\nanything", Created: time.Unix(-5, 0), Archived: time.Unix(1700000000, 0), Pages: 3, Size: 1 << 40,
-		ContentType: "text/plain", Keywords: []string{"<a>", "b,c"}, Metadata: []archive.KeyValue{{Key: "z", Value: "1"}, {Key: "a"}},
-		AutoExport: true, Digest: "d", Types: []string{"t"}, Creator: "eve", ExternalID: "E", Source: "s",
-	}
-	ids, err := s.AddDocuments(t.Context(), []store.Document{want}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want.ID = ids[0]
-	got, err := s.Document(t.Context(), ids[0])
-	if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
-	}
-}
-
-func TestAddingIsAllOrNothing(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	m := folder(t, s, store.Folder{Name: "M"})
-	d := store.Document{Folder: m, Name: "d", Created: time.Unix(1, 0), Archived: time.Unix(1, 0)}
-	bad := d
-	bad.Folder = 999
-	if _, err := s.AddDocuments(t.Context(), []store.Document{d, bad}, false); archive.KindOf(err) != archive.KindNotFound {
-		t.Errorf("got %v", err)
-	}
-	if got := listed(t, s, store.Query{Folder: m}); len(got) != 0 {
-		t.Errorf("half of an upload stayed: %v", got)
-	}
-}
-
-func TestACancelledChangeIsNone(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.AddFolder(ctx, store.Folder{Name: "M"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if empty, err := s.Empty(t.Context()); err != nil || !empty {
-		t.Errorf("empty %v, %v", empty, err)
-	}
-}
-
-func TestSettings(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	for _, want := range []string{"", "one", "two"} {
-		if want != "" {
-			if err := s.SetSetting(t.Context(), "name", want); err != nil {
-				t.Fatal(err)
-			}
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "M"})
+		want := store.Document{
+			Folder: m, Name: "näme with\nanything", Created: time.Unix(-5, 0), Archived: time.Unix(1700000000, 0), Pages: 3, Size: 1 << 40,
+			ContentType: "text/plain", Keywords: []string{"<a>", "b,c"}, Metadata: []archive.KeyValue{{Key: "z", Value: "1"}, {Key: "a"}},
+			AutoExport: true, Digest: "d", Types: []string{"t"}, Creator: "eve", ExternalID: "E", Source: "s",
 		}
-		if got, err := s.Setting(t.Context(), "name"); err != nil || got != want {
-			t.Errorf("%q, %v; want %q", got, err, want)
-		}
-	}
-}
-
-func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
-	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
-	ids, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "source"}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.AddRendition(ctx, "source", "text", "pdf"); err != nil {
-		t.Fatal(err)
-	}
-	remove := func() (removed []string) {
-		t.Helper()
-		err := s.Drop(ctx, "source", func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+		ids, err := s.AddDocuments(t.Context(), []store.Document{want}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return removed
-	}
-	if removed := remove(); len(removed) != 0 {
-		t.Errorf("removed %v while the document is there", removed)
-	}
-	if _, err := s.DeleteDocument(ctx, ids[0]); err != nil {
-		t.Fatal(err)
-	}
-	if removed := remove(); !slices.Equal(removed, []string{"source", "pdf"}) {
-		t.Errorf("removed %v", removed)
-	}
-	if got, err := s.Rendition(ctx, "source", "text"); err != nil || got != "" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if err := s.AddRendition(ctx, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
-		t.Errorf("a rendition of what is gone: %v", err)
-	}
+		want.ID = ids[0]
+		got, err := s.Document(t.Context(), ids[0])
+		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+		}
+	})
+}
+
+func TestAddingIsAllOrNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "M"})
+		d := store.Document{Folder: m, Name: "d", Created: time.Unix(1, 0), Archived: time.Unix(1, 0)}
+		bad := d
+		bad.Folder = 999
+		if _, err := s.AddDocuments(t.Context(), []store.Document{d, bad}, false); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("got %v", err)
+		}
+		if got := listed(t, s, store.Query{Folder: m}); len(got) != 0 {
+			t.Errorf("half of an upload stayed: %v", got)
+		}
+	})
+}
+
+func TestACancelledChangeIsNone(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.AddFolder(ctx, store.Folder{Name: "M"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if empty, err := s.Empty(t.Context()); err != nil || !empty {
+			t.Errorf("empty %v, %v", empty, err)
+		}
+	})
+}
+
+func TestSettings(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		for _, want := range []string{"", "one", "two"} {
+			if want != "" {
+				if err := s.SetSetting(t.Context(), "name", want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := s.Setting(t.Context(), "name"); err != nil || got != want {
+				t.Errorf("%q, %v; want %q", got, err, want)
+			}
+		}
+	})
+}
+
+func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		ctx := t.Context()
+		inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
+		ids, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "d", Digest: "source"}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.AddRendition(ctx, "source", "text", "pdf"); err != nil {
+			t.Fatal(err)
+		}
+		remove := func() (removed []string) {
+			t.Helper()
+			err := s.Drop(ctx, "source", func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return removed
+		}
+		if removed := remove(); len(removed) != 0 {
+			t.Errorf("removed %v while the document is there", removed)
+		}
+		if _, err := s.DeleteDocument(ctx, ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		if removed := remove(); !slices.Equal(removed, []string{"source", "pdf"}) {
+			t.Errorf("removed %v", removed)
+		}
+		if got, err := s.Rendition(ctx, "source", "text"); err != nil || got != "" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if err := s.AddRendition(ctx, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
+			t.Errorf("a rendition of what is gone: %v", err)
+		}
+	})
 }
 
 func TestAddBatch(t *testing.T) {
-	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	there := folder(t, s, store.Folder{Name: "there"})
-	document := func(in archive.ID, name string) store.Document {
-		return store.Document{Folder: in, Name: name, Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-" + name, Size: 3}
-	}
-	ids, err := s.AddBatch(ctx, []store.Folder{{Name: "new"}, {Name: "below", Parent: -1}, {Name: "beside", Parent: there}},
-		[]store.Document{document(-2, "a"), document(-2, "b"), document(there, "c")})
-	if err != nil || len(ids) != 3 {
-		t.Fatalf("%v, %v", ids, err)
-	}
-	lineage, err := s.Lineage(ctx, ids[1])
-	if err != nil || len(lineage) != 2 || lineage[0].ID != ids[0] {
-		t.Errorf("the lineage is %+v, %v", lineage, err)
-	}
-	contents, err := s.Contents(ctx, ids[1])
-	want := []store.NamedContent{{Name: "a", Digest: "d-a", Size: 3}, {Name: "b", Digest: "d-b", Size: 3}}
-	if err != nil || !slices.Equal(contents, want) {
-		t.Errorf("the contents are %+v, %v", contents, err)
-	}
-	if with, err := s.UploadedWith(ctx, 1); err != nil || len(with) != 0 {
-		t.Errorf("uploaded with %v, %v", with, err)
-	}
-	// What one of them lacks, none is added for.
-	for _, wrong := range []archive.ID{-2, 999} {
-		if _, err := s.AddBatch(ctx, []store.Folder{{Name: "lost"}}, []store.Document{document(-1, "x"), document(wrong, "y")}); archive.KindOf(err) != archive.KindNotFound {
-			t.Errorf("a document in folder %d: %v", wrong, err)
+	onEach(t, func(t *testing.T, s opened) {
+		ctx := t.Context()
+		there := folder(t, s, store.Folder{Name: "there"})
+		document := func(in archive.ID, name string) store.Document {
+			return store.Document{Folder: in, Name: name, Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Digest: "d-" + name, Size: 3}
 		}
-	}
-	if roots, err := s.Roots(ctx, false); err != nil || len(roots) != 2 {
-		t.Errorf("the mandators are %+v, %v", roots, err)
-	}
+		ids, err := s.AddBatch(ctx, []store.Folder{{Name: "new"}, {Name: "below", Parent: -1}, {Name: "beside", Parent: there}},
+			[]store.Document{document(-2, "a"), document(-2, "b"), document(there, "c")})
+		if err != nil || len(ids) != 3 {
+			t.Fatalf("%v, %v", ids, err)
+		}
+		lineage, err := s.Lineage(ctx, ids[1])
+		if err != nil || len(lineage) != 2 || lineage[0].ID != ids[0] {
+			t.Errorf("the lineage is %+v, %v", lineage, err)
+		}
+		contents, err := s.Contents(ctx, ids[1])
+		want := []store.NamedContent{{Name: "a", Digest: "d-a", Size: 3}, {Name: "b", Digest: "d-b", Size: 3}}
+		if err != nil || !slices.Equal(contents, want) {
+			t.Errorf("the contents are %+v, %v", contents, err)
+		}
+		if with, err := s.UploadedWith(ctx, 1); err != nil || len(with) != 0 {
+			t.Errorf("uploaded with %v, %v", with, err)
+		}
+		// What one of them lacks, none is added for.
+		for _, wrong := range []archive.ID{-2, 999} {
+			if _, err := s.AddBatch(ctx, []store.Folder{{Name: "lost"}}, []store.Document{document(-1, "x"), document(wrong, "y")}); archive.KindOf(err) != archive.KindNotFound {
+				t.Errorf("a document in folder %d: %v", wrong, err)
+			}
+		}
+		if roots, err := s.Roots(ctx, false); err != nil || len(roots) != 2 {
+			t.Errorf("the mandators are %+v, %v", roots, err)
+		}
+	})
 }

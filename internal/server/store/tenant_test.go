@@ -15,132 +15,134 @@ import (
 )
 
 func TestCloudIDs(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	ctx := t.Context()
-	one, err := s.AddTenant(ctx, "one")
-	if err != nil || one == store.DefaultTenant {
-		t.Fatalf("%d, %v", one, err)
-	}
-	if _, err := s.AddTenant(ctx, "one"); archive.KindOf(err) != archive.KindConflict {
-		t.Errorf("the same cloud id again: %v", err)
-	}
-	if id, err := s.FindTenant(ctx, "one"); err != nil || id != one {
-		t.Errorf("found %d, %v", id, err)
-	}
-	for _, unknown := range []string{"", "two", "ONE"} {
-		if _, err := s.FindTenant(ctx, unknown); archive.KindOf(err) != archive.KindNotFound {
-			t.Errorf("cloud id %q: %v", unknown, err)
+	onEach(t, func(t *testing.T, s opened) {
+		ctx := t.Context()
+		one, err := s.AddTenant(ctx, "one")
+		if err != nil || one == store.DefaultTenant {
+			t.Fatalf("%d, %v", one, err)
 		}
-	}
+		if _, err := s.AddTenant(ctx, "one"); archive.KindOf(err) != archive.KindConflict {
+			t.Errorf("the same cloud id again: %v", err)
+		}
+		if id, err := s.FindTenant(ctx, "one"); err != nil || id != one {
+			t.Errorf("found %d, %v", id, err)
+		}
+		for _, unknown := range []string{"", "two", "ONE"} {
+			if _, err := s.FindTenant(ctx, unknown); archive.KindOf(err) != archive.KindNotFound {
+				t.Errorf("cloud id %q: %v", unknown, err)
+			}
+		}
+	})
 }
 
 // Whatever a tenant asks with the ids of another one, there is no such thing, and nothing of
 // the other one changes.
 func TestATenantSeesNothingOfAnother(t *testing.T) {
-	ctx := t.Context()
-	s := open(t, filepath.Join(t.TempDir(), "archive.db"))
-	id, err := s.AddTenant(ctx, "other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := s.Tenant(id)
-	theirs := folder(t, s, store.Folder{Name: "M"})
-	inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
-	fill(t, s, 2, theirs)
-	if _, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "scan", ExternalID: "E", Notes: []archive.Note{{Text: "n"}}}}, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetSetting(ctx, "name", "theirs"); err != nil {
-		t.Fatal(err)
-	}
-	before := everything(t, s.Archive, theirs, inbox)
+	onEach(t, func(t *testing.T, s opened) {
+		ctx := t.Context()
+		id, err := s.AddTenant(ctx, "other")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := s.Tenant(id)
+		theirs := folder(t, s, store.Folder{Name: "M"})
+		inbox := folder(t, s, store.Folder{Name: "I", Inbox: true})
+		fill(t, s, 2, theirs)
+		if _, err := s.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "scan", ExternalID: "E", Notes: []archive.Note{{Text: "n"}}}}, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetSetting(ctx, "name", "theirs"); err != nil {
+			t.Fatal(err)
+		}
+		before := everything(t, s.Archive, theirs, inbox)
 
-	if ids, err := other.Search(ctx, store.Search{}); err != nil || len(ids) != 0 {
-		t.Errorf("found %v, %v", ids, err)
-	}
-	own := folder(t, other, store.Folder{Name: "M"}) // the name is free
-	tray := folder(t, other, store.Folder{Name: "I", Inbox: true})
-	fill(t, other, 1, own)
-	waiting, err := other.AddDocuments(ctx, []store.Document{{Folder: tray, Name: "own"}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const document, scan = archive.ID(1), archive.ID(3)
-	name := "x"
-	for what, do := range map[string]func() error{
-		"AddFolder":     func() error { _, err := other.AddFolder(ctx, store.Folder{Parent: theirs, Name: "x"}); return err },
-		"Folder":        func() error { _, err := other.Folder(ctx, theirs); return err },
-		"Child of root": func() error { _, err := other.Child(ctx, 0, "I"); return err },
-		"Child":         func() error { _, err := other.Child(ctx, theirs, "x"); return err },
-		"Lineage":       func() error { _, err := other.Lineage(ctx, theirs); return err },
-		"Document":      func() error { _, err := other.Document(ctx, document); return err },
-		"UploadedWith":  func() error { _, err := other.UploadedWith(ctx, document); return err },
-		"List":          func() error { return other.List(ctx, store.Query{Folder: theirs}, nil) },
-		"List below":    func() error { return other.List(ctx, store.Query{Folder: theirs, Recursive: true}, nil) },
-		"AddDocuments": func() error {
-			_, err := other.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "x", ExternalID: "E"}}, true)
-			return err
-		},
-		"AddBatch of a document": func() error {
-			_, err := other.AddBatch(ctx, nil, []store.Document{{Folder: inbox, Name: "x"}})
-			return err
-		},
-		"AddBatch of a folder": func() error {
-			_, err := other.AddBatch(ctx, []store.Folder{{Parent: theirs, Name: "x"}}, nil)
-			return err
-		},
-		"ArchiveDocument": func() error {
-			_, err := other.ArchiveDocument(ctx, scan, store.Target{Folder: own, At: time.Now()})
-			return err
-		},
-		"ArchiveDocument to them": func() error {
-			_, err := other.ArchiveDocument(ctx, waiting[0], store.Target{Folder: theirs, At: time.Now()})
-			return err
-		},
-		"SetAutoExport":  func() error { return other.SetAutoExport(ctx, document, true) },
-		"SetName":        func() error { return other.SetName(ctx, document, "x") },
-		"SetKeywords":    func() error { return other.SetKeywords(ctx, document, []string{"x"}) },
-		"SetMetadata":    func() error { return other.SetMetadata(ctx, document, map[string]*string{"x": &name}) },
-		"ReplaceContent": func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
-		"DeleteDocument": func() error { _, err := other.DeleteDocument(ctx, scan); return err },
-	} {
-		if err := do(); archive.KindOf(err) != archive.KindNotFound {
-			t.Errorf("%s: %v", what, err)
+		if ids, err := other.Search(ctx, store.Search{}); err != nil || len(ids) != 0 {
+			t.Errorf("found %v, %v", ids, err)
 		}
-	}
-	// What lists answers with nothing, or with what the tenant has itself.
-	for what, list := range map[string]func() (int, error){
-		"Roots":       func() (int, error) { f, err := other.Roots(ctx, false); return len(f) - 1, err },
-		"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
-		"Children":    func() (int, error) { f, err := other.Children(ctx, theirs); return len(f), err },
-		"Below":       func() (int, error) { f, err := other.Below(ctx, theirs); return len(f), err },
-		"Contents":    func() (int, error) { c, err := other.Contents(ctx, theirs); return len(c), err },
-		"Annotations": func() (int, error) { n, s, err := other.Annotations(ctx, scan); return len(n) + len(s), err },
-		"Setting":     func() (int, error) { v, err := other.Setting(ctx, "name"); return len(v), err },
-		"Search":      func() (int, error) { ids, err := other.Search(ctx, store.Search{}); return len(ids) - 2, err },
-		"Search below": func() (int, error) {
-			ids, err := other.Search(ctx, store.Search{Folder: theirs, Recursive: true})
-			return len(ids), err
-		},
-		"Search in": func() (int, error) { ids, err := other.Search(ctx, store.Search{Folder: inbox}); return len(ids), err },
-		"Search id": func() (int, error) {
-			ids, err := other.Search(ctx, store.Search{ExternalID: "E"})
-			return len(ids), err
-		},
-	} {
-		if n, err := list(); err != nil || n != 0 {
-			t.Errorf("%s: %d too many, %v", what, n, err)
+		own := folder(t, other, store.Folder{Name: "M"}) // the name is free
+		tray := folder(t, other, store.Folder{Name: "I", Inbox: true})
+		fill(t, other, 1, own)
+		waiting, err := other.AddDocuments(ctx, []store.Document{{Folder: tray, Name: "own"}}, false)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if empty, err := s.Tenant(id + 1).Empty(ctx); err != nil || !empty {
-		t.Errorf("one that is not there: empty %v, %v", empty, err)
-	}
-	if _, err := s.Tenant(id+1).AddFolder(ctx, store.Folder{Name: "M"}); err == nil {
-		t.Error("one that is not there takes a folder")
-	}
-	if after := everything(t, s.Archive, theirs, inbox); !reflect.DeepEqual(after, before) {
-		t.Errorf("what another tenant did has changed\n%v to\n%v", before, after)
-	}
+		const document, scan = archive.ID(1), archive.ID(3)
+		name := "x"
+		for what, do := range map[string]func() error{
+			"AddFolder":     func() error { _, err := other.AddFolder(ctx, store.Folder{Parent: theirs, Name: "x"}); return err },
+			"Folder":        func() error { _, err := other.Folder(ctx, theirs); return err },
+			"Child of root": func() error { _, err := other.Child(ctx, 0, "I"); return err },
+			"Child":         func() error { _, err := other.Child(ctx, theirs, "x"); return err },
+			"Lineage":       func() error { _, err := other.Lineage(ctx, theirs); return err },
+			"Document":      func() error { _, err := other.Document(ctx, document); return err },
+			"UploadedWith":  func() error { _, err := other.UploadedWith(ctx, document); return err },
+			"List":          func() error { return other.List(ctx, store.Query{Folder: theirs}, nil) },
+			"List below":    func() error { return other.List(ctx, store.Query{Folder: theirs, Recursive: true}, nil) },
+			"AddDocuments": func() error {
+				_, err := other.AddDocuments(ctx, []store.Document{{Folder: inbox, Name: "x", ExternalID: "E"}}, true)
+				return err
+			},
+			"AddBatch of a document": func() error {
+				_, err := other.AddBatch(ctx, nil, []store.Document{{Folder: inbox, Name: "x"}})
+				return err
+			},
+			"AddBatch of a folder": func() error {
+				_, err := other.AddBatch(ctx, []store.Folder{{Parent: theirs, Name: "x"}}, nil)
+				return err
+			},
+			"ArchiveDocument": func() error {
+				_, err := other.ArchiveDocument(ctx, scan, store.Target{Folder: own, At: time.Now()})
+				return err
+			},
+			"ArchiveDocument to them": func() error {
+				_, err := other.ArchiveDocument(ctx, waiting[0], store.Target{Folder: theirs, At: time.Now()})
+				return err
+			},
+			"SetAutoExport":  func() error { return other.SetAutoExport(ctx, document, true) },
+			"SetName":        func() error { return other.SetName(ctx, document, "x") },
+			"SetKeywords":    func() error { return other.SetKeywords(ctx, document, []string{"x"}) },
+			"SetMetadata":    func() error { return other.SetMetadata(ctx, document, map[string]*string{"x": &name}) },
+			"ReplaceContent": func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
+			"DeleteDocument": func() error { _, err := other.DeleteDocument(ctx, scan); return err },
+		} {
+			if err := do(); archive.KindOf(err) != archive.KindNotFound {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		// What lists answers with nothing, or with what the tenant has itself.
+		for what, list := range map[string]func() (int, error){
+			"Roots":       func() (int, error) { f, err := other.Roots(ctx, false); return len(f) - 1, err },
+			"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
+			"Children":    func() (int, error) { f, err := other.Children(ctx, theirs); return len(f), err },
+			"Below":       func() (int, error) { f, err := other.Below(ctx, theirs); return len(f), err },
+			"Contents":    func() (int, error) { c, err := other.Contents(ctx, theirs); return len(c), err },
+			"Annotations": func() (int, error) { n, s, err := other.Annotations(ctx, scan); return len(n) + len(s), err },
+			"Setting":     func() (int, error) { v, err := other.Setting(ctx, "name"); return len(v), err },
+			"Search":      func() (int, error) { ids, err := other.Search(ctx, store.Search{}); return len(ids) - 2, err },
+			"Search below": func() (int, error) {
+				ids, err := other.Search(ctx, store.Search{Folder: theirs, Recursive: true})
+				return len(ids), err
+			},
+			"Search in": func() (int, error) { ids, err := other.Search(ctx, store.Search{Folder: inbox}); return len(ids), err },
+			"Search id": func() (int, error) {
+				ids, err := other.Search(ctx, store.Search{ExternalID: "E"})
+				return len(ids), err
+			},
+		} {
+			if n, err := list(); err != nil || n != 0 {
+				t.Errorf("%s: %d too many, %v", what, n, err)
+			}
+		}
+		if empty, err := s.Tenant(id + 1).Empty(ctx); err != nil || !empty {
+			t.Errorf("one that is not there: empty %v, %v", empty, err)
+		}
+		if _, err := s.Tenant(id+1).AddFolder(ctx, store.Folder{Name: "M"}); err == nil {
+			t.Error("one that is not there takes a folder")
+		}
+		if after := everything(t, s.Archive, theirs, inbox); !reflect.DeepEqual(after, before) {
+			t.Errorf("what another tenant did has changed\n%v to\n%v", before, after)
+		}
+	})
 }
 
 // everything is what a tenant has in some folders.
@@ -224,8 +226,13 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 	}
 	for want, searches := range map[archive.ID][]store.Search{
 		2: {
-			{Name: []string{"A"}}, {Keywords: []string{"KÄ", "X"}}, {Type: "ART"}, {Metadata: []archive.KeyValue{{Key: "N", Value: "wert"}}},
-			{All: []string{"e", "wer"}, None: []string{"notiz"}}, {ExternalID: "E"}, {FolderName: []string{"BELOW"}},
+			{Name: []string{"A"}},
+			{Keywords: []string{"KÄ", "X"}},
+			{Type: "ART"},
+			{Metadata: []archive.KeyValue{{Key: "N", Value: "wert"}}},
+			{All: []string{"e", "wer"}, None: []string{"notiz"}},
+			{ExternalID: "E"},
+			{FolderName: []string{"BELOW"}},
 		},
 		7: {{Notes: []string{"NOTIZ"}}, {All: []string{"notiz"}}, {Name: []string{"B"}}},
 	} {

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	// maxConnections is how many connections an instance makes when the URL does not say so by
+	// pool_max_conns. PostgreSQL takes 100 in all unless it is told otherwise.
+	maxConnections = 16
+	// connectTimeout is how long a connection may take to be made.
+	connectTimeout = 10 * time.Second
+	// settleFor is how long it is asked what became of a commit.
+	settleFor = 15 * time.Second
+)
+
+// limits keep a query, a wait for a lock, and a transaction of an instance that hangs from
+// lasting forever. The URL may give others.
+func limits() map[string]string {
+	return map[string]string{
+		"application_name": "archivefs", "statement_timeout": "60s", "lock_timeout": "30s", "idle_in_transaction_session_timeout": "60s",
+	}
+}
+
+// OpenPostgres opens a PostgreSQL database by its URL (or libpq's keywords), with libpq's
+// environment for what the URL lacks, and migrates it. Any number of processes may use it.
+// Errors do not tell the URL: there may be a password in it.
+func OpenPostgres(ctx context.Context, url string) (*Store, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
+			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
+	}
+	for name, value := range limits() {
+		if _, given := config.RuntimeParams[name]; !given {
+			config.RuntimeParams[name] = value
+		}
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	connections := maxConnections
+	if given, ok := config.RuntimeParams["pool_max_conns"]; ok {
+		if connections, err = strconv.Atoi(given); err != nil || connections < 1 {
+			return nil, errors.New("open database: pool_max_conns is no number of connections")
+		}
+		delete(config.RuntimeParams, "pool_max_conns")
+	}
+	s := newStore(postgres{})
+	s.write = &pool{db: stdlib.OpenDB(*config), engine: s.engine}
+	s.read = s.write
+	s.write.db.SetMaxOpenConns(connections)
+	s.write.db.SetMaxIdleConns(connections)
+	s.write.db.SetConnMaxIdleTime(5 * time.Minute)
+	s.write.db.SetConnMaxLifetime(time.Hour)
+	if err := s.migrate(ctx, s.write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// postgres is PostgreSQL, from version 14 on.
+type postgres struct{}
+
+// text replaces what SQLite calls otherwise, and the parameters: ? in turn, or ?1, become $1.
+func (postgres) text(query string) string {
+	query = strings.NewReplacer(
+		"instr(", "strpos(",
+		"SELECT value FROM json_each(?)", "SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST(? AS JSON))",
+	).Replace(query)
+	parts := strings.Split(query, "?")
+	var b strings.Builder
+	b.WriteString(parts[0])
+	for n, part := range parts[1:] {
+		b.WriteByte('$')
+		if part == "" || part[0] < '0' || part[0] > '9' {
+			b.WriteString(strconv.Itoa(n + 1))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// The names of locks that are not contents'.
+const lockSchema = "schema"
+
+// migrate does all steps in one transaction, one process after the other.
+func (e postgres) migrate(ctx context.Context, p *pool) error {
+	return p.retry(ctx, func() error {
+		return p.once(ctx, func(tx changing) error { return e.steps(ctx, tx) })
+	})
+}
+
+func (e postgres) steps(ctx context.Context, tx changing) error {
+	if _, err := tx.exec(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"); err != nil {
+		return err
+	}
+	if err := e.lock(ctx, tx, lockSchema); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"); err != nil {
+		return err
+	}
+	var version int
+	if err := tx.row(ctx, "SELECT coalesce(max(version), 0) FROM schema_version").Scan(&version); err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	steps, err := stepsAfter("postgres", version)
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if err := step.run(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, "INSERT INTO schema_version (version) VALUES (?)", step.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (postgres) taken(err error) bool { return code(err) == "23505" }
+
+// code is the server's own code of an error (PostgreSQL, appendix A), empty for others.
+func code(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func (postgres) again(err error) bool {
+	if errors.Is(err, errRolledBack) {
+		return true
+	}
+	switch c := code(err); c {
+	case "40001", "40P01": // serialization failure, deadlock
+		return true
+	case "57P01", "57P02", "57P03", "53300": // it ends, has crashed, begins, or has too many clients
+		return true
+	case "":
+		return gone(err)
+	default:
+		return strings.HasPrefix(c, "08") // connection
+	}
+}
+
+// gone reports whether err says that a connection is gone or cannot be made.
+func gone(err error) bool {
+	if errors.Is(err, errUncertain) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, net.ErrClosed) || errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// begin leaves a mark of the transaction.
+func (postgres) begin(ctx context.Context, tx changing) (mark string, err error) {
+	mark = rand.Text()
+	if _, err := tx.exec(ctx, "INSERT INTO change_mark (mark, committed) VALUES (?, true)", mark); err != nil {
+		return "", fmt.Errorf("mark transaction: %w", err)
+	}
+	if mathrand.N(1000) == 0 { //nolint:gosec // a change in so many tidies up
+		_, err = tx.exec(ctx, "DELETE FROM change_mark WHERE made < now() - INTERVAL '1 hour'")
+	}
+	return mark, err
+}
+
+var (
+	// errRolledBack says that the connection was lost while a transaction was committed, and
+	// that it was not.
+	errRolledBack = errors.New("the connection was lost before the commit")
+	// errUncertain says that nobody knows yet what became of a transaction.
+	errUncertain = errors.New("the database does not tell whether the change was made; look before it is made again")
+)
+
+// settle looks for the mark of a transaction when the answer to its commit was lost. To look is
+// to make the mark: it waits for a transaction that still goes on, and when it succeeds there is
+// none that made it.
+func (e postgres) settle(ctx context.Context, db *sql.DB, mark string, failed error) error {
+	if code(failed) != "" && !e.again(failed) {
+		return failed // the server says so
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	for {
+		var committed bool
+		err := db.QueryRowContext(ctx, `INSERT INTO change_mark AS known (mark, committed) VALUES ($1, false)
+			ON CONFLICT (mark) DO UPDATE SET mark = known.mark RETURNING committed`, mark).Scan(&committed)
+		switch {
+		case err == nil && committed:
+			return nil
+		case err == nil:
+			return fmt.Errorf("%w: %w", errRolledBack, failed)
+		case sleep(ctx, 50*time.Millisecond) != nil:
+			return fmt.Errorf("%w: %w", errUncertain, failed)
+		}
+	}
+}
+
+func (postgres) several() bool { return true }
