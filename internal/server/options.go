@@ -21,6 +21,10 @@ const (
 type Options struct {
 	// Data is the directory of the archive; it is made with mode 0700.
 	Data string
+	// Database is the URL of a PostgreSQL database, which several servers may use, each with a
+	// data directory of its own. Without it the database is a file in Data. There may be a
+	// password in it; it is never told.
+	Database string
 	// Credentials are what a client must show.
 	Credentials Credentials
 	// Log gets a line for each request at info level, and failures. Nil is silence.

@@ -16,7 +16,8 @@ import (
 
 func TestRestartKeepsEverything(t *testing.T) {
 	data := t.TempDir()
-	in := func(o *server.Options) { o.Data = data }
+	database := server.NewDatabase(t)
+	in := func(o *server.Options) { o.Data, o.Database = data, database }
 	var before []string
 	t.Run("first", func(t *testing.T) {
 		h := start(t, in)

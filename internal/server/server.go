@@ -77,9 +77,9 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
+	opened, err := openDatabase(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("open data directory: %w", err)
+		return nil, err
 	}
 	s := newServer(options, several{opened}, files)
 	s.lock = lock
@@ -87,6 +87,18 @@ func open(ctx context.Context, options Options, lock *dataLock) (*Server, error)
 		return nil, errors.Join(err, opened.Close())
 	}
 	return s, nil
+}
+
+// openDatabase opens the database that the options name, or the one in the data directory.
+func openDatabase(ctx context.Context, options Options) (*store.Store, error) {
+	if options.Database != "" {
+		return store.OpenPostgres(ctx, options.Database)
+	}
+	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
+	if err != nil {
+		return nil, fmt.Errorf("open data directory: %w", err)
+	}
+	return opened, nil
 }
 
 // Generate serves an archive that is made up as it is read and cannot be changed: see

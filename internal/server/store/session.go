@@ -217,22 +217,24 @@ const (
 	retryPause = 20 * time.Millisecond
 )
 
-// retry does something until it succeeds or need not be tried again.
+// retry does something until it succeeds or need not be tried again. What could be tried again
+// after that is KindUnreachable.
 func (p *pool) retry(ctx context.Context, do func() error) error {
 	err := do()
 	if err == nil || !p.engine.again(err) {
 		return err
 	}
+	failed := func() error { return &archive.Error{Op: "store", Kind: archive.KindUnreachable, Err: err} }
 	ends := time.Now().Add(retryFor)
 	for pause := retryPause; time.Now().Before(ends); pause = min(2*pause, time.Second) {
 		if sleep(ctx, rand.N(pause)) != nil { //nolint:gosec // it only spreads what is tried again
-			return err
+			return failed()
 		}
 		if err = do(); err == nil || !p.engine.again(err) {
 			return err
 		}
 	}
-	return err
+	return failed()
 }
 
 // sleep waits, or returns the error of the context that ended before.
