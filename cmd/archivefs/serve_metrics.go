@@ -47,7 +47,7 @@ func (r *served) families(ctx context.Context) []metrics.Family {
 		all = append(all, metrics.One(metrics.Gauge, "archivefs_server_certificate_expiry_timestamp_seconds",
 			"When the certificate ends, in seconds since 1970.", float64(r.certificate.expiry().Unix())))
 	}
-	stats := r.server.Stats()
+	stats := r.server.Stats(ctx)
 	all = append(all, operationFamilies(stats.Operations)...)
 	all = append(all, loadFamilies(&stats)...)
 	return append(all, databaseFamilies(&stats)...)
@@ -81,6 +81,8 @@ func loadFamilies(s *server.Stats) []metrics.Family {
 	}
 	return []metrics.Family{
 		refused,
+		metrics.One(metrics.Gauge, "archivefs_server_folders", "Folders, mandators and inboxes included, as they were counted in the last minutes.", float64(s.Folders)),
+		metrics.One(metrics.Gauge, "archivefs_server_documents", "Documents, as they were counted in the last minutes.", float64(s.Documents)),
 		metrics.One(metrics.Gauge, "archivefs_server_requests_in_flight", "Requests under way.", float64(s.Requests)),
 		metrics.One(metrics.Gauge, "archivefs_server_uploads_in_flight", "Uploads under way.", float64(s.Uploads)),
 		metrics.One(metrics.Gauge, "archivefs_server_requests_waiting", "Requests that wait for their turn.", float64(s.Waiting)),

@@ -48,6 +48,9 @@ func readRun(c *cli.Context, o *server.Options) error {
 	if o.DrainDelay < 0 || o.Drain < 0 {
 		return config.Usagef("--drain and --drain-delay: a duration is not negative")
 	}
+	if o.Drain == 0 {
+		o.Drain = -1 // 0 is what counts without an option
+	}
 	if (c.String("tls-cert") == "") != (c.String("tls-key") == "") {
 		return config.Usagef("--tls-cert and --tls-key go together")
 	}

@@ -33,7 +33,7 @@ func TestMetricsOfAService(t *testing.T) {
 		`archivefs_server_requests_total{method="POST",route="/api/v2/file-upload",status="2xx"} 0`,
 		`archivefs_server_request_duration_seconds_count{method="GET",route="/healthz"} 1`,
 		`archivefs_server_database_connections{pool="write",state="used"} 0`,
-		"archivefs_server_ready 1", "archivefs_server_requests_in_flight 0", "archivefs_build_info{version=",
+		"archivefs_server_folders 2", "archivefs_server_documents 0", "archivefs_server_ready 1", "archivefs_server_requests_in_flight 0", "archivefs_build_info{version=",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

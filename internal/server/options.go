@@ -40,7 +40,8 @@ type Options struct {
 	// take nothing, before the request is ended.
 	Stall time.Duration
 	// DrainDelay is how long Serve goes on as before when it is told to end, so that whoever
-	// asks for readiness sends nobody any more. Then requests under way have Drain to end.
+	// asks for readiness sends nobody any more. Then requests under way have Drain to end; less
+	// than 0 is no time at all.
 	DrainDelay, Drain time.Duration
 	// Location is the time zone of the dates on the wire; nil is the local one.
 	Location *time.Location

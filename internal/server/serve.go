@@ -37,6 +37,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		// For a connection as a whole; stall.go has the requests on it.
+		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.options.Stall},
 		// Nobody is answered without credentials, whatever they ask.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     log.New(logWriter{s.log}, "", 0),

@@ -46,6 +46,7 @@ type Server struct {
 	uploads  *places       // of uploads among them
 	patience time.Duration // of who waits for one
 	ready    readiness
+	held     holdings
 	draining atomic.Bool
 	cut      chan struct{} // closed by cutOnce
 	cutOnce  func()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"maps"
 	"slices"
@@ -19,6 +20,9 @@ type Stats struct {
 	Refused map[string]int64
 	// Requests and Uploads are under way; Waiting are those that wait for their turn.
 	Requests, Uploads, Waiting int
+	// Folders and Documents are how many there were, at most some minutes ago; nothing where
+	// they are not counted.
+	Folders, Documents int64
 	// Databases are the pools of connections, by name.
 	Databases map[string]sql.DBStats
 }
@@ -137,13 +141,50 @@ func (c *counters) end(w *response, took time.Duration) {
 	c.refused[w.refused]++
 }
 
+// countedFor is how long it is believed how many documents there are: counting millions takes
+// a while.
+const countedFor = 5 * time.Minute
+
+// holdings are how much the archive has, as it was counted last.
+type holdings struct {
+	mu                 sync.Mutex
+	at                 time.Time // guarded by mu
+	folders, documents int64     // guarded by mu
+}
+
+// holdings returns how many folders and documents there are.
+func (s *Server) holdings(ctx context.Context) (folders, documents int64) {
+	counts, ok := s.db.(interface {
+		Count(ctx context.Context) (folders, documents int64, err error)
+	})
+	if !ok {
+		return 0, 0
+	}
+	h := &s.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.at.IsZero() || time.Since(h.at) >= countedFor {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+		defer cancel()
+		folders, documents, err := counts.Count(ctx)
+		if err == nil {
+			h.folders, h.documents = folders, documents
+		} else {
+			s.log.WithError(err).Warn("documents were not counted")
+		}
+		h.at = time.Now()
+	}
+	return h.folders, h.documents
+}
+
 // Stats takes all counters as they are now.
-func (s *Server) Stats() Stats {
+func (s *Server) Stats(ctx context.Context) Stats {
 	c := &s.counters
 	stats := Stats{
 		Requests: int(c.requests.Load()), Uploads: s.uploads.taken(),
 		Waiting: s.uploads.waiting() + s.places.waiting(),
 	}
+	stats.Folders, stats.Documents = s.holdings(ctx)
 	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {
 		stats.Databases = pools.Pools()
 	}

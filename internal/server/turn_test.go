@@ -48,14 +48,17 @@ func TestTurns(t *testing.T) {
 	s.patience = time.Minute
 	waited := make(chan *httptest.ResponseRecorder)
 	go func() { waited <- ask(http.MethodGet, "/api/v2/inboxes") }()
-	for s.Stats().Waiting == 0 {
+	for s.Stats(t.Context()).Waiting == 0 {
 		time.Sleep(time.Millisecond) // until it waits
 	}
 	s.places.leave()
 	if w := <-waited; w.Code != http.StatusOK {
 		t.Errorf("after its turn came: %d", w.Code)
 	}
-	stats := s.Stats()
+	stats := s.Stats(t.Context())
+	if stats.Folders != 0 || stats.Documents != 0 {
+		t.Errorf("%+v", stats)
+	}
 	if stats.Refused["busy"] != 1 || stats.Uploads != 1 || stats.Requests != 0 || len(stats.Databases) == 0 {
 		t.Errorf("%+v", stats)
 	}
@@ -83,4 +86,25 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 	if err := s.Ready(t.Context()); err == nil || err.Error() != "the database does not answer" {
 		t.Errorf("closed: %v", err)
 	}
+}
+
+// Documents are counted, and not for each question.
+func TestHoldings(t *testing.T) {
+	s := quiet(t)
+	folder, err := s.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, folder, 3)
+	want := func(documents int64) {
+		t.Helper()
+		if stats := s.Stats(t.Context()); stats.Folders != 1 || stats.Documents != documents {
+			t.Errorf("%d folders, %d documents, want %d", stats.Folders, stats.Documents, documents)
+		}
+	}
+	want(3)
+	fill(t, s, folder, 1)
+	want(3)
+	s.held.at = s.held.at.Add(-countedFor)
+	want(4)
 }

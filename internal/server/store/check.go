@@ -9,10 +9,18 @@ import (
 // Check finds out whether the database answers.
 func (s *Store) Check(ctx context.Context) error {
 	var settings int
-	if err := s.read.db.QueryRowContext(ctx, "SELECT count(*) FROM setting").Scan(&settings); err != nil {
+	if err := s.read.row(ctx, "SELECT count(*) FROM setting").Scan(&settings); err != nil {
 		return fmt.Errorf("ask database: %w", err)
 	}
 	return nil
+}
+
+// Count counts the folders and documents of all tenants. It goes through an index of them.
+func (s *Store) Count(ctx context.Context) (folders, documents int64, err error) {
+	if err = s.read.row(ctx, "SELECT (SELECT count(*) FROM folder), (SELECT count(*) FROM document)").Scan(&folders, &documents); err != nil {
+		return 0, 0, fmt.Errorf("count documents: %w", err)
+	}
+	return folders, documents, nil
 }
 
 // Pools are the connections to the database, by what they are for.
