@@ -69,7 +69,7 @@ func problemType(name string) string { return problemPrefix + name }
 // the answer has begun, or the client has gone, the connection is cut, so that nobody takes half
 // of it for whole.
 func (s *Server) answer(w *response, err error) {
-	if errors.Is(err, context.Canceled) {
+	if w.gone || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
 	kind := archive.KindOf(err)

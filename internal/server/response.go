@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 )
 
@@ -34,6 +35,7 @@ type response struct {
 	tally    *tally    // of the operation, nil before there is one
 	who      identity  // whose request it is, zero without credentials
 	refused  string    // name of the problem that was answered
+	gone     bool      // the client, while it was answered
 	status   int
 	received int64 // bytes of the request's body
 	bytes    int64 // of the answer's body
@@ -58,21 +60,24 @@ func (w *response) Write(p []byte) (written int, err error) {
 		n, err = w.ResponseWriter.Write(part) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
 		written, p = written+n, p[n:]
 		err = w.sent(watched, int64(n), err)
+		w.gone = w.gone || err != nil
 	}
 	return written, err
 }
 
 // ReadFrom implements io.ReaderFrom, so that the kernel copies contents (sendfile(2)): those
-// of a file, or a stretch of one.
+// of a file, or a stretch of one. Of anything else only the sending is watched: reading it
+// may take its time.
 func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
-	if _, direct := w.ResponseWriter.(io.ReaderFrom); !direct {
-		return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, streamBuffer))
-	}
-	w.begun()
 	limited, ok := r.(*io.LimitedReader)
 	if !ok {
 		limited = &io.LimitedReader{R: r, N: math.MaxInt64}
 	}
+	_, direct := w.ResponseWriter.(io.ReaderFrom)
+	if _, file := limited.R.(*os.File); !direct || !file {
+		return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, streamBuffer))
+	}
+	w.begun()
 	part := io.LimitedReader{R: limited.R}
 	for limited.N > 0 && part.N == 0 && err == nil {
 		part.N = min(limited.N, stretch)

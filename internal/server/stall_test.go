@@ -12,9 +12,13 @@ import (
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server"
@@ -182,6 +186,39 @@ func TestOneOfSeveralThatStops(t *testing.T) {
 	<-ended
 	if a := ask(http.MethodGet, "/inboxes", "", nil); a.StatusCode != http.StatusOK { //nolint:bodyclose // by ask
 		t.Errorf("the connection: %s", a.Status)
+	}
+}
+
+// Who leaves while a list is sent is no failure of the service, and counts as their own.
+func TestAReaderThatLeaves(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	ended := make(chan server.Request, 1)
+	h := start(t, func(o *server.Options) { o.Log, o.OnRequest = log, func(r server.Request) { ended <- r } })
+	folder, err := h.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 200 { // with long names: more than connections have buffers for
+		if _, err := h.AddDocument(t.Context(), server.NewDocument{
+			Folder: folder, Name: strings.Repeat("n", 1000), Created: day, Archived: day, Metadata: []archive.KeyValue{{Key: "k", Value: strings.Repeat("v", 100_000)}},
+		}, strings.NewReader(strconv.Itoa(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/list?folder-id=%d HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\n\r\n", folder, testKey))
+	if _, err := io.ReadFull(conn, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-ended; r.Status != http.StatusOK || r.Bytes > 20_000_000 {
+		t.Errorf("%+v", r)
+	}
+	for _, entry := range hook.AllEntries() {
+		if entry.Level <= logrus.WarnLevel {
+			t.Errorf("logged: %s %v", entry.Message, entry.Data)
+		}
 	}
 }
 

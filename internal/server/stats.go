@@ -50,7 +50,11 @@ type tally struct {
 }
 
 func (t *tally) add(w *response, took time.Duration) {
-	t.statuses[min(max(w.status/100, 1), len(t.statuses))-1].Add(1)
+	class := w.status / 100
+	if class == 0 { // the client has gone before it was answered
+		class = 4
+	}
+	t.statuses[min(class, len(t.statuses))-1].Add(1)
 	t.received.Add(w.received)
 	t.sent.Add(w.bytes)
 	t.total.Add(int64(took))
