@@ -36,7 +36,7 @@ func TestComplete(t *testing.T) {
 		paths string
 		words string // all of them; with "..." at the end, some
 	}{
-		{"", noPaths, "mount unmount open serve status uploads config login logout doctor help"},
+		{"", noPaths, "mount unmount open serve admin status uploads config login logout doctor help"},
 		{"un", noPaths, "unmount"},
 		{"co", noPaths, "config"}, // and not what is hidden
 		{"sh", noPaths, ""},

@@ -82,7 +82,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 		Commands: []*cli.Command{
-			mountCommand(), unmountCommand(), openCommand(), serveCommand(), statusCommand(), uploadsCommand(),
+			mountCommand(), unmountCommand(), openCommand(), serveCommand(), adminCommand(), statusCommand(), uploadsCommand(),
 			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),
 			completeCommand(), shareCommand(),
 		},

@@ -71,8 +71,11 @@ func (p *progress) show(left *backlog) {
 	_ = p.bar.Set64(p.total - left.work())
 }
 
-// end removes the line.
+// end removes the line. Without a terminal there is none.
 func (p *progress) end() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clearLocked()

@@ -97,7 +97,7 @@ func TestAnOrderlyEndNeedsNoSweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.lock.interrupted {
+		if s.lock.Interrupted {
 			t.Error("an orderly end is taken for a crash")
 		}
 		if err := s.Close(); err != nil {

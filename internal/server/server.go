@@ -18,6 +18,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -35,7 +36,7 @@ type Server struct {
 	accepted  accepted
 	db        database
 	vault     *vault
-	lock      *dataLock // nil without a data directory
+	lock      *datalock.Lock // nil without a data directory
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
@@ -62,18 +63,18 @@ func Open(ctx context.Context, options Options) (*Server, error) {
 	if err := durable.MkdirAll(options.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	lock, err := lockData(options.Data)
+	lock, err := datalock.Take(options.Data)
 	if err != nil {
 		return nil, err
 	}
 	s, err := open(ctx, options, lock)
 	if err != nil {
-		return nil, errors.Join(err, lock.release(!lock.interrupted))
+		return nil, errors.Join(err, lock.Release(!lock.Interrupted))
 	}
 	return s, nil
 }
 
-func open(ctx context.Context, options Options, lock *dataLock) (*Server, error) {
+func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, error) {
 	files, err := blob.OpenFiles(filepath.Join(options.Data, "contents"))
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
@@ -149,14 +150,14 @@ func withDefaults(o Options) Options {
 
 // prepare cleans up after an interrupted run and keeps the settings that were given.
 func (s *Server) prepare(ctx context.Context) error {
-	if s.lock.interrupted {
+	if s.lock.Interrupted {
 		removed, err := s.vault.sweep(ctx, time.Now())
 		if err != nil {
 			return fmt.Errorf("clean up after an interrupted run: %w", err)
 		}
 		s.log.WithField("contents-removed", removed).Warn("the last run did not end in order; cleaned up")
 	}
-	if err := s.lock.begin(); err != nil {
+	if err := s.lock.Begin(); err != nil {
 		return err
 	}
 	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
@@ -185,5 +186,5 @@ func (s *Server) Close() error {
 	if s.lock == nil {
 		return err
 	}
-	return errors.Join(err, s.lock.release(err == nil))
+	return errors.Join(err, s.lock.Release(err == nil))
 }

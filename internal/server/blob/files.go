@@ -62,6 +62,11 @@ func OpenSharedFiles(dir string) (*Files, error) {
 	return &Files{staging: newStaging(staged, true), dir: dir}, nil
 }
 
+// ViewFiles is for reading what is in dir alone. Nothing is made or swept.
+func ViewFiles(dir string) *Files {
+	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir}
+}
+
 // Publish makes contents that were staged here durable under their digests, all with few
 // waits for the disk. It returns once a crash can no longer lose them. A content that is
 // kept already is replaced by its equal, so that it is durable in any case. After an error

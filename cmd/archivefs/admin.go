@@ -1,0 +1,21 @@
+package main
+
+import "github.com/urfave/cli/v2"
+
+func adminCommand() *cli.Command {
+	return &cli.Command{
+		Name:            "admin",
+		Usage:           "look after the archive of the embedded service",
+		HideHelpCommand: true, // arrange knows help
+		OnUsageError:    usageError,
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return noCommand([]string{"admin"}, c.Args().First(), c.Command.Subcommands)
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+		Subcommands: []*cli.Command{
+			adminVerifyCommand(),
+		},
+	}
+}

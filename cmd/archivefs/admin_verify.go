@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server/care"
+	"github.com/archivefs/archivefs/internal/server/datalock"
+)
+
+func adminVerifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "verify",
+		Usage: "find out whether all contents and rows of the archive are whole",
+		Description: "Reads every content and compares it with its SHA-256, every document with its content, and all\n" +
+			"rows with the rules that they must follow. It changes nothing, and services may use the archive\n" +
+			"meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
+			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
+		Flags: []cli.Flag{
+			careDataFlag(),
+			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
+			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report a content that nothing refers to once it is older than `DURATION`"},
+			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},
+			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each finding, and one with the numbers"},
+		},
+		OnUsageError: usageError,
+		Action:       adminVerify,
+	}
+}
+
+// careDataFlag says which archive is looked after.
+func careDataFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "data", EnvVars: env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
+		Usage: "the archive is in `DIR`, as with serve",
+	}
+}
+
+func adminVerify(c *cli.Context) (err error) {
+	if c.Args().Present() {
+		return config.Usagef("admin verify takes no operands, and was given %d", c.NArg())
+	}
+	how := care.Verification{
+		Fast: c.Bool("fast"), Grace: c.Duration("grace"), RemoveOrphans: c.Bool("remove-orphans"), Seen: &care.Progress{},
+	}
+	if how.Grace < 0 {
+		return config.Usagef("--grace: %s is no age", how.Grace)
+	}
+	dir, err := config.DataDir(c.String("data"))
+	if err != nil {
+		return err
+	}
+	open := care.ViewData
+	if how.RemoveOrphans {
+		lock, err := lockArchive(dir)
+		if err != nil {
+			return err
+		}
+		defer lock.Release(!lock.Interrupted) //nolint:errcheck // it goes with the process
+		open, how.Grace = care.OpenData, 0    // nobody is about to use what is there
+	}
+	archive, err := open(c.Context, dir)
+	if err != nil {
+		return err
+	}
+	defer archive.Close() //nolint:errcheck // what was changed is on disk
+	all, err := archive.Store.Totals(c.Context)
+	if err != nil {
+		return err
+	}
+	bar, stop := watchCare(c, backlog{what: "content", uploads: int(all.Contents), bytes: all.ContentBytes}, how.Seen)
+	how.Found = func(f care.Finding) error {
+		bar.end()
+		return tellFinding(c, f)
+	}
+	result, err := archive.Verify(c.Context, how)
+	stop()
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", dir, err)
+	}
+	return tellVerified(c, result)
+}
+
+// lockArchive keeps services away from an archive that is there.
+func lockArchive(dir string) (*datalock.Lock, error) {
+	if err := care.Exists(dir); err != nil {
+		return nil, err
+	}
+	return datalock.Take(dir)
+}
+
+func tellFinding(c *cli.Context, f care.Finding) error {
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(f)
+	}
+	_, err := fmt.Fprintln(c.App.Writer, f)
+	return err
+}
+
+// tellVerified prints the numbers and returns the exit status.
+func tellVerified(c *cli.Context, result care.Verified) error {
+	var err error
+	if c.Bool("json") {
+		err = json.NewEncoder(c.App.Writer).Encode(map[string]care.Verified{"verified": result})
+	} else {
+		_, err = fmt.Fprintf(c.App.Writer, "%s, %s, %s: %s\n", plural(int(result.Documents), "document"),
+			plural(int(result.Contents), "content"), size(result.Bytes), inFindings(result))
+	}
+	if err != nil || result.All() == 0 {
+		return err
+	}
+	return exitStatus(1)
+}
+
+// inFindings says in words what was found.
+func inFindings(result care.Verified) string {
+	var parts []string
+	for kind, n := range result.Findings {
+		parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+	}
+	slices.Sort(parts)
+	text := strings.Join(parts, ", ")
+	switch {
+	case text == "":
+		return "all is well"
+	case result.Removed > 0:
+		return text + fmt.Sprintf("; %d removed", result.Removed)
+	}
+	return text
+}
+
+// watchCare shows on a terminal how much is left of all until stop.
+func watchCare(c *cli.Context, all backlog, seen *care.Progress) (bar *progress, stop func()) {
+	bar = newProgress(c.App.ErrWriter)
+	if bar == nil {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				bar.show(&backlog{
+					what: all.what, uploads: max(0, all.uploads-int(seen.Contents.Load())), bytes: max(0, all.bytes-seen.Bytes.Load()),
+				})
+			}
+		}
+	}()
+	return bar, func() {
+		cancel()
+		<-ended
+		bar.end()
+	}
+}

@@ -1,0 +1,133 @@
+package care_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/server/care"
+)
+
+func sum(content string) [sha256.Size]byte { return sha256.Sum256([]byte(content)) }
+
+func TestAWholeArchive(t *testing.T) {
+	o := newOffice(t)
+	for _, fast := range []bool{false, true} {
+		result, text := verify(t, o.dir, care.Verification{Fast: fast})
+		wantFindings(t, text, result, 0)
+		if want := int64(len("the same") + 11*100_000 + len("a scan")); result.Documents != 4 || result.Contents != 3 || result.Bytes != want {
+			t.Errorf("fast %v: %+v, want 4 documents with 3 contents of %d bytes", fast, result, want)
+		}
+	}
+}
+
+func TestWhatIsWrongWithContents(t *testing.T) {
+	flipped := func(o *office) {
+		content, err := os.ReadFile(o.path(o.digests["c"]))
+		if err == nil {
+			content[500_000] ^= 1
+			err = os.WriteFile(o.path(o.digests["c"]), content, 0o600)
+		}
+		if err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name   string
+		damage func(o *office)
+		fast   int // findings of a fast verification
+		parts  []string
+	}{
+		{"a flipped byte", flipped, 0, []string{
+			"damaged: content " + digestOf(strings.Repeat("a large one", 100_000)), "its 1100000 bytes have another SHA-256",
+			"document 3: Muster GmbH/Rechnungen/c",
+		}},
+		{"a missing content", func(o *office) { _ = os.Remove(o.path(o.digests["a"])) }, 1, []string{
+			"missing: content " + digestOf("the same") + ": it is not kept\n  document 1: Muster GmbH/Rechnungen/a\n  document 2: Muster GmbH/Rechnungen/b",
+		}},
+		{"one that was cut off", func(o *office) { _ = os.Truncate(o.path(o.digests["scan"]), 2) }, 1, []string{
+			digestOf("a scan"), "document 4: Inbox/scan",
+		}},
+		{"a wrong size", func(o *office) { o.spoil("UPDATE document SET size = 9 WHERE name = 'b'") }, 1, []string{
+			"size: content " + digestOf("the same") + ": it has 8 bytes, and documents say 8 to 9", "document 2",
+		}},
+		{"an orphan", func(o *office) { o.orphan("nobody's", time.Hour) }, 1, []string{
+			"orphan: content " + digestOf("nobody's") + ": nothing refers to it; 8 bytes",
+		}},
+		{"a young orphan", func(o *office) { o.orphan("nobody's", time.Second) }, 0, nil},
+		{"a missing rendition", func(o *office) {
+			o.spoil("INSERT INTO rendition VALUES ('" + o.digests["c"] + "', 'v', '" + digestOf("its PDF") + "')")
+		}, 1, []string{"missing: content " + digestOf("its PDF"), "document 3"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newOffice(t)
+			tt.damage(o)
+			for fast, want := range map[bool]int{true: tt.fast, false: min(1, len(tt.parts))} {
+				result, text := verify(t, o.dir, care.Verification{Fast: fast, Grace: time.Minute})
+				if fast {
+					wantFindings(t, text, result, want)
+				} else {
+					wantFindings(t, text, result, want, tt.parts...)
+				}
+			}
+		})
+	}
+}
+
+func TestRowsThatBreakRules(t *testing.T) {
+	tests := []struct{ statement, rule string }{
+		{"UPDATE folder SET parent = 99 WHERE id = 2", "folder 2: the folder's parent is missing"},
+		{"UPDATE folder SET parent = 2 WHERE id = 1", "folder 1: the folder lies in a loop"},
+		{"UPDATE folder SET inbox = 1 WHERE id = 2; UPDATE document SET archived = NULL WHERE folder = 2", "folder 2: of the folder and its parent one is of an inbox"},
+		{"UPDATE folder SET name = 'a/b' WHERE id = 2", "folder 2: the folder has no name, or one with a slash"},
+		{"UPDATE folder SET tenant = 7 WHERE id = 3; UPDATE document SET tenant = 7 WHERE folder = 3", "folder 3: the folder's tenant is missing"},
+		{"UPDATE document SET folder = 99 WHERE id = 1", "folder 99: document 1: the document's folder is missing"},
+		{"INSERT INTO tenant DEFAULT VALUES; UPDATE document SET tenant = 2 WHERE id = 1", "document 1: the document and its folder are of different tenants"},
+		{"UPDATE document SET archived = 1 WHERE name = 'scan'", "document 4: the document lies in an inbox and has an archiving date"},
+		{"UPDATE document SET archived = NULL WHERE name = 'a'", "document 1: the document is archived and has no archiving date"},
+		{"UPDATE document SET pages = -1 WHERE name = 'a'", "document 1: the document has a negative size or number of pages"},
+		{"INSERT INTO annotation VALUES (1, 99, 1, 'note', '', '', '', '', '', '')", "document 99: the note or stamp belongs to no document"},
+		{"INSERT INTO rendition SELECT '" + digestOf("gone") + "', 'v', digest FROM document LIMIT 1", "content " + digestOf("gone") + ": the rendition was made of a content that no document holds"},
+		{"UPDATE document SET keywords = '[' WHERE name = 'a'", "database: document 1: keywords, types or metadata are no JSON"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			o := newOffice(t)
+			o.spoil(tt.statement)
+			_, text := verify(t, o.dir, care.Verification{Fast: true})
+			if !strings.Contains(text, tt.rule) {
+				t.Errorf("found:\n%s", text)
+			}
+		})
+	}
+}
+
+func TestADamagedDatabase(t *testing.T) {
+	o := newOffice(t)
+	o.spoil("PRAGMA writable_schema = ON", // an index that lacks its rows
+		"UPDATE sqlite_schema SET sql = replace(sql, '(folder, created)', '(folder, size)') WHERE name = 'document_folder'")
+	result, text := verify(t, o.dir, care.Verification{})
+	if result.Findings[care.Database] == 0 || !strings.Contains(text, "document_folder") {
+		t.Errorf("found:\n%s", text)
+	}
+}
+
+func TestOrphansAreRemoved(t *testing.T) {
+	o := newOffice(t)
+	digest := o.orphan("nobody's", 0)
+	a, err := care.OpenData(t.Context(), o.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, text := verifyArchive(t, a, care.Verification{RemoveOrphans: true})
+	wantFindings(t, text, result, 0, "orphan: content "+digest+": nothing refers to it; 8 bytes; removed")
+	if _, err := os.Stat(o.path(digest)); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	result, text = verify(t, o.dir, care.Verification{})
+	wantFindings(t, text, result, 0)
+}

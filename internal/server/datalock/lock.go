@@ -1,0 +1,91 @@
+// Package datalock has one process at a time use a data directory, and remembers how the last
+// one ended.
+package datalock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the lock file says while the directory is in use, and after that until the next one, if
+// the process was killed. An orderly end empties it.
+const (
+	inUse     = "in use\n"
+	restoring = "restoring\n"
+)
+
+// Lock keeps other processes out of a data directory (flock(2)).
+type Lock struct {
+	file *os.File
+	// Interrupted says that the last process did not give the directory up in order.
+	Interrupted bool
+	// Restoring says that a restore into the directory did not come to its end.
+	Restoring bool
+}
+
+// Take locks a data directory. One that another process uses is an error, and so is one that
+// was not restored whole.
+func Take(dir string) (*Lock, error) {
+	l, err := TakeAny(dir)
+	if err == nil && l.Restoring {
+		return nil, errors.Join(fmt.Errorf("a restore into %s was interrupted, and the archive there is not whole: "+
+			"call archivefs admin restore again", dir), l.file.Close())
+	}
+	return l, err
+}
+
+// TakeAny is Take also for a directory that was not restored whole.
+func TakeAny(dir string) (*Lock, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
+	if err != nil {
+		return nil, fmt.Errorf("open lock of the data directory: %w", err)
+	}
+	l := &Lock{file: file}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, errors.Join(fmt.Errorf("the data directory %s is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
+			"use that, or name another directory with --data", dir), file.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), file.Close())
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 64))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read lock of the data directory: %w", err), file.Close())
+	}
+	l.Interrupted, l.Restoring = len(text) > 0, string(text) == restoring
+	return l, nil
+}
+
+// Begin marks the directory as in use, durably.
+func (l *Lock) Begin() error { return l.mark(inUse) }
+
+// BeginRestore marks the directory as not whole, durably, until Release says otherwise.
+func (l *Lock) BeginRestore() error { return l.mark(restoring) }
+
+func (l *Lock) mark(text string) error {
+	if _, err := l.file.WriteAt([]byte(text), 0); err != nil {
+		return fmt.Errorf("mark data directory as in use: %w", err)
+	}
+	if err := l.file.Sync(); err != nil {
+		return fmt.Errorf("mark data directory as in use: %w", err)
+	}
+	return nil
+}
+
+// Release gives the directory up; orderly says that nothing in it needs a look.
+func (l *Lock) Release(orderly bool) error {
+	var err error
+	if orderly {
+		err = l.file.Truncate(0)
+	}
+	if err := errors.Join(err, l.file.Close()); err != nil {
+		return fmt.Errorf("release data directory: %w", err)
+	}
+	return nil
+}

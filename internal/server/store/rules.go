@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Violation is a row that breaks a rule.
+type Violation struct {
+	Rule     string
+	Folder   archive.ID // 0 for none
+	Document archive.ID // 0 for none
+	Content  string     // a digest, empty for none
+}
+
+// rule is what must hold for rows that others refer to or rely on. Its query finds those that
+// break it, as folder, document and content. Most of them are beyond what a change could do:
+// they are looked for because a database can be damaged or changed by hand.
+type rule struct{ text, query string }
+
+var rules = []rule{
+	{"the folder's parent is missing", `SELECT f.id, 0, '' FROM folder f LEFT JOIN folder p ON p.id = f.parent
+		WHERE f.parent IS NOT NULL AND p.id IS NULL`},
+	{"the folder lies in a loop of folders, or below one", `WITH RECURSIVE reached (id) AS (
+		SELECT f.id FROM folder f LEFT JOIN folder p ON p.id = f.parent WHERE p.id IS NULL UNION ALL
+		SELECT folder.id FROM folder JOIN reached ON folder.parent = reached.id)
+		SELECT id, 0, '' FROM folder WHERE id NOT IN (SELECT id FROM reached)`},
+	{"the folder and its parent are of different tenants", `SELECT f.id, 0, '' FROM folder f JOIN folder p ON p.id = f.parent
+		WHERE f.tenant != p.tenant`},
+	{"of the folder and its parent one is of an inbox", `SELECT f.id, 0, '' FROM folder f JOIN folder p ON p.id = f.parent
+		WHERE f.inbox != p.inbox`},
+	{"the folder has no name, or one with a slash", `SELECT id, 0, '' FROM folder WHERE name = '' OR instr(name, '/') > 0`},
+	{"the folder's tenant is missing", `SELECT id, 0, '' FROM folder WHERE tenant NOT IN (SELECT id FROM tenant)`},
+	{"the document's folder is missing", `SELECT d.folder, d.id, '' FROM document d LEFT JOIN folder f ON f.id = d.folder
+		WHERE f.id IS NULL`},
+	{"the document and its folder are of different tenants", `SELECT d.folder, d.id, '' FROM document d JOIN folder f ON f.id = d.folder
+		WHERE f.tenant != d.tenant`},
+	{"the document lies in an inbox and has an archiving date", `SELECT d.folder, d.id, '' FROM document d JOIN folder f ON f.id = d.folder
+		WHERE f.inbox AND d.archived IS NOT NULL`},
+	{"the document is archived and has no archiving date", `SELECT d.folder, d.id, '' FROM document d JOIN folder f ON f.id = d.folder
+		WHERE NOT f.inbox AND d.archived IS NULL`},
+	{"the document has a negative size or number of pages", `SELECT folder, id, '' FROM document WHERE size < 0 OR pages < 0`},
+	{"the document's content is named by no SHA-256", `SELECT folder, id, digest FROM document WHERE length(digest) != 64`},
+	{"the note or stamp belongs to no document", `SELECT 0, document, '' FROM annotation WHERE document NOT IN (SELECT id FROM document)`},
+	{"the rendition was made of a content that no document holds", `SELECT 0, 0, r.source FROM rendition r
+		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = r.source)`},
+}
+
+// Violations calls each for every row that breaks a rule. Each rule is looked at as of one
+// moment, so that changes meanwhile are no violation.
+func (s *Store) Violations(ctx context.Context, each func(Violation) error) error {
+	for _, r := range rules {
+		if err := s.violations(ctx, r, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) violations(ctx context.Context, r rule, each func(Violation) error) error {
+	rows, err := s.read.query(ctx, r.query)
+	if err != nil {
+		return fmt.Errorf("look whether %s: %w", r.text, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		v := Violation{Rule: r.text}
+		if err := rows.Scan(&v.Folder, &v.Document, &v.Content); err != nil {
+			return fmt.Errorf("look whether %s: %w", r.text, err)
+		}
+		if err := each(v); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("look whether %s: %w", r.text, err)
+	}
+	return nil
+}
+
+// Integrity has the database examine its own pages, indexes and columns, and calls each with
+// what it finds wrong. PostgreSQL has tools of its own for that (amcheck).
+func (s *Store) Integrity(ctx context.Context, each func(text string) error) error {
+	if s.several() {
+		return nil
+	}
+	for _, query := range []string{
+		"SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check != 'ok'",
+		`SELECT 'document ' || id || ': keywords, types or metadata are no JSON' FROM document
+			WHERE NOT (json_valid(keywords) AND json_valid(types) AND json_valid(metadata))`,
+	} {
+		if err := s.examine(ctx, query, each); err != nil {
+			return fmt.Errorf("examine database: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) examine(ctx context.Context, query string, each func(text string) error) error {
+	rows, err := s.read.query(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		if err := each(text); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+)
+
+// View opens the SQLite database in a file for reading alone, also while another process has
+// it open for writing. One of another version than this program's is an error: nothing is
+// migrated.
+func View(ctx context.Context, file string) (*Store, error) {
+	s := newStore(inFile{})
+	if err := s.viewFile(ctx, file); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) viewFile(ctx context.Context, file string) (err error) {
+	if _, err := os.Stat(file); err != nil { // SQLite would make it
+		return err
+	}
+	s.read, err = s.openPool(file, 2, url.Values{
+		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
+	})
+	if err != nil {
+		return err
+	}
+	var version int
+	if err := s.read.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	steps, err := stepsAfter("sqlite", version)
+	if err == nil && len(steps) > 0 {
+		err = fmt.Errorf("it has the older schema version %d: let archivefs serve open it once, and migrate it", version)
+	}
+	return err
+}
+
+// CopyTo writes the database as it is at one moment into a new file, while others go on
+// changing it. The copy is not synced.
+func (s *Store) CopyTo(ctx context.Context, file string) error {
+	if s.several() {
+		return errors.New("copy database: only an SQLite database can be copied; PostgreSQL has pg_dump")
+	}
+	if _, err := s.read.db.ExecContext(ctx, "VACUUM INTO ?", file); err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	return nil
+}
