@@ -28,7 +28,7 @@ func TestTheSameOnPostgreSQL(t *testing.T) {
 	if os.Getenv(engineEnv) != "" {
 		t.Skip("this is the other run")
 	}
-	pgtest.Database(t) // or there is none on this machine
+	pgtest.Database(t)                                                                    // or there is none on this machine
 	list, err := exec.CommandContext(t.Context(), os.Args[0], "-test.list", ".").Output() //nolint:gosec // this program
 	if err != nil {
 		t.Fatal(err)
