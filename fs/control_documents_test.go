@@ -44,7 +44,12 @@ func TestDocumentsByID(t *testing.T) {
 	picture := o.put(t, o.inbox, "scan.jpg", photo(t))
 	m := o.mount(t, nil)
 	wantNames(t, m.path(".archivefs", "documents"))
-	wantNames(t, m.document(text), "original", "document.pdf", "data.json", "text.txt")
+	drawn := []string{"original", "document.pdf", "data.json", "text.txt"}
+	if _, err := exec.LookPath("pdftoppm"); err == nil {
+		drawn = append(drawn, "pages")
+		wantPicture(t, m.document(text, "pages", "0001.jpg"), 2400)
+	}
+	wantNames(t, m.document(text), drawn...)
 	wantNames(t, m.document(pdf), "original", "document.pdf", "data.json")
 	wantNames(t, m.document(picture), "original", "document.pdf", "data.json", "pages")
 	wantNames(t, m.document(picture, "pages"), "0001.jpg")
@@ -63,10 +68,7 @@ func TestDocumentsByID(t *testing.T) {
 	if data.ID != text || data.Name != "r.txt" {
 		t.Errorf("the data are of %+v", data)
 	}
-	page := get(os.ReadFile(m.document(picture, "pages", "0001.jpg")))(t)
-	if size, err := jpeg.DecodeConfig(bytes.NewReader(page)); err != nil || size.Width != 40 {
-		t.Errorf("the page is %+v, %v", size, err)
-	}
+	wantPicture(t, m.document(picture, "pages", "0001.jpg"), 40)
 	for _, elem := range [][]string{
 		{"999"},
 		{"0"},
@@ -83,6 +85,15 @@ func TestDocumentsByID(t *testing.T) {
 		wantErrno(t, strings.Join(elem, "/"), err, syscall.ENOENT)
 	}
 	sh(t, m, `cd "$1/.archivefs/documents/1" && test "$(stat -c %s original)" = 8 && test "$(wc -c < text.txt)" = 8 && ls -la . >/dev/null && cd ..`)
+}
+
+// wantPicture fails unless there is a JPEG whose longer side has that many pixels.
+func wantPicture(t *testing.T, path string, pixels int) {
+	t.Helper()
+	page := get(os.ReadFile(path))(t)
+	if size, err := jpeg.DecodeConfig(bytes.NewReader(page)); err != nil || max(size.Width, size.Height) != pixels {
+		t.Errorf("the page is %d x %d, want %d: %v", size.Width, size.Height, pixels, err)
+	}
 }
 
 // The contents are those of the document's file: one download serves both, and a second read none.

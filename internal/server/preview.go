@@ -2,39 +2,23 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/render"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
-
-// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
-// separated by form feeds. There is one of texts and e-mails; nothing is recognised in
-// pictures and PDFs.
-func (s *Server) documentText(w *response, r *http.Request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
-	text, err := s.ofDocument(r.Context(), id, render.Text)
-	if err != nil {
-		return err
-	}
-	if text == nil {
-		return blame("id", refuse(archive.KindNotFound, "no text is known of document %d", id))
-	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.text(string(text))
-	return nil
-}
 
 // maxBox is the longest side of a preview, in pixels.
 const maxBox = 10_000
 
-// pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. There is one of
-// the pages of pictures alone.
+// pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. What is no
+// picture is shown as its PDF looks.
 func (s *Server) pagePreview(w *response, r *http.Request) error {
-	id, err := pathID(r)
+	d, page, err := s.page(r)
 	if err != nil {
 		return err
 	}
@@ -43,37 +27,67 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	none := blame("id", refuse(archive.KindNotFound, "there is no preview of page %d", id))
-	document, page := id/pagesPerDocument, int(id%pagesPerDocument)-1
-	if page < 0 {
-		return none
-	}
-	picture, err := s.ofDocument(r.Context(), document, func(source render.Source) ([]byte, error) {
-		s.renderers <- struct{}{} // it holds the decoded image
-		defer func() { <-s.renderers }()
-		return render.Preview(source, page, width, height)
-	})
+	picture, err := s.preview(r.Context(), d, page, width, height)
 	if err != nil {
-		return err
+		return s.unmade(err)
 	}
 	if picture == nil {
-		return none
+		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
 	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.body("image/jpeg", picture)
+	w.foreign("image/jpeg", picture)
 	return nil
 }
 
-// ofDocument returns what is made of a document's content, nil for nothing.
-func (s *Server) ofDocument(ctx context.Context, id archive.ID, produce func(render.Source) ([]byte, error)) ([]byte, error) {
-	d, err := s.catalog(ctx).Document(ctx, id)
+// page returns the document of the page that a path names, and its number, counted from 0.
+func (s *Server) page(r *http.Request) (store.Document, int, error) {
+	id, err := pathID(r)
 	if err != nil {
-		return nil, blame("id", err)
+		return store.Document{}, 0, err
 	}
-	content, err := s.vault.Open(ctx, d.Digest)
+	none := blame("id", refuse(archive.KindNotFound, "there is no page %d", id))
+	page := int(id%pagesPerDocument) - 1
+	if page < 0 {
+		return store.Document{}, 0, none
+	}
+	d, err := s.catalog(r.Context()).Document(r.Context(), id/pagesPerDocument)
+	if err != nil {
+		return store.Document{}, 0, blame("id", err)
+	}
+	if page >= d.Pages {
+		return store.Document{}, 0, none
+	}
+	return d, page, nil
+}
+
+// preview draws a page, of the content where it is a PDF or a picture that can be read, else
+// of its PDF. It is nil when it cannot be drawn.
+func (s *Server) preview(ctx context.Context, d store.Document, page, width, height int) ([]byte, error) {
+	draw := func(digest string, source render.Source) (picture []byte, err error) {
+		err = s.rendered(ctx, digest, source, func(source render.Source) error {
+			picture, err = render.Preview(ctx, source, page, width, height)
+			return err
+		})
+		return picture, err
+	}
+	source := sourceOf(d)
+	if render.Pictured(source) {
+		if picture, err := draw(d.Digest, source); picture != nil || err != nil || d.ContentType == inspect.PDF {
+			return picture, err
+		}
+	}
+	digest, err := s.rendition(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = content.Close() }()
-	return produce(render.Source{Content: content, Name: d.Name, ContentType: d.ContentType, Size: d.Size})
+	return draw(digest, render.Source{ContentType: inspect.PDF})
+}
+
+// unmade is the answer to an error of a preview or a text. That a program is missing is told:
+// the operator can install it.
+func (s *Server) unmade(err error) error {
+	if !errors.Is(err, poppler.ErrMissing) {
+		return err
+	}
+	s.warn.Do(func() { s.log.WithError(err).Warn("no previews of PDFs and no text of them: install poppler-utils") })
+	return blame("id", refuse(archive.KindNotFound, "there are no previews of PDFs and no text of them here: poppler-utils is not installed"))
 }

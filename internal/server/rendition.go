@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -19,7 +20,7 @@ func (s *Server) rendition(ctx context.Context, d store.Document) (string, error
 	if d.ContentType == inspect.PDF {
 		return d.Digest, nil
 	}
-	source := render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
+	source := sourceOf(d)
 	for _, variant := range render.Variants(source) {
 		digest, err := s.db.Rendition(ctx, d.Digest, variant)
 		if err != nil || digest != "" {
@@ -36,22 +37,45 @@ func (s *Server) rendition(ctx context.Context, d store.Document) (string, error
 	return digest, nil
 }
 
-// render makes a PDF, a few at a time: each holds its images in memory.
+// render makes a PDF and keeps it.
 func (s *Server) render(ctx context.Context, digest string, source render.Source) (made string, err error) {
-	s.renderers <- struct{}{}
+	var pdf bytes.Buffer
+	var variant string
+	err = s.rendered(ctx, digest, source, func(source render.Source) error {
+		variant, err = render.PDF(&pdf, source)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return s.keepMade(ctx, digest, variant, &pdf)
+}
+
+func sourceOf(d store.Document) render.Source {
+	return render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
+}
+
+// rendered has something made of a content. A few are at work at a time: each holds its
+// images in memory, or has a process at work.
+func (s *Server) rendered(ctx context.Context, digest string, source render.Source, work func(render.Source) error) error {
+	select {
+	case s.renderers <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	defer func() { <-s.renderers }()
 	content, err := s.vault.Open(ctx, digest)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = content.Close() }()
 	source.Content = content
-	var pdf bytes.Buffer
-	variant, err := render.PDF(&pdf, source)
-	if err != nil {
-		return "", err
-	}
-	staged, err := s.vault.Stage(ctx, &pdf)
+	return work(source)
+}
+
+// keepMade keeps what was made of a content as long as that is used, and returns its digest.
+func (s *Server) keepMade(ctx context.Context, digest, variant string, made io.Reader) (string, error) {
+	staged, err := s.vault.Stage(ctx, made)
 	if err != nil {
 		return "", err
 	}

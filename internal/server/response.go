@@ -152,6 +152,12 @@ func (w *response) text(s string) {
 	w.body("text/plain; charset=utf-8", []byte(s))
 }
 
+// foreign answers bytes that were made of a stranger's, whose type no browser shall guess.
+func (w *response) foreign(contentType string, body []byte) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.body(contentType, body)
+}
+
 // empty answers 200 without a body.
 func (w *response) empty() {
 	w.Header().Set("Content-Length", "0")

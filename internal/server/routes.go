@@ -46,6 +46,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, further},
 		{http.MethodHead, "/document/{id}/pdf", s.documentHead, further},
 		{http.MethodGet, "/document/{id}/ocr-result", s.documentText, further},
+		{http.MethodGet, "/page/{id}/ocr-result", s.pageText, further},
 		{http.MethodGet, "/page/{id}/preview", s.pagePreview, further},
 		{http.MethodGet, "/document/{id}/metadata", s.metadata, further},
 		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, further},

@@ -41,6 +41,7 @@ type Server struct {
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
+	warn      sync.Once // that poppler-utils is not installed
 
 	counters counters
 	places   *places       // of requests

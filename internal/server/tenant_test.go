@@ -57,6 +57,7 @@ func TestOperationsOnAnotherTenant(t *testing.T) {
 		"GET /document/{id}/pdf":           {{path: "/document/DOCUMENT/pdf"}, {path: "/document/DOCUMENT/pdf?original=true"}},
 		"HEAD /document/{id}/pdf":          {{path: "/document/DOCUMENT/pdf"}},
 		"GET /document/{id}/ocr-result":    {{path: "/document/DOCUMENT/ocr-result"}},
+		"GET /page/{id}/ocr-result":        {{path: "/page/PAGE/ocr-result"}},
 		"GET /page/{id}/preview":           {{path: "/page/PAGE/preview"}},
 		"GET /document/{id}/metadata":      {{path: "/document/DOCUMENT/metadata"}},
 		"POST /document/{id}/metadata":     {{path: "/document/DOCUMENT/metadata", contentType: "application/json", body: `{"a":"b"}`}},

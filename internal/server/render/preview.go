@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -12,48 +13,63 @@ import (
 	"golang.org/x/image/tiff"
 
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/poppler"
 )
 
 // errNoPage says that a picture has no page of that number.
 var errNoPage = errors.New("there is no such page")
 
-// Text returns the text of a document in UTF-8, nil when none is known: of anything but a
-// text or an e-mail, and of what is larger than 1 MiB. A text is one page.
-func Text(s Source) ([]byte, error) {
-	class := class(s)
-	if class != "text" && class != "mail" {
-		return nil, nil
+// Pictured reports whether previews are made of the content itself; those of anything else are
+// made of its PDF.
+func Pictured(s Source) bool {
+	switch class(s) {
+	case "pdf", "image", "tiff":
+		return true
 	}
-	data, err := io.ReadAll(io.LimitReader(s.Content, maxText))
-	if err != nil {
-		return nil, fmt.Errorf("read content: %w", err)
-	}
-	text := decodeText(data)
-	if class == "mail" {
-		if text, err = mailText(data); err != nil {
-			return nil, nil //nolint:nilerr // no e-mail that can be read, so no text is known
-		}
-	}
-	return append([]byte{}, text...), nil
+	return false
 }
 
-// Preview returns a page of a picture, counted from 0, as a JPEG that fits into the box, nil
-// when there is none. It is never larger than the picture.
-func Preview(s Source, page, width, height int) (picture []byte, err error) {
-	class := class(s)
-	if class != "image" && class != "tiff" {
-		return nil, nil
+// Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the
+// box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels to
+// a side. It is nil when there is no such page, or none that can be read. The error of a PDF is
+// poppler.ErrMissing where nothing can draw it.
+func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
+	if class(s) == "pdf" {
+		return previewPDF(ctx, s.Content, page, width, height)
 	}
 	data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
 	if err != nil {
 		return nil, fmt.Errorf("read content: %w", err)
 	}
-	decoded, err := decodePage(class, data, page)
+	decoded, err := decodePage(class(s), data, page)
 	if err != nil {
 		return nil, nil //nolint:nilerr // what cannot be read has no preview
 	}
+	return encodeFitted(decoded, width, height)
+}
+
+// previewPDF draws a page. The program knows square boxes only.
+func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]byte, error) {
+	picture, err := poppler.Page(ctx, pdf, page, max(width, height))
+	if errors.Is(err, poppler.ErrUnreadable) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c, err := jpeg.DecodeConfig(bytes.NewReader(picture)); err == nil && c.Width <= width && c.Height <= height {
+		return picture, nil
+	}
+	decoded, err := jpeg.Decode(bytes.NewReader(picture))
+	if err != nil {
+		return nil, fmt.Errorf("read drawn page: %w", err)
+	}
+	return encodeFitted(decoded, width, height)
+}
+
+func encodeFitted(m image.Image, width, height int) ([]byte, error) {
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, onWhite(fitted(decoded, width, height)), &jpeg.Options{Quality: quality}); err != nil {
+	if err := jpeg.Encode(&b, onWhite(fitted(m, width, height)), &jpeg.Options{Quality: quality}); err != nil {
 		return nil, fmt.Errorf("encode preview: %w", err)
 	}
 	return b.Bytes(), nil

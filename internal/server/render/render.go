@@ -55,6 +55,8 @@ func PDF(w io.Writer, s Source) (variant string, err error) {
 func class(s Source) string {
 	media, _, _ := strings.Cut(s.ContentType, ";")
 	switch {
+	case media == inspect.PDF:
+		return "pdf"
 	case s.Size > maxSource:
 		return ""
 	case media == inspect.TIFF:

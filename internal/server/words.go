@@ -1,0 +1,114 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/render"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
+// separated by form feeds. There is one of PDFs that hold text, texts and e-mails; nothing is
+// recognised in pictures.
+func (s *Server) documentText(w *response, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := s.catalog(r.Context()).Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	pages, err := s.textPages(r.Context(), d)
+	if err != nil {
+		return err
+	}
+	w.foreign(plainText, bytes.Join(pages, []byte(pageEnd)))
+	return nil
+}
+
+// pageText answers GET /page/{id}/ocr-result: the text of one page.
+func (s *Server) pageText(w *response, r *http.Request) error {
+	d, page, err := s.page(r)
+	if err != nil {
+		return err
+	}
+	pages, err := s.textPages(r.Context(), d)
+	if err != nil {
+		return err
+	}
+	w.foreign(plainText, pages[page])
+	return nil
+}
+
+const (
+	plainText = "text/plain; charset=utf-8"
+	pageEnd   = "\f" // separates the pages of a text
+)
+
+// textPages returns the text of each page of a document.
+func (s *Server) textPages(ctx context.Context, d store.Document) ([][]byte, error) {
+	text, err := s.text(ctx, d)
+	if err != nil {
+		return nil, s.unmade(err)
+	}
+	if text == nil {
+		return nil, blame("id", refuse(archive.KindNotFound, "no text is known of document %d", d.ID))
+	}
+	pages := bytes.SplitN(text, []byte(pageEnd), max(1, d.Pages))
+	last := len(pages) - 1
+	pages[last] = bytes.ReplaceAll(pages[last], []byte(pageEnd), []byte("\n"))
+	for len(pages) < d.Pages {
+		pages = append(pages, nil)
+	}
+	return pages, nil
+}
+
+// text returns the text of a document, nil when none is known. What takes long to find out is
+// kept beside the content.
+func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err error) {
+	source := sourceOf(d)
+	variant := render.TextVariant(source)
+	if variant != "" {
+		digest, err := s.db.Rendition(ctx, d.Digest, variant)
+		if err != nil {
+			return nil, err
+		}
+		if digest != "" {
+			return s.keptText(ctx, digest)
+		}
+	}
+	err = s.rendered(ctx, d.Digest, source, func(source render.Source) error {
+		text, err = render.Text(ctx, source)
+		return err
+	})
+	if err != nil || variant == "" {
+		return text, err
+	}
+	if _, err := s.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text)); err != nil {
+		s.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
+	}
+	return text, nil
+}
+
+// keptText reads a text; that nothing is known is kept as an empty one.
+func (s *Server) keptText(ctx context.Context, digest string) ([]byte, error) {
+	content, err := s.vault.Open(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = content.Close() }()
+	text, err := io.ReadAll(content)
+	if err != nil {
+		return nil, fmt.Errorf("read text: %w", err)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return text, nil
+}

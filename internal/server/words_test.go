@@ -1,0 +1,91 @@
+package server_test
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"codeberg.org/go-pdf/fpdf"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+func TestText(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	mail := h.uploaded("m.eml", "From: a@example.org\r\nSubject: Gru\xc3\x9f\r\n\r\nBody\r\n", "target-folder-id", text(o.other), "email-import-order", "EMAIL_ONLY")
+	latin := h.uploaded("l.txt", "Gr\xfc\xdfe", "target-folder-id", text(o.other))
+	binary := h.uploaded("x.bin", "\x00\x01", "target-folder-id", text(o.other))
+	for id, want := range map[archive.ID]string{o.a: "content of a", latin: "Grüße"} {
+		for _, path := range []string{"/document/" + text(id), pageOf(id, 1)} {
+			a := h.get(path + "/ocr-result")
+			if a.status != http.StatusOK || a.body != want || a.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("%s: %+v", path, a)
+			}
+		}
+	}
+	for range 2 { // the second time it is kept
+		if a := h.get("/document/" + text(mail) + "/ocr-result"); !strings.Contains(a.body, "From: a@example.org") || !strings.Contains(a.body, "Body") {
+			t.Errorf("e-mail: %+v", a)
+		}
+	}
+	for _, path := range []string{"/document/" + text(binary), "/document/999", pageOf(binary, 1), pageOf(latin, 2), pageOf(latin, 0), pageOf(999, 1)} {
+		wantProblem(t, h.get(path+"/ocr-result"), http.StatusNotFound, "id")
+	}
+}
+
+// pdfSaying makes a PDF with a page for each text.
+func pdfSaying(t *testing.T, pages ...string) string {
+	t.Helper()
+	pdf := fpdf.New("P", "mm", "A4", "")
+	pdf.SetFont("Helvetica", "", 12)
+	for _, text := range pages {
+		pdf.AddPage()
+		pdf.Cell(0, 10, text)
+	}
+	var b bytes.Buffer
+	if err := pdf.Output(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The text of a PDF has as many pages as the document, and is taken out once.
+func TestTextOfPDFs(t *testing.T) {
+	needPoppler(t)
+	h := start(t)
+	o := furnish(t, h)
+	before := kept(t, h.options.Data)
+	id := h.uploaded("x.pdf", pdfSaying(t, "first", "", "third"), "target-folder-id", text(o.spare))
+	read := func(path string) string {
+		a := h.get(path + "/ocr-result")
+		if a.status != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, a.status, a.body)
+		}
+		return strings.ReplaceAll(a.body, "\n", "")
+	}
+	for range 2 {
+		if got := read("/document/" + text(id)); got != "first\f\fthird" {
+			t.Errorf("the text is %q", got)
+		}
+		if got := []string{read(pageOf(id, 1)), read(pageOf(id, 2)), read(pageOf(id, 3))}; !slices.Equal(got, []string{"first", "", "third"}) {
+			t.Errorf("the pages are %q", got)
+		}
+		if got := kept(t, h.options.Data); got != before+2 {
+			t.Errorf("%d contents, want %d and the document and its text", got, before)
+		}
+	}
+	wantProblem(t, h.get(pageOf(id, 4)+"/ocr-result"), http.StatusNotFound, "id")
+	h.post("/document/" + text(id) + "/delete")
+	if got := kept(t, h.options.Data); got != before {
+		t.Errorf("%d contents after deleting, %d before", got, before)
+	}
+	for name, content := range map[string]string{"scan.pdf": pdfOf(t, 2), "damaged.pdf": "%PDF-1.4\n"} {
+		id := h.uploaded(name, content, "target-folder-id", text(o.other))
+		for range 2 {
+			wantProblem(t, h.get("/document/"+text(id)+"/ocr-result"), http.StatusNotFound, "id")
+		}
+	}
+}
