@@ -1,58 +1,52 @@
 package server
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"mime"
-	"path"
+	"strings"
 
-	"github.com/jhillyerd/enmime/v2"
+	"github.com/gabriel-vasile/mimetype"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/mail"
 )
 
-// maxMail is the largest e-mail that is taken apart, in bytes: it is parsed in memory.
-const maxMail = 64 << 20
-
-// attachments receives the attachments of an e-mail (RFC 2045, RFC 2183), those in line
-// included unless the text shows them as pictures of its own.
-func (s *Server) attachments(ctx context.Context, file receipt) (_ []receipt, err error) {
-	if file.Size() > maxMail {
-		return nil, fieldErrors{{name: fieldEmailOrder, err: refuse(archive.KindTooLarge, "e-mails over %d bytes are taken whole only", maxMail)}}
-	}
-	envelope, err := enmime.ReadEnvelope(io.NewSectionReader(file, 0, file.Size()))
-	if err != nil {
-		return nil, invalid(fieldEmailOrder, "the e-mail cannot be read: %s", archive.Printable(err.Error()))
-	}
-	parts := envelope.Attachments
-	for _, part := range envelope.Inlines {
-		if part.ContentID == "" {
-			parts = append(parts, part)
+// attachments receives the attachments of an e-mail; package mail says what counts as one. It is
+// all of them or none.
+func (s *Server) attachments(ctx context.Context, file receipt) (received []receipt, err error) {
+	message := io.NewSectionReader(file, 0, file.Size())
+	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
+		attachment, err := s.receive(ctx, content, attachmentName(a, len(received)+1), a.ContentType)
+		if err == nil {
+			received = append(received, attachment)
 		}
+		return err
+	})
+	if err == nil {
+		return received, nil
 	}
-	received := make([]receipt, 0, len(parts))
-	for i, part := range parts {
-		attachment, err := s.receive(ctx, bytes.NewReader(part.Content), attachmentName(part, i+1), part.ContentType)
-		if err != nil {
-			s.discard(received...)
-			return nil, err
-		}
-		received = append(received, attachment)
+	s.discard(received...)
+	switch {
+	case errors.Is(err, mail.ErrTooMuch):
+		err = fieldErrors{{name: fieldEmailOrder, err: refuse(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}
+	case errors.Is(err, mail.ErrBroken):
+		err = invalid(fieldEmailOrder, "%s", archive.Printable(err.Error()))
 	}
-	return received, nil
+	return nil, err
 }
 
-// attachmentName is the name that the sender gave, else one made of its number.
-func attachmentName(part *enmime.Part, n int) string {
-	name := path.Base(part.FileName)
-	if part.FileName != "" && documentNameFault(name) == "" {
+// attachmentName is the name that the sender gave, without directories, else one made of its
+// number.
+func attachmentName(a mail.Attachment, n int) string {
+	name := a.Name[strings.LastIndexAny(a.Name, `/\`)+1:]
+	if documentNameFault(name) == "" {
 		return name
 	}
 	extension := ".bin"
-	if known, err := mime.ExtensionsByType(part.ContentType); err == nil && len(known) > 0 {
-		extension = known[0]
+	if known := mimetype.Lookup(a.ContentType); known != nil && known.Extension() != "" {
+		extension = known.Extension()
 	}
 	return fmt.Sprintf("attachment %d%s", n, extension)
 }

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,9 +26,9 @@ func TestUploadOfAnEmail(t *testing.T) {
 	}{
 		{"", []string{"offer.eml"}, "offer.eml"},
 		{"EMAIL_ONLY", []string{"offer.eml"}, "offer.eml"},
-		{"EMAIL_THEN_ATTACHMENTS", []string{"offer.eml", "list.csv", "attachment 2"}, "offer.eml"},
-		{"ATTACHMENTS_THEN_EMAIL", []string{"list.csv", "attachment 2", "offer.eml"}, "list.csv"},
-		{"ATTACHMENTS_ONLY", []string{"list.csv", "attachment 2"}, "list.csv"},
+		{"EMAIL_THEN_ATTACHMENTS", []string{"offer.eml", "list.csv", "attachment 2", "logo.png"}, "offer.eml"},
+		{"ATTACHMENTS_THEN_EMAIL", []string{"list.csv", "attachment 2", "logo.png", "offer.eml"}, "list.csv"},
+		{"ATTACHMENTS_ONLY", []string{"list.csv", "attachment 2", "logo.png"}, "list.csv"},
 	} {
 		t.Run(test.order, func(t *testing.T) {
 			h := start(t)
@@ -73,9 +74,52 @@ func TestUploadOfAnEmailKeepsContents(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	archived := h.list(o.other)[0]
-	if with := decode[[]archive.ID](t, h.get("/document/"+text(archived.ID)+"/uploaded-with")); len(with) != 2 || with[0] != first {
+	if with := decode[[]archive.ID](t, h.get("/document/"+text(archived.ID)+"/uploaded-with")); len(with) != 3 || with[0] != first {
 		t.Errorf("after archiving uploaded with %v", with)
 	}
+}
+
+// What cannot be taken apart is refused, and nothing is kept of it.
+func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	before := kept(t, h.options.Data)
+	head := "From: a@example.org\r\nDate: Mon, 20 Nov 2023 10:00:00 +0100\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=M\r\n\r\n"
+	part := "--M\r\nContent-Type: application/pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+	for name, test := range map[string]struct {
+		mail   string
+		status int
+	}{
+		"many attachments":  {head + strings.Repeat(part+"eHh4\r\n", 501) + "--M--\r\n", http.StatusRequestEntityTooLarge},
+		"a broken one":      {head + part + "eHh4\r\n" + part + "eHh4e\r\n--M--\r\n", http.StatusBadRequest},
+		"no part's header":  {head + part + "eHh4\r\n--M\r\nno header\r\n\r\nx\r\n--M--\r\n", http.StatusBadRequest},
+		"parts in parts ..": {nested(head, 30), http.StatusRequestEntityTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields := []string{"target-folder-id", text(o.spare), "email-import-order"}
+			wantProblem(t, h.upload("m", test.mail, append(fields, "ATTACHMENTS_THEN_EMAIL")...), test.status, "email-import-order")
+			if documents := h.list(o.spare); len(documents) != 0 || kept(t, h.options.Data) != before {
+				t.Errorf("kept %v", names(documents))
+			}
+			wantStaged(t, h, 0)
+			id := h.uploaded("m", test.mail, append(fields, "EMAIL_ONLY")...) // whole it is taken
+			if d := h.list(o.spare)[0]; *d.Type != "message/rfc822" {
+				t.Errorf("it is a %s", *d.Type)
+			}
+			h.post("/document/" + text(id) + "/delete")
+		})
+	}
+}
+
+// nested begins an e-mail with so many parts in one another.
+func nested(head string, depth int) string {
+	boundary := "M"
+	for i := range depth {
+		next := fmt.Sprint("N", i)
+		head += "--" + boundary + "\r\nContent-Type: multipart/mixed; boundary=" + next + "\r\n\r\n"
+		boundary = next
+	}
+	return head
 }
 
 func TestUploadOfOtherFilesIgnoresTheOrder(t *testing.T) {

@@ -9,6 +9,9 @@ const (
 	TIFF = "image/tiff"
 )
 
+// MaxPages is how many pages a document has at most.
+const MaxPages = 1<<16 - 1
+
 // maxParsed is the largest content that is parsed for its pages, in bytes.
 const maxParsed = 64 << 20
 
@@ -27,14 +30,15 @@ type Result struct {
 // Content looks at a content of size bytes.
 func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	result := Result{ContentType: contentType(r, hint), Pages: 1}
-	if size > maxParsed {
-		return result
-	}
-	switch result.ContentType {
-	case PDF:
+	switch {
+	case size > maxParsed:
+	case result.ContentType == PDF:
 		result.Pages = pdfPages(io.NewSectionReader(r, 0, size))
-	case TIFF:
-		result.Pages = max(1, len(TIFFFrames(r)))
+	case result.ContentType == TIFF:
+		result.Pages = len(TIFFFrames(r))
+	case Paged(result.ContentType, size):
+		result.Pages = wordPages(r, size, result.ContentType)
 	}
+	result.Pages = min(max(1, result.Pages), MaxPages)
 	return result
 }

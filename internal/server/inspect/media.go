@@ -39,8 +39,11 @@ func contentType(r io.ReaderAt, hint Hint) string {
 	if byName := textByExtension(hint.Name); byName != "" {
 		media = byName
 	}
-	if looksLikeMail(hint) && parsesAsMail(head) {
+	switch mail := looksLikeMail(head, hint); {
+	case mail:
 		media = Mail
+	case media == Mail:
+		media = "text/plain"
 	}
 	return withCharset(media, params["charset"], head)
 }
@@ -110,13 +113,24 @@ func wholeRunes(head []byte) []byte {
 	return head
 }
 
-func looksLikeMail(hint Hint) bool {
-	media, _, err := mime.ParseMediaType(hint.ContentType)
-	return strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == Mail)
-}
-
-// parsesAsMail reports whether a text begins with the header of a message (RFC 5322).
-func parsesAsMail(head []byte) bool {
+// looksLikeMail reports whether a text that begins with the header of a message is one: whoever
+// sends it says so, or the header has what every message has (RFC 5322, 3.6) and few texts.
+func looksLikeMail(head []byte, hint Hint) bool {
 	message, err := mail.ReadMessage(bufio.NewReader(bytes.NewReader(head)))
-	return err == nil && len(message.Header) > 0
+	if err != nil || len(message.Header) == 0 {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(hint.ContentType)
+	if strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == Mail) {
+		return true
+	}
+	if textByExtension(hint.Name) != "" || message.Header.Get("From") == "" || message.Header.Get("Date") == "" {
+		return false
+	}
+	for _, name := range []string{"Message-Id", "Received", "Mime-Version", "Return-Path"} {
+		if message.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
 }

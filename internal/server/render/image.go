@@ -9,6 +9,7 @@ import (
 	_ "image/gif" // decoded when a GIF comes
 	"image/jpeg"
 	"image/png"
+	"io"
 	"strconv"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -24,7 +25,11 @@ const (
 )
 
 // imagePage makes one page of an image. A JPEG is put in as it is.
-func imagePage(data []byte) (*fpdf.Fpdf, error) {
+func imagePage(r io.Reader) (*fpdf.Fpdf, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSource))
+	if err != nil {
+		return nil, err
+	}
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("read image: %w", err)

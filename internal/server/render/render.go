@@ -27,11 +27,12 @@ type Source struct {
 var errUnreadable = errors.New("content cannot be rendered")
 
 // Variants names the renditions that a source may get, the best first. Those of other
-// sources with the same content may be shared when the variant is the same.
+// sources with the same content may be shared when the variant is the same. A number tells
+// them from those that were made in another way before.
 func Variants(s Source) []string {
 	cover := "cover " + s.ContentType + " " + s.Name
 	if class := class(s); class != "" {
-		return []string{class, cover}
+		return []string{"pdf 2 " + class, cover}
 	}
 	return []string{cover}
 }
@@ -57,43 +58,43 @@ func class(s Source) string {
 	switch {
 	case media == inspect.PDF:
 		return "pdf"
-	case s.Size > maxSource:
-		return ""
-	case media == inspect.TIFF:
+	case media == inspect.TIFF && s.Size <= maxSource:
 		return "tiff"
-	case media == "image/jpeg", media == "image/png", media == "image/gif", media == "image/webp", media == "image/bmp":
+	case isImage(media) && s.Size <= maxSource:
 		return "image"
-	case s.Size > maxText:
-		return ""
-	case media == inspect.Mail:
-		return "mail"
-	case strings.HasPrefix(media, "text/"), media == "application/json":
-		return "text"
+	case inspect.Paged(s.ContentType, s.Size):
+		return "words " + s.ContentType
 	}
 	return ""
+}
+
+func isImage(media string) bool {
+	switch media {
+	case "image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp":
+		return true
+	}
+	return false
 }
 
 // content renders what is in the document. The decoders are fed with what strangers
 // upload: a panic in one of them makes the content unreadable, no more.
 func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
-	data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
-	if err != nil {
-		return nil, fmt.Errorf("read content: %w", err)
-	}
+	read := &failing{Reader: s.Content}
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errUnreadable, cause)
 		}
+		if read.err != nil {
+			err = fmt.Errorf("read content: %w", read.err)
+		}
 	}()
 	switch class {
 	case "tiff":
-		pdf, err = tiffPages(data)
+		pdf, err = tiffPages(read)
 	case "image":
-		pdf, err = imagePage(data)
-	case "mail":
-		pdf, err = mailPages(data)
+		pdf, err = imagePage(read)
 	default:
-		pdf, err = textPages(decodeText(data))
+		pdf, err = wordPages(read, s.ContentType)
 	}
 	if err == nil && pdf.Err() {
 		err = pdf.Error()
@@ -102,6 +103,21 @@ func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
 		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return pdf, nil
+}
+
+// failing remembers the error of a reader, which is not the content's fault.
+type failing struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (f *failing) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
 }
 
 func newPDF() *fpdf.Fpdf {

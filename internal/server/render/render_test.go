@@ -58,18 +58,18 @@ func TestPDF(t *testing.T) {
 		variant            string
 		pages              int
 	}{
-		{"JPEG", jpegFile, "image/jpeg", "image", 1},
-		{"PNG", pngFile, "image/png", "image", 1},
-		{"GIF", gifFile, "image/gif", "image", 1},
-		{"TIFF", tiffFile, "image/tiff", "tiff", 1},
-		{"TIFF of two pages", twoPages(tiffFile), "image/tiff", "tiff", 2},
-		{"text", "Grüße 😀\t\x07\r\n\r\nλόγος", "text/plain; charset=utf-8", "text", 1},
-		{"empty text", "", "text/plain", "text", 1},
-		{"long text", strings.Repeat("a line of text\n", 200), "text/csv", "text", 4},
-		{"long line", strings.Repeat("word ", 2000), "text/plain", "text", 2},
-		{"Windows-1252", "Gr\xfc\xdfe", "text/plain; charset=windows-1252", "text", 1},
-		{"UTF-16", "\xff\xfeG\x00\xfc\x00", "text/plain; charset=utf-16le", "text", 1},
-		{"e-mail", mail, "message/rfc822", "mail", 1},
+		{"JPEG", jpegFile, "image/jpeg", "pdf 2 image", 1},
+		{"PNG", pngFile, "image/png", "pdf 2 image", 1},
+		{"GIF", gifFile, "image/gif", "pdf 2 image", 1},
+		{"TIFF", tiffFile, "image/tiff", "pdf 2 tiff", 1},
+		{"TIFF of two pages", twoPages(tiffFile), "image/tiff", "pdf 2 tiff", 2},
+		{"text", "Grüße 😀\t\x07\r\n\r\nλόγος", "text/plain; charset=utf-8", "pdf 2 words text/plain; charset=utf-8", 1},
+		{"empty text", "", "text/plain", "pdf 2 words text/plain", 1},
+		{"long text", strings.Repeat("a line of text\n", 200), "text/csv", "pdf 2 words text/csv", 4},
+		{"long line", strings.Repeat("word ", 2000), "text/plain", "pdf 2 words text/plain", 2},
+		{"Windows-1252", "Gr\xfc\xdfe", "text/plain; charset=windows-1252", "pdf 2 words text/plain; charset=windows-1252", 1},
+		{"UTF-16", "\xff\xfeG\x00\xfc\x00", "text/plain; charset=utf-16le", "pdf 2 words text/plain; charset=utf-16le", 1},
+		{"e-mail", mail, "message/rfc822", "pdf 2 words message/rfc822", 1},
 		{"anything else", "\x00", "application/zip", "cover application/zip anything else", 1},
 		{"broken JPEG", jpegFile[:50], "image/jpeg", "cover image/jpeg broken JPEG", 1},
 		{"broken TIFF", tiffFile[:30], "image/tiff", "cover image/tiff broken TIFF", 1},
@@ -106,7 +106,7 @@ func TestLargeSourcesGetACover(t *testing.T) {
 	for _, test := range []struct {
 		size int64
 		typ  string
-	}{{2 << 20, "text/plain"}, {2 << 20, "message/rfc822"}, {65 << 20, "image/jpeg"}} {
+	}{{2 << 20, "text/plain"}, {65 << 20, "message/rfc822"}, {65 << 20, "image/jpeg"}} {
 		got := render.Variants(render.Source{Size: test.size, ContentType: test.typ, Name: "n"})
 		if len(got) != 1 || !strings.HasPrefix(got[0], "cover ") {
 			t.Errorf("%+v: %q", test, got)

@@ -1,40 +1,51 @@
 package render
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
 	"codeberg.org/go-pdf/fpdf"
 	"github.com/dustin/go-humanize"
-	"github.com/jhillyerd/enmime/v2"
 	"golang.org/x/image/font/gofont/gomono"
-	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
+
+	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/text"
 )
 
+// A page of text.Rows rows of text.Columns characters fills A4. A character is 0.6 times as wide
+// as it is high.
 const (
-	maxText    = 1 << 20 // bytes of a text that is set
 	fontFamily = "gomono"
 	fontSize   = 9   // points
 	lineHeight = 4.2 // mm
-	tab        = "    "
+	margin     = 13  // mm, on the left and above
 )
 
-// textPages sets a text, broken at the margins.
-func textPages(text string) (*fpdf.Fpdf, error) {
+// wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks
+// is shown as a box.
+func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
+	words, err := inspect.Words(r, contentType, inspect.MaxText)
+	if err != nil {
+		return nil, err
+	}
+	pages := text.Pages(words)
+	if pages == nil {
+		return nil, errors.New("a text of too many pages")
+	}
 	pdf := newPDF()
+	pdf.SetAutoPageBreak(false, 0)
 	pdf.AddUTF8FontFromBytes(fontFamily, "", gomono.TTF)
 	pdf.SetFont(fontFamily, "", fontSize)
-	pdf.AddPage()
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" {
-			pdf.Ln(lineHeight)
-			continue
+	for _, page := range pages {
+		pdf.AddPage()
+		for i, row := range page.Rows {
+			if row != "" {
+				pdf.Text(margin, margin+lineHeight*float64(i+1), settable(row))
+			}
 		}
-		pdf.MultiCell(0, lineHeight, settable(line), "", "L", false)
 	}
 	return pdf, nil
 }
@@ -47,55 +58,7 @@ func settable(line string) string {
 			return utf8.RuneError
 		}
 		return r
-	}, strings.ReplaceAll(line, "\t", tab))
-}
-
-// decodeText turns a text into UTF-8: by its byte order mark, as it is when it is
-// UTF-8, else from Windows-1252.
-func decodeText(data []byte) string {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		decoder := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
-		if decoded, err := decoder.Bytes(data); err == nil {
-			return string(decoded)
-		}
-	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if utf8.Valid(data) {
-		return string(data)
-	}
-	decoded, err := charmap.Windows1252.NewDecoder().Bytes(data)
-	if err != nil { // every byte stands for something
-		return strings.ToValidUTF8(string(data), "\ufffd")
-	}
-	return string(decoded)
-}
-
-// mailPages sets an e-mail.
-func mailPages(data []byte) (*fpdf.Fpdf, error) {
-	text, err := mailText(data)
-	if err != nil {
-		return nil, err
-	}
-	return textPages(text)
-}
-
-// mailText is what an e-mail says: who, when and about what, its text, and what is attached.
-func mailText(data []byte) (string, error) {
-	envelope, err := enmime.ReadEnvelope(bytes.NewReader(data))
-	if err != nil {
-		return "", fmt.Errorf("read e-mail: %w", err)
-	}
-	var b strings.Builder
-	for _, name := range []string{"From", "To", "Cc", "Date", "Subject"} {
-		if value := envelope.GetHeader(name); value != "" {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
-		}
-	}
-	for _, part := range envelope.Attachments {
-		fmt.Fprintf(&b, "Attachment: %s (%s)\n", part.FileName, humanize.IBytes(uint64(len(part.Content))))
-	}
-	b.WriteString("\n" + envelope.Text)
-	return b.String(), nil
+	}, line)
 }
 
 // cover makes a page that says what a document is.

@@ -18,7 +18,11 @@ const maxTIFFPages = 500
 
 // tiffPages makes a page of each image of a TIFF. The decoder reads the first image
 // only, so it is given the file once for each with the header pointing there.
-func tiffPages(data []byte) (*fpdf.Fpdf, error) {
+func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxSource))
+	if err != nil {
+		return nil, err
+	}
 	pdf := newPDF()
 	frames := inspect.TIFFFrames(bytes.NewReader(data))
 	if len(frames) == 0 || len(frames) > maxTIFFPages {

@@ -1,0 +1,128 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A page has so many rows of so many characters.
+const (
+	Columns = 96
+	Rows    = 64
+)
+
+const (
+	tabStop = 8
+	// maxPages is how many pages a text may have.
+	maxPages = 20_000
+)
+
+// Page is one page of a text.
+type Page struct {
+	Source string   // what is on it, as it stands in the text
+	Rows   []string // as it is set
+}
+
+// Pages lays a text out: lines are broken at blanks where they are too long, tabs go to the next
+// eighth column, and a form feed begins a page. What cannot be shown is U+FFFD. There is at
+// least one page; there is none when they would be too many.
+func Pages(text string) []Page {
+	l := &layout{text: text}
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		l.put(r, at, at+size)
+		if len(l.pages) > maxPages {
+			return nil
+		}
+		at += size
+	}
+	if l.column > 0 {
+		l.endRow(len(text))
+	}
+	if len(l.rows) > 0 || len(l.pages) == 0 {
+		l.endPage(len(text))
+	}
+	return l.pages
+}
+
+// layout is a text as far as it is laid out.
+type layout struct {
+	text   string
+	pages  []Page
+	begin  int  // of the page
+	filled bool // the last page ended because it was full
+	rows   []string
+	row    []byte
+	column int
+	// After the last blank of the row: where that is in the row, in columns and in the text.
+	blank, blankColumn, blankAt int
+}
+
+// put sets a rune of the text, which ends before next.
+func (l *layout) put(r rune, at, next int) {
+	switch {
+	case r == '\n':
+		l.endRow(next)
+	case r == '\f':
+		l.formFeed(at, next)
+	case r == '\r' && strings.HasPrefix(l.text[next:], "\n"):
+	case r == '\t':
+		for again := true; again; again = l.column%tabStop != 0 && l.column < Columns {
+			l.set(' ', at, next)
+		}
+	case r < ' ', r >= 0x7f && r < 0xa0, r == utf8.RuneError:
+		l.set(utf8.RuneError, at, next)
+	default:
+		l.set(r, at, next)
+	}
+}
+
+// set puts a rune into the row, or into the next one where the row is full: there the word
+// begins, unless it fills the row.
+func (l *layout) set(r rune, at, next int) {
+	if l.column >= Columns {
+		switch {
+		case r == ' ': // the break is the blank
+			l.endRow(next)
+			return
+		case l.blank > 0:
+			rest, columns := string(l.row[l.blank:]), l.column-l.blankColumn
+			l.row = l.row[:l.blank]
+			l.endRow(l.blankAt)
+			l.row, l.column = append(l.row, rest...), columns
+		default:
+			l.endRow(at)
+		}
+	}
+	l.row = utf8.AppendRune(l.row, r)
+	l.column++
+	if r == ' ' {
+		l.blank, l.blankColumn, l.blankAt = len(l.row), l.column, next
+	}
+}
+
+// endRow ends the row, and the page when it is full.
+func (l *layout) endRow(at int) {
+	l.rows = append(l.rows, strings.TrimRight(string(l.row), " "))
+	l.row, l.column, l.blank = l.row[:0], 0, 0
+	if len(l.rows) == Rows {
+		l.endPage(at)
+		l.filled = true
+	}
+}
+
+func (l *layout) endPage(at int) {
+	l.pages = append(l.pages, Page{Source: l.text[l.begin:at], Rows: l.rows})
+	l.rows, l.begin, l.filled = nil, at, false
+}
+
+// formFeed ends the page, unless that was full and has ended already.
+func (l *layout) formFeed(at, next int) {
+	if l.column > 0 {
+		l.endRow(at)
+	}
+	if !l.filled || len(l.rows) > 0 {
+		l.endPage(at)
+	}
+	l.begin, l.filled = next, false
+}

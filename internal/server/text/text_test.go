@@ -1,0 +1,150 @@
+package text_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/internal/server/text"
+)
+
+func TestDecode(t *testing.T) {
+	for _, test := range []struct{ data, charset, want string }{
+		{"", "", ""},
+		{"Grüße", "", "Grüße"},
+		{"Grüße", "iso-8859-1", "Grüße"}, // what is UTF-8 is that, whatever it is called
+		{"\xef\xbb\xbfGrüße", "", "Grüße"},
+		{"Gr\xfc\xdfe \x80", "", "Grüße €"},
+		{"Gr\xfc\xdfe", "utf-8", "Grüße"},
+		{"\xc0\xe1\xe2", "windows-1251", "Абв"},
+		{"\x93\xfa\x96\x7b", "shift_jis", "日本"},
+		{"\x1b$BF|K\\\x1b(B", "iso-2022-jp", "日本"},
+		{"\xff\xfeG\x00\xfc\x00", "", "Gü"},
+		{"\xfe\xff\x00G\x00\xfc", "", "Gü"},
+		{"G\x00\xfc\x00", "utf-16le", "Gü"},
+		{"x\xfc", "no such thing", "xü"},
+		{"caf\xe9", "", "café"},
+	} {
+		if got := text.Decode([]byte(test.data), test.charset); got != test.want {
+			t.Errorf("%q in %q is %q, want %q", test.data, test.charset, got, test.want)
+		}
+	}
+}
+
+func TestBeginning(t *testing.T) {
+	for data, want := range map[string]string{
+		"": "", "Gr": "Gr", "Grü": "Grü", "Gr\xc3": "Gr", "\xe2\x82": "", "x\xf0\x9f\x98": "x", "x\xff": "x\xff", "\x80\x80\x80\x80": "\x80\x80\x80\x80",
+	} {
+		if got := text.Beginning([]byte(data)); string(got) != want {
+			t.Errorf("%q becomes %q, want %q", data, got, want)
+		}
+	}
+}
+
+func rows(pages []text.Page) (all [][]string) {
+	for _, p := range pages {
+		all = append(all, p.Rows)
+	}
+	return all
+}
+
+func TestPages(t *testing.T) {
+	word := strings.Repeat("x", 50)
+	long := strings.Repeat("y", text.Columns+4)
+	full := strings.Repeat("line\n", text.Rows)
+	lines := slices.Repeat([]string{"line"}, text.Rows)
+	for name, test := range map[string]struct {
+		text    string
+		rows    [][]string
+		sources []string
+	}{
+		"nothing":           {"", [][]string{nil}, []string{""}},
+		"a line":            {"a", [][]string{{"a"}}, []string{"a"}},
+		"an end":            {"a\n", [][]string{{"a"}}, []string{"a\n"}},
+		"lines":             {"a\r\n\r\nb\rc", [][]string{{"a", "", "b\ufffdc"}}, []string{"a\r\n\r\nb\rc"}},
+		"tabs":              {"a\tb\t\tc", [][]string{{"a       b               c"}}, []string{"a\tb\t\tc"}},
+		"cannot be shown":   {"a\x00\x7f\xff\u0085", [][]string{{"a\ufffd\ufffd\ufffd\ufffd"}}, []string{"a\x00\x7f\xff\u0085"}},
+		"words":             {word + " " + word + " " + word, [][]string{{word, word, word}}, []string{word + " " + word + " " + word}},
+		"a long word":       {long, [][]string{{long[:text.Columns], "yyyy"}}, []string{long}},
+		"a blank that fits": {long[:text.Columns] + " z", [][]string{{long[:text.Columns], "z"}}, []string{long[:text.Columns] + " z"}},
+		"form feeds":        {"a\fb\n\f\fc\f", [][]string{{"a"}, {"b"}, nil, {"c"}}, []string{"a", "b\n", "", "c"}},
+		"a full page":       {full, [][]string{lines}, []string{full}},
+		"more":              {full + "z", [][]string{lines, {"z"}}, []string{full, "z"}},
+		"full and fed":      {full + "\fz", [][]string{lines, {"z"}}, []string{full, "z"}},
+		"full and fed more": {full + "\f\fz", [][]string{lines, nil, {"z"}}, []string{full, "", "z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pages := text.Pages(test.text)
+			if got := rows(pages); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.rows) {
+				t.Errorf("rows %q, want %q", got, test.rows)
+			}
+			for i, p := range pages {
+				if i >= len(test.sources) || p.Source != test.sources[i] {
+					t.Errorf("page %d is of %q", i, p.Source)
+				}
+			}
+		})
+	}
+	if pages := text.Pages(strings.Repeat("\f", 1<<20)); pages != nil {
+		t.Errorf("%d pages", len(pages))
+	}
+}
+
+func TestHTML(t *testing.T) {
+	for _, test := range []struct{ page, want string }{
+		{"", ""},
+		{"no HTML at all", "no HTML at all\n"},
+		{"<html><head><title>t</title><style>p{}</style></head><body><p>Gr&uuml;&szlig;e,\n  <b>Eve</b>!</p><p>x</body>", "Grüße, Eve!\n\nx\n"},
+		{"a<br>b<br/>c<br><br><br><br>d", "a\nb\nc\n\nd\n"},
+		{"<ul><li>one<li>two</ul>end", "* one\n* two\n\nend\n"},
+		{"<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>", "1 2\n3\n"},
+		{"<script>alert('<b>')</script>x<noscript>y</noscript>z", "xz\n"},
+		{"a<!-- b -->c<img src='cid:1' alt=logo>", "aclogo\n"},
+		{"</script></p>x<p", "x\n"},
+		{"<head><title>t</title><body>x", "x\n"},
+	} {
+		if got, _ := text.HTML(test.page); got != test.want {
+			t.Errorf("%q says %q, want %q", test.page, got, test.want)
+		}
+	}
+	if _, got := text.HTML(`<IMG SRC="cid:a@b"><img><img src='x.png'>`); !slices.Equal(got, []string{"cid:a@b", "", "x.png"}) {
+		t.Errorf("pictures %q", got)
+	}
+}
+
+// FuzzPages lays anything out: nothing is lost, and nothing is too long.
+func FuzzPages(f *testing.F) {
+	f.Add("a\tb\f\n\n" + strings.Repeat("word ", 40))
+	f.Add(strings.Repeat("ä", 200) + "\f\f" + strings.Repeat("\n", 70))
+	f.Fuzz(func(t *testing.T, content string) {
+		var sources strings.Builder
+		for _, p := range text.Pages(content) {
+			sources.WriteString(p.Source)
+			if len(p.Rows) > text.Rows {
+				t.Errorf("%d rows", len(p.Rows))
+			}
+			for _, row := range p.Rows {
+				if utf8.RuneCountInString(row) > text.Columns {
+					t.Errorf("a row of %d: %q", utf8.RuneCountInString(row), row)
+				}
+			}
+		}
+		if got, want := strings.ReplaceAll(sources.String(), "\f", ""), strings.ReplaceAll(content, "\f", ""); got != want {
+			t.Errorf("%q is not %q", got, want)
+		}
+	})
+}
+
+// FuzzDecode makes UTF-8 of anything, and a text of what that says as HTML.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("Gr\xfc\xdfe"), "utf-8")
+	f.Add([]byte("\xff\xfe<p>x</p"), "utf-16")
+	f.Fuzz(func(t *testing.T, content []byte, charset string) {
+		decoded := text.Decode(content, charset)
+		if said, _ := text.HTML(decoded); !utf8.ValidString(decoded) || !utf8.ValidString(said) {
+			t.Errorf("%q says %q", decoded, said)
+		}
+	})
+}
