@@ -44,6 +44,7 @@ func TestPagesAgree(t *testing.T) {
 		words   bool
 	}{
 		"a.pdf":        {pdfSaying(t, "one", "two", "three"), 3, true},
+		"damaged.pdf":  {strings.Replace(pdfSaying(t, "one", "two"), "startxref", "", 1), 2, true},
 		"a.png":        {picture.String(), 1, false},
 		"a.bin":        {"\x00\x01", 1, false},
 		"empty":        {"", 1, false},
@@ -63,8 +64,8 @@ func TestPagesAgree(t *testing.T) {
 			if d := h.list(o.spare)[0]; d.Pages != test.pages {
 				t.Errorf("num-pages is %d, want %d", d.Pages, test.pages)
 			}
-			if got := numPages(t, h.get("/document/"+text(id)+"/pdf").body); got != test.pages {
-				t.Errorf("the PDF has %d pages, want %d", got, test.pages)
+			if got := h.get("/document/" + text(id) + "/pdf").body; !strings.HasPrefix(name, "damaged") && numPages(t, got) != test.pages {
+				t.Errorf("the PDF has %d pages, want %d", numPages(t, got), test.pages)
 			}
 			words := h.get("/document/" + text(id) + "/ocr-result")
 			if got := 1 + strings.Count(words.body, "\f"); (words.status == http.StatusOK) != test.words || test.words && got != test.pages {

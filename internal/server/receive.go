@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -25,7 +27,35 @@ func (s *Server) receive(ctx context.Context, content io.Reader, name, contentTy
 		return receipt{}, err
 	}
 	result := inspect.Content(staged, staged.Size(), inspect.Hint{Name: name, ContentType: contentType})
+	if result.Uncounted {
+		result.Pages = s.countPages(ctx, staged)
+	}
 	return receipt{Staged: staged, name: name, Result: result}, nil
+}
+
+const (
+	// countTime is how long an upload waits for the pages of a PDF to be counted.
+	countTime = 10 * time.Second
+	// maxCounted is the largest PDF that is counted so, in bytes.
+	maxCounted = 64 << 20
+)
+
+// countPages has the pages of a PDF counted by poppler, which repairs damaged ones and reads
+// those that need no password. There is one where it cannot.
+func (s *Server) countPages(ctx context.Context, staged blob.Staged) int {
+	if staged.Size() > maxCounted {
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	pages := 1
+	if err := s.atWork(ctx, func() (err error) {
+		pages, err = poppler.Pages(ctx, io.NewSectionReader(staged, 0, staged.Size()))
+		return err
+	}); err != nil {
+		return 1
+	}
+	return min(pages, inspect.MaxPages)
 }
 
 // staged is the content alone, as the vault takes it.

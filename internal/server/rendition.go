@@ -55,22 +55,29 @@ func sourceOf(d store.Document) render.Source {
 	return render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
 }
 
-// rendered has something made of a content. A few are at work at a time: each holds its
-// images in memory, or has a process at work.
+// rendered has something made of a content.
 func (s *Server) rendered(ctx context.Context, digest string, source render.Source, work func(render.Source) error) error {
+	return s.atWork(ctx, func() error {
+		content, err := s.vault.Open(ctx, digest)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = content.Close() }()
+		source.Content = content
+		return work(source)
+	})
+}
+
+// atWork does what takes much of the machine. A few are at it at a time: each holds images in
+// memory, or has a process at work.
+func (s *Server) atWork(ctx context.Context, work func() error) error {
 	select {
 	case s.renderers <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-s.renderers }()
-	content, err := s.vault.Open(ctx, digest)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = content.Close() }()
-	source.Content = content
-	return work(source)
+	return work()
 }
 
 // keepMade keeps what was made of a content as long as that is used, and returns its digest.

@@ -1,6 +1,10 @@
 package inspect
 
-import "io"
+import (
+	"io"
+
+	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
+)
 
 // Media types that are treated apart.
 const (
@@ -25,15 +29,19 @@ type Hint struct {
 type Result struct {
 	ContentType string // media type with parameters
 	Pages       int    // at least 1
+	// Uncounted says that the number of pages is not known: it is a PDF that is damaged,
+	// or keeps its pages encrypted.
+	Uncounted bool
 }
 
 // Content looks at a content of size bytes.
 func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	result := Result{ContentType: contentType(r, hint), Pages: 1}
 	switch {
-	case size > maxParsed:
 	case result.ContentType == PDF:
-		result.Pages = pdfPages(io.NewSectionReader(r, 0, size))
+		pages, err := pdf.Pages(r, size)
+		result.Pages, result.Uncounted = pages, err != nil
+	case size > maxParsed:
 	case result.ContentType == TIFF:
 		result.Pages = len(TIFFFrames(r))
 	case Paged(result.ContentType, size):

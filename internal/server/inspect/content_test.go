@@ -83,15 +83,15 @@ func TestContent(t *testing.T) {
 		{"bytes", "\x00\x01\x02", inspect.Hint{Name: "a.pdf", ContentType: "application/pdf"}, "application/octet-stream", 1},
 		{"PDF", three, inspect.Hint{Name: "a.txt", ContentType: "text/plain"}, "application/pdf", 3},
 		{"broken PDF", three[:len(three)/2], inspect.Hint{}, "application/pdf", 1},
-		{"PDF without a trailer", strings.ReplaceAll(three, "startxref", ""), inspect.Hint{}, "application/pdf", 1},
-		{"PDF of nothing", "%PDF-1.4\n%%EOF", inspect.Hint{}, "application/pdf", 1},
+		{"broken PDF without a trailer", strings.ReplaceAll(three, "startxref", ""), inspect.Hint{}, "application/pdf", 1},
+		{"broken PDF of nothing", "%PDF-1.4\n%%EOF", inspect.Hint{}, "application/pdf", 1},
 		{"TIFF", tiffOf(t, 1), inspect.Hint{}, "image/tiff", 1},
 		{"TIFF of pages", tiffOf(t, 4), inspect.Hint{Name: "a"}, "image/tiff", 4},
 		{"broken TIFF", tiffOf(t, 2)[:20], inspect.Hint{}, "image/tiff", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := inspect.Content(strings.NewReader(test.content), int64(len(test.content)), test.hint)
-			if got.ContentType != test.typ || got.Pages != test.pages {
+			if got.ContentType != test.typ || got.Pages != test.pages || got.Uncounted != strings.HasPrefix(test.name, "broken PDF") {
 				t.Errorf("got %+v, want %s with %d pages", got, test.typ, test.pages)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -13,6 +14,8 @@ const (
 	maxText = 16 << 20
 	// maxPicture is the largest picture of a page, in bytes.
 	maxPicture = 64 << 20
+	// maxTold is how much is said about a PDF, in bytes: its title, author and so on.
+	maxTold = 1 << 20
 	// leastSide is the smallest picture that is drawn, in pixels.
 	leastSide = 64
 	// MostSide is the longest side of a picture that is drawn: A4 at 340 dpi.
@@ -27,6 +30,22 @@ func Text(ctx context.Context, pdf io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("text of PDF: %w", err)
 	}
 	return bytes.ToValidUTF8(text, []byte("\ufffd")), nil
+}
+
+// Pages counts the pages of a PDF.
+func Pages(ctx context.Context, pdf io.Reader) (int, error) {
+	told, _, err := run(ctx, pdf, maxTold, "pdfinfo", input)
+	if err != nil {
+		return 0, fmt.Errorf("count pages of PDF: %w", err)
+	}
+	for line := range strings.Lines(string(told)) {
+		if number, is := strings.CutPrefix(line, "Pages:"); is {
+			if pages, err := strconv.Atoi(strings.TrimSpace(number)); err == nil && pages > 0 {
+				return pages, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("count pages of PDF: %w", ErrUnreadable)
 }
 
 // Page draws a page of a PDF, counted from 0, as a JPEG whose longer side is about so many

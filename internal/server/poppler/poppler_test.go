@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"codeberg.org/go-pdf/fpdf"
@@ -73,6 +74,15 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestPages(t *testing.T) {
+	need(t)
+	for name, reader := range readers(t, strings.Replace(pdf(t, plain, "first", "second"), "startxref", "", 1)) { // damaged
+		if pages, err := poppler.Pages(t.Context(), reader); err != nil || pages != 2 {
+			t.Errorf("%s: %d pages, %v", name, pages, err)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	need(t)
 	for name, reader := range readers(t, pdf(t, plain, "first", "second")) {
@@ -97,6 +107,9 @@ func TestUnreadable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if text, err := poppler.Text(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, poppler.ErrUnreadable) {
 				t.Errorf("text %q, %v", text, err)
+			}
+			if pages, err := poppler.Pages(t.Context(), bytes.NewReader([]byte(content))); !errors.Is(err, poppler.ErrUnreadable) {
+				t.Errorf("%d pages, %v", pages, err)
 			}
 			if picture, err := poppler.Page(t.Context(), bytes.NewReader([]byte(content)), 0, 100); !errors.Is(err, poppler.ErrUnreadable) {
 				t.Errorf("%d bytes, %v", len(picture), err)

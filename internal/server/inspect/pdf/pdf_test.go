@@ -1,0 +1,157 @@
+package pdf_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"strings"
+	"testing"
+
+	"codeberg.org/go-pdf/fpdf"
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+
+	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
+)
+
+// printed makes a PDF of empty pages, with a table in lines.
+func printed(t testing.TB, pages int, change func(*fpdf.Fpdf)) string {
+	t.Helper()
+	doc := fpdf.New("P", "mm", "A4", "")
+	change(doc)
+	for range pages {
+		doc.AddPage()
+	}
+	var b bytes.Buffer
+	if err := doc.Output(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func plain(*fpdf.Fpdf) {}
+
+// packed writes a PDF anew with object streams and a table in a stream.
+func packed(t testing.TB, content string) string {
+	t.Helper()
+	conf := model.NewDefaultConfiguration()
+	conf.WriteObjectStream, conf.WriteXRefStream = true, true
+	var b bytes.Buffer
+	if err := api.Optimize(strings.NewReader(content), &b, conf); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "/ObjStm") || !strings.Contains(b.String(), "/XRef") {
+		t.Fatal("nothing is packed")
+	}
+	return b.String()
+}
+
+// written makes a PDF of objects, the first of which is the catalog.
+func written(objects ...string) string {
+	var p strings.Builder
+	p.WriteString("%PDF-1.5\n")
+	var at []int
+	for i, o := range objects {
+		at = append(at, p.Len())
+		fmt.Fprintf(&p, "%d 0 obj%s endobj\n", i+1, o)
+	}
+	table := p.Len()
+	fmt.Fprintf(&p, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, offset := range at {
+		fmt.Fprintf(&p, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&p, "trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, table)
+	return p.String()
+}
+
+// changed adds a table that replaces the object with that number.
+func changed(before string, number int, object string) string {
+	last := before[strings.LastIndex(before, "startxref")+len("startxref"):]
+	var previous int
+	_, _ = fmt.Sscan(last, &previous)
+	added := len(before)
+	before += fmt.Sprintf("%d 0 obj%s endobj\n", number, object)
+	return before + fmt.Sprintf("xref\n%d 1\n%010d 00000 n \ntrailer<</Size 9/Root 1 0 R/Prev %d>>\nstartxref\n%d\n%%%%EOF\n",
+		number, added, previous, len(before))
+}
+
+func zeros(n int) string {
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, _ = w.Write(make([]byte, n))
+	_ = w.Close()
+	return b.String()
+}
+
+const (
+	catalog = "<</Type/Catalog/Pages 2 0 R>>"
+	one     = "<</Type/Pages/Kids[3 0 R]/Count 1>>"
+	page    = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 1 1]>>"
+)
+
+func TestPages(t *testing.T) {
+	for name, test := range map[string]struct {
+		content string
+		pages   int
+	}{
+		"lines":              {printed(t, 3, plain), 3},
+		"streams":            {packed(t, printed(t, 40, plain)), 40},
+		"encrypted":          {printed(t, 2, func(doc *fpdf.Fpdf) { doc.SetProtection(0, "user", "owner") }), 2},
+		"changed":            {changed(written(catalog, one, page), 2, "<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>"), 2},
+		"changed twice":      {changed(changed(written(catalog, one, page), 2, "<</Count 2>>"), 2, "<</Count 3>>"), 3},
+		"a count elsewhere":  {written(catalog, "<</Kids[3 0 R]/Count 3 0 R>>", " 1"), 1},
+		"strings and names":  {written("<</A(\\)(x))/B<3e3e>/Pages 2 0 R/C[true null -1.5 [/D#20]]% >>\n>>", one, page), 1},
+		"no pages":           {written(catalog, "<</Type/Pages/Kids[]/Count 0>>"), 0},
+		"many other objects": {written(append([]string{catalog, one, page}, strings.Split(strings.Repeat("<</A 1>>,", 9999), ",")...)...), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := pdf.Pages(strings.NewReader(test.content), int64(len(test.content)))
+			if err != nil || got != test.pages {
+				t.Errorf("%d pages, %v; want %d", got, err, test.pages)
+			}
+		})
+	}
+}
+
+// What strangers make of a PDF is an error, and takes no time and no memory to speak of.
+func TestPagesOfHostileFiles(t *testing.T) {
+	whole := written(catalog, one, page)
+	bomb := zeros(100 << 20)
+	for name, content := range map[string]string{
+		"nothing":       "",
+		"cut":           whole[:len(whole)/2],
+		"no table":      strings.ReplaceAll(whole, "startxref", ""),
+		"beyond":        "%PDF-1.4\nstartxref\n999999999\n%%EOF",
+		"negative":      "%PDF-1.4\nstartxref\n-9\n%%EOF",
+		"loop":          "%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer<</Size 1/Prev 9/Root 1 0 R>>\nstartxref\n9\n%%EOF",
+		"lies":          written(catalog, "<</Kids[3 0 R]/Count 2147483647>>", page),
+		"negative lies": written(catalog, "<</Kids[3 0 R]/Count -1>>", page),
+		"itself":        written("1 0 R"),
+		"in a circle":   written("<</Pages 2 0 R>>", "3 0 R", "2 0 R"),
+		"deep":          written(strings.Repeat("[", 1<<20)),
+		"a long string": written("<</A(" + strings.Repeat("(", 8<<20)),
+		"a long list":   written("<</A[" + strings.Repeat("1 ", 4<<20) + "]/Pages 2 0 R>>"),
+		"many sections": "%PDF-1.4\nxref\n" + strings.Repeat("0 0\n", 1<<20) + "startxref\n9\n%%EOF",
+		"table bomb": fmt.Sprintf("%%PDF-1.5\n1 0 obj<</Type/XRef/Size 9000000/W[1 8 8]/Root 1 0 R/Filter/FlateDecode/Length %d>>stream\n%s\n"+
+			"endstream endobj\nstartxref\n9\n%%%%EOF", len(bomb), bomb),
+		"empty entries": "%PDF-1.5\n1 0 obj<</Type/XRef/Size 9/W[0 0 0]/Root 1 0 R/Length 1>>stream\nx\nendstream endobj\nstartxref\n9\n%%EOF",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := pdf.Pages(strings.NewReader(content), int64(len(content))); err == nil {
+				t.Errorf("%d pages", got)
+			}
+		})
+	}
+}
+
+// FuzzPages reads anything: it ends, and the number is none that would surprise.
+func FuzzPages(f *testing.F) {
+	f.Add([]byte(written(catalog, one, page)))
+	f.Add([]byte(changed(written(catalog, one, page), 2, "<</Count 2>>")))
+	f.Add([]byte(packed(f, printed(f, 2, plain))))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if got, err := pdf.Pages(bytes.NewReader(content), int64(len(content))); err == nil && got < 0 {
+			t.Errorf("%d pages", got)
+		}
+	})
+}
