@@ -3,6 +3,7 @@ package server_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,12 @@ func TestGenerated(t *testing.T) {
 	}
 	if a := h.get("/document/" + text(d.ID) + "/data"); a.status != http.StatusOK || !strings.Contains(a.body, d.Name) {
 		t.Errorf("the data is %d %s", a.status, a.body)
+	}
+
+	if _, err := exec.LookPath("pdftotext"); err == nil {
+		if a := h.get("/document/" + text(d.ID) + "/ocr-result"); a.status != http.StatusOK || strings.TrimSpace(a.body) != d.Name {
+			t.Errorf("the text is %d %q", a.status, a.body)
+		}
 	}
 
 	for name, refused := range map[string]answer{

@@ -13,8 +13,8 @@ import (
 )
 
 // documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
-// separated by form feeds. There is one of PDFs that hold text, texts and e-mails; nothing is
-// recognised in pictures.
+// separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
+// nothing is recognised in pictures.
 func (s *Server) documentText(w *response, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {
@@ -90,7 +90,8 @@ func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err e
 	if err != nil || variant == "" {
 		return text, err
 	}
-	if _, err := s.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text)); err != nil {
+	_, err = s.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
+	if err != nil && archive.KindOf(err) != archive.KindForbidden { // an archive that is generated keeps nothing
 		s.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
 	}
 	return text, nil

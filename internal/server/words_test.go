@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"codeberg.org/go-pdf/fpdf"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -87,5 +88,27 @@ func TestTextOfPDFs(t *testing.T) {
 		for range 2 {
 			wantProblem(t, h.get("/document/"+text(id)+"/ocr-result"), http.StatusNotFound, "id")
 		}
+	}
+}
+
+// What is in an office document can be read; damaged ones have no text.
+func TestTextOfOfficeDocuments(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	var b bytes.Buffer
+	f := excelize.NewFile()
+	if err := f.SetCellValue("Sheet1", "A1", "Grüße"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	id := h.uploaded("x.xlsx", b.String(), "target-folder-id", text(o.other))
+	cut := h.uploaded("y.xlsx", b.String()[:b.Len()-10], "target-folder-id", text(o.other))
+	for range 2 { // the second time it is kept
+		if a := h.get("/document/" + text(id) + "/ocr-result"); a.status != http.StatusOK || strings.TrimSpace(a.body) != "Grüße" {
+			t.Errorf("%d %q", a.status, a.body)
+		}
+		wantProblem(t, h.get("/document/"+text(cut)+"/ocr-result"), http.StatusNotFound, "id")
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/office"
 	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/text"
 )
@@ -19,15 +21,15 @@ const maxWords = 16 << 20
 // make it again.
 func TextVariant(s Source) string {
 	media, _, _ := strings.Cut(s.ContentType, ";")
-	switch media {
-	case inspect.PDF, inspect.Mail, "text/html":
+	switch {
+	case media == inspect.PDF, media == inspect.Mail, media == "text/html", office.Is(media):
 		return "text 1 " + media
 	}
 	return ""
 }
 
 // Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs that
-// hold text, of texts of any kind and of e-mails. It is nil when none is known, as of pictures and of
+// hold text, of texts of any kind, of e-mails and of office documents. It is nil when none is known, as of pictures and of
 // what cannot be read, and depends on nothing but content, size and content type. Of what is huge it
 // is the beginning. The error of a PDF is poppler.ErrMissing where nothing can read it.
 func Text(ctx context.Context, s Source) ([]byte, error) {
@@ -36,8 +38,33 @@ func Text(ctx context.Context, s Source) ([]byte, error) {
 		return pdfText(ctx, s.Content)
 	case inspect.Wordy(s.ContentType):
 		return wordText(s)
+	case office.Is(s.ContentType) && s.Size <= maxSource:
+		return officeText(s)
 	}
 	return nil, nil
+}
+
+// officeText returns the text of an office document, on one page.
+func officeText(s Source) ([]byte, error) {
+	content, is := s.Content.(io.ReaderAt)
+	if !is {
+		data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
+		if err != nil {
+			return nil, fmt.Errorf("read content: %w", err)
+		}
+		content = bytes.NewReader(data)
+	}
+	read := &failingAt{ReaderAt: content}
+	words, err := office.Text(read, s.Size)
+	switch {
+	case read.err != nil:
+		return nil, fmt.Errorf("read content: %w", read.err)
+	case errors.Is(err, office.ErrUnreadable):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return []byte(strings.ReplaceAll(words, "\f", "\n")), nil
 }
 
 // wordText returns the text of a text or an e-mail, in pages where it is set on pages.
@@ -71,4 +98,19 @@ func pdfText(ctx context.Context, pdf io.Reader) ([]byte, error) {
 		return nil, nil
 	}
 	return bytes.TrimSuffix(words, []byte("\f")), nil
+}
+
+// failingAt remembers the error of a reader, which is not the content's fault.
+type failingAt struct {
+	io.ReaderAt
+	err error
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *failingAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
 }

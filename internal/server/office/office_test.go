@@ -1,0 +1,135 @@
+package office_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/archivefs/archivefs/internal/server/office"
+)
+
+// packed makes an archive of files, given as name, content, name, content.
+func packed(t testing.TB, files ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		f, err := w.Create(files[i])
+		if err == nil {
+			_, err = f.Write([]byte(files[i+1]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// workbook is made by a library that others read.
+func workbook(t *testing.T) string {
+	t.Helper()
+	f := excelize.NewFile()
+	for cell, value := range map[string]any{"A1": "Grüße", "B1": 12.5, "A2": "x & y", "B2": "Grüße"} {
+		if err := f.SetCellValue("Sheet1", cell, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.NewSheet("Sheet2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SetCellValue("Sheet2", "C3", "last"); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := f.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+const (
+	docx = `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Dear </w:t></w:r><w:r><w:instrText>PAGE</w:instrText><w:tab/><w:t xml:space="preserve">Eve &amp; Adam</w:t></w:r></w:p>` +
+		`<w:p/><w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t></w:r></w:p></w:body></w:document>`
+	odt = `<office:document-content><office:body><text:h>Title</text:h><text:p>one<text:s/><text:span>two</text:span><text:tab/>three<text:line-break/>four</text:p>` +
+		`<table:table><table:table-row><table:table-cell><text:p>1</text:p></table:table-cell><table:table-cell><text:p>2</text:p></table:table-cell></table:table-row></table:table></office:body></office:document-content>`
+	slide = `<p:sld><a:p><a:r><a:t>slide %d</a:t></a:r></a:p></p:sld>`
+)
+
+func TestText(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"document": {
+			packed(t, "[Content_Types].xml", "<x><t>no</t></x>", "word/footer1.xml", "<w:p><w:t>foot</w:t></w:p>", "word/document.xml", docx, "word/header1.xml", "<w:p><w:t>head</w:t></w:p>"),
+			"Dear \tEve & Adam\na\nb\nhead\nfoot\n",
+		},
+		"workbook":     {workbook(t), "Grüße\t12.5\t\nx & y\tGrüße\t\nlast\t\n"},
+		"slides":       {packed(t, "ppt/slides/slide10.xml", fmt.Sprintf(slide, 10), "ppt/slides/slide2.xml", fmt.Sprintf(slide, 2)), "slide 2\nslide 10\n"},
+		"OpenDocument": {packed(t, "mimetype", "x", "content.xml", odt), "Title\none two\tthree\nfour\n1 \t2 \t\n"},
+		"cut":          {packed(t, "word/document.xml", docx[:strings.Index(docx, "<w:p/>")]+"<w:p <"), "Dear \tEve & Adam\n"},
+		"no end":       {packed(t, "word/document.xml", "<w:t>a"), "a\n"},
+		"wrong number": {packed(t, "xl/worksheets/sheet1.xml", `<c t="s"><v>7</v></c><c t="s"><v>-1</v></c>`), "7\t-1\t\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := office.Text(strings.NewReader(test.content), int64(len(test.content)))
+			if err != nil || got != test.want {
+				t.Errorf("%q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestTextIsBounded(t *testing.T) {
+	for name, content := range map[string]string{
+		"text":    "<w:t>" + strings.Repeat("bomb ", 7<<20),
+		"spaces":  strings.Repeat(" ", 34<<20),
+		"a tag":   "<" + strings.Repeat("a", 34<<20),
+		"deep":    strings.Repeat("<p><t>", 5<<20),
+		"a value": "<a b='" + strings.Repeat("b", 34<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := packed(t, "word/document.xml", content)
+			if got, err := office.Text(strings.NewReader(file), int64(len(file))); err != nil || len(got) > office.MaxText {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+		})
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	whole := packed(t, "word/document.xml", docx)
+	many := packed(t, strings.Split(strings.Repeat("x,,", 20_000), ",")[:40_000]...)
+	lying := []byte(many)
+	end := bytes.LastIndex(lying, []byte("PK\x05\x06"))
+	binary.LittleEndian.PutUint32(lying[end+12:], 46)
+	for name, content := range map[string]string{
+		"nothing": "", "no archive": "text", "cut": whole[:len(whole)-30], "no text": packed(t, "mimetype", "x"), "many files": many, "lying": string(lying),
+	} {
+		if got, err := office.Text(strings.NewReader(content), int64(len(content))); !errors.Is(err, office.ErrUnreadable) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// FuzzText reads anything, as an archive and as the text in one.
+func FuzzText(f *testing.F) {
+	f.Add([]byte(packed(f, "word/document.xml", docx)))
+	f.Add([]byte(odt))
+	f.Add([]byte(`<sst><si><t>x</t></si></sst><c t="s"><v>0</v></c><row></row>`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		_, _ = office.Text(bytes.NewReader(content), int64(len(content)))
+		for _, name := range []string{"word/document.xml", "content.xml", "xl/sharedStrings.xml", "xl/worksheets/sheet1.xml"} {
+			file := packed(t, name, string(content))
+			if _, err := office.Text(strings.NewReader(file), int64(len(file))); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
