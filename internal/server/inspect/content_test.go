@@ -52,6 +52,22 @@ func tiffOf(t testing.TB, n int) string {
 	return string(file)
 }
 
+// bigTIFF makes a file of so many directories without entries, with offsets of 64 bits.
+func bigTIFF(pages int) string {
+	file := []byte("MM\x00+\x00\x08\x00\x00")
+	for i := range pages + 1 { // the header's link, and those of the directories
+		next := uint64(16 + 16*i)
+		if i == pages {
+			next = 0
+		}
+		file = binary.BigEndian.AppendUint64(file, next)
+		if i < pages {
+			file = binary.BigEndian.AppendUint64(file, 0) // entries
+		}
+	}
+	return string(file)
+}
+
 func TestContent(t *testing.T) {
 	var picture bytes.Buffer
 	if err := jpeg.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8)), nil); err != nil {
@@ -87,6 +103,8 @@ func TestContent(t *testing.T) {
 		{"broken PDF of nothing", "%PDF-1.4\n%%EOF", inspect.Hint{}, "application/pdf", 1},
 		{"TIFF", tiffOf(t, 1), inspect.Hint{}, "image/tiff", 1},
 		{"TIFF of pages", tiffOf(t, 4), inspect.Hint{Name: "a"}, "image/tiff", 4},
+		{"BigTIFF of pages", bigTIFF(3), inspect.Hint{}, "image/tiff", 3},
+		{"broken BigTIFF", bigTIFF(2)[:30], inspect.Hint{}, "image/tiff", 1},
 		{"broken TIFF", tiffOf(t, 2)[:20], inspect.Hint{}, "image/tiff", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,6 +130,7 @@ func FuzzContent(f *testing.F) {
 	f.Add(pdf(f, 2), "a.pdf")
 	f.Add(tiffOf(f, 2), "a.tif")
 	f.Add("II*\x00\x08\x00\x00\x00", "")
+	f.Add(bigTIFF(2), "")
 	f.Add("From: x\n\n", "a.eml")
 	f.Fuzz(func(t *testing.T, content, name string) {
 		got := inspect.Content(strings.NewReader(content), int64(len(content)), inspect.Hint{Name: name})

@@ -28,6 +28,9 @@ func contentType(r io.ReaderAt, hint Hint) string {
 		return unknown
 	}
 	head = head[:n]
+	if tiffFormatOf(head).big {
+		return TIFF
+	}
 	found := mimetype.Detect(head)
 	if !isText(found) {
 		return found.String()

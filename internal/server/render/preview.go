@@ -75,36 +75,56 @@ func encodeFitted(m image.Image, width, height int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodePage reads a page of a picture. A decoder that panics, as strangers may make one do,
-// has not read it.
+// decodePage reads a page of a picture, as it is to be seen. A decoder that panics, as strangers may
+// make one do, has not read it.
 func decodePage(class string, data []byte, page int) (m image.Image, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("%w: %v", errUnreadable, cause)
 		}
 	}()
-	decode, config := image.Decode, image.DecodeConfig
-	view := func() io.Reader { return bytes.NewReader(data) }
 	if class == "tiff" {
-		frames := inspect.TIFFFrames(bytes.NewReader(data))
-		if page >= len(frames) || page >= maxTIFFPages {
-			return nil, errNoPage
-		}
-		view = frameOf(data, frames[page])
-		decode = func(r io.Reader) (image.Image, string, error) { m, err := tiff.Decode(r); return m, "tiff", err }
-		config = func(r io.Reader) (image.Config, string, error) { c, err := tiff.DecodeConfig(r); return c, "tiff", err }
-	} else if page > 0 {
+		return decodeFrame(data, page)
+	}
+	if page > 0 {
 		return nil, errNoPage
 	}
-	c, _, err := config(view())
+	c, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err == nil {
 		err = checkSize(c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	m, _, err = decode(view())
-	return m, err
+	if m, _, err = image.Decode(bytes.NewReader(data)); err != nil || format != "jpeg" {
+		return m, err
+	}
+	return turned(m, jpegOrientation(data)), nil
+}
+
+// decodeFrame reads a page of a TIFF.
+func decodeFrame(data []byte, page int) (image.Image, error) {
+	file := bytes.NewReader(data)
+	frames := inspect.TIFFFrames(file)
+	if page >= len(frames) {
+		return nil, errNoPage
+	}
+	view, err := frameOf(data, frames[page])
+	if err != nil {
+		return nil, err
+	}
+	c, err := tiff.DecodeConfig(view())
+	if err == nil {
+		err = checkSize(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := tiff.Decode(view())
+	if err != nil {
+		return nil, err
+	}
+	return turned(m, inspect.TIFFOrientation(file, frames[page])), nil
 }
 
 // fitted is the picture, made smaller where it does not fit into the box.

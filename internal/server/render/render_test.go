@@ -36,15 +36,15 @@ func encoded(t *testing.T, encode func(*bytes.Buffer) error) string {
 	return b.String()
 }
 
-// twoPages links the only image of a TIFF a second time.
-func twoPages(file string) string {
+// another adds a page to a TIFF: its first image once more, before the others.
+func another(file string) string {
 	data := []byte(file)
-	at := binary.LittleEndian.Uint32(data[4:])
-	length := 2 + 12*uint32(binary.LittleEndian.Uint16(data[at:])) + 4
-	binary.LittleEndian.PutUint32(data[at+length-4:], uint32(len(data)))
-	second := bytes.Clone(data[at : at+length])
-	binary.LittleEndian.PutUint32(second[length-4:], 0)
-	return string(append(data, second...))
+	first := binary.LittleEndian.Uint32(data[4:])
+	length := 2 + 12*uint32(binary.LittleEndian.Uint16(data[first:])) + 4
+	added := bytes.Clone(data[first : first+length])
+	binary.LittleEndian.PutUint32(added[length-4:], first)
+	binary.LittleEndian.PutUint32(data[4:], uint32(len(data)))
+	return string(append(data, added...))
 }
 
 func TestPDF(t *testing.T) {
@@ -62,7 +62,7 @@ func TestPDF(t *testing.T) {
 		{"PNG", pngFile, "image/png", "pdf 2 image", 1},
 		{"GIF", gifFile, "image/gif", "pdf 2 image", 1},
 		{"TIFF", tiffFile, "image/tiff", "pdf 2 tiff", 1},
-		{"TIFF of two pages", twoPages(tiffFile), "image/tiff", "pdf 2 tiff", 2},
+		{"TIFF of two pages", another(tiffFile), "image/tiff", "pdf 2 tiff", 2},
 		{"text", "Grüße 😀\t\x07\r\n\r\nλόγος", "text/plain; charset=utf-8", "pdf 2 words text/plain; charset=utf-8", 1},
 		{"empty text", "", "text/plain", "pdf 2 words text/plain", 1},
 		{"long text", strings.Repeat("a line of text\n", 200), "text/csv", "pdf 2 words text/csv", 4},

@@ -3,18 +3,21 @@ package render
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
 	"codeberg.org/go-pdf/fpdf"
-	"golang.org/x/image/tiff"
 
 	"github.com/archivefs/archivefs/internal/server/inspect"
 )
 
-// maxTIFFPages bounds the pages that are rendered of one TIFF.
-const maxTIFFPages = 500
+// What is rendered of one TIFF. Its pages may share their pixels, so that a small file can ask
+// for much.
+const (
+	maxTIFFPages  = 500
+	maxTIFFPixels = 2 << 30   // 500 pages of a facsimile
+	maxTIFFBytes  = 256 << 20 // of the images in the PDF
+)
 
 // tiffPages makes a page of each image of a TIFF. The decoder reads the first image
 // only, so it is given the file once for each with the header pointing there.
@@ -28,33 +31,38 @@ func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
 	if len(frames) == 0 || len(frames) > maxTIFFPages {
 		return nil, errors.New("read TIFF: no pages, or too many")
 	}
-	for _, frame := range frames {
-		view := frameOf(data, frame)
-		config, err := tiff.DecodeConfig(view())
+	pixels, left := int64(0), maxTIFFBytes
+	for page := range frames {
+		decoded, err := decodePage("tiff", data, page)
 		if err != nil {
-			return nil, fmt.Errorf("read TIFF: %w", err)
-		}
-		if err := checkSize(config); err != nil {
 			return nil, err
 		}
-		decoded, err := tiff.Decode(view())
-		if err != nil {
-			return nil, fmt.Errorf("read TIFF: %w", err)
+		size := decoded.Bounds().Size()
+		if pixels += int64(size.X) * int64(size.Y); pixels > maxTIFFPixels {
+			return nil, errors.New("read TIFF: too many pixels")
 		}
-		if err := addDecoded(pdf, decoded, false); err != nil {
+		bytes, err := addDecoded(pdf, decoded, false)
+		if err != nil {
 			return nil, err
+		}
+		if left -= bytes; left < 0 {
+			return nil, errors.New("read TIFF: too many bytes")
 		}
 	}
 	return pdf, nil
 }
 
 // frameOf returns readers of a TIFF whose header points to one of its images.
-func frameOf(data []byte, frame uint32) func() io.Reader {
+func frameOf(data []byte, frame int64) (func() io.Reader, error) {
 	header := slices.Clone(data[:8])
-	inspect.TIFFOrder(header).PutUint32(header[4:], frame)
+	order := inspect.TIFFOrder(header)
+	if order == nil {
+		return nil, errors.New("read TIFF: offsets of 64 bits")
+	}
+	order.PutUint32(header[4:], uint32(frame)) //nolint:gosec // it was read from 32 bits
 	return func() io.Reader {
 		return io.NewSectionReader(reheaded{header: header, data: data}, 0, int64(len(data)))
-	}
+	}, nil
 }
 
 // reheaded is data with another beginning.
