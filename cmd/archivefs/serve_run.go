@@ -105,11 +105,11 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 	ended := make(chan struct{})
 	attended := make(chan struct{})
 	hangups := hearHangups(false)
+	r.manager.tell("serving at "+at, daemon.SdNotifyReady) // the manager is attend's from here on
 	go func() {
 		defer close(attended)
 		r.attend(ctx, end, hangups, ended)
 	}()
-	r.manager.tell("serving at "+at, daemon.SdNotifyReady)
 	err := r.server.Serve(ctx, ln)
 	close(ended)
 	<-attended
