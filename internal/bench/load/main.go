@@ -1,0 +1,118 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options say what is measured.
+type options struct {
+	program     string // archivefs
+	dir         string // scratch
+	sizes       []int  // of the archive, in documents
+	connections []int
+	each        time.Duration
+	out         string // of the page; empty for standard output
+}
+
+func main() {
+	o, err := readOptions(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "load: FAILED:", err)
+		os.Exit(1)
+	}
+}
+
+func readOptions(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("scripts/bench-serve", flag.ContinueOnError)
+	flags.StringVar(&o.program, "archivefs", "", "`program` to measure")
+	flags.StringVar(&o.dir, "dir", os.TempDir(), "`directory` for the archive, which needs 2 GB and goes at the end")
+	sizes := flags.String("sizes", "10000,100000,1000000", "`numbers` of documents, ascending thousands")
+	connections := flags.String("connections", "1,16", "`numbers` of connections")
+	flags.DurationVar(&o.each, "each", 4*time.Second, "`duration` of each measurement")
+	flags.StringVar(&o.out, "out", "", "`file` to write the page to, instead of standard output")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 || o.program == "" {
+		return o, errors.New("give --archivefs and no operands")
+	}
+	var err1, err2 error
+	o.sizes, err1 = numbers(*sizes, folderSize)
+	o.connections, err2 = numbers(*connections, 1)
+	return o, errors.Join(err1, err2)
+}
+
+// numbers reads multiples of unit that are separated by commas.
+func numbers(text string, unit int) (all []int, err error) {
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < unit || n%unit != 0 {
+			return nil, fmt.Errorf("%q is no multiple of %d", word, unit)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// run measures at each size of the archive and writes the page.
+func run(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp(o.dir, "archivefs-load-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a scratch directory
+	p := page{options: o}
+	if p.raw, err = measureNginx(ctx, o, dir); err != nil {
+		return err
+	}
+	for _, documents := range o.sizes {
+		progress("filling up to %d documents", documents)
+		began := time.Now()
+		if err := fill(ctx, filepath.Join(dir, "data"), documents); err != nil {
+			return err
+		}
+		p.filled = append(p.filled, time.Since(began))
+		results, err := measureService(ctx, o, dir, documents)
+		if err != nil {
+			return err
+		}
+		p.results = append(p.results, results...)
+	}
+	var out io.Writer = os.Stdout
+	if o.out != "" {
+		file, err := os.Create(o.out)
+		if err != nil {
+			return err
+		}
+		defer file.Close() //nolint:errcheck // write tells
+		out = file
+	}
+	return p.write(ctx, out)
+}
+
+// progress says on standard error what is done now.
+func progress(format string, args ...any) {
+	_, _ = fmt.Fprintf(os.Stderr, "load: "+format+"\n", args...)
+}
