@@ -6,7 +6,7 @@ import (
 )
 
 // secretFlags are the options whose values are secrets.
-var secretFlags = []string{"api-key", "password"}
+var secretFlags = []string{"api-key", "password", "database"}
 
 // takeSecrets returns a copy of the arguments and overwrites the secrets in the original,
 // which is the memory that the kernel shows to ps (proc_pid_cmdline(5)).

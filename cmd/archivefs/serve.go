@@ -38,7 +38,7 @@ func serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
-		}, runFlags(), credentialFlags("ask for"), logFlags("info")),
+		}, databaseFlags(), runFlags(), credentialFlags("ask for"), logFlags("info")),
 		OnUsageError: usageError,
 		Action:       serve,
 	}
@@ -144,6 +144,9 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, config.Usagef("--user and --password go together")
 	}
 	o.Credentials = server.Credentials{APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password}
+	if err := readDatabase(c, &o); err != nil {
+		return o, err
+	}
 	return o, wantGenerated(c, cred)
 }
 
