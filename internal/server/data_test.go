@@ -104,5 +104,6 @@ func TestRename(t *testing.T) {
 		t.Errorf("renamed %+v", d)
 	}
 	wantProblem(t, h.post("/document/"+text(o.c)+"/rename", "new-name", ""), http.StatusBadRequest, "new-name")
+	wantProblem(t, h.post("/document/"+text(o.c)+"/rename", "new-name", "a\x00b"), http.StatusBadRequest, "new-name")
 	wantProblem(t, h.post("/document/999/rename", "new-name", "x"), http.StatusNotFound, "id")
 }

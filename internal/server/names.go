@@ -41,6 +41,8 @@ func documentNameFault(name string) string {
 		return fmt.Sprintf("longer than %d bytes", maxDocumentName)
 	case !utf8.ValidString(name):
 		return "not UTF-8"
+	case strings.ContainsRune(name, 0):
+		return "contains a NUL character"
 	}
 	return ""
 }

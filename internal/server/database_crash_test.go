@@ -1,0 +1,81 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/pgtest"
+)
+
+// The database crashes while files are uploaded. What was answered 200 is there with its content,
+// under the id that was answered; what failed is sent again with the same external id until it is
+// taken. In the end each file is one document, and no content lies there without one.
+func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
+	database := pgtest.Start(t)
+	url := database.Database(t)
+	h := start(t, func(o *server.Options) { o.Database = url })
+	o := furnish(t, h)
+	before := kept(t, h.options.Data)
+	const workers, files = 4, 30
+	var wg sync.WaitGroup
+	var taken, refused atomic.Int64
+	third := make(chan struct{}, workers*files)
+	var mu sync.Mutex
+	told := map[archive.ID]string{} // guarded by mu
+	for worker := range workers {
+		wg.Go(func() {
+			for n := range files {
+				name := fmt.Sprintf("%d-%d.txt", worker, n)
+				a := h.upload(name, name, "target-folder-id", text(o.spare), "external-id", name)
+				for ; a.status != http.StatusOK; refused.Add(1) {
+					if a.status < 500 {
+						t.Errorf("%s: %d %s", name, a.status, a.body)
+						return
+					}
+					a = h.upload(name, name, "target-folder-id", text(o.spare), "external-id", name)
+				}
+				id, err := strconv.ParseInt(a.body, 10, 64)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				told[archive.ID(id)] = name
+				mu.Unlock()
+				if taken.Add(1)%(workers*files/3) == 0 {
+					third <- struct{}{}
+				}
+			}
+		})
+	}
+	for range 2 {
+		<-third
+		if err := database.Crash(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	t.Logf("%d uploads were refused meanwhile", refused.Load())
+
+	var found []string
+	for _, d := range h.list(o.spare) {
+		found = append(found, d.Name)
+		if content := h.get("/document/" + text(d.ID) + "/pdf?original=true").body; told[d.ID] != d.Name || content != d.Name {
+			t.Errorf("document %d is %s with content %q, and was told to be %q", d.ID, d.Name, content, told[d.ID])
+		}
+	}
+	slices.Sort(found)
+	if n := len(slices.Compact(found)); n != workers*files || len(found) != n {
+		t.Errorf("%d documents of %d names, want %d", len(found), n, workers*files)
+	}
+	if got := kept(t, h.options.Data); got != before+workers*files {
+		t.Errorf("%d contents, want %d", got, before+workers*files)
+	}
+}
