@@ -76,6 +76,8 @@ func TestServeWithAWrongDatabase(t *testing.T) {
 		{"no key", []string{"--database", "postgres:///a"}, 2, "--database keeps no API key"},
 		{"generated", []string{"--database", "postgres:///a", "--api-key", "k", "--generate", "1x1"}, 2, "--database does not go with --generate"},
 		{"twice", []string{"--database", "postgres:///a", "--database-file", "f", "--api-key", "k"}, 2, "--database"},
+		{"a bucket without it", []string{"--blobs", "s3://a", "--api-key", "k"}, 2, "--blobs needs --database"},
+		{"no bucket", []string{"--database", "postgres:///a", "--blobs", "s3://u:geheim@a", "--api-key", "k"}, 2, "--blobs: credentials have no place"},
 		{"no URL", []string{"--database", "postgres://u:geheim@[", "--api-key", "k", "--data", filepath.Join(home, "data")}, 1, "what names it is not right"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

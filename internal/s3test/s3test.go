@@ -5,7 +5,10 @@ package s3test
 import (
 	"context"
 	"encoding/pem"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
@@ -13,12 +16,11 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -37,98 +39,71 @@ type Service struct {
 	// Client speaks to it as its owner.
 	Client *minio.Core
 
-	proxy *httputil.ReverseProxy
-	mu    sync.Mutex
-	fault func(w http.ResponseWriter, r *http.Request) bool // guarded by mu
+	program *program
+	front   *httptest.Server
+	proxy   *httputil.ReverseProxy
+	mu      sync.Mutex
+	fault   func(w http.ResponseWriter, r *http.Request) bool // guarded by mu
 }
 
-// Start runs a service until the end of the test, and has the environment hold its
-// credentials. Where it is not installed the test is skipped, or fails with
-// ARCHIVEFS_REQUIRE_S3=1, which scripts/test sets.
+// shared is the one service of a test process for all tests that need no more than a bucket.
+// It ends with the process.
+//
+//nolint:gochecknoglobals // as long as the process
+var shared = sync.OnceValues(start)
+
+var buckets atomic.Int64
+
+// Bucket returns the address of a new bucket, and has the environment hold the credentials for
+// it. Where no S3 service is installed the test is skipped, or fails with ARCHIVEFS_REQUIRE_S3=1,
+// which scripts/test sets.
+func Bucket(t testing.TB) string {
+	t.Helper()
+	s, err := shared()
+	s.need(t, err)
+	return s.Bucket(t, fmt.Sprintf("bucket-%d", buckets.Add(1)))
+}
+
+// Start is Bucket with a service of the test's own, which may fail.
 func Start(t testing.TB) *Service {
 	t.Helper()
-	program := find(t)
-	dir, err := os.MkdirTemp("", "s3") //nolint:usetesting // a socket's path has to be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	for _, name := range []string{"objects", "metadata"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	socket := filepath.Join(dir, "socket")
-	// Not every file system has extended attributes, so what describes objects lies beside them.
-	command := exec.Command(program, "--quiet", "--keep-alive", "--port", socket, //nolint:noctx,gosec // it ends with the test, and is what setup installed
-		"posix", "--sidecar", filepath.Join(dir, "metadata"), filepath.Join(dir, "objects"))
-	command.Env = append(os.Environ(), "ROOT_ACCESS_KEY_ID="+AccessKey, "ROOT_SECRET_ACCESS_KEY="+SecretKey)
-	var said strings.Builder
-	command.Stdout, command.Stderr = &said, &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = command.Wait()
-	}()
+	s, err := start()
+	s.need(t, err)
 	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		<-ended
+		s.front.CloseClientConnections()
+		s.front.Close()
+		s.program.end()
 		if t.Failed() {
-			t.Logf("the S3 service said:\n%s", said.String())
+			t.Logf("the S3 service said:\n%s", s.program.said.String())
 		}
 	})
-	await(t, socket, ended)
-	s := &Service{}
-	s.serve(t, socket)
-	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
 	return s
 }
 
-// find is the installed program.
-func find(t testing.TB) string {
+func (s *Service) need(t testing.TB, err error) {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist) && os.Getenv("ARCHIVEFS_REQUIRE_S3") != "1":
+		t.Skipf("%v; scripts/setup --test installs it", err)
+	default:
 		t.Fatal(err)
 	}
-	program := filepath.Join(cache, "archivefs", "tools", "versitygw")
-	if _, err := os.Stat(program); err != nil {
-		if os.Getenv("ARCHIVEFS_REQUIRE_S3") == "1" {
-			t.Fatalf("no S3 service here: %v", err)
-		}
-		t.Skipf("no S3 service here: %v; scripts/setup --test installs one", err)
-	}
-	return program
+	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
 }
 
-// await returns when the service answers.
-func await(t testing.TB, socket string, ended <-chan struct{}) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "unix", socket)
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		select {
-		case <-ended:
-			t.Fatal("the S3 service ended at once")
-		case <-t.Context().Done():
-			t.Fatal("the S3 service did not answer")
-		case <-tick.C:
-		}
+func start() (*Service, error) {
+	program, err := run()
+	if err != nil {
+		return nil, err
 	}
+	s := &Service{program: program}
+	return s, s.serve(program.socket)
 }
 
 // serve puts the proxy before the service: its port is known before it runs, and it can fail.
-func (s *Service) serve(t testing.TB, socket string) {
-	t.Helper()
+func (s *Service) serve(socket string) (err error) {
 	transport := &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
@@ -140,20 +115,12 @@ func (s *Service) serve(t testing.TB, socket string) {
 		},
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	front := httptest.NewServer(s)
-	t.Cleanup(func() {
-		front.CloseClientConnections()
-		front.Close()
-		transport.CloseIdleConnections()
-	})
-	s.URL = front.URL
-	client, err := minio.NewCore(front.Listener.Addr().String(), &minio.Options{
+	s.front = httptest.NewServer(s)
+	s.URL = s.front.URL
+	s.Client, err = minio.NewCore(s.front.Listener.Addr().String(), &minio.Options{
 		Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Region: "us-east-1", Transport: &http.Transport{DisableKeepAlives: true},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Client = client
+	return err
 }
 
 // ServeHTTP implements http.Handler.

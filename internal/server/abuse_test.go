@@ -1,13 +1,12 @@
 package server_test
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,18 +194,17 @@ func (h *service) everything(o office) string {
 		"/document/list?folder-id="+text(o.spare), "/document/list?folder-id="+text(o.other)) {
 		fmt.Fprintln(&all, path, h.get(path).body)
 	}
-	contents := filepath.Join(h.options.Data, "contents")
-	err := filepath.WalkDir(contents, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		bytes, err := os.ReadFile(path)
-		fmt.Fprintf(&all, "%s %x\n", path, sha256.Sum256(bytes))
-		return err
-	})
+	var digests []string
+	if err := h.EachContent(h.t.Context(), func(digest string) error { digests = append(digests, digest); return nil }); err != nil {
+		h.t.Fatal(err)
+	}
+	slices.Sort(digests)
+	fmt.Fprintln(&all, digests)
+	staged, err := os.ReadDir(filepath.Join(h.options.Data, "contents", "incoming"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	fmt.Fprintln(&all, staged)
 	return all.String()
 }
 

@@ -114,7 +114,7 @@ func TestAutoExportStatus(t *testing.T) {
 func TestDelete(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	wantProblem(t, h.post("/document/"+text(o.a)+"/delete"), http.StatusForbidden, "id")
 	wantProblem(t, h.post("/document/999/delete"), http.StatusNotFound, "id")
 	if a := h.post("/document/" + text(o.scan) + "/delete"); a.status != http.StatusOK {
@@ -123,7 +123,7 @@ func TestDelete(t *testing.T) {
 	if left := h.list(o.inbox); len(left) != 0 {
 		t.Errorf("still there: %v", left)
 	}
-	if after := kept(t, h.options.Data); after != before-1 {
+	if after := h.kept(); after != before-1 {
 		t.Errorf("%d contents after deleting, %d before", after, before)
 	}
 }
@@ -135,7 +135,7 @@ func TestReplace(t *testing.T) {
 		body, contentType := multipartBody(t, "new.csv", content)
 		return h.send(http.MethodPost, "/document/"+text(id)+"/replace"+query, contentType, body)
 	}
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	if a := replace(o.scan, "", "a;b\n1;2\n"); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -143,7 +143,7 @@ func TestReplace(t *testing.T) {
 	if d.ID != o.scan || d.Name != "scan" || *d.Length != 8 || !slices.Equal(d.Keywords, []string{"paid", "x,y"}) {
 		t.Errorf("replaced %+v", d)
 	}
-	if after := kept(t, h.options.Data); after != before {
+	if after := h.kept(); after != before {
 		t.Errorf("%d contents after replacing, %d before", after, before)
 	}
 	if a := replace(o.scan, "?keywords=k1,k2", "other"); a.status != http.StatusOK {

@@ -92,6 +92,8 @@ type renditions interface {
 type settings interface {
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
+	// FirstSetting sets a value unless one is set, and returns that which is.
+	FirstSetting(ctx context.Context, name, value string) (string, error)
 }
 
 // contents keeps bytes by their SHA-256. Publish may be called again for what was staged and

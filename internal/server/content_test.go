@@ -114,12 +114,12 @@ func TestPDF(t *testing.T) {
 			if got := first.header.Get("ETag"); got != etag(first.body) {
 				t.Errorf("entity tag %s", got)
 			}
-			contents := kept(t, h.options.Data)
+			contents := h.kept()
 			again := h.get(path, "Range", "bytes=0-3")
 			if again.body != "%PDF" || again.header.Get("ETag") != first.header.Get("ETag") {
 				t.Errorf("a range of it: %d %q", again.status, again.body)
 			}
-			if kept(t, h.options.Data) != contents {
+			if h.kept() != contents {
 				t.Error("it was made twice")
 			}
 		})
@@ -129,7 +129,7 @@ func TestPDF(t *testing.T) {
 func TestRenditionsGoWithTheirDocument(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	var ids []archive.ID
 	for _, name := range []string{"one.txt", "two.bin"} {
 		ids = append(ids, h.uploaded(name, "to be rendered "+strings.Repeat("\x00", len(ids)), "target-folder-id", text(o.spare)))
@@ -139,13 +139,13 @@ func TestRenditionsGoWithTheirDocument(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 	}
-	if got := kept(t, h.options.Data); got != before+4 {
+	if got := h.kept(); got != before+4 {
 		t.Errorf("%d contents, want two documents and two renditions beside %d", got, before)
 	}
 	for _, id := range ids {
 		h.post("/document/" + text(id) + "/delete")
 	}
-	if got := kept(t, h.options.Data); got != before {
+	if got := h.kept(); got != before {
 		t.Errorf("%d contents after deleting, %d before", got, before)
 	}
 }

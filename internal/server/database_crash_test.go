@@ -22,7 +22,7 @@ func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	url := database.Database(t)
 	h := start(t, func(o *server.Options) { o.Database = url })
 	o := furnish(t, h)
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	const workers, files = 4, 30
 	var wg sync.WaitGroup
 	var taken, refused atomic.Int64
@@ -75,7 +75,7 @@ func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	if n := len(slices.Compact(found)); n != workers*files || len(found) != n {
 		t.Errorf("%d documents of %d names, want %d", len(found), n, workers*files)
 	}
-	if got := kept(t, h.options.Data); got != before+workers*files {
+	if got := h.kept(); got != before+workers*files {
 		t.Errorf("%d contents, want %d", got, before+workers*files)
 	}
 }

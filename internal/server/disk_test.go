@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,18 +19,11 @@ func wantStaged(t *testing.T, h *service, want int) {
 	}
 }
 
-// kept counts the contents in a data directory, staged ones included.
-func kept(t *testing.T, data string) int {
-	t.Helper()
-	n := 0
-	err := filepath.WalkDir(filepath.Join(data, "contents"), func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			n++
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+// kept counts the contents.
+func (h *service) kept() (n int) {
+	h.t.Helper()
+	if err := h.EachContent(h.t.Context(), func(string) error { n++; return nil }); err != nil {
+		h.t.Fatal(err)
 	}
 	return n
 }

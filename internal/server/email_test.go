@@ -83,7 +83,7 @@ func TestUploadOfAnEmailKeepsContents(t *testing.T) {
 func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	head := "From: a@example.org\r\nDate: Mon, 20 Nov 2023 10:00:00 +0100\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=M\r\n\r\n"
 	part := "--M\r\nContent-Type: application/pdf\r\nContent-Transfer-Encoding: base64\r\n\r\n"
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := []string{"target-folder-id", text(o.spare), "email-import-order"}
 			wantProblem(t, h.upload("m", test.mail, append(fields, "ATTACHMENTS_THEN_EMAIL")...), test.status, "email-import-order")
-			if documents := h.list(o.spare); len(documents) != 0 || kept(t, h.options.Data) != before {
+			if documents := h.list(o.spare); len(documents) != 0 || h.kept() != before {
 				t.Errorf("kept %v", names(documents))
 			}
 			wantStaged(t, h, 0)

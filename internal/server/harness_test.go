@@ -40,7 +40,7 @@ type service struct {
 func start(t testing.TB, change ...func(*server.Options)) *service {
 	t.Helper()
 	h := &service{t: t, client: http.DefaultClient, options: server.Options{
-		Data: t.TempDir(), Database: server.NewDatabase(t), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC,
+		Data: t.TempDir(), Database: server.NewDatabase(t), Blobs: server.NewBlobs(t), Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC,
 	}}
 	h.options.OnRequest = func(r server.Request) {
 		h.mu.Lock()

@@ -29,7 +29,7 @@ func TestHealth(t *testing.T) {
 // A service without its contents lives, and is not ready.
 func TestReadinessWithoutContents(t *testing.T) {
 	data := t.TempDir()
-	h := start(t, func(o *server.Options) { o.Data = data })
+	h := start(t, func(o *server.Options) { o.Data, o.Blobs = data, "" })
 	contents := filepath.Join(data, "contents")
 	if err := os.Rename(contents, contents+".away"); err != nil {
 		t.Fatal(err)

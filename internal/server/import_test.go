@@ -118,7 +118,7 @@ func TestImport(t *testing.T) {
 	if made := h.imported(dir); made.Documents != 0 || made.Present != 5 {
 		t.Errorf("imported %+v the third time, want nothing", made)
 	}
-	if n := kept(t, h.options.Data); n != 6 {
+	if n := h.kept(); n != 6 {
 		t.Errorf("%d contents, want 6", n)
 	}
 	wantStaged(t, h, 0)
@@ -222,7 +222,7 @@ func TestAnInterruptedImportGoesOn(t *testing.T) {
 		t.Fatalf("imported %+v, %v; want some and to be interrupted", first, err)
 	}
 	wantStaged(t, h, 0)
-	if n := kept(t, h.options.Data); n < first.Documents {
+	if n := h.kept(); n < first.Documents {
 		t.Errorf("%d contents for %d documents", n, first.Documents)
 	}
 	if listed := h.list(1, "&subfolders-recursive=true"); len(listed) != first.Documents {

@@ -19,12 +19,15 @@ const (
 
 // Options configure a Server.
 type Options struct {
-	// Data is the directory of the archive; it is made with mode 0700.
+	// Data is the directory of the archive; it is made with mode 0700. With Database it has no more
+	// than the contents, and with Blobs no more than what is being received.
 	Data string
-	// Database is the URL of a PostgreSQL database, which several servers may use, each with a
-	// data directory of its own. Without it the database is a file in Data. There may be a
-	// password in it; it is never told.
+	// Database is the URL of a PostgreSQL database, which any number of servers may use at the same
+	// time. Empty is a file in Data, for one. There may be a password in it; it is never told.
 	Database string
+	// Blobs is the address of a bucket for the contents (blob.ParseAddress); it needs Database.
+	// Empty is files in Data, which all servers of one Database then share.
+	Blobs string
 	// Credentials are what a client must show.
 	Credentials Credentials
 	// Log gets a line for each request at info level, and failures. Nil is silence.

@@ -8,11 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server/pgtest"
 )
 
 // engineEnv names the kind of database that the tests use: SQLite, or postgres.
 const engineEnv = "ARCHIVEFS_TEST_DATABASE"
+
+// NewBlobs returns the address of a new bucket for a test with a database that is not in the data
+// directory, empty for files there.
+func NewBlobs(t testing.TB) string {
+	if os.Getenv(engineEnv) != "postgres" {
+		return ""
+	}
+	return s3test.Bucket(t)
+}
 
 // NewDatabase returns the URL of a new database for a test, empty for a file in the data
 // directory.
@@ -23,16 +33,18 @@ func NewDatabase(t testing.TB) string {
 	return pgtest.Database(t)
 }
 
-// The tests of this package pass with PostgreSQL as they do with SQLite, every one of them.
+// The tests of this package pass with PostgreSQL and S3 as they do with SQLite and files, every one
+// of them.
 func TestTheSameOnPostgreSQL(t *testing.T) {
-	pgtest.Database(t)                                                                    // or there is none on this machine
+	pgtest.Database(t) // or there is none on this machine
+	s3test.Bucket(t)
 	list, err := exec.CommandContext(t.Context(), os.Args[0], "-test.list", ".").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`(?m)^(Test|Fuzz)\w+$`).FindAllString(string(list), -1)
-	// Of which one has PostgreSQL anyway.
-	both := []string{t.Name(), "TestUploadsWhileTheDatabaseCrashes"}
+	// Of which these have PostgreSQL anyway.
+	both := []string{t.Name(), "TestUploadsWhileTheDatabaseCrashes", "TestServersOfOneArchive", "TestContentsOfAnotherArchiveAreRefused", "TestSweeper"}
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(both, name) })
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.timeout", "5m", "-test.skip", "^("+strings.Join(both, "|")+")$")
 	cmd.Env = append(os.Environ(), engineEnv+"=postgres")

@@ -110,7 +110,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 
 func quiet(t *testing.T) *Server {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t)})
+	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 func TestRestartKeepsEverything(t *testing.T) {
 	data := t.TempDir()
-	database := server.NewDatabase(t)
-	in := func(o *server.Options) { o.Data, o.Database = data, database }
+	database, blobs := server.NewDatabase(t), server.NewBlobs(t)
+	in := func(o *server.Options) { o.Data, o.Database, o.Blobs = data, database, blobs }
 	var before []string
 	t.Run("first", func(t *testing.T) {
 		h := start(t, in)
@@ -62,7 +62,7 @@ func TestIDsAreNeverUsedTwice(t *testing.T) {
 
 func TestDataDirectoryIsLockedAndPrivate(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "made", "here")
-	h := start(t, func(o *server.Options) { o.Data = data })
+	h := start(t, func(o *server.Options) { o.Data, o.Database, o.Blobs = data, "", "" })
 	_, err := server.Open(t.Context(), h.options)
 	if err == nil || !strings.Contains(err.Error(), "is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows") || !strings.Contains(err.Error(), data) {
 		t.Errorf("opened twice: %v", err)

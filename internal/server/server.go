@@ -36,7 +36,8 @@ type Server struct {
 	accepted  accepted
 	db        database
 	vault     *vault
-	lock      *datalock.Lock // nil without a data directory
+	lock      *datalock.Lock // nil without a data directory of its own
+	sweeper   *sweeper       // nil where contents are swept when the archive is opened
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
@@ -56,10 +57,16 @@ type Server struct {
 
 // Open opens the data directory, makes it when it is not there, brings it to the current
 // format and removes what an interrupted run left half done. A directory that another
-// process uses is an error.
+// process uses is an error, unless Options.Database names a database for several.
 func Open(ctx context.Context, options Options) (*Server, error) {
 	if options.Data == "" {
 		return nil, errors.New("open archive: no data directory given")
+	}
+	if options.Database != "" {
+		return openShared(ctx, options)
+	}
+	if options.Blobs != "" {
+		return nil, errors.New("open archive: contents in a bucket need a database that instances can share")
 	}
 	if err := durable.MkdirAll(options.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
@@ -80,9 +87,9 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	opened, err := openDatabase(ctx, options)
+	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open data directory: %w", err)
 	}
 	s := newServer(options, several{opened}, files)
 	s.lock = lock
@@ -90,18 +97,6 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 		return nil, errors.Join(err, opened.Close())
 	}
 	return s, nil
-}
-
-// openDatabase opens the database that the options name, or the one in the data directory.
-func openDatabase(ctx context.Context, options Options) (*store.Store, error) {
-	if options.Database != "" {
-		return store.OpenPostgres(ctx, options.Database)
-	}
-	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
-	if err != nil {
-		return nil, fmt.Errorf("open data directory: %w", err)
-	}
-	return opened, nil
 }
 
 // Generate serves an archive that is made up as it is read and cannot be changed: see
@@ -161,6 +156,11 @@ func (s *Server) prepare(ctx context.Context) error {
 	if err := s.lock.Begin(); err != nil {
 		return err
 	}
+	return s.keepSettings(ctx)
+}
+
+// keepSettings keeps those of the options that are kept in the archive.
+func (s *Server) keepSettings(ctx context.Context) error {
 	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
 		s.setFree(ctx, settingFreeInbox, s.options.FreeInboxStructure))
 }
@@ -183,7 +183,11 @@ func (s *Server) free(ctx context.Context, name string) (bool, error) {
 // Close closes the archive and lets other processes have its directory. Requests must
 // have ended.
 func (s *Server) Close() error {
+	s.sweeper.stop()
 	err := s.db.Close()
+	if c, ok := s.vault.contents.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
 	if s.lock == nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // As many as the options say are let in, further ones wait, and are sent away in the end.
 func TestTurns(t *testing.T) {
-	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Credentials: Credentials{APIKey: "k"}, MaxRequests: 2, MaxUploads: 1})
+	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}, MaxRequests: 2, MaxUploads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func TestTextOfPDFs(t *testing.T) {
 	needPoppler(t)
 	h := start(t)
 	o := furnish(t, h)
-	before := kept(t, h.options.Data)
+	before := h.kept()
 	id := h.uploaded("x.pdf", pdfSaying(t, "first", "", "third"), "target-folder-id", text(o.spare))
 	read := func(path string) string {
 		a := h.get(path + "/ocr-result")
@@ -74,13 +74,13 @@ func TestTextOfPDFs(t *testing.T) {
 		if got := []string{read(pageOf(id, 1)), read(pageOf(id, 2)), read(pageOf(id, 3))}; !slices.Equal(got, []string{"first", "", "third"}) {
 			t.Errorf("the pages are %q", got)
 		}
-		if got := kept(t, h.options.Data); got != before+2 {
+		if got := h.kept(); got != before+2 {
 			t.Errorf("%d contents, want %d and the document and its text", got, before)
 		}
 	}
 	wantProblem(t, h.get(pageOf(id, 4)+"/ocr-result"), http.StatusNotFound, "id")
 	h.post("/document/" + text(id) + "/delete")
-	if got := kept(t, h.options.Data); got != before {
+	if got := h.kept(); got != before {
 		t.Errorf("%d contents after deleting, %d before", got, before)
 	}
 	for name, content := range map[string]string{"scan.pdf": pdfOf(t, 2), "damaged.pdf": "%PDF-1.4\n"} {

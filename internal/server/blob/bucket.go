@@ -19,6 +19,9 @@ import (
 const (
 	// attempts is how often a request is sent before it has failed; the library waits in between.
 	attempts = 3
+	// removeTimeout bounds a removal: a transaction waits for it, and holds a lock no longer than a
+	// minute (package store).
+	removeTimeout = 20 * time.Second
 	// metadataTimeout is how long the service that gives a machine its credentials has to answer.
 	metadataTimeout = 5 * time.Second
 )
@@ -162,6 +165,8 @@ func (b *Bucket) Remove(ctx context.Context, digest string) error {
 	if !valid(digest) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
 	err := b.core.RemoveObject(ctx, b.address.Bucket, b.key(digest), minio.RemoveObjectOptions{})
 	if err != nil && !absent(err) {
 		return fmt.Errorf("remove content: %w", b.failed(err))

@@ -67,6 +67,11 @@ func (a *Archive) DeleteDocument(context.Context, archive.ID) (string, error) {
 // SetSetting is refused.
 func (a *Archive) SetSetting(context.Context, string, string) error { return errFixed() }
 
+// FirstSetting is refused.
+func (a *Archive) FirstSetting(context.Context, string, string) (string, error) {
+	return "", errFixed()
+}
+
 // Keep is refused.
 func (a *Archive) Keep(context.Context, store.Keeping) error { return errFixed() }
 

@@ -29,3 +29,17 @@ func (a Archive) SetSetting(ctx context.Context, name, value string) error {
 	}
 	return nil
 }
+
+// FirstSetting sets a value unless one is set, and returns that which is: of all that do this
+// with a name one value wins.
+func (a Archive) FirstSetting(ctx context.Context, name, value string) (string, error) {
+	err := a.write.change(ctx, func(tx changing) error {
+		_, err := tx.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (tenant, name) DO NOTHING`, a.tenant, name, value)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("change setting %s: %w", name, err)
+	}
+	return a.Setting(ctx, name)
+}

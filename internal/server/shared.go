@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+const (
+	// settingID names the archive, where its contents lie beside those of others.
+	settingID = "archive-id"
+	// young is how long a content is left alone that nothing refers to: it may be on its way into
+	// the archive, by way of another instance.
+	young = 24 * time.Hour
+	// sweepEvery is how often an instance looks for contents that nothing refers to.
+	sweepEvery = 24 * time.Hour
+)
+
+// claimer is a place of contents that others might use, too.
+type claimer interface {
+	contents
+	Claim(ctx context.Context, id string) error
+}
+
+// openShared opens an archive that other processes may serve at the same time.
+func openShared(ctx context.Context, options Options) (*Server, error) {
+	db, err := store.OpenPostgres(ctx, options.Database)
+	if err != nil {
+		return nil, err
+	}
+	contents, err := openSharedContents(ctx, options)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s := newServer(options, several{db}, contents)
+	if err := s.join(ctx, contents); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.sweeper = s.startSweeper(time.NewTicker(sweepEvery).C) //nolint:contextcheck // it goes on when this is done
+	return s, nil
+}
+
+// openSharedContents opens what Options.Blobs names, or files in the data directory.
+func openSharedContents(ctx context.Context, options Options) (claimer, error) {
+	dir := filepath.Join(options.Data, "contents")
+	if options.Blobs == "" {
+		files, err := blob.OpenSharedFiles(dir)
+		if err != nil {
+			return nil, fmt.Errorf("open data directory: %w", err)
+		}
+		return files, nil
+	}
+	address, err := blob.ParseAddress(options.Blobs)
+	if err != nil {
+		return nil, fmt.Errorf("open contents: %w", err)
+	}
+	return blob.OpenBucket(ctx, address, filepath.Join(dir, "incoming"))
+}
+
+// join makes sure that database and contents belong together, and keeps the settings that were
+// given.
+func (s *Server) join(ctx context.Context, contents claimer) error {
+	made, err := uuid.NewRandom()
+	if err != nil {
+		return fmt.Errorf("name archive: %w", err)
+	}
+	id, err := s.catalog(ctx).FirstSetting(ctx, settingID, made.String())
+	if err != nil {
+		return err
+	}
+	if err := contents.Claim(ctx, id); err != nil {
+		return fmt.Errorf("open contents: %w", err)
+	}
+	return s.keepSettings(ctx)
+}
+
+// sweeper removes, from time to time, the contents that nothing refers to: what instances left
+// that were killed.
+type sweeper struct {
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+func (s *Server) startSweeper(tick <-chan time.Time) *sweeper {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &sweeper{cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick:
+				s.sweepBefore(ctx, now.Add(-young))
+			}
+		}
+	}()
+	return w
+}
+
+func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
+	removed, err := s.vault.sweep(ctx, before)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.log.WithError(err).Warn("contents that nothing refers to were not all removed; tried again tomorrow")
+	case removed > 0:
+		s.log.WithField("contents-removed", removed).Info("removed contents that nothing refers to")
+	}
+}
+
+// stop ends the sweeper, if there is one.
+func (w *sweeper) stop() {
+	if w != nil {
+		w.cancel()
+		<-w.ended
+	}
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/s3test"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/pgtest"
+)
+
+// shared are options of servers that share all that is kept, in both ways.
+func shared(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Run("files", func(t *testing.T) { test(t, Options{Data: t.TempDir(), Database: pgtest.Database(t)}) })
+	t.Run("bucket", func(t *testing.T) {
+		test(t, Options{Data: t.TempDir(), Database: pgtest.Database(t), Blobs: s3test.Bucket(t)})
+	})
+}
+
+func opened(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestServersOfOneArchive(t *testing.T) {
+	shared(t, func(t *testing.T, o Options) {
+		one, other := opened(t, o), opened(t, o)
+		mandator, err := one.AddMandator(t.Context(), "M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := one.AddDocument(t.Context(), NewDocument{Folder: mandator, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _, _, err := other.content(t.Context(), id, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(content)
+		if err := errors.Join(err, content.Close()); err != nil || string(got) != "content" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// A sweep for another database would remove what this one refers to.
+func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
+	shared(t, func(t *testing.T, o Options) {
+		opened(t, o)
+		o.Database = pgtest.Database(t)
+		s, err := Open(t.Context(), o)
+		if !errors.Is(err, blob.ErrForeign) {
+			t.Errorf("got %v", err)
+		}
+		if err == nil {
+			_ = s.Close()
+		}
+	})
+}
+
+// What a killed server left goes, once nobody can be about to refer to it.
+func TestSweeper(t *testing.T) {
+	shared(t, func(t *testing.T, o Options) {
+		s := opened(t, o)
+		mandator, err := s.AddMandator(t.Context(), "M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.AddDocument(t.Context(), NewDocument{Folder: mandator, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader("used")); err != nil {
+			t.Fatal(err)
+		}
+		left, err := s.vault.Stage(t.Context(), strings.NewReader("left"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.vault.Publish(t.Context(), left), left.Discard()); err != nil {
+			t.Fatal(err)
+		}
+		tick := make(chan time.Time)
+		sweeper := s.startSweeper(tick)
+		defer sweeper.stop()
+		for _, tt := range []struct {
+			at   time.Time
+			want int
+		}{{time.Now(), 2}, {time.Now().Add(young + time.Hour), 1}} {
+			tick <- tt.at
+			tick <- time.Time{} // it is taken when the sweep has ended
+			kept := 0
+			if err := s.EachContent(t.Context(), func(string) error { kept++; return nil }); err != nil || kept != tt.want {
+				t.Errorf("%d contents, want %d, %v", kept, tt.want, err)
+			}
+		}
+	})
+}
