@@ -99,20 +99,28 @@ func run(ctx context.Context, o options) error {
 	return ctx.Err()
 }
 
+// user is whose home it is.
+const user = "erika"
+
 func visit(ctx context.Context, o options, program string) (*tour.Visit, error) {
 	dir, err := os.MkdirTemp("", "s")
 	if err != nil {
 		return nil, err
 	}
+	home := filepath.Join(os.TempDir(), user) // a plain path: dialogs show it
 	defer func() {
 		machine.End(machine.Family(), 5*time.Second) // what programs started by the bus
-		if o.keep {
-			log("%s: kept in %s", program, dir)
-		} else if machine.Mounted(filepath.Join(dir, "erika", "Archive")) == "" {
-			_ = os.RemoveAll(dir) // it is below the directory for temporary files
+		switch kept := filepath.Join(dir, user); {
+		case o.keep:
+			log("%s: kept as %s", program, filepath.Base(dir))
+			if err := os.Rename(home, kept); err != nil {
+				log("%s: %v", program, err)
+			}
+		case machine.Mounted(filepath.Join(home, "Archive")) == "":
+			_ = errors.Join(os.RemoveAll(home), os.RemoveAll(dir)) // they are below the directory for temporary files
 		}
 	}()
-	s, err := screen.Start(ctx, dir)
+	s, err := screen.Start(ctx, dir, home)
 	if err != nil {
 		return nil, err
 	}

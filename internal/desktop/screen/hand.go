@@ -77,3 +77,9 @@ func (s *Screen) Picture(ctx context.Context, file string) error {
 	_, err := s.Run(ctx, "import -silent -window root miff:- | convert miff:- -bordercolor black -border 1 -trim +repage png:- | pngquant --force --speed 3 64 - >"+quoted(file))
 	return err
 }
+
+// Painted says whether a window shows more than darkness.
+func (s *Screen) Painted(ctx context.Context, window string) (bool, error) {
+	out, err := s.Run(ctx, "import -silent -window "+window+" miff:- | convert miff:- -format '%[fx:mean>0.3]' info:-")
+	return out == "1", err
+}

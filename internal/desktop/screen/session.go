@@ -17,19 +17,20 @@ import (
 )
 
 // Limit is how long anything that shall happen on the screen may take.
-const Limit = 30 * time.Second
+const Limit = time.Minute
 
 // Screen is one desktop session.
 type Screen struct {
-	dir       string
+	dir, home string
 	env       []string
 	processes []*machine.Process // in the order of their start
 	a11y      *dbus.Conn         // where programs say what they show
 }
 
-// Start starts a session whose home is dir/erika. Its processes end with Stop.
-func Start(ctx context.Context, dir string) (*Screen, error) {
-	s := &Screen{dir: dir}
+// Start starts a session with a home, that keeps what else it needs in dir. Its processes end
+// with Stop.
+func Start(ctx context.Context, dir, home string) (*Screen, error) {
+	s := &Screen{dir: dir, home: home}
 	if err := s.start(ctx); err != nil {
 		s.Stop()
 		return nil, err
@@ -68,7 +69,7 @@ func (s *Screen) start(ctx context.Context) error {
 }
 
 // Home is the home of the session's user.
-func (s *Screen) Home() string { return s.path("erika") }
+func (s *Screen) Home() string { return s.home }
 
 // Logs is a directory for what is told about the session; the output of programs is there.
 func (s *Screen) Logs() string { return s.path("logs") }

@@ -10,6 +10,7 @@ func dolphin(g *guide) {
 	m := &manager{
 		guide: g, program: "dolphin", command: `exec dolphin --new-window %q`,
 		newFolder: "F10", create: "OK", replace: "Overwrite", remove: "Delete", says: []string{"Could not write to", "Access denied", "Could not delete"}, asks: true,
+		trashes: []string{"Access denied", "Could not", "not permitted"}, room: "free", about: "Properties for Terms.pdf",
 	}
 	m.run(`cd && mkdir -p .local/share/dolphin/view_properties/global && printf '[Dolphin]\nVersion=4\nViewMode=1\n' >.local/share/dolphin/view_properties/global/.directory
 		printf '[General]\nRenameInline=false\n[DetailsMode]\nIconSize=16\nPreviewSize=16\n' >.config/dolphinrc`)

@@ -22,6 +22,10 @@ type manager struct {
 	create    string   // the button that makes a folder
 	replace   string   // the button that replaces a file
 	remove    string   // the button that deletes for good
+	sure      string   // the button that puts it in the trash; empty where nobody asks
+	trashes   []string // one of these, of what cannot be put in a trash
+	room      string   // what a status bar says of free space; empty for one that does not
+	about     string   // what the window of the properties of Terms.pdf says
 	says      []string // one of these, of what the archive does not allow
 	asks      bool     // what a drag is for, unless a key is held that says it
 }
@@ -49,8 +53,12 @@ func (m *manager) steps() {
 	m.dragFromInbox()
 	m.overwrite()
 	m.delete()
-	m.rename()
+	m.trash()
+	m.rename("Rename within a folder", letters)
+	m.rename("Rename in the inbox", inbox)
 	m.makeFolder()
+	m.freeSpace()
+	m.properties()
 }
 
 // copyIn copies a document from the home and pastes it in a folder.
@@ -159,104 +167,36 @@ func (m *manager) dragFromInbox() {
 	})
 }
 
-// overwrite pastes a document over an archived one.
-func (m *manager) overwrite() {
-	m.step("Overwrite an archived document", "a dialog names the document and says why; the archive has the old one", func() string {
-		name := "Reply.txt"
-		m.write(name, []byte("Another reply.\n"))
-		before := m.documents(letters...)
-		from, to := m.own(""), m.in(letters...)
-		m.open(from, left)
-		m.choose(from, name)
-		m.key("ctrl+c")
-		m.open(to, right)
-		m.item(to, name)
-		m.key("ctrl+v")
-		m.press(m.dialog(name), m.replace)
-		said := m.refusal()
-		m.same(before, letters...)
-		m.archived(name, []byte("A reply.\n"), letters...)
-		m.uploads(0)
-		return said
-	})
-}
-
-// refusal waits until a dialog, or a message in the window, says that something is not
-// permitted, and returns its words.
-func (m *manager) refusal() (said string) {
-	m.until(fmt.Sprintf("a refusal, one of %q", m.says), func() (bool, error) {
-		for _, w := range m.tree(m.program).Children {
-			where := "a dialog: " + w.Words()
-			if m.isWindow(w) {
-				where = "in the window: "
-			}
-			for _, n := range w.All(func(n *screenNode) bool { return m.isRefusal(n.Name) || m.isRefusal(n.Text) }) {
-				if said = where; m.isWindow(w) {
-					said += n.Name
-				}
-			}
-		}
-		return said != "", nil
-	})
-	return said
-}
-
-func (m *manager) isRefusal(text string) bool {
-	return slices.ContainsFunc(m.says, func(what string) bool { return strings.Contains(text, what) })
-}
-
-// delete deletes an archived document for good.
-func (m *manager) delete() {
-	m.step("Delete an archived document", "a dialog says that it is not permitted; the document stays", func() string {
-		dir := m.in(letters...)
-		before := m.documents(letters...)
-		m.open(dir, whole)
-		m.choose(dir, "Offer.txt")
-		m.key("shift+Delete")
-		m.press(m.dialog("Offer.txt"), m.remove)
-		said := m.refusal()
-		m.same(before, letters...)
-		m.item(dir, "Offer.txt")
-		return said
-	})
-}
-
 // rename renames a document within its folder.
-func (m *manager) rename() {
-	m.step("Rename within a folder", "the document has the new name in the archive; nothing is uploaded or read", func() string {
+func (m *manager) rename(title string, folder []string) {
+	m.step(title, "the document has the new name in the archive; nothing is uploaded or read", func() string {
 		old, name := "Rename "+m.Name+".txt", "Renamed by "+m.Name
 		content := []byte("A document with another name, for " + m.Name + ".\n")
 		m.write(old, content)
-		m.run(fmt.Sprintf("cp %q %q", m.own(old), m.in(letters...)))
-		m.archived(old, content, letters...)
+		m.run(fmt.Sprintf("cp %q %q", m.own(old), m.in(folder...)))
+		m.archived(old, content, folder...)
 		m.fail(m.office.Settled(m.ctx))
 		m.office.Wire.Take()
-		dir := m.in(letters...)
+		dir := m.in(folder...)
 		m.open(dir, whole)
-		m.choose(dir, old)
-		m.key("F2")
-		m.renaming(old)
+		m.ask(dir, old, "F2", "a place to edit the name", func() bool { return m.renaming(old) })
 		m.key("ctrl+a")
 		m.typed(name + ".txt")
 		m.key("Return")
-		m.archived(name+".txt", content, letters...)
+		m.archived(name+".txt", content, folder...)
 		m.item(dir, name+".txt")
 		m.uploads(0)
 		return "it has"
 	})
 }
 
-// renaming waits until the old name can be edited.
-func (m *manager) renaming(old string) {
+// renaming reports whether the old name can be edited.
+func (m *manager) renaming(old string) bool {
 	stem := strings.TrimSuffix(old, filepath.Ext(old))
-	m.until("a place to edit the name", func() (bool, error) {
-		for _, n := range m.tree(m.program).All(func(n *screenNode) bool { return n.Role == "text" || n.Role == "entry" || n.Role == "text box" }) {
-			if strings.HasPrefix(n.Text, stem) || n.Name == "New Filename" { // Nautilus does not tell the text
-				return true, nil
-			}
-		}
-		return false, nil
-	})
+	return len(m.tree(m.program).All(func(n *screenNode) bool {
+		return slices.Contains([]string{"text", "entry", "text box"}, n.Role) &&
+			(strings.HasPrefix(n.Text, stem) || n.Name == "New Filename") // Nautilus does not tell the text
+	})) > 0
 }
 
 // typed types a text.

@@ -1,4 +1,5 @@
 # Works in a running LibreOffice: office.py PIPE open|saveas|save|text URL [NEW URL].
+import os
 import sys
 import time
 
@@ -34,6 +35,9 @@ try:
     elif verb == "save":
         document.Text.insertString(document.Text.Start, "Changed. ", False)
         document.store()
-    print(document.Text.String)
+    print(document.Text.String, flush=True)
+    status = 0
 except Exception as refusal:
-    sys.exit("%s: %s" % (type(refusal).__name__, getattr(refusal, "Message", refusal)))
+    print("%s: %s" % (type(refusal).__name__, getattr(refusal, "Message", refusal)), file=sys.stderr, flush=True)
+    status = 1
+os._exit(status)  # the threads of the bridge may crash while an interpreter winds up

@@ -8,6 +8,7 @@ func pcmanfm(g *guide) {
 	m := &manager{
 		guide: g, program: "pcmanfm", command: `exec pcmanfm --new-win %q`,
 		newFolder: "ctrl+shift+n", create: "OK", replace: "Overwrite", remove: "Yes", says: []string{"not permitted"},
+		sure: "Yes", trashes: []string{"support"}, room: "Free space", about: "1073 bytes",
 	}
 	m.run(`mkdir -p "$XDG_CONFIG_HOME/pcmanfm/default" && printf '[ui]\nview_mode=list\n' >"$XDG_CONFIG_HOME/pcmanfm/default/pcmanfm.conf"`)
 	m.steps()

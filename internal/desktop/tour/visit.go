@@ -49,7 +49,6 @@ type guide struct {
 	screen   *screen.Screen
 	office   *office.Office
 	pictures string // directory
-	blind    bool   // its window is black on such a screen, so that there are no pictures
 	log      func(string, ...any)
 	err      error // of this step
 	started  []*machine.Process
@@ -68,7 +67,7 @@ func (g *guide) step(title, expected string, do func() string) {
 		s.Seen = strings.ReplaceAll(do(), g.screen.Home()+"/", "~/")
 	}
 	s.Err = g.err
-	if len(g.started) > 0 && !g.blind {
+	if len(g.started) > 0 {
 		s.Picture = g.picture(len(g.Steps) + 1)
 	}
 	if s.Err != nil {

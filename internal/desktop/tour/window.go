@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/desktop/screen"
 )
@@ -103,6 +104,35 @@ func (m *manager) choose(dir, name string) {
 	}
 }
 
+// patience is how long a key that was pressed may do nothing before it is pressed again: a
+// list that comes anew at that moment has nothing selected.
+const patience = 8 * time.Second
+
+// ask selects a file and presses a key, until what that brings is there.
+func (m *manager) ask(dir, name, key, what string, there func() bool) {
+	var pressed time.Time
+	m.until(what, func() (bool, error) {
+		if there() {
+			return true, nil
+		}
+		if m.err == nil && time.Since(pressed) > patience {
+			m.choose(dir, name)
+			m.key(key)
+			pressed = time.Now()
+		}
+		return false, m.err
+	})
+}
+
+// askDialog is ask for a dialog that says something.
+func (m *manager) askDialog(dir, name, key, says string) (found *screen.Node) {
+	m.ask(dir, name, key, fmt.Sprintf("a dialog that says %q", says), func() bool {
+		found = m.shownDialog(says)
+		return found != nil
+	})
+	return found
+}
+
 // key presses keys.
 func (g *guide) key(keys ...string) {
 	if g.err == nil {
@@ -113,13 +143,19 @@ func (g *guide) key(keys ...string) {
 // dialog waits for a dialog that says something.
 func (m *manager) dialog(says string) (found *screen.Node) {
 	m.until(fmt.Sprintf("a dialog that says %q", says), func() (bool, error) {
-		for _, w := range m.tree(m.program).Children {
-			if strings.Contains(w.Words(), says) && !m.isWindow(w) {
-				found = w
-			}
-		}
+		found = m.shownDialog(says)
 		return found != nil, nil
 	})
+	return found
+}
+
+// shownDialog is a dialog that says something now, nil without one.
+func (m *manager) shownDialog(says string) (found *screen.Node) {
+	for _, w := range m.tree(m.program).Children {
+		if strings.Contains(w.Words(), says) && !m.isWindow(w) {
+			found = w
+		}
+	}
 	return found
 }
 
