@@ -15,7 +15,7 @@ func adminCommand() *cli.Command {
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			adminVerifyCommand(),
+			adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
 		},
 	}
 }

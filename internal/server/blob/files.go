@@ -36,7 +36,8 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := durable.MkdirAll(staged, 0o700); err != nil {
 		return nil, fmt.Errorf("make content directory: %w", err)
 	}
-	return &Files{staging: newStaging(staged, true), dir: dir}, nil
+	f := &Files{staging: newStaging(staged, true), dir: dir}
+	return f, f.sweepHeld()
 }
 
 // OpenSharedFiles is OpenFiles for a dir that other processes use at the same time: what is
@@ -59,7 +60,8 @@ func OpenSharedFiles(dir string) (*Files, error) {
 			return nil, fmt.Errorf("sweep staged contents: %w", err)
 		}
 	}
-	return &Files{staging: newStaging(staged, true), dir: dir}, nil
+	f := &Files{staging: newStaging(staged, true), dir: dir}
+	return f, f.sweepHeld()
 }
 
 // ViewFiles is for reading what is in dir alone. Nothing is made or swept.
@@ -136,12 +138,12 @@ func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error
 }
 
 // Remove drops a content; one that is not kept is no error. Who has it open goes on
-// reading it.
+// reading it, and so does who holds all contents (see Hold).
 func (f *Files) Remove(_ context.Context, digest string) error {
 	if !valid(digest) {
 		return nil
 	}
-	err := os.Remove(f.path(digest))
+	err := f.remove(digest)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove content: %w", err)
 	}

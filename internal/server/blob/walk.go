@@ -21,7 +21,7 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path == filepath.Join(f.dir, incoming):
+		case entry.IsDir() && (path == filepath.Join(f.dir, incoming) || path == f.held()):
 			return fs.SkipDir
 		case !entry.Type().IsRegular() || !valid(entry.Name()):
 			return ctx.Err()

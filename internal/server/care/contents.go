@@ -164,7 +164,11 @@ func (v *verifying) read(ctx context.Context, digest string) (size int64, sum st
 
 // length is that of a content; one that is not kept is blob.ErrMissing, and has -1.
 func (v *verifying) length(ctx context.Context, digest string) (int64, error) {
-	content, err := v.Contents.Open(ctx, digest)
+	return length(ctx, v.Contents, digest)
+}
+
+func length(ctx context.Context, in Contents, digest string) (int64, error) {
+	content, err := in.Open(ctx, digest)
 	if err != nil {
 		return -1, err
 	}

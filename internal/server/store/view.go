@@ -46,7 +46,16 @@ func (s *Store) CopyTo(ctx context.Context, file string) error {
 	if s.several() {
 		return errors.New("copy database: only an SQLite database can be copied; PostgreSQL has pg_dump")
 	}
-	if _, err := s.read.db.ExecContext(ctx, "VACUUM INTO ?", file); err != nil {
+	connection, err := s.read.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	_, err = connection.ExecContext(ctx, "PRAGMA query_only = 0") // it would refuse to write the copy, too
+	if err == nil {
+		_, err = connection.ExecContext(ctx, "VACUUM INTO ?", file)
+	}
+	_, again := connection.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = 1")
+	if err := errors.Join(err, again, connection.Close()); err != nil {
 		return fmt.Errorf("copy database: %w", err)
 	}
 	return nil

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server/care"
+)
+
+func adminBackupCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "backup",
+		Usage:     "copy the archive into a directory, while services go on",
+		ArgsUsage: "DIR",
+		Description: "DIR then has the archive as it was at one moment after the call. Of an earlier backup in DIR the\n" +
+			"contents are not copied again, and it stays whole until the new one is. What is interrupted is never\n" +
+			"taken for a backup. Exit status 1 also says that contents are damaged or missing in the archive.",
+		Flags:        []cli.Flag{careDataFlag(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}},
+		OnUsageError: usageError,
+		Action:       adminBackup,
+	}
+}
+
+func adminBackup(c *cli.Context) error {
+	dir, err := backupOperand(c)
+	if err != nil {
+		return err
+	}
+	data, err := config.DataDir(c.String("data"))
+	if err != nil {
+		return err
+	}
+	var seen care.Progress
+	_, stop := watchCare(c, archiveTotals(c, func() (*care.Archive, error) { return care.ViewData(c.Context, data) }), &seen)
+	done, err := care.Backup(c.Context, data, dir, &seen)
+	stop()
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := tellCopied(c, done); err != nil {
+		return err
+	}
+	return tellLacking(c, done.Lacking, "the archive")
+}
+
+func adminRestoreCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "make an archive of a backup",
+		ArgsUsage: "DIR",
+		Description: "Copies the backup in DIR to --data, which must be empty, and compares every content with its\n" +
+			"SHA-256. A restore that was interrupted goes on when it is called again; no service takes the\n" +
+			"archive before it is whole.",
+		Flags: []cli.Flag{
+			careDataFlag(),
+			&cli.BoolFlag{Name: "partial", Usage: "restore the archive even if contents are damaged or missing in the backup"},
+			&cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"},
+		},
+		OnUsageError: usageError,
+		Action:       adminRestore,
+	}
+}
+
+func adminRestore(c *cli.Context) error {
+	dir, err := backupOperand(c)
+	if err != nil {
+		return err
+	}
+	data, err := config.DataDir(c.String("data"))
+	if err != nil {
+		return err
+	}
+	manifest, err := care.ReadManifest(dir)
+	if err != nil {
+		return err
+	}
+	var seen care.Progress
+	_, stop := watchCare(c, backlog{what: "content", uploads: int(manifest.Contents), bytes: manifest.Bytes}, &seen)
+	done, err := care.Restore(c.Context, dir, data, c.Bool("partial"), &seen)
+	stop()
+	if err != nil {
+		_ = tellLacking(c, done.Lacking, "the backup") // the error says it as well
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := tellCopied(c, done); err != nil {
+		return err
+	}
+	return tellLacking(c, done.Lacking, "the backup")
+}
+
+// backupOperand is the directory of the backup.
+func backupOperand(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", config.Usagef("admin %s needs one operand, the directory of the backup, and was given %d", c.Command.Name, c.NArg())
+	}
+	return filepath.Abs(c.Args().First())
+}
+
+// archiveTotals is how much there is, for show alone.
+func archiveTotals(c *cli.Context, open func() (*care.Archive, error)) backlog {
+	all := backlog{what: "content"}
+	if !isTerminal(c.App.ErrWriter) {
+		return all
+	}
+	if a, err := open(); err == nil {
+		defer a.Close() //nolint:errcheck // it was only read
+		if totals, err := a.Store.Totals(c.Context); err == nil {
+			all.uploads, all.bytes = int(totals.Contents), totals.ContentBytes
+		}
+	}
+	return all
+}
+
+func tellCopied(c *cli.Context, done care.Copied) error {
+	if c.Bool("json") {
+		return printJSON(c, done)
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "%s, %s, %s, as of %s; %s copied\n", plural(int(done.Documents), "document"),
+		plural(int(done.Contents), "content"), size(done.Bytes), done.Made.Local().Format("2006-01-02 15:04:05"), plural(int(done.Added), "content"))
+	return err
+}
+
+// tellLacking names contents that could not be copied, and returns the exit status.
+func tellLacking(c *cli.Context, lacking []string, where string) error {
+	for _, digest := range lacking {
+		complain(c.App.ErrWriter, "content %s is missing or damaged in %s; archivefs admin verify names its documents", archive.Printable(digest), where)
+	}
+	if len(lacking) > 0 {
+		return exitStatus(1)
+	}
+	return nil
+}
