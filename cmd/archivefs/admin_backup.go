@@ -16,9 +16,10 @@ func adminBackupCommand() *cli.Command {
 		Name:      "backup",
 		Usage:     "copy the archive into a directory, while services go on",
 		ArgsUsage: "DIR",
-		Description: "DIR then has the archive as it was at one moment after the call. Of an earlier backup in DIR the\n" +
-			"contents are not copied again, and it stays whole until the new one is. What is interrupted is never\n" +
-			"taken for a backup. Exit status 1 also says that contents are damaged or missing in the archive.",
+		Description: "DIR then has the archive as it was at one moment after the call. Of an earlier backup in\n" +
+			"DIR the contents are not copied again, and it stays whole until the new one is. What is\n" +
+			"interrupted is never taken for a backup. Exit status 1 also says that contents are damaged or\n" +
+			"missing in the archive.",
 		Flags:        []cli.Flag{careDataFlag(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}},
 		OnUsageError: usageError,
 		Action:       adminBackup,
