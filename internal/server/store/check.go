@@ -25,5 +25,8 @@ func (s *Store) Count(ctx context.Context) (folders, documents int64, err error)
 
 // Pools are the connections to the database, by what they are for.
 func (s *Store) Pools() map[string]sql.DBStats {
+	if s.read == s.write {
+		return map[string]sql.DBStats{"all": s.write.db.Stats()}
+	}
 	return map[string]sql.DBStats{"read": s.read.db.Stats(), "write": s.write.db.Stats()}
 }

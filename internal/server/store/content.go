@@ -84,20 +84,26 @@ func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context
 // removeUnused removes a content that this process has claimed, and returns what was made of
 // it.
 func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
-	unused := false
+	unused, removed := false, false
 	err = s.write.change(ctx, func(tx changing) error {
 		alone, err := s.claim(ctx, tx, digest)
 		if err != nil || !alone {
 			return err
 		}
 		used, err := referenced(ctx, tx, digest)
-		if err != nil || used {
+		switch {
+		case err != nil:
 			return err
+		case used && removed: // the connection, and the lock with it, was lost before the commit
+			return fmt.Errorf("content %s was removed while another instance added a document of it; bring it back from a backup", digest)
+		case used:
+			return nil
 		}
 		unused = true
 		if made, err = dropRenditions(ctx, tx, digest); err != nil || !s.several() {
 			return err
 		}
+		removed = true
 		return remove(ctx, digest) // as long as the lock between processes lasts
 	})
 	if err == nil && unused && !s.several() {
