@@ -2,8 +2,6 @@ package server
 
 import (
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -32,14 +30,34 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
 		return err
 	}
-	if _, bad := change[""]; bad {
-		return invalid("metadata", "a key is empty")
+	if err := checkChange(change); err != nil {
+		return fieldErrors{{name: "metadata", err: err}}
 	}
 	ctx := detached(r)
 	if err := s.catalog(ctx).SetMetadata(ctx, id, change); err != nil {
 		return blame("id", err)
 	}
 	w.empty()
+	return nil
+}
+
+// checkChange refuses metadata that cannot be kept.
+func checkChange(change map[string]*string) error {
+	if len(change) > maxEntries {
+		return refuse(archive.KindTooLarge, "there are more than %d", maxEntries)
+	}
+	for key, value := range change {
+		if key == "" {
+			return refuse(archive.KindInvalid, "a key is empty")
+		}
+		text := ""
+		if value != nil {
+			text = *value
+		}
+		if err := checkPair(key, text); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -54,18 +72,17 @@ func (s *Server) keywordsSet(w *response, r *http.Request) error {
 	if err := jsonBody(w, r, &given, shape); err != nil {
 		return err
 	}
-	var keywords []string
+	var keywords entries
 	for _, text := range given {
 		if text == nil {
 			return refuse(archive.KindInvalid, "the body must be %s", shape)
 		}
-		keyword := strings.TrimSpace(*text)
-		if keyword != "" && !slices.Contains(keywords, keyword) {
-			keywords = append(keywords, keyword)
+		if err := keywords.add(*text); err != nil {
+			return fieldErrors{{name: "keywords", err: err}}
 		}
 	}
 	ctx := detached(r)
-	if err := s.catalog(ctx).SetKeywords(ctx, id, keywords); err != nil {
+	if err := s.catalog(ctx).SetKeywords(ctx, id, keywords.list); err != nil {
 		return blame("id", err)
 	}
 	w.empty()

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -29,14 +28,13 @@ func splitList(s string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var items []string
+	var items entries
 	for _, field := range fields {
-		item := strings.TrimSpace(unescape(field))
-		if item != "" && !slices.Contains(items, item) {
-			items = append(items, item)
+		if err := items.add(unescape(field)); err != nil {
+			return nil, err
 		}
 	}
-	return items, nil
+	return items.list, nil
 }
 
 // splitPairs returns the entries of "key1=value1,key2=value2". Of a key that is repeated
@@ -46,7 +44,7 @@ func splitPairs(s string) ([]archive.KeyValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	var pairs []archive.KeyValue
+	var found metadata
 	for _, field := range fields {
 		if strings.TrimSpace(field) == "" {
 			continue
@@ -59,19 +57,11 @@ func splitPairs(s string) ([]archive.KeyValue, error) {
 		if key == "" {
 			return nil, errNoKey
 		}
-		pairs = setPair(pairs, archive.KeyValue{Key: key, Value: unescape(field[at+1:])})
-	}
-	return pairs, nil
-}
-
-func setPair(pairs []archive.KeyValue, pair archive.KeyValue) []archive.KeyValue {
-	for i := range pairs {
-		if pairs[i].Key == pair.Key {
-			pairs[i].Value = pair.Value
-			return pairs
+		if err := found.set(key, unescape(field[at+1:])); err != nil {
+			return nil, err
 		}
 	}
-	return append(pairs, pair)
+	return found.pairs, nil
 }
 
 // split cuts s at each unescaped sep and checks the escapes; they stay in the fields.

@@ -122,6 +122,8 @@ func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, 
 		return nil
 	case archive.KindOf(err) == archive.KindTooLarge:
 		return blame(part.FormName(), err)
+	case content.failed && encoded:
+		return blame(part.FormName(), badBody(err, "not base64 as in RFC 4648, section 4"))
 	case content.failed:
 		return blame(part.FormName(), badBody(err, "the file cannot be read"))
 	}

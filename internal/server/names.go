@@ -39,10 +39,6 @@ func documentNameFault(name string) string {
 		return "required: a document needs a name"
 	case len(name) > maxDocumentName:
 		return fmt.Sprintf("longer than %d bytes", maxDocumentName)
-	case !utf8.ValidString(name):
-		return "not UTF-8"
-	case strings.ContainsRune(name, 0):
-		return "contains a NUL character"
 	}
-	return ""
+	return textFault(name)
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -28,6 +27,17 @@ func (p *params) err() error {
 
 func (p *params) refuse(name, reason string) {
 	p.wrong = append(p.wrong, fieldError{name: name, err: refuse(archive.KindInvalid, "%s", reason)})
+}
+
+// check notes what is wrong with a value, if anything is; it is invalid unless the error says more.
+func (p *params) check(name string, err error) {
+	switch {
+	case err == nil:
+	case archive.KindOf(err) == archive.KindOther:
+		p.refuse(name, err.Error())
+	default:
+		p.wrong = append(p.wrong, fieldError{name: name, err: err})
+	}
 }
 
 // folderName returns the name of a folder, which must be there.
@@ -57,10 +67,17 @@ func (p *params) has(name string) bool { return p.values.Get(name) != "" }
 // text returns a string, empty when absent.
 func (p *params) text(name string) string {
 	value := p.values.Get(name)
-	if !utf8.ValidString(value) {
-		p.refuse(name, "not UTF-8")
+	if wrong := textFault(value); wrong != "" {
+		p.refuse(name, wrong)
 		return ""
 	}
+	return value
+}
+
+// entry returns a string that is kept with a document, empty when absent.
+func (p *params) entry(name string) string {
+	value := p.text(name)
+	p.check(name, checkText("it", value, maxEntry))
 	return value
 }
 
@@ -124,25 +141,21 @@ func (p *params) requiredFlag(name string) bool {
 // list returns the items of a comma-separated list; one that is repeated is one list.
 func (p *params) list(name string) []string {
 	items, err := splitList(p.joined(name))
-	if err != nil {
-		p.refuse(name, err.Error())
-	}
+	p.check(name, err)
 	return items
 }
 
 // pairs returns the entries of a list of assignments.
 func (p *params) pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
-	if err != nil {
-		p.refuse(name, err.Error())
-	}
+	p.check(name, err)
 	return pairs
 }
 
 func (p *params) joined(name string) string {
 	value := strings.Join(p.values[name], string(separator))
-	if !utf8.ValidString(value) {
-		p.refuse(name, "not UTF-8")
+	if wrong := textFault(value); wrong != "" {
+		p.refuse(name, wrong)
 		return ""
 	}
 	return value

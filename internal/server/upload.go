@@ -86,7 +86,7 @@ func (u *submission) document() store.Document {
 		Name:       u.documentName(fieldName, u.file.name),
 		Keywords:   u.list("keywords"),
 		Types:      u.list("document-types"),
-		ExternalID: u.text("external-id"),
+		ExternalID: u.entry("external-id"),
 		Metadata:   u.pairs("external-metadatas"),
 	}
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -133,6 +134,17 @@ func TestUploadRefuses(t *testing.T) {
 		{"force", append([]string{"external-id", "1", "force-new-document", "ja"}, in...), 400, "force-new-document"},
 		{"force without an external id", append([]string{"force-new-document", "ja"}, in...), 400, "force-new-document"},
 		{"name not UTF-8", append([]string{"target-document-name", "\xff"}, in...), 400, "target-document-name"},
+		{"name with NUL", append([]string{"target-document-name", "a\x00b"}, in...), 400, "target-document-name"},
+		{"keyword with NUL", append([]string{"keywords", "a\x00b"}, in...), 400, "keywords"},
+		{"keyword too long", append([]string{"keywords", "a," + strings.Repeat("x", 1025)}, in...), 413, "keywords"},
+		{"too many keywords", append([]string{"keywords", many(1001, "")}, in...), 413, "keywords"},
+		{"too many types", append([]string{"document-types", many(1001, "")}, in...), 413, "document-types"},
+		{"too much metadata", append([]string{"external-metadatas", many(1001, "=x")}, in...), 413, "external-metadatas"},
+		{"metadata key too long", append([]string{"external-metadatas", strings.Repeat("x", 1025) + "=1"}, in...), 413, "external-metadatas"},
+		{"metadata value too long", append([]string{"external-metadatas", "a=" + strings.Repeat("x", 64<<10+1)}, in...), 413, "external-metadatas"},
+		{"metadata with NUL", append([]string{"external-metadatas", "a=\x00"}, in...), 400, "external-metadatas"},
+		{"external id too long", append([]string{"external-id", strings.Repeat("x", 1025)}, in...), 413, "external-id"},
+		{"external id with NUL", append([]string{"external-id", "\x00"}, in...), 400, "external-id"},
 		{"name too long", append([]string{"target-document-name", strings.Repeat("x", 1025)}, in...), 400, "target-document-name"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -143,6 +155,48 @@ func TestUploadRefuses(t *testing.T) {
 		t.Errorf("something was archived: %v", got)
 	}
 	wantStaged(t, h, 0)
+}
+
+// many is a list of so many items, each with an end.
+func many(n int, end string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d%s,", i, end)
+	}
+	return b.String()
+}
+
+// As much as may be said about a document is kept as it was said.
+func TestUploadTakesMuchMetadata(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	long := strings.Repeat("ä", 512)
+	name := "line\nand \t\\ / : " + long[:1000]
+	id := h.uploaded("f.txt", "x", "target-folder-id", text(o.other), "target-document-name", name,
+		"keywords", many(998, "")+long+","+strings.Repeat("0,", 10_000)+"last", "external-id", long,
+		"external-metadatas", many(999, "=1")+long+"="+strings.Repeat("y", 64<<10))
+	d := h.list(o.other)[0]
+	if d.ID != id || d.Name != name || len(d.Keywords) != 1000 || d.Keywords[998] != long || d.Keywords[999] != "last" {
+		t.Errorf("%q with %d keywords", d.Name, len(d.Keywords))
+	}
+	if len(d.Metadata) != 1000 || d.Metadata[999].Key != long || len(d.Metadata[999].Value) != 64<<10 {
+		t.Errorf("%d entries of metadata", len(d.Metadata))
+	}
+	bad, err := json.Marshal(map[string]string{"a": strings.Repeat("x", 64<<10+1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := json.Marshal(strings.Split(many(1001, ""), ","))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/document/" + text(id)
+	wantProblem(t, h.postJSON(path+"/metadata", string(bad)), http.StatusRequestEntityTooLarge, "metadata")
+	wantProblem(t, h.postJSON(path+"/metadata", `{"a":"\u0000"}`), http.StatusBadRequest, "metadata")
+	wantProblem(t, h.postJSON(path+"/metadata", `{"":"x"}`), http.StatusBadRequest, "metadata")
+	wantProblem(t, h.postJSON(path+"/keywords", string(list)), http.StatusRequestEntityTooLarge, "keywords")
+	wantProblem(t, h.postJSON(path+"/keywords", `["\u0000"]`), http.StatusBadRequest, "keywords")
+	wantProblem(t, h.post(path+"/rename", "new-name", "\x00"), http.StatusBadRequest, "new-name")
 }
 
 func TestUploadRefusesBadBodies(t *testing.T) {
@@ -170,6 +224,8 @@ func TestUploadRefusesBadBodies(t *testing.T) {
 		"two files":            {post(part(`name="upload-data"; filename="f"`, "x")+part(`name="upload-data"; filename="g"`, "x")+target+"--B--\r\n", typ), "upload-data"},
 		"base64 without name":  {post(target+part(`name="upload-data-base64"`, "eHl6")+"--B--\r\n", typ), "target-document-name"},
 		"broken base64":        {post(target+part(`name="upload-data-base64"`, "e!l6")+"--B--\r\n", typ), "upload-data-base64"},
+		"blanks in base64":     {post(target+part(`name="target-document-name"`, "d")+part(`name="upload-data-base64"`, "eH l6")+"--B--\r\n", typ), "upload-data-base64"},
+		"base64 for addresses": {post(target+part(`name="target-document-name"`, "d")+part(`name="upload-data-base64"`, "_-l6")+"--B--\r\n", typ), "upload-data-base64"},
 		"cut base64":           {post(target+part(`name="upload-data-base64"`, "eHl6e")+"--B--\r\n", typ), "upload-data-base64"},
 		"file without a name":  {post(target+part(`name="upload-data"`, "x")+"--B--\r\n", typ), "target-document-name"},
 	} {
