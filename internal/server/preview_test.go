@@ -72,6 +72,9 @@ func TestPreviewOfPDFs(t *testing.T) {
 				"?bbox-width=297&bbox-height=297": {X: 210, Y: 297}, "?bbox-width=105&bbox-height=2000": {X: 105, Y: 148},
 				"?bbox-height=20": {X: 14, Y: 20}, "?bbox-width=1&bbox-height=1": {X: 1, Y: 1}, "": {X: 2829, Y: 4000},
 			} {
+				if name != "PDF" && !strings.Contains(query, "width") { // those are large, and take their time
+					continue
+				}
 				a := h.get(pageOf(id, 1) + "/preview" + query)
 				got, err := jpeg.DecodeConfig(strings.NewReader(a.body))
 				near := got.Width-want.X >= -1 && got.Width-want.X <= 1 && got.Height-want.Y >= -1 && got.Height-want.Y <= 1

@@ -29,6 +29,10 @@ type Page struct {
 func Pages(text string) []Page {
 	l := &layout{text: text}
 	for at := 0; at < len(text); {
+		if end := l.plainLine(at); end > at {
+			at = end
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(text[at:])
 		l.put(r, at, at+size)
 		if len(l.pages) > maxPages {
@@ -56,6 +60,38 @@ type layout struct {
 	column int
 	// After the last blank of the row: where that is in the row, in columns and in the text.
 	blank, blankColumn, blankAt int
+}
+
+// plainLine sets the whole line at the beginning of a row, and returns where the next begins, when
+// it fits and stands there as it is to be set: nearly all lines do. Else it does nothing.
+func (l *layout) plainLine(at int) int {
+	if l.column > 0 || len(l.pages) > maxPages {
+		return at
+	}
+	length := strings.IndexByte(l.text[at:min(len(l.text), at+Columns+1)], '\n')
+	if length < 0 {
+		return at
+	}
+	line := l.text[at : at+length]
+	if !plain(line) {
+		return at
+	}
+	l.setRow(strings.TrimRight(line, " "), at+length+1)
+	return at + length + 1
+}
+
+// plain reports whether put would set each rune as it is.
+func plain(line string) bool {
+	ascii := true
+	for i := range len(line) {
+		c := line[i]
+		control := c == 0xc2 && i+1 < len(line) && line[i+1] < 0xa0 // U+0080 to U+009F
+		if c < ' ' || c == 0x7f || control {
+			return false
+		}
+		ascii = ascii && c < utf8.RuneSelf
+	}
+	return ascii || utf8.ValidString(line)
 }
 
 // put sets a rune of the text, which ends before next.
@@ -103,8 +139,13 @@ func (l *layout) set(r rune, at, next int) {
 
 // endRow ends the row, and the page when it is full.
 func (l *layout) endRow(at int) {
-	l.rows = append(l.rows, strings.TrimRight(string(l.row), " "))
+	row := strings.TrimRight(string(l.row), " ")
 	l.row, l.column, l.blank = l.row[:0], 0, 0
+	l.setRow(row, at)
+}
+
+func (l *layout) setRow(row string, at int) {
+	l.rows = append(l.rows, row)
 	if len(l.rows) == Rows {
 		l.endPage(at)
 		l.filled = true
@@ -113,7 +154,7 @@ func (l *layout) endRow(at int) {
 
 func (l *layout) endPage(at int) {
 	l.pages = append(l.pages, Page{Source: l.text[l.begin:at], Rows: l.rows})
-	l.rows, l.begin, l.filled = nil, at, false
+	l.rows, l.begin, l.filled = make([]string, 0, len(l.rows)), at, false
 }
 
 // formFeed ends the page, unless that was full and has ended already.

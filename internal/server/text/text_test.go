@@ -137,6 +137,18 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
+// FuzzPlainLines sets lines that are plain as any others: with a tab at its end, and without.
+func FuzzPlainLines(f *testing.F) {
+	f.Add("a line")
+	f.Add("Gr\u00fc\u00dfe \u0085 \xff\r")
+	f.Fuzz(func(t *testing.T, line string) {
+		line = strings.NewReplacer("\n", "", "\f", "", "\r", "").Replace(line)
+		if got, want := text.Pages(line+"\nend"), text.Pages(line+"\t\nend"); fmt.Sprintf("%q", rows(got)) != fmt.Sprintf("%q", rows(want)) && len(line) < text.Columns-8 {
+			t.Errorf("%q, want %q", rows(got), rows(want))
+		}
+	})
+}
+
 // FuzzDecode makes UTF-8 of anything, and a text of what that says as HTML.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("Gr\xfc\xdfe"), "utf-8")
