@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,16 +88,18 @@ func TestText(t *testing.T) {
 }
 
 func TestTextIsBounded(t *testing.T) {
+	const unpacked = 64 << 10
 	for name, content := range map[string]string{
-		"text":    "<w:t>" + strings.Repeat("bomb ", 7<<20),
-		"spaces":  strings.Repeat(" ", 34<<20),
-		"a tag":   "<" + strings.Repeat("a", 34<<20),
-		"deep":    strings.Repeat("<p><t>", 5<<20),
-		"a value": "<a b='" + strings.Repeat("b", 34<<20),
+		"text":    "<w:t>" + strings.Repeat("bomb ", 20<<10),
+		"spaces":  strings.Repeat(" ", 100<<10),
+		"a tag":   "<" + strings.Repeat("a", 100<<10),
+		"deep":    strings.Repeat("<p><t>", 20<<10),
+		"a value": "<a b='" + strings.Repeat("b", 100<<10),
 	} {
 		t.Run(name, func(t *testing.T) {
-			file := packed(t, "word/document.xml", content)
-			if got, err := office.Text(strings.NewReader(file), int64(len(file))); err != nil || len(got) > office.MaxText {
+			file := packed(t, "word/document.xml", content, "word/header1.xml", "<w:t>never reached</w:t>")
+			got, err := office.TextWithin(strings.NewReader(file), int64(len(file)), unpacked)
+			if err != nil || len(got) > unpacked+1 || strings.Contains(got, "never") {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
 		})
@@ -105,12 +108,12 @@ func TestTextIsBounded(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	whole := packed(t, "word/document.xml", docx)
-	many := packed(t, strings.Split(strings.Repeat("x,,", 20_000), ",")[:40_000]...)
+	many := packed(t, slices.Repeat([]string{strings.Repeat("x", 60_000), ""}, 20)...) // a directory of 1.2 MB
 	lying := []byte(many)
 	end := bytes.LastIndex(lying, []byte("PK\x05\x06"))
 	binary.LittleEndian.PutUint32(lying[end+12:], 46)
 	for name, content := range map[string]string{
-		"nothing": "", "no archive": "text", "cut": whole[:len(whole)-30], "no text": packed(t, "mimetype", "x"), "many files": many, "lying": string(lying),
+		"nothing": "", "no archive": "text", "cut": whole[:len(whole)-30], "no text": packed(t, "mimetype", "x"), "a large directory": many, "lying": string(lying),
 	} {
 		if got, err := office.Text(strings.NewReader(content), int64(len(content))); !errors.Is(err, office.ErrUnreadable) {
 			t.Errorf("%s: %q, %v", name, got, err)

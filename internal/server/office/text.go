@@ -34,6 +34,11 @@ func Is(media string) bool {
 // Text returns what is written in a document: paragraphs in lines, the cells of a row separated by
 // tabs. Of more than MaxText it is the beginning. What cannot be read is ErrUnreadable.
 func Text(r io.ReaderAt, size int64) (string, error) {
+	return text(r, size, maxUnpacked)
+}
+
+// text is Text that unpacks at most so many bytes.
+func text(r io.ReaderAt, size, unpacked int64) (string, error) {
 	if err := checkDirectory(r, size); err != nil {
 		return "", err
 	}
@@ -41,7 +46,7 @@ func Text(r io.ReaderAt, size int64) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	d := &document{left: maxUnpacked}
+	d := &document{left: unpacked}
 	parts := written(files.File)
 	for _, f := range parts {
 		if err := d.part(f); err != nil {

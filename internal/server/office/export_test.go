@@ -1,0 +1,4 @@
+package office
+
+// TextWithin is Text that unpacks at most so many bytes.
+var TextWithin = text
