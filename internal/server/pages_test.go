@@ -37,7 +37,6 @@ func TestPagesAgree(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 20, 30))); err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Repeat("a line of text\n", 200)
 	for name, test := range map[string]struct {
 		content string
 		pages   int
@@ -47,16 +46,10 @@ func TestPagesAgree(t *testing.T) {
 		"damaged.pdf":  {strings.Replace(pdfSaying(t, "one", "two"), "startxref", "", 1), 2, true},
 		"a.png":        {picture.String(), 1, false},
 		"a.bin":        {"\x00\x01", 1, false},
-		"empty":        {"", 1, false},
-		"short.txt":    {"text", 1, true},
-		"long.txt":     {lines, 4, true},
+		"long.txt":     {strings.Repeat("a line of text\n", 200), 4, true},
 		"fed.txt":      {"one\ftwo\fthree\f", 3, true},
-		"wide.csv":     {strings.Repeat("1;2;3;", 2000), 2, true},
-		"much.txt":     {strings.Repeat("x\n", 600_000), 1, true},
 		"too much.txt": {strings.Repeat("\f", 30_000), 1, true},
-		"a.json":       {"[" + strings.Repeat("1,\n", 100) + "1]", 2, true},
 		"a.html":       {"<p>" + strings.Repeat("one<br>", 100), 2, true},
-		"a.eml":        {"From: a@example.org\r\nSubject: x\r\n\r\n" + lines, 4, true},
 		"html.eml":     {"From: a@example.org\r\nContent-Type: text/html\r\n\r\n" + strings.Repeat("<p>one", 100), 4, true},
 	} {
 		t.Run(name, func(t *testing.T) {
