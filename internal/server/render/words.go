@@ -31,8 +31,17 @@ func TextVariant(s Source) string {
 // Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs that
 // hold text, of texts of any kind, of e-mails and of office documents. It is nil when none is known, as of pictures and of
 // what cannot be read, and depends on nothing but content, size and content type. Of what is huge it
-// is the beginning. The error of a PDF is poppler.ErrMissing where nothing can read it.
+// is the beginning. There is no NUL in it, which databases do not take. The error of a PDF is
+// poppler.ErrMissing where nothing can read it.
 func Text(ctx context.Context, s Source) ([]byte, error) {
+	words, err := words(ctx, s)
+	if bytes.IndexByte(words, 0) >= 0 {
+		words = bytes.ReplaceAll(words, []byte{0}, []byte("\ufffd"))
+	}
+	return words, err
+}
+
+func words(ctx context.Context, s Source) ([]byte, error) {
 	switch {
 	case s.ContentType == inspect.PDF:
 		return pdfText(ctx, s.Content)
