@@ -14,7 +14,7 @@ import (
 // database is what all tenants share. Contents and what is made of them are shared, too:
 // they are found by digest, which no client is ever asked for.
 type database interface {
-	tenant(id store.TenantID) catalog
+	view(who identity) catalog
 	uses
 	renditions
 	Close() error
@@ -23,12 +23,12 @@ type database interface {
 // several is a database with a catalog for each tenant.
 type several struct{ *store.Store }
 
-func (s several) tenant(id store.TenantID) catalog { return s.Tenant(id) }
+func (s several) view(who identity) catalog { return s.Tenant(who.tenant).By(who.user) }
 
 // single is a database of one archive, which every tenant sees.
 type single struct{ *generated.Archive }
 
-func (s single) tenant(store.TenantID) catalog { return s.Archive }
+func (s single) view(identity) catalog { return s.Archive }
 
 // catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
 // client can act on carry a kind.
@@ -57,6 +57,7 @@ type documents interface {
 	Document(ctx context.Context, id archive.ID) (store.Document, error)
 	Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error)
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
+	History(ctx context.Context, id archive.ID, limit int) ([]store.Entry, error)
 	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)
 	List(ctx context.Context, q store.Query, each func(store.Listed) error) error
 	Search(ctx context.Context, q store.Search) ([]archive.ID, error)

@@ -29,7 +29,7 @@ type instead struct {
 	catalog catalog
 }
 
-func (i instead) tenant(store.TenantID) catalog { return i.catalog }
+func (i instead) view(identity) catalog { return i.catalog }
 
 func (c brokenCatalog) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
 	c.image()

@@ -27,7 +27,29 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if data.History, err = s.history(r.Context(), id); err != nil {
+		return err
+	}
 	return w.json(data)
+}
+
+// maxHistory is how many changes of a document are told.
+const maxHistory = 100
+
+// history is what was changed about a document, the last first.
+func (s *Server) history(ctx context.Context, id archive.ID) ([]wireChange, error) {
+	entries, err := s.catalog(ctx).History(ctx, id, maxHistory)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]wireChange, 0, len(entries))
+	for _, e := range entries {
+		changes = append(changes, wireChange{
+			Date: e.At.In(s.options.Location).Format(dataTime), UserName: e.User, Action: string(e.Action),
+			Key: e.Key, OldValue: e.Was, NewValue: e.Became,
+		})
+	}
+	return changes, nil
 }
 
 // extended is all that is said about a document.

@@ -1,11 +1,15 @@
 package server_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/server"
 )
 
 func TestDocumentData(t *testing.T) {
@@ -106,4 +110,38 @@ func TestRename(t *testing.T) {
 	wantProblem(t, h.post("/document/"+text(o.c)+"/rename", "new-name", ""), http.StatusBadRequest, "new-name")
 	wantProblem(t, h.post("/document/"+text(o.c)+"/rename", "new-name", "a\x00b"), http.StatusBadRequest, "new-name")
 	wantProblem(t, h.post("/document/999/rename", "new-name", "x"), http.StatusNotFound, "id")
+}
+
+// Who has changed what about a document is told with its data, and goes with it when it is archived.
+func TestHistory(t *testing.T) {
+	h := start(t, func(o *server.Options) {
+		o.Credentials = server.Credentials{APIKey: testKey, User: "eve", Password: "secret", CloudID: "c"}
+	})
+	o := furnish(t, h)
+	eve := []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("eve:secret"))}
+	form := "application/x-www-form-urlencoded"
+	scan := "/document/" + text(o.scan)
+	h.send(http.MethodPost, scan+"/rename", form, strings.NewReader("new-name=Invoice"), eve...)
+	h.send(http.MethodPost, scan+"/metadata", "application/json", strings.NewReader(`{"number":"7"}`), "Cloud-ID", "c")
+	h.send(http.MethodPost, scan+"/archive", form, strings.NewReader("target-folder-id="+text(o.year)), eve...)
+	made := o.scan
+	for _, d := range decode[[]element](t, h.get("/document/list?folder-id="+text(o.year), eve...)) {
+		made = max(made, d.ID)
+	}
+	type change struct{ Date, UserName, Action, Key, OldValue, NewValue string }
+	data := decode[struct{ History []change }](t, h.get("/document/"+text(made)+"/data", eve...))
+	for i, c := range data.History {
+		if at, err := time.Parse(time.DateTime, c.Date); err != nil || time.Since(at) > time.Hour {
+			t.Errorf("%+v", c)
+		}
+		data.History[i].Date = ""
+	}
+	want := []change{
+		{"", "eve", "archive", "", "INBOX/Administrator/Invoice", "/Muster GmbH/Rechnungen/2018/Invoice"},
+		{"", "", "metadata", "number", "1", "7"},
+		{"", "eve", "name", "", "scan", "Invoice"},
+	}
+	if !slices.Equal(data.History, want) {
+		t.Errorf("got  %+v\nwant %+v", data.History, want)
+	}
 }

@@ -30,5 +30,5 @@ func identityOf(ctx context.Context) identity {
 }
 
 // catalog is the archive of the tenant for whom something is done: of no other a handler
-// can see or change anything.
-func (s *Server) catalog(ctx context.Context) catalog { return s.db.tenant(identityOf(ctx).tenant) }
+// can see or change anything. Changes are recorded as the user's.
+func (s *Server) catalog(ctx context.Context) catalog { return s.db.view(identityOf(ctx)) }

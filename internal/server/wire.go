@@ -36,6 +36,17 @@ type wireData struct {
 	External    wireExternal `json:"external"`
 	Workflows   []struct{}   `json:"workflows"`
 	Pages       []wirePage   `json:"pages"`
+	History     []wireChange `json:"history,omitempty"` // of document data alone
+}
+
+// wireChange is something that was changed. The specification has nothing like it.
+type wireChange struct {
+	Date     string `json:"date"`
+	UserName string `json:"userName"`
+	Action   string `json:"action"`
+	Key      string `json:"key,omitempty"` // of metadata
+	OldValue string `json:"oldValue"`
+	NewValue string `json:"newValue"`
 }
 
 // wireHits is the answer of POST /search.

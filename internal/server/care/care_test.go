@@ -92,7 +92,7 @@ func (o *office) orphan(content string, age time.Duration) (digest string) {
 	return staged.Digest()
 }
 
-// spoil changes the database as no service would.
+// spoil changes the database as no service would, and as the database itself would refuse.
 func (o *office) spoil(statements ...string) {
 	o.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(o.dir, "archive.db"))
@@ -100,7 +100,8 @@ func (o *office) spoil(statements ...string) {
 		o.t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for _, statement := range statements {
+	unguarded := []string{"DROP TRIGGER IF EXISTS archived_is_not_changed", "DROP TRIGGER IF EXISTS archived_is_not_removed"}
+	for _, statement := range append(unguarded, statements...) {
 		if _, err := db.ExecContext(o.t.Context(), statement); err != nil {
 			o.t.Fatal(err)
 		}

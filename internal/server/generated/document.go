@@ -103,6 +103,9 @@ func (a *Archive) Annotations(context.Context, archive.ID) ([]archive.Note, []ar
 	return nil, nil, nil
 }
 
+// History returns none.
+func (a *Archive) History(context.Context, archive.ID, int) ([]store.Entry, error) { return nil, nil }
+
 // UploadedWith returns none.
 func (a *Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
 	_, err := a.Document(ctx, id)

@@ -29,6 +29,7 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if err != nil {
 			return err
 		}
+		before := d
 		target, err := a.folder(ctx, tx, t.Folder)
 		if err != nil {
 			return err
@@ -52,13 +53,36 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if _, err := tx.exec(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
 			return fmt.Errorf("move annotations: %w", err)
 		}
-		return remove(ctx, tx, id)
+		if err := remove(ctx, tx, id); err != nil {
+			return err
+		}
+		d.ID, d.Folder = made, t.Folder
+		return a.recordArchived(ctx, tx, before, d)
 	})
 	return made, err
 }
 
+// recordArchived records that a document of an inbox became one of the archive.
+func (a Archive) recordArchived(ctx context.Context, tx changing, before, after Document) error {
+	was, err := a.place(ctx, tx, before.Folder, before.Name)
+	if err != nil {
+		return err
+	}
+	became, err := a.place(ctx, tx, after.Folder, after.Name)
+	if err != nil {
+		return err
+	}
+	entries, err := differences(before, after)
+	if err != nil {
+		return err
+	}
+	archived := Entry{Action: DocumentArchived, Document: after.ID, Former: before.ID, Was: was, Became: became}
+	return a.record(ctx, tx, append([]Entry{archived}, entries...)...)
+}
+
 // union appends the added values that are not there yet.
 func union(have, added []string) []string {
+	have = slices.Clip(have)
 	for _, value := range added {
 		if !slices.Contains(have, value) {
 			have = append(have, value)
@@ -69,18 +93,7 @@ func union(have, added []string) []string {
 
 // SetAutoExport sets the auto-export status.
 func (a Archive) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
-	return a.write.change(ctx, func(tx changing) error {
-		result, err := tx.exec(ctx, "UPDATE document SET auto_export = ? WHERE id = ? AND tenant = ?", on, id, a.tenant)
-		if err != nil {
-			return fmt.Errorf("change document: %w", err)
-		}
-		if n, err := result.RowsAffected(); err != nil {
-			return fmt.Errorf("change document: %w", err)
-		} else if n == 0 {
-			return noDocument(id)
-		}
-		return nil
-	})
+	return a.alter(ctx, id, func(d *Document) { d.AutoExport = on })
 }
 
 // SetName renames a document.
@@ -106,24 +119,30 @@ func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document
 		if err != nil {
 			return err
 		}
+		before := d
 		change(&d)
-		return describe(ctx, tx, d)
+		return a.describe(ctx, tx, before, d)
 	})
 }
 
-// describe writes what can be said anew about a document.
-func describe(ctx context.Context, tx changing, d Document) error {
+// describe writes what can be said anew about a document, when it differs from what was said
+// before.
+func (a Archive) describe(ctx context.Context, tx changing, before, d Document) error {
+	entries, err := differences(before, d)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
 	keywords, err1 := encodeStrings(d.Keywords)
 	metadata, err2 := encodeMetadata(d.Metadata)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, said = ?, pairs = ? WHERE id = ?",
-		d.Name, keywords, metadata, said(d), pairs(d), d.ID)
+	_, err = tx.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, said = ?, pairs = ? WHERE id = ?",
+		d.Name, keywords, metadata, d.AutoExport, said(d), pairs(d), d.ID)
 	if err != nil {
 		return fmt.Errorf("change document: %w", err)
 	}
-	return nil
+	return a.record(ctx, tx, entries...)
 }
 
 func changed(metadata []archive.KeyValue, change map[string]*string) []archive.KeyValue {

@@ -56,7 +56,7 @@ func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archi
 	if err != nil {
 		return 0, fmt.Errorf("add folder: %w", err)
 	}
-	return id, nil
+	return id, a.record(ctx, tx, Entry{Action: FolderCreated, Folder: id, Became: f.Name})
 }
 
 // Folder returns one folder, KindNotFound when there is none of that id.
@@ -92,11 +92,15 @@ func (a Archive) Child(ctx context.Context, parent archive.ID, name string) (Fol
 
 // Lineage returns the folder and those above it, the root first.
 func (a Archive) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
+	return a.lineage(ctx, a.read, id)
+}
+
+func (a Archive) lineage(ctx context.Context, q session, id archive.ID) ([]Folder, error) {
 	const query = `WITH RECURSIVE up (id, depth) AS (
 		SELECT id, 0 FROM folder WHERE id = ? AND tenant = ? UNION ALL
 		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL)
 		SELECT ` + folderColumns + ` FROM up JOIN folder USING (id) ORDER BY depth DESC`
-	folders, err := a.folders(ctx, query, id, a.tenant)
+	folders, err := queryFolders(ctx, q, query, id, a.tenant)
 	if err == nil && len(folders) == 0 {
 		return nil, noFolder(id)
 	}
@@ -137,7 +141,11 @@ func (a Archive) Empty(ctx context.Context) (bool, error) {
 }
 
 func (a Archive) folders(ctx context.Context, query string, args ...any) ([]Folder, error) {
-	rows, err := a.read.query(ctx, query, args...)
+	return queryFolders(ctx, a.read, query, args...)
+}
+
+func queryFolders(ctx context.Context, q session, query string, args ...any) ([]Folder, error) {
+	rows, err := q.query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list folders: %w", err)
 	}

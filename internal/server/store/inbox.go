@@ -30,11 +30,13 @@ func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (
 			return fmt.Errorf("replace content: %w", err)
 		}
 		old = d.Digest
-		if c.Keywords == nil {
-			return nil
+		err = a.record(ctx, tx, Entry{Action: ContentReplaced, Document: id, Was: d.Digest, Became: c.Digest})
+		if err != nil || c.Keywords == nil {
+			return err
 		}
+		before := d
 		d.Keywords = c.Keywords
-		return describe(ctx, tx, d)
+		return a.describe(ctx, tx, before, d)
 	})
 	return old, err
 }
@@ -48,7 +50,14 @@ func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest stri
 			return err
 		}
 		digest = d.Digest
-		return remove(ctx, tx, id)
+		was, err := a.place(ctx, tx, d.Folder, d.Name)
+		if err != nil {
+			return err
+		}
+		if err := remove(ctx, tx, id); err != nil {
+			return err
+		}
+		return a.record(ctx, tx, Entry{Action: DocumentRemoved, Document: id, Was: was + " " + digest})
 	})
 	return digest, err
 }

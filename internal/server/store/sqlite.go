@@ -43,7 +43,7 @@ func (s *Store) openFile(ctx context.Context, file string) (err error) {
 	if err := s.migrate(ctx, s.write); err != nil {
 		return err
 	}
-	if err := s.write.compile(ctx, selectFolder, changeDocument, selectKnown, insertDocument); err != nil {
+	if err := s.write.compile(ctx, selectFolder, changeDocument, selectKnown, insertDocument, insertEntry); err != nil {
 		return err
 	}
 	s.read, err = s.openPool(file, max(4, 2*runtime.NumCPU()), url.Values{

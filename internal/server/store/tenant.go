@@ -52,7 +52,8 @@ func (s *Store) FindTenant(ctx context.Context, cloudID string) (TenantID, error
 type Archive struct {
 	*database
 	tenant TenantID
+	user   string
 }
 
 // Tenant returns the view of a tenant. That of one that is not there is empty, and takes nothing.
-func (s *Store) Tenant(id TenantID) Archive { return Archive{s.database, id} }
+func (s *Store) Tenant(id TenantID) Archive { return Archive{database: s.database, tenant: id} }

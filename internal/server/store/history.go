@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Entry is a change of the archive, as the audit trail tells it.
+type Entry struct {
+	ID       int64
+	At       time.Time
+	User     string     // empty for what the program did by itself, and for a key that is nobody's
+	Document archive.ID // 0 for a folder
+	Former   archive.ID // the id that the document had in its inbox, when it was archived; else 0
+	Folder   archive.ID // the one that was created; else 0
+	Action   Action
+	Key      string // of metadata
+	// Was and Became are the value before and after, of at most maxTold bytes. Keywords are a JSON
+	// array, contents the SHA-256 of them.
+	Was, Became string
+}
+
+// Action is what was done.
+type Action string
+
+// The actions.
+const (
+	Renamed          Action = "name"
+	KeywordsSet      Action = "keywords"
+	MetadataSet      Action = "metadata"
+	AutoExportSet    Action = "auto-export"
+	DocumentArchived Action = "archive"
+	ContentReplaced  Action = "replace"
+	DocumentRemoved  Action = "delete"
+	FolderCreated    Action = "create-folder"
+)
+
+// maxTold is how much of a value is told, in bytes.
+const maxTold = 4 << 10
+
+// By returns the same view for a user, as whose work changes are recorded.
+func (a Archive) By(user string) Archive {
+	a.user = user
+	return a
+}
+
+const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folder, action, key, was, became)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// record adds entries to the audit trail, within the transaction of what they tell.
+func (a Archive) record(ctx context.Context, tx changing, entries ...Entry) error {
+	for _, e := range entries {
+		_, err := tx.exec(ctx, insertEntry, a.tenant, time.Now().Unix(), bounded(a.user), someID(e.Document), someID(e.Former), someID(e.Folder),
+			string(e.Action), bounded(e.Key), bounded(e.Was), bounded(e.Became))
+		if err != nil {
+			return fmt.Errorf("record change: %w", err)
+		}
+	}
+	return nil
+}
+
+// bounded is a text without its end when it is too long, and without what no column takes.
+func bounded(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) <= maxTold {
+		return text
+	}
+	const more = "…"
+	end := maxTold - len(more)
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + more
+}
+
+// someID is the column value of an id, null for none.
+func someID(id archive.ID) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+// differences tells what is said anew about a document.
+func differences(before, after Document) ([]Entry, error) {
+	entries := []Entry{
+		{Action: Renamed, Was: before.Name, Became: after.Name},
+		{Action: AutoExportSet, Was: strconv.FormatBool(before.AutoExport), Became: strconv.FormatBool(after.AutoExport)},
+	}
+	was, err := encodeStrings(before.Keywords)
+	if err != nil {
+		return nil, err
+	}
+	became, err := encodeStrings(after.Keywords)
+	if err != nil {
+		return nil, err
+	}
+	entries = append(entries, Entry{Action: KeywordsSet, Was: was, Became: became})
+	seen := map[string]bool{}
+	for _, pair := range append(before.Metadata[:len(before.Metadata):len(before.Metadata)], after.Metadata...) {
+		if !seen[pair.Key] {
+			entries = append(entries, Entry{Action: MetadataSet, Key: pair.Key, Was: valueOf(before, pair.Key), Became: valueOf(after, pair.Key)})
+		}
+		seen[pair.Key] = true
+	}
+	changed := entries[:0]
+	for _, e := range entries {
+		if e.Was != e.Became {
+			e.Document = after.ID
+			changed = append(changed, e)
+		}
+	}
+	return changed, nil
+}
+
+// valueOf is the value of a metadata key: those of a key that is there several times, in lines.
+func valueOf(d Document, key string) string {
+	var values []string
+	for _, pair := range d.Metadata {
+		if pair.Key == key {
+			values = append(values, pair.Value)
+		}
+	}
+	return strings.Join(values, "\n")
+}
+
+// place is the path of a document in a folder, for people.
+func (a Archive) place(ctx context.Context, q session, folder archive.ID, name string) (string, error) {
+	lineage, err := a.lineage(ctx, q, folder)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if lineage[0].Inbox {
+		b.WriteString("INBOX")
+	}
+	for _, f := range lineage {
+		b.WriteString("/" + f.Name)
+	}
+	return b.String() + "/" + name, nil
+}
+
+const entryColumns = "id, at, who, coalesce(document, 0), coalesce(former, 0), coalesce(folder, 0), action, key, was, became"
+
+// History returns the last changes of a document, also those from before it was archived, the
+// youngest first.
+func (a Archive) History(ctx context.Context, id archive.ID, limit int) ([]Entry, error) {
+	return entries(a.read.query(ctx, `WITH RECURSIVE line (id) AS (
+		SELECT CAST(? AS BIGINT) UNION
+		SELECT audit.former FROM line JOIN audit ON audit.document = line.id WHERE audit.former IS NOT NULL)
+		SELECT `+entryColumns+` FROM audit WHERE document IN (SELECT id FROM line) AND +tenant = ?
+		ORDER BY id DESC LIMIT ?`, id, a.tenant, limit))
+}
+
+// Trail returns the changes of the tenant's archive after an entry, in order; after 0 from the
+// first one on.
+func (a Archive) Trail(ctx context.Context, after int64, limit int) ([]Entry, error) {
+	return entries(a.read.query(ctx, "SELECT "+entryColumns+" FROM audit WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", a.tenant, after, limit))
+}
+
+func entries(rows *sql.Rows, err error) ([]Entry, error) {
+	if err != nil {
+		return nil, fmt.Errorf("read audit trail: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var entries []Entry
+	for rows.Next() {
+		var e Entry
+		var at int64
+		if err := rows.Scan(&e.ID, &at, &e.User, &e.Document, &e.Former, &e.Folder, &e.Action, &e.Key, &e.Was, &e.Became); err != nil {
+			return nil, fmt.Errorf("read audit trail: %w", err)
+		}
+		e.At = time.Unix(at, 0)
+		entries = append(entries, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read audit trail: %w", err)
+	}
+	return entries, nil
+}
