@@ -46,6 +46,8 @@ func (b *batch) full() bool {
 
 // flush adds the batch, all or nothing of it, and begins a new one.
 func (im *importer) flush(ctx context.Context) error {
+	defer im.server.activity.change()
+	defer im.server.activity.begin()()
 	b := im.batch
 	im.batch = batch{}
 	outcomes, err := im.receive(ctx, b.candidates)

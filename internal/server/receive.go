@@ -76,6 +76,8 @@ func (s *Server) discard(received ...receipt) {
 
 // keep makes contents durable and then adds their documents in one transaction.
 func (s *Server) keep(ctx context.Context, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
+	defer s.activity.change()
+	defer s.activity.begin()()
 	staged := make([]blob.Staged, 0, len(received))
 	for _, r := range received {
 		staged = append(staged, r.Staged)

@@ -28,6 +28,7 @@ type traits int
 const (
 	further   traits = 1 << iota // not one of the specification's eight
 	upload                       // brings a file
+	inquiry                      // does not keep other work from being done
 	specified traits = 0
 )
 
@@ -55,7 +56,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/document/{id}/replace", s.documentReplace, further | upload},
 		{http.MethodPost, "/document/{id}/delete", s.documentDelete, further},
 		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, further},
-		{http.MethodPost, "/search", s.search, further},
+		{http.MethodPost, "/search", s.search, further | inquiry},
 	}
 }
 
@@ -106,9 +107,16 @@ func (s *Server) Handler() http.Handler {
 // operation answers a route's requests, and counts them as such.
 func (s *Server) operation(r route, handle handler) http.Handler {
 	tally := s.counters.of(r.method, r.path, r.traits)
-	return s.problems(func(w *response, r *http.Request) error {
+	return s.problems(func(w *response, request *http.Request) error {
 		w.tally = tally
-		return handle(w, r)
+		if r.traits&inquiry == 0 {
+			defer s.activity.begin()()
+		}
+		err := handle(w, request)
+		if r.method == http.MethodPost {
+			s.activity.change()
+		}
+		return err
 	})
 }
 

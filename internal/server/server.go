@@ -43,6 +43,8 @@ type Server struct {
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
 	warn      sync.Once // that poppler-utils is not installed
+	activity  *activity
+	indexer   *indexer // nil without an index
 
 	counters counters
 	places   *places       // of requests
@@ -96,6 +98,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
+	s.startIndexing(ctx, opened)
 	return s, nil
 }
 
@@ -118,6 +121,7 @@ func newServer(options Options, db database, contents contents) *Server {
 		accepted: accept(options.Credentials),
 		db:       db,
 		vault:    &vault{contents: contents, uses: db},
+		activity: newActivity(),
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
 		cut:       make(chan struct{}),
@@ -184,6 +188,7 @@ func (s *Server) free(ctx context.Context, name string) (bool, error) {
 // have ended.
 func (s *Server) Close() error {
 	s.sweeper.stop()
+	s.indexer.stop()
 	err := s.db.Close()
 	if c, ok := s.vault.contents.(io.Closer); ok {
 		err = errors.Join(err, c.Close())

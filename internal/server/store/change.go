@@ -44,7 +44,7 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		}
 		err = tx.row(ctx, `INSERT INTO document (tenant, folder, name, archived, keywords, said,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload, pairs)
-			SELECT tenant, ?, ?, ?, ?, ?,
+			SELECT tenant, ?, ?, ?, ?, CAST(? AS TEXT) || `+remarks+`,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload, pairs
 			FROM document WHERE id = ? RETURNING id`, t.Folder, d.Name, t.At.Unix(), keywords, said(d), id).Scan(&made)
 		if err != nil {
@@ -137,8 +137,8 @@ func (a Archive) describe(ctx context.Context, tx changing, before, d Document) 
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, said = ?, pairs = ? WHERE id = ?",
-		d.Name, keywords, metadata, d.AutoExport, said(d), pairs(d), d.ID)
+	_, err = tx.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, pairs = ?, said = CAST(? AS TEXT) || "+remarks+" WHERE id = ?",
+		d.Name, keywords, metadata, d.AutoExport, pairs(d), said(d), d.ID)
 	if err != nil {
 		return fmt.Errorf("change document: %w", err)
 	}

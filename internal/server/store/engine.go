@@ -25,6 +25,12 @@ type engine interface {
 	// was committed, an error for again when it was not.
 	settle(ctx context.Context, db *sql.DB, mark string, failed error) error
 
+	// mention holds when a folded text occurs in what is said about a document d. quick tells that
+	// an index leads to these documents.
+	mention(folded string) (holds condition, quick bool)
+	// indexSaid takes up to n documents into that index, and reports whether there are more.
+	indexSaid(ctx context.Context, tx changing, n int) (more bool, err error)
+
 	// several reports whether other processes may use the database at the same time. The locks
 	// below, which last until the end of a transaction, are between them.
 	several() bool

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,81 +31,144 @@ type Search struct {
 
 // Search returns the documents, the youngest first.
 func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
-	where, args := q.conditions()
-	tenant := "d.tenant = ?"
-	if q.Folder != 0 || q.ExternalID != "" {
-		tenant = "+" + tenant // the index of the folders, or that of the external ids, leads to less
+	w := where{engine: a.engine}
+	w.narrow(&q)
+	w.look(&q)
+	tenant := condition{"d.tenant = ?", []any{a.tenant}}
+	if w.quick {
+		tenant.sql = "+" + tenant.sql
 	}
-	return queryIDs(ctx, a.read, "SELECT id FROM document d WHERE "+tenant+" AND "+where+" ORDER BY created DESC, id DESC",
-		append([]any{a.tenant}, args...)...)
+	all := every(append([]condition{tenant}, w.all...))
+	return queryIDs(ctx, a.read, "SELECT id FROM document d WHERE "+all.sql+" ORDER BY created DESC, id DESC", all.args...)
+}
+
+// where is a search as SQL about a document d: conditions that all hold.
+type where struct {
+	engine
+	all   []condition
+	quick bool // an index leads to less than the tenant's documents
+}
+
+func (w *where) add(sql string, args ...any) { w.all = append(w.all, condition{sql, args}) }
+
+const liesBelow = `d.folder IN (WITH RECURSIVE down (id) AS (
+	SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+
+// narrow adds what says where and when documents are looked for.
+func (w *where) narrow(q *Search) {
+	if q.Folder != 0 && q.Recursive {
+		w.add(liesBelow, q.Folder)
+	} else if q.Folder != 0 {
+		w.add("d.folder = ?", q.Folder)
+	}
+	if !q.From.IsZero() {
+		w.add("d.created >= ?", q.From.Unix())
+	}
+	if !q.Before.IsZero() {
+		w.add("d.created < ?", q.Before.Unix())
+	}
+	if q.ExternalID != "" {
+		w.add("d.external_id = ?", q.ExternalID)
+	}
+	w.quick = q.Folder != 0 || q.ExternalID != ""
 }
 
 const (
-	// occurs holds when the text is in what is said about a document d.
-	occurs = `(instr(d.said, ?) > 0 OR EXISTS (SELECT 1 FROM annotation
-		WHERE document = d.id AND (instr(folded_title, ?) > 0 OR instr(folded_text, ?) > 0)))`
-	has         = "instr(d.said, ?) > 0"
+	named       = "instr(substr(d.said, 1, instr(d.said, '" + endOfItem + "')), ?) > 0" // the name comes first
+	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(folded, ?) > 0)"
 	hasMetadata = "instr(d.pairs, ?) > 0"
 	hasStamp    = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND folded_title = ?)"
 	hasNote     = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(folded_text, ?) > 0)"
-	named       = "instr(substr(d.said, 1, instr(d.said, '" + endOfItem + "')), ?) > 0" // the name comes first
-	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(folded, ?) > 0)"
-	liesBelow   = `d.folder IN (WITH RECURSIVE down (id) AS (
-		SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
 )
 
-// conditions is the search as SQL about a document d.
-func (q *Search) conditions() (where string, args []any) {
-	all := []string{"true"}
-	add := func(condition string, values ...any) {
-		all, args = append(all, condition), append(args, values...)
-	}
-	each := func(condition string, texts []string) {
+// look adds the texts. Each is found in any of its spellings.
+func (w *where) look(q *Search) {
+	each := func(texts []string, as func(text string) condition) {
 		for _, text := range texts {
-			add(condition, needles(condition, text)...)
+			w.all = append(w.all, inAnySpelling(text, as))
 		}
 	}
-	if q.Folder != 0 && q.Recursive {
-		add(liesBelow, q.Folder)
-	} else if q.Folder != 0 {
-		add("d.folder = ?", q.Folder)
+	said := func(kind string) func(string) condition {
+		return func(text string) condition { return w.mentioned(folded(kind, text)) }
 	}
-	if !q.From.IsZero() {
-		add("d.created >= ?", q.From.Unix())
-	}
-	if !q.Before.IsZero() {
-		add("d.created < ?", q.Before.Unix())
-	}
-	if q.ExternalID != "" {
-		add("d.external_id = ?", q.ExternalID)
-	}
-	each(named, q.Name)
-	each(folderNamed, q.FolderName)
-	for _, keyword := range q.Keywords {
-		add(has, item(saidKeyword, keyword))
-	}
-	each(hasNote, q.Notes)
-	each(hasStamp, q.Stamps)
-	each("NOT "+hasStamp, q.NoStamps)
-	each(occurs, q.All)
-	each("NOT "+occurs, q.None)
+	each(q.Name, func(text string) condition { return w.mentionedAnd(text, condition{named, []any{text}}) })
+	each(q.FolderName, func(text string) condition { return condition{folderNamed, []any{text}} })
+	each(q.Notes, func(text string) condition { return w.mentionedAnd(text, condition{hasNote, []any{text}}) })
+	each(q.Keywords, said(saidKeyword))
 	if q.Type != "" {
-		add(has, item(saidType, q.Type))
+		each([]string{q.Type}, said(saidType))
 	}
+	each(q.Stamps, func(text string) condition {
+		return w.mentionedAnd(folded(saidRemark, text), condition{hasStamp, []any{text}})
+	})
 	for _, pair := range q.Metadata {
-		add(hasMetadata, keyAndValue(pair))
+		each([]string{pair.Value}, func(value string) condition {
+			return w.mentionedAnd(folded(saidValue, value), condition{hasMetadata, []any{keyAndValue(pair.Key, value)}})
+		})
 	}
+	each(q.All, w.mentioned)
 	if len(q.One) > 0 {
-		one := make([]string, len(q.One))
-		for i, text := range q.One {
-			one[i], args = occurs, append(args, needles(occurs, text)...)
-		}
-		all = append(all, "("+strings.Join(one, " OR ")+")")
+		w.all = append(w.all, w.one(q.One))
 	}
-	return strings.Join(all, " AND "), args
+	quick := w.quick // what is excluded leads nowhere
+	for _, text := range q.None {
+		w.all = append(w.all, not(inAnySpelling(text, w.mentioned)))
+	}
+	for _, text := range q.NoStamps {
+		w.all = append(w.all, not(inAnySpelling(text, func(text string) condition { return condition{hasStamp, []any{text}} })))
+	}
+	w.quick = quick
 }
 
-// needles is a text for each parameter of a condition.
-func needles(condition, text string) []any {
-	return slices.Repeat([]any{fold(text)}, strings.Count(condition, "?"))
+// one holds when one of several texts is mentioned. An index leads to fewer documents when it does
+// for all of them.
+func (w *where) one(texts []string) condition {
+	quick, all := w.quick, true
+	one := make([]condition, 0, len(texts))
+	for _, text := range texts {
+		w.quick = false
+		one = append(one, inAnySpelling(text, w.mentioned))
+		all = all && w.quick
+	}
+	w.quick = quick || all
+	return some(one)
+}
+
+// mentioned holds when a folded text is in what is said about a document.
+func (w *where) mentioned(text string) condition {
+	holds, quick := w.mention(text)
+	w.quick = w.quick || quick
+	return holds
+}
+
+// mentionedAnd is a condition that only documents can fulfil about which a text is said.
+func (w *where) mentionedAnd(text string, holds condition) condition {
+	return every([]condition{w.mentioned(text), holds})
+}
+
+// inAnySpelling holds when one of the spellings of a text does.
+func inAnySpelling(text string, as func(folded string) condition) condition {
+	var spelt []condition
+	for _, spelling := range spellings(text) {
+		spelt = append(spelt, as(spelling))
+	}
+	return some(spelt)
+}
+
+// condition is one about a document d, in SQL.
+type condition struct {
+	sql  string
+	args []any
+}
+
+func every(conditions []condition) condition { return joined(conditions, " AND ") }
+func some(conditions []condition) condition  { return joined(conditions, " OR ") }
+func not(c condition) condition              { return condition{"NOT " + c.sql, c.args} }
+
+func joined(conditions []condition, by string) condition {
+	parts, args := make([]string, 0, len(conditions)), []any(nil)
+	for _, c := range conditions {
+		parts, args = append(parts, c.sql), append(args, c.args...)
+	}
+	return condition{"(" + strings.Join(parts, by) + ")", args}
 }
