@@ -6,6 +6,7 @@ ignore ./mnt
 
 require (
 	codeberg.org/go-pdf/fpdf v0.12.0
+	github.com/blevesearch/snowballstem v0.9.0
 	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/dustin/go-humanize v1.1.0
 	github.com/emersion/go-message v0.18.2

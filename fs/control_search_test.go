@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -242,5 +243,35 @@ func TestSearchInSeveralMandators(t *testing.T) {
 	}
 	if s, i := len(o.asked("GET", "/archivestructure")), len(o.asked("GET", "/inboxes")); s != 1 || i != 1 {
 		t.Errorf("%d requests for the structure, %d for the inboxes", s, i)
+	}
+}
+
+// A word that is only in documents leads to them, some time after they were put in.
+func TestSearchInContents(t *testing.T) {
+	o := newOffice(t, nil)
+	id := o.put(t, o.bills, "source.txt", "Der Leuchtturmwärter zahlt seine Beiträge.")
+	m := o.mount(t, func(options *fs.Options) { options.TTL = time.Millisecond })
+	want := []string{"source.txt"}
+	if _, err := exec.LookPath("pdftotext"); err == nil {
+		sh(t, m, fmt.Sprintf(`cp "$1/.archivefs/documents/%d/document.pdf" "$1/Muster GmbH/Briefe/letter.pdf"`, id))
+		want = append(want, "letter.pdf")
+	}
+	tick := time.NewTicker(50 * time.Millisecond) // the index waits until nothing else is done
+	defer tick.Stop()
+	for ends := time.After(30 * time.Second); ; {
+		if entries := get(os.ReadDir(m.search("leuchtturmwaerter")))(t); len(entries) == len(want) {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ends:
+			t.Fatal("the contents are never found")
+		}
+	}
+	for _, query := range []string{"leuchtturmwaerter", `"zahlt seine"`, "Beitrag leuchtturm"} {
+		wantNames(t, m.search(query), want...)
+	}
+	for _, query := range []string{`"seine zahlt"`, "turmwärter", "name:leuchtturm"} {
+		wantNames(t, m.search(query))
 	}
 }

@@ -2,9 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/server/poppler"
+	"github.com/archivefs/archivefs/internal/server/render"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 const (
@@ -14,6 +20,10 @@ const (
 	quietAtMost = 30 * time.Second
 	// aMoment is how long it is worked without a look whether somebody wants something.
 	aMoment = 200 * time.Millisecond
+	// mostClaimed is how many contents an instance has in hand.
+	mostClaimed = 4
+	// untilInstalled is how long a PDF waits for somebody to install what can read it.
+	untilInstalled = 6 * time.Hour
 	// indexAnew is how often it is looked for work that nobody told of: that of another instance
 	// which ended, and what is tried again.
 	indexAnew = time.Minute
@@ -22,11 +32,16 @@ const (
 // searched is the index of what is searched, which is worked on while nothing else is done.
 type searched interface {
 	IndexSaid(ctx context.Context) (more bool, err error)
+	ClaimContents(ctx context.Context, limit int) ([]store.Unindexed, error)
+	AddText(ctx context.Context, u store.Unindexed, text string) error
+	PutOff(ctx context.Context, u store.Unindexed, reason string) error
+	Release(ctx context.Context, u store.Unindexed, reason string, then time.Time) error
 }
 
 // indexer works on the index, piece by piece.
 type indexer struct {
 	index    searched
+	text     func(ctx context.Context, u store.Unindexed) (string, error)
 	activity *activity
 	log      logrus.FieldLogger
 	cancel   context.CancelFunc
@@ -36,7 +51,7 @@ type indexer struct {
 // startIndexing begins to work on the index, until stop is called.
 func (s *Server) startIndexing(ctx context.Context, on searched) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	i := &indexer{index: on, activity: s.activity, log: s.log, cancel: cancel, ended: make(chan struct{})}
+	i := &indexer{index: on, text: s.textOf, activity: s.activity, log: s.log, cancel: cancel, ended: make(chan struct{})}
 	s.indexer = i
 	s.activity.begin()() // who opens an archive wants something of it
 	go func() {
@@ -91,5 +106,49 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	return more, nil
+	if more {
+		return true, nil
+	}
+	claimed, err := i.index.ClaimContents(ctx, mostClaimed)
+	if err != nil {
+		return false, err
+	}
+	for _, u := range claimed {
+		err = errors.Join(err, i.content(ctx, u))
+	}
+	return len(claimed) > 0, err
+}
+
+// content takes the text of a content into the index. The error is that of the database.
+func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
+	text, err := i.text(ctx, u)
+	ends := ctx.Err() != nil
+	ctx = context.WithoutCancel(ctx) // what is in hand is finished, or given back
+	switch {
+	case ends:
+		return i.index.Release(ctx, u, "", time.Now())
+	case err == nil:
+		return i.index.AddText(ctx, u, text)
+	case errors.Is(err, poppler.ErrMissing):
+		return i.index.Release(ctx, u, err.Error(), time.Now().Add(untilInstalled))
+	}
+	i.log.WithError(err).WithFields(logrus.Fields{"content": u.Digest, "attempt": u.Attempts}).Warn("the text of a content could not be found out")
+	return i.index.PutOff(ctx, u, err.Error())
+}
+
+// textOf finds out the text of a content; it is empty when there is none. A mistake in the program
+// is a failure of this content alone.
+func (s *Server) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("a text failed")
+			err = errors.New("the program failed at it")
+		}
+	}()
+	var text []byte
+	err = s.rendered(ctx, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
+		text, err = render.Text(ctx, source)
+		return err
+	})
+	return string(text), err
 }

@@ -17,7 +17,7 @@ import (
 const inboxLocation = "INBOX"
 
 // search answers POST /search, the youngest documents first. It looks at what is said about
-// documents; what they hold is not searched. There is no trash to be included.
+// documents and at what they hold. There is no trash to be included.
 func (s *Server) search(w *response, r *http.Request) error {
 	p := query(r)
 	q := store.Search{

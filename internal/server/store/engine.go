@@ -30,6 +30,10 @@ type engine interface {
 	mention(folded string) (holds condition, quick bool)
 	// indexSaid takes up to n documents into that index, and reports whether there are more.
 	indexSaid(ctx context.Context, tx changing, n int) (more bool, err error)
+	// contains holds when the content of a document d has a text in the index.
+	contains(s sought) condition
+	// indexText takes the text of a content into the index, where it is not yet.
+	indexText(ctx context.Context, tx changing, id int64, v vector) error
 
 	// several reports whether other processes may use the database at the same time. The locks
 	// below, which last until the end of a transaction, are between them.

@@ -12,7 +12,8 @@ import (
 // compared without regard to case.
 type Search struct {
 	// All, One and None are texts of which all, at least one, or none occur in the name, a
-	// keyword, a document type, a metadata value, the external id, a note or a stamp.
+	// keyword, a document type, a metadata value, the external id, a note or a stamp, or are
+	// words of the content, one after the other. Of one word also the beginning or the stem counts.
 	All, One, None []string
 	// Name, FolderName and Notes are texts that all occur in the name, in that of the folder,
 	// and in notes.
@@ -106,13 +107,13 @@ func (w *where) look(q *Search) {
 			return w.mentionedAnd(folded(saidValue, value), condition{hasMetadata, []any{keyAndValue(pair.Key, value)}})
 		})
 	}
-	each(q.All, w.mentioned)
+	each(q.All, w.occurring)
 	if len(q.One) > 0 {
 		w.all = append(w.all, w.one(q.One))
 	}
 	quick := w.quick // what is excluded leads nowhere
 	for _, text := range q.None {
-		w.all = append(w.all, not(inAnySpelling(text, w.mentioned)))
+		w.all = append(w.all, not(inAnySpelling(text, w.occurring)))
 	}
 	for _, text := range q.NoStamps {
 		w.all = append(w.all, not(inAnySpelling(text, func(text string) condition { return condition{hasStamp, []any{text}} })))
@@ -120,18 +121,27 @@ func (w *where) look(q *Search) {
 	w.quick = quick
 }
 
-// one holds when one of several texts is mentioned. An index leads to fewer documents when it does
+// one holds when one of several texts occurs. An index leads to fewer documents when it does
 // for all of them.
 func (w *where) one(texts []string) condition {
 	quick, all := w.quick, true
 	one := make([]condition, 0, len(texts))
 	for _, text := range texts {
 		w.quick = false
-		one = append(one, inAnySpelling(text, w.mentioned))
+		one = append(one, inAnySpelling(text, w.occurring))
 		all = all && w.quick
 	}
 	w.quick = quick || all
 	return some(one)
+}
+
+// occurring holds when a folded text is mentioned, or in the content.
+func (w *where) occurring(text string) condition {
+	mentioned, in := w.mentioned(text), soughtFor(text)
+	if len(in.words) == 0 {
+		return mentioned
+	}
+	return some([]condition{mentioned, w.contains(in)})
 }
 
 // mentioned holds when a folded text is in what is said about a document.

@@ -110,3 +110,49 @@ func benchSearches(b *testing.B, s opened, v *vocabulary) {
 		})
 	}
 }
+
+// BenchmarkSearchContents looks for words in the contents of 100,000 documents, of 300 words each.
+func BenchmarkSearchContents(b *testing.B) {
+	benchOnEach(b, func(b *testing.B, s opened) {
+		v := newVocabulary(50_000)
+		stock(b, s, v, 100_000)
+		b.Run("index", func(b *testing.B) {
+			n, began := 0, time.Now()
+			for claimed := claim(b, s, 16); len(claimed) > 0; claimed = claim(b, s, 16) {
+				for _, u := range claimed {
+					if err := s.AddText(b.Context(), u, v.text(300)); err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+			}
+			b.ReportMetric(float64(time.Since(began).Microseconds())/float64(max(1, n)), "µs/content")
+		})
+		indexed(b, s)
+		benchSearches(b, s, v)
+	})
+}
+
+// BenchmarkAddText takes texts of different lengths into the index, each in a transaction.
+func BenchmarkAddText(b *testing.B) {
+	for _, words := range []int{300, 10_000, 150_000} {
+		b.Run(fmt.Sprint(words), func(b *testing.B) {
+			benchOnEach(b, func(b *testing.B, s opened) {
+				inbox := folder(b, s, store.Folder{Name: "I", Inbox: true})
+				text := newVocabulary(50_000).text(words)
+				b.SetBytes(int64(len(text)))
+				n := 0
+				for b.Loop() {
+					b.StopTimer()
+					n++
+					holding(b, s, inbox, fmt.Sprint("c", n))
+					u := claim(b, s, 1)[0]
+					b.StartTimer()
+					if err := s.AddText(b.Context(), u, text); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}

@@ -82,7 +82,9 @@ func (s *Store) openPool(file string, n int, options url.Values) (*pool, error) 
 // between changes.
 type inFile struct{}
 
-func (inFile) text(query string) string { return strings.TrimSuffix(query, forUpdate) }
+func (inFile) text(query string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(query, skipLocked), forUpdate)
+}
 
 // migrate does each step in a transaction of its own. The version is kept in SQLite's
 // user_version.

@@ -41,3 +41,21 @@ func (inFile) indexSaid(ctx context.Context, tx changing, n int) (more bool, err
 	_, err = tx.exec(ctx, "UPDATE indexed_to SET id = ?", to)
 	return count == int64(n), err
 }
+
+func (inFile) contains(s sought) condition {
+	match := "words : " + quoted(strings.Join(s.words, " "))
+	if s.prefix {
+		match += " *"
+	}
+	for _, stem := range s.stems {
+		match += " OR " + quoted(stem)
+	}
+	return condition{`d.digest IN (SELECT digest FROM content
+		WHERE id IN (SELECT rowid FROM content_index WHERE content_index MATCH ?))`, []any{match}}
+}
+
+func (inFile) indexText(ctx context.Context, tx changing, id int64, v vector) error {
+	_, err := tx.exec(ctx, "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)",
+		id, strings.Join(v.words, " "), strings.Join(v.stems, " "))
+	return err
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Unindexed is a content whose text is to be taken into the index. Who has claimed it has it in
+// hand for some time, in whatever process.
+type Unindexed struct {
+	Digest      string
+	ContentType string
+	Size        int64
+	Attempts    int // this one included
+	id          int64
+}
+
+const (
+	// inHand is how long nobody else takes up a content that was claimed. Its text takes a minute
+	// at most.
+	inHand = 10 * time.Minute
+	// maxAttempts is how often the text of a content is tried.
+	maxAttempts = 3
+	// tryAgain is how long after it failed, times the attempts.
+	tryAgain = 5 * time.Minute
+)
+
+// skipLocked ends a query within a change: rows that another change has in hand are passed over.
+const skipLocked = forUpdate + " SKIP LOCKED"
+
+// ClaimContents returns contents whose text is to be taken into the index, at most limit. Each must be
+// handed to AddText, PutOff or Release. One that was claimed as often as may be and of which nothing
+// was heard has failed: whoever had it in hand did not survive it.
+func (s *Store) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
+	now := time.Now()
+	var some bool
+	err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE state = 'waiting' AND due <= ?)", now.Unix()).Scan(&some)
+	if err != nil {
+		return nil, fmt.Errorf("look for contents: %w", err)
+	}
+	if !some {
+		return nil, nil
+	}
+	err = s.write.change(ctx, func(tx changing) error {
+		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was found out'
+			WHERE state = 'waiting' AND attempts >= ? AND due <= ?`, maxAttempts, now.Unix())
+		if err != nil {
+			return fmt.Errorf("give up contents: %w", err)
+		}
+		claimed, err = unindexed(ctx, tx, now, limit)
+		if err != nil {
+			return err
+		}
+		for _, u := range claimed {
+			if _, err := tx.exec(ctx, "UPDATE content SET attempts = ?, due = ? WHERE id = ?", u.Attempts, now.Add(inHand).Unix(), u.id); err != nil {
+				return fmt.Errorf("claim content: %w", err)
+			}
+		}
+		return nil
+	})
+	return claimed, err
+}
+
+const selectUnindexed = `SELECT id, digest, content_type, size, attempts + 1 FROM content
+	WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?` + skipLocked
+
+func unindexed(ctx context.Context, tx changing, now time.Time, limit int) (found []Unindexed, err error) {
+	rows, err := tx.query(ctx, selectUnindexed, now.Unix(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("look for contents: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var u Unindexed
+		if err := rows.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts); err != nil {
+			return nil, fmt.Errorf("look for contents: %w", err)
+		}
+		found = append(found, u)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("look for contents: %w", err)
+	}
+	return found, nil
+}
+
+// AddText takes the text of a content into the index, of long ones the first MiB. A content that no
+// document has any more is left out.
+func (s *Store) AddText(ctx context.Context, u Unindexed, text string) error {
+	v := vectorOf(text)
+	return s.handled(ctx, u, func(tx changing) error {
+		if len(v.words) > 0 {
+			if err := s.indexText(ctx, tx, u.id, v); err != nil {
+				return fmt.Errorf("index text: %w", err)
+			}
+		}
+		return nil
+	}, "state = 'indexed', reason = ''")
+}
+
+// PutOff has a content tried again later whose text could not be found out, or gives it up.
+func (s *Store) PutOff(ctx context.Context, u Unindexed, reason string) error {
+	if u.Attempts >= maxAttempts {
+		return s.handled(ctx, u, nil, "state = 'failed', reason = ?", bounded(reason))
+	}
+	due := time.Now().Add(time.Duration(u.Attempts) * tryAgain)
+	return s.handled(ctx, u, nil, "reason = ?, due = ?", bounded(reason), due.Unix())
+}
+
+// Release gives back a content as if it had not been claimed. Nobody takes it up before then.
+func (s *Store) Release(ctx context.Context, u Unindexed, reason string, then time.Time) error {
+	return s.handled(ctx, u, nil, "attempts = ?, reason = ?, due = ?", u.Attempts-1, bounded(reason), then.Unix())
+}
+
+// handled writes what became of a content that was claimed, if nobody else has done that and it is
+// still there.
+func (s *Store) handled(ctx context.Context, u Unindexed, do func(changing) error, set string, args ...any) error {
+	return s.write.change(ctx, func(tx changing) error {
+		result, err := tx.exec(ctx, "UPDATE content SET "+set+" WHERE id = ? AND digest = ? AND state = 'waiting' AND attempts = ?",
+			append(args, u.id, u.Digest, u.Attempts)...)
+		if err != nil {
+			return fmt.Errorf("change content: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 || do == nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// Backlog is how far the index of contents is.
+type Backlog struct {
+	Waiting int64 // their text is not in the index yet
+	Indexed int64
+	Failed  int64 // they were given up
+}
+
+// Backlog counts the contents of all tenants.
+func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
+	err = s.read.row(ctx, `SELECT coalesce(sum(CASE state WHEN 'waiting' THEN 1 ELSE 0 END), 0),
+		coalesce(sum(CASE state WHEN 'indexed' THEN 1 ELSE 0 END), 0),
+		coalesce(sum(CASE state WHEN 'failed' THEN 1 ELSE 0 END), 0) FROM content`).Scan(&b.Waiting, &b.Indexed, &b.Failed)
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count contents: %w", err)
+	}
+	return b, nil
+}
+
+// GivenUp returns the contents whose text is not in the index and why, after a digest and at most
+// limit of them: those that failed, and those that were put off.
+func (s *Store) GivenUp(ctx context.Context, after string, limit int) (reasons []Reason, err error) {
+	rows, err := s.read.query(ctx, `SELECT digest, reason, state = 'failed' FROM content
+		WHERE state != 'indexed' AND reason != '' AND digest > ? ORDER BY digest LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list contents: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var r Reason
+		if err := rows.Scan(&r.Digest, &r.Text, &r.Final); err != nil {
+			return nil, fmt.Errorf("list contents: %w", err)
+		}
+		reasons = append(reasons, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list contents: %w", err)
+	}
+	return reasons, nil
+}
+
+// Reason is why the text of a content is not in the index.
+type Reason struct {
+	Digest string
+	Text   string
+	Final  bool // it is not tried again
+}
