@@ -115,6 +115,21 @@ func (i *instances) documents(host string) map[string]string {
 	return found
 }
 
+// A bucket that cannot be used is told before anything is served, in one sentence.
+func TestServeWithoutItsBucket(t *testing.T) {
+	s3, database := s3test.Start(t), pgtest.Database(t)
+	isolate(t)
+	for address, want := range map[string]string{
+		"s3://absent?endpoint=" + s3.URL:                     "bucket absent: service failed: " + s3.URL + " has no such bucket; make it, or name another one",
+		"s3://absent?timeout=1s&endpoint=http://127.0.0.1:1": "http://127.0.0.1:1: it cannot be reached; look whether it runs, and at endpoint: dial tcp",
+	} {
+		status, stdout, stderr := call(t, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--api-key", instanceKey, "--database", database, "--blobs", address)
+		if status != 1 || stdout != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, s3test.SecretKey) {
+			t.Errorf("exit status %d, output %q, error %q; want 1 and %q", status, stdout, stderr, want)
+		}
+	}
+}
+
 // passOn puts a file into one mount and waits until another one shows it.
 func passOn(t *testing.T, from, to, name string) {
 	t.Helper()

@@ -61,7 +61,7 @@ func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, 
 			"or AWS_PROFILE for a profile of ~/.aws", address), b.Close())
 	}
 	if err := b.Check(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", address, err), b.Close())
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 
 	"github.com/minio/minio-go/v7"
 
@@ -28,11 +29,14 @@ func (b *Bucket) failed(err error) error {
 	answer := minio.ErrorResponse{}
 	switch {
 	case !errors.As(err, &answer):
-		kind, what = archive.KindUnreachable, "it cannot be reached"
+		kind, what = archive.KindUnreachable, "it cannot be reached; look whether it runs, and at endpoint"
+		if request := new(url.Error); errors.As(err, &request) {
+			err = request.Err // the request's address says nothing more
+		}
 	case answer.StatusCode >= http.StatusInternalServerError, answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusRequestTimeout:
 		kind, what = archive.KindUnreachable, "it cannot answer now"
 	case answer.Code == minio.NoSuchBucket:
-		return &archive.Error{Op: "bucket", Kind: kind, Err: fmt.Errorf("%s has no bucket %s; make it, or name another one", b.address.Endpoint, b.address.Bucket)}
+		return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: kind, Err: fmt.Errorf("%s has no such bucket; make it, or name another one", b.address.Endpoint)}
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
 		what = "it refuses the credentials, or they do not allow this; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the policy of the bucket"
 	case answer.StatusCode == http.StatusMovedPermanently, answer.StatusCode == http.StatusBadRequest:
@@ -40,5 +44,5 @@ func (b *Bucket) failed(err error) error {
 	default:
 		what = "it refused the request"
 	}
-	return &archive.Error{Op: "bucket", Kind: kind, Err: fmt.Errorf("%s: %s: %w", b.address.Endpoint, what, err)}
+	return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: kind, Err: fmt.Errorf("%s: %s: %w", b.address.Endpoint, what, err)}
 }
