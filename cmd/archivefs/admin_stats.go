@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/internal/config"
-	"github.com/archivefs/archivefs/internal/server/care"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -18,7 +17,7 @@ func adminStatsCommand() *cli.Command {
 		Name:         "stats",
 		Usage:        "count what the archive holds",
 		Description:  "Services may use the archive meanwhile. The numbers are of all tenants.",
-		Flags:        []cli.Flag{careDataFlag(), jsonFlag()},
+		Flags:        append(placeOfArchiveFlags(), jsonFlag()),
 		OnUsageError: usageError,
 		Action:       adminStats,
 	}
@@ -28,11 +27,11 @@ func adminStats(c *cli.Context) error {
 	if c.Args().Present() {
 		return config.Usagef("admin stats takes no operands, and was given %d", c.NArg())
 	}
-	dir, err := config.DataDir(c.String("data"))
+	place, err := readPlace(c)
 	if err != nil {
 		return err
 	}
-	archive, err := care.ViewData(c.Context, dir)
+	archive, err := viewPlace(c.Context, place)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,27 +22,18 @@ func adminVerifyCommand() *cli.Command {
 			"rows with the rules that they must follow. It changes nothing, and services may use the archive\n" +
 			"meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
 			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
-		Flags: []cli.Flag{
-			careDataFlag(),
+		Flags: append(placeOfArchiveFlags(),
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
 			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report a content that nothing refers to once it is older than `DURATION`"},
 			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},
 			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each finding, and one with the numbers"},
-		},
+		),
 		OnUsageError: usageError,
 		Action:       adminVerify,
 	}
 }
 
-// careDataFlag says which archive is looked after.
-func careDataFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "data", EnvVars: env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
-		Usage: "the archive is in `DIR`, as with serve",
-	}
-}
-
-func adminVerify(c *cli.Context) (err error) {
+func adminVerify(c *cli.Context) error {
 	if c.Args().Present() {
 		return config.Usagef("admin verify takes no operands, and was given %d", c.NArg())
 	}
@@ -53,24 +43,39 @@ func adminVerify(c *cli.Context) (err error) {
 	if how.Grace < 0 {
 		return config.Usagef("--grace: %s is no age", how.Grace)
 	}
-	dir, err := config.DataDir(c.String("data"))
+	place, err := readPlace(c)
 	if err != nil {
 		return err
 	}
-	open := care.ViewData
+	if place.Database != "" && how.RemoveOrphans {
+		return config.Usagef("--remove-orphans does not go with --database: each service removes them itself, once a day")
+	}
+	if place.Database != "" && !c.IsSet("grace") {
+		how.Grace = sharedGrace
+	}
+	open := func() (*care.Archive, error) { return viewPlace(c.Context, place) }
 	if how.RemoveOrphans {
-		lock, err := lockArchive(dir)
+		lock, err := lockArchive(place.Data)
 		if err != nil {
 			return err
 		}
 		defer lock.Release(!lock.Interrupted) //nolint:errcheck // it goes with the process
-		open, how.Grace = care.OpenData, 0    // nobody is about to use what is there
+		how.Grace = 0                         // nobody is about to use what is there
+		open = func() (*care.Archive, error) { return care.OpenData(c.Context, place.Data) }
 	}
-	archive, err := open(c.Context, dir)
+	archive, err := open()
 	if err != nil {
 		return err
 	}
 	defer archive.Close() //nolint:errcheck // what was changed is on disk
+	return verify(c, archive, how)
+}
+
+// sharedGrace is longer than services of one database leave an orphan alone.
+const sharedGrace = 49 * time.Hour
+
+// verify tells what is found, and the numbers.
+func verify(c *cli.Context, archive *care.Archive, how care.Verification) error {
 	all, err := archive.Store.Totals(c.Context)
 	if err != nil {
 		return err
@@ -83,7 +88,7 @@ func adminVerify(c *cli.Context) (err error) {
 	result, err := archive.Verify(c.Context, how)
 	stop()
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", dir, err)
+		return fmt.Errorf("verify: %w", err)
 	}
 	return tellVerified(c, result)
 }
@@ -134,34 +139,4 @@ func inFindings(result care.Verified) string {
 		return text + fmt.Sprintf("; %d removed", result.Removed)
 	}
 	return text
-}
-
-// watchCare shows on a terminal how much is left of all until stop.
-func watchCare(c *cli.Context, all backlog, seen *care.Progress) (bar *progress, stop func()) {
-	bar = newProgress(c.App.ErrWriter)
-	if bar == nil {
-		return nil, func() {}
-	}
-	ctx, cancel := context.WithCancel(c.Context)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				bar.show(&backlog{
-					what: all.what, uploads: max(0, all.uploads-int(seen.Contents.Load())), bytes: max(0, all.bytes-seen.Bytes.Load()),
-				})
-			}
-		}
-	}()
-	return bar, func() {
-		cancel()
-		<-ended
-		bar.end()
-	}
 }

@@ -2,6 +2,7 @@ package care
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,6 +55,41 @@ func OpenData(ctx context.Context, dir string) (*Archive, error) {
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
 }
 
+// Shared names an archive that several services use.
+type Shared struct {
+	Database string // the URL of a PostgreSQL database
+	Blobs    string // the address of a bucket; empty for files in Data
+	Data     string // the data directory
+}
+
+// ViewShared opens an archive of several services for reading.
+func ViewShared(ctx context.Context, shared Shared) (*Archive, error) {
+	opened, err := store.ViewPostgres(ctx, shared.Database)
+	if err != nil {
+		return nil, err
+	}
+	if shared.Blobs == "" {
+		return &Archive{opened, blob.ViewFiles(filepath.Join(shared.Data, contentsName))}, nil
+	}
+	address, err := blob.ParseAddress(shared.Blobs)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	bucket, err := blob.OpenBucket(ctx, address, os.TempDir()) // nothing is received there
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &Archive{opened, viewed{bucket}}, nil
+}
+
+// viewed is a bucket that nothing is swept in.
+type viewed struct{ *blob.Bucket }
+
+// Walk implements Contents.
+func (v viewed) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
+	return v.List(ctx, before, each)
+}
+
 // Exists is an error where dir is no data directory.
 func Exists(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
@@ -62,5 +98,11 @@ func Exists(dir string) error {
 	return nil
 }
 
-// Close closes the database.
-func (a *Archive) Close() error { return a.Store.Close() }
+// Close closes the database, and the connections to a bucket.
+func (a *Archive) Close() error {
+	err := a.Store.Close()
+	if bucket, ok := a.Contents.(viewed); ok {
+		err = errors.Join(err, bucket.Close())
+	}
+	return err
+}

@@ -100,12 +100,33 @@ func (o *office) spoil(statements ...string) {
 		o.t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	unguarded := []string{"DROP TRIGGER IF EXISTS archived_is_not_changed", "DROP TRIGGER IF EXISTS archived_is_not_removed"}
-	for _, statement := range append(unguarded, statements...) {
+	statements = append(withoutTriggers(o.t, db), statements...)
+	for _, statement := range statements {
 		if _, err := db.ExecContext(o.t.Context(), statement); err != nil {
 			o.t.Fatal(err)
 		}
 	}
+}
+
+// withoutTriggers are what drops those of a database, which refuse some changes.
+func withoutTriggers(t *testing.T, db *sql.DB) (statements []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var statement string
+		if err := rows.Scan(&statement); err != nil {
+			t.Fatal(err)
+		}
+		statements = append(statements, statement)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return statements
 }
 
 // verify returns what is found in dir, as lines.

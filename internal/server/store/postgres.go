@@ -41,12 +41,42 @@ func limits() map[string]string {
 // environment for what the URL lacks, and migrates it. Any number of processes may use it.
 // Errors do not tell the URL: there may be a password in it.
 func OpenPostgres(ctx context.Context, url string) (*Store, error) {
+	s, err := connectPostgres(url, limits())
+	if err != nil {
+		return nil, err
+	}
+	if err := s.migrate(ctx, s.write); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// ViewPostgres is OpenPostgres for reading alone: nothing is migrated, and one of another version
+// than this program's is an error. Queries may take as long as they need.
+func ViewPostgres(ctx context.Context, url string) (*Store, error) {
+	s, err := connectPostgres(url, map[string]string{"application_name": "archivefs", "default_transaction_read_only": "on", "statement_timeout": "0"})
+	if err != nil {
+		return nil, err
+	}
+	var version int
+	err = s.read.row(ctx, "SELECT max(version) FROM schema_version").Scan(&version)
+	if err == nil {
+		err = current("postgres", version)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// connectPostgres prepares connections with settings that the URL may have otherwise.
+func connectPostgres(url string, settings map[string]string) (*Store, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
 			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
 	}
-	for name, value := range limits() {
+	for name, value := range settings {
 		if _, given := config.RuntimeParams[name]; !given {
 			config.RuntimeParams[name] = value
 		}
@@ -68,9 +98,6 @@ func OpenPostgres(ctx context.Context, url string) (*Store, error) {
 	s.write.db.SetMaxIdleConns(connections)
 	s.write.db.SetConnMaxIdleTime(5 * time.Minute)
 	s.write.db.SetConnMaxLifetime(time.Hour)
-	if err := s.migrate(ctx, s.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
-	}
 	return s, nil
 }
 

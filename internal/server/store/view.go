@@ -33,7 +33,12 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 	if err := s.read.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	steps, err := stepsAfter("sqlite", version)
+	return current("sqlite", version)
+}
+
+// current is an error where an engine's schema is not of the newest version.
+func current(engine string, version int) error {
+	steps, err := stepsAfter(engine, version)
 	if err == nil && len(steps) > 0 {
 		err = fmt.Errorf("it has the older schema version %d: let archivefs serve open it once, and migrate it", version)
 	}

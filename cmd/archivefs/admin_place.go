@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server/care"
+)
+
+// placeOfArchiveFlags say where the archive is that is looked after, as with serve.
+func placeOfArchiveFlags() []cli.Flag {
+	return []cli.Flag{
+		careDataFlag(),
+		&cli.StringFlag{Name: "database", EnvVars: env("DATABASE"), Usage: "its database is in the PostgreSQL at `URL`, as with serve"},
+		&cli.StringFlag{Name: "database-file", EnvVars: env("DATABASE_FILE"), TakesFile: true, Usage: "its database is in the PostgreSQL at the URL in `FILE`"},
+		&cli.StringFlag{Name: "blobs", EnvVars: env("BLOBS"), Usage: "its contents are in the bucket at `ADDRESS`, as with serve"},
+	}
+}
+
+// careDataFlag says in which directory the archive is.
+func careDataFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "data", EnvVars: env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
+		Usage: "the archive is in `DIR`, as with serve",
+	}
+}
+
+func readPlace(c *cli.Context) (place care.Shared, err error) {
+	if place.Database, err = secret(c, "database"); err != nil {
+		return place, err
+	}
+	if place.Blobs = c.String("blobs"); place.Blobs != "" && place.Database == "" {
+		return place, config.Usagef("--blobs needs --database")
+	}
+	place.Data, err = config.DataDir(c.String("data"))
+	return place, err
+}
+
+// viewPlace opens an archive for reading.
+func viewPlace(ctx context.Context, place care.Shared) (*care.Archive, error) {
+	if place.Database != "" {
+		return care.ViewShared(ctx, place)
+	}
+	return care.ViewData(ctx, place.Data)
+}
+
+// watchCare shows on a terminal how much is left of all until stop.
+func watchCare(c *cli.Context, all backlog, seen *care.Progress) (bar *progress, stop func()) {
+	bar = newProgress(c.App.ErrWriter)
+	if bar == nil {
+		return nil, func() {}
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				bar.show(&backlog{
+					what: all.what, uploads: max(0, all.uploads-int(seen.Contents.Load())), bytes: max(0, all.bytes-seen.Bytes.Load()),
+				})
+			}
+		}
+	}()
+	return bar, func() {
+		cancel()
+		<-ended
+		bar.end()
+	}
+}
