@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ func adminVerifyCommand() *cli.Command {
 			"meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
 			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
 		Flags: append(placeOfArchiveFlags(),
+			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the backup in `DIR` instead"},
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
 			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report a content that nothing refers to once it is older than `DURATION`"},
 			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},
@@ -42,6 +44,9 @@ func adminVerify(c *cli.Context) error {
 	}
 	if how.Grace < 0 {
 		return config.Usagef("--grace: %s is no age", how.Grace)
+	}
+	if c.IsSet("backup") {
+		return verifyBackup(c, how)
 	}
 	place, err := readPlace(c)
 	if err != nil {
@@ -73,6 +78,23 @@ func adminVerify(c *cli.Context) error {
 
 // sharedGrace is longer than services of one database leave an orphan alone.
 const sharedGrace = 49 * time.Hour
+
+// verifyBackup takes a backup for an archive that nobody uses.
+func verifyBackup(c *cli.Context, how care.Verification) error {
+	if how.RemoveOrphans {
+		return config.Usagef("--remove-orphans does not go with --backup: the next backup removes what it does not need")
+	}
+	dir, err := filepath.Abs(c.String("backup"))
+	if err != nil {
+		return err
+	}
+	archive, err := care.ViewBackup(c.Context, dir)
+	if err != nil {
+		return err
+	}
+	defer archive.Close() //nolint:errcheck // it was only read
+	return verify(c, archive, how)
+}
 
 // verify tells what is found, and the numbers.
 func verify(c *cli.Context, archive *care.Archive, how care.Verification) error {

@@ -1,6 +1,7 @@
 package care
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ type Verification struct {
 	// Grace is the age from which on a content without a use is an orphan. Services publish
 	// contents before they refer to them.
 	Grace time.Duration
+	// Settle is how long a service may need from a change to what it then removes: what is found
+	// is looked for again after that. 0 is a second.
+	Settle time.Duration
 	// RemoveOrphans removes them; the Store can then be written to, and in SQLite nobody else
 	// may use it.
 	RemoveOrphans bool
@@ -100,11 +104,41 @@ func (v *verifying) database(ctx context.Context) error {
 	return err
 }
 
-// rules looks for rows that break one.
+// rules looks for rows that break one. What is found is looked for once more: a service removes a
+// document and the renditions of its content one after the other.
 func (v *verifying) rules(ctx context.Context) error {
+	first := map[store.Violation]bool{}
+	err := v.Store.Violations(ctx, func(b store.Violation) error {
+		if len(first) < batch {
+			first[b] = true
+		}
+		return nil
+	})
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	if err := v.settle(ctx); err != nil {
+		return err
+	}
 	return v.Store.Violations(ctx, func(b store.Violation) error {
+		if len(first) < batch && !first[b] {
+			return nil
+		}
 		return v.found(Finding{Kind: Rule, Text: b.Rule, Folder: b.Folder, Document: b.Document, Content: b.Content})
 	})
+}
+
+// settle waits until services have ended what they had begun.
+func (v *verifying) settle(ctx context.Context) error {
+	if v.RemoveOrphans { // there are none
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(cmp.Or(v.Settle, time.Second)):
+		return nil
+	}
 }
 
 // orphans looks for contents without a use, and removes them where that is asked for.
@@ -132,22 +166,14 @@ func (v *verifying) orphans(ctx context.Context) error {
 	return judge()
 }
 
-// settled is how long a service may need from the change that makes a content useless to
-// its removal.
-const settled = time.Second
-
 // judge looks again at contents that nothing seemed to refer to: a service may have begun to
 // use them, or be about to remove them.
 func (v *verifying) judge(ctx context.Context, suspects []string) error {
 	if len(suspects) == 0 {
 		return nil
 	}
-	if !v.RemoveOrphans {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(settled):
-		}
+	if err := v.settle(ctx); err != nil {
+		return err
 	}
 	for _, digest := range suspects {
 		used, err := v.Store.Referenced(ctx, digest)

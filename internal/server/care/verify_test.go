@@ -94,9 +94,13 @@ func TestRowsThatBreakRules(t *testing.T) {
 		{"INSERT INTO rendition SELECT '" + digestOf("gone") + "', 'v', digest FROM document LIMIT 1", "content " + digestOf("gone") + ": the rendition was made of a content that no document holds"},
 		{"UPDATE document SET keywords = '[' WHERE name = 'a'", "database: document 1: keywords, types or metadata are no JSON"},
 	}
+	whole := newOffice(t)
 	for _, tt := range tests {
 		t.Run(tt.rule, func(t *testing.T) {
-			o := newOffice(t)
+			o := &office{t: t, dir: t.TempDir()}
+			if err := os.CopyFS(o.dir, os.DirFS(whole.dir)); err != nil {
+				t.Fatal(err)
+			}
 			o.spoil(tt.statement)
 			_, text := verify(t, o.dir, care.Verification{Fast: true})
 			if !strings.Contains(text, tt.rule) {
