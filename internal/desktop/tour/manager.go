@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/desktop/office"
 )
@@ -88,7 +89,7 @@ func (m *manager) dragIn() {
 		content := office.Page(name)
 		m.write(name, content)
 		from, to := m.own(""), m.in(letters...)
-		m.drag(from, to, name, "Offer.txt", "ctrl")
+		m.drag(from, to, name, "Offer.txt", "ctrl", "POST /file-upload")
 		m.archived(name, content, letters...)
 		m.item(to, name)
 		m.uploads(1)
@@ -97,8 +98,9 @@ func (m *manager) dragIn() {
 }
 
 // drag drags a file from a window to the free place in another one that shows a file beside.
-// Where the file manager would ask what that shall do, a key is held.
-func (m *manager) drag(from, to, name, beside, key string) {
+// Where the file manager would ask what that shall do, a key is held. A busy program can miss
+// the drop: while the service was not sent the request, it is done again.
+func (m *manager) drag(from, to, name, beside, key, request string) {
 	m.open(to, right)
 	m.item(to, beside)
 	m.open(from, left)
@@ -109,7 +111,18 @@ func (m *manager) drag(from, to, name, beside, key string) {
 	if !m.asks {
 		key = ""
 	}
-	m.fail(m.screen.Drag(m.ctx, source, free(target), key))
+	var dragged time.Time
+	m.until("a "+request+" after a drag", func() (bool, error) {
+		if m.office.Wire.Total().Count(request) > 0 {
+			return true, nil
+		}
+		if time.Since(dragged) < 2*patience {
+			return false, nil
+		}
+		err := m.screen.Drag(m.ctx, source, free(target), key)
+		dragged = time.Now()
+		return false, err
+	})
 }
 
 // free is a place in a window of a directory with no file: the lower right of the view.
@@ -154,7 +167,7 @@ func (m *manager) dragFromInbox() {
 		m.fail(m.office.Settled(m.ctx))
 		m.office.Wire.Take()
 		from, to := m.in(inbox...), m.in(letters...)
-		m.drag(from, to, name, "Offer.txt", "shift")
+		m.drag(from, to, name, "Offer.txt", "shift", "POST /document/ID/archive")
 		m.archived(name, content, letters...)
 		m.item(to, name)
 		for _, left := range m.documents(inbox...) {
