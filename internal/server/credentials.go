@@ -1,10 +1,14 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
 	"net/http"
 
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -31,6 +35,46 @@ func accept(c Credentials) accepted {
 		key: hash(c.APIKey), cloud: hash(c.CloudID), user: hash(c.User), password: hash(c.Password),
 		hasKey: c.APIKey != "", setA: c.User != "", setB: c.CloudID != "",
 	}
+}
+
+// identify returns who makes a request: by the credentials of the options, or by those that
+// the database has.
+func (s *Server) identify(r *http.Request) (identity, error) {
+	if who, ok := s.accepted.identify(r); ok {
+		return who, nil
+	}
+	shown := gate.Shown{Key: r.Header.Get("API-Key"), CloudID: r.Header.Get("Cloud-ID"), Address: r.RemoteAddr}
+	shown.User, shown.Password, shown.Basic = r.BasicAuth()
+	if s.gate == nil || !shown.Basic && r.Header.Get("Authorization") != "" {
+		return identity{}, refuse(archive.KindUnauthorized, "the credentials of one accepted set are needed")
+	}
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		shown.Address = host
+	}
+	granted, err := s.gate.Admit(r.Context(), shown)
+	if err != nil {
+		return identity{}, err
+	}
+	return identity{
+		tenant: granted.Key.Tenant.ID, user: granted.User.Name, userID: granted.User.ID,
+		limited: true, scopes: granted.Key.Scopes, mandators: granted.Key.Mandators,
+	}, nil
+}
+
+// AcceptKey takes a key as the one of the options, which have none. It is called before the
+// service is asked.
+func (s *Server) AcceptKey(key string) {
+	s.options.Credentials.APIKey = key
+	s.accepted = accept(s.options.Credentials)
+}
+
+// HasKeys reports whether there are keys in the database, for whatever tenant, and whether they
+// can still be used or not.
+func (s *Server) HasKeys(ctx context.Context) (bool, error) {
+	if s.keys == nil {
+		return false, nil
+	}
+	return s.keys.HasKeys(ctx)
 }
 
 // identify returns who makes a request that shows the credentials of one accepted set: a

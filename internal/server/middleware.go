@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/gate"
 )
 
 // recovered turns a panic into 500, or cuts the connection when the answer has begun.
@@ -37,15 +38,19 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
-		if who, ok := s.accepted.identify(r); ok {
+		who, err := s.identify(r)
+		if err == nil {
 			w.who = who
 			next.ServeHTTP(w, r.WithContext(withIdentity(r.Context(), who)))
 			return
 		}
-		if s.accepted.setA {
+		if s.accepted.setA || errors.Is(err, gate.ErrUser) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="archive", charset="UTF-8"`)
 		}
-		s.answer(w, refuse(archive.KindUnauthorized, "the credentials of one accepted set are needed"))
+		if archive.KindOf(err) == archive.KindBusy {
+			w.Header().Set("Retry-After", gate.RetryAfter)
+		}
+		s.answer(w, err)
 	})
 }
 

@@ -29,6 +29,7 @@ const (
 	further   traits = 1 << iota // not one of the specification's eight
 	upload                       // brings a file
 	inquiry                      // does not keep other work from being done
+	looks                        // changes nothing, although it is posted
 	specified traits = 0
 )
 
@@ -56,7 +57,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/document/{id}/replace", s.documentReplace, further | upload},
 		{http.MethodPost, "/document/{id}/delete", s.documentDelete, further},
 		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, further},
-		{http.MethodPost, "/search", s.search, further | inquiry},
+		{http.MethodPost, "/search", s.search, further | inquiry | looks},
 	}
 }
 
@@ -87,7 +88,7 @@ func (s *Server) Handler() http.Handler {
 			continue
 		}
 		route.path = base + route.path
-		mux.Handle(route.method+" "+route.path, s.operation(route, s.inTurn(route.traits, route.handle)))
+		mux.Handle(route.method+" "+route.path, s.operation(route, permitted(route.scope(), s.inTurn(route.traits, route.handle))))
 		methods[route.path] = append(methods[route.path], route.method)
 	}
 	public := map[string]http.Handler{}

@@ -76,7 +76,7 @@ const pagesFor = time.Minute
 
 // hits returns what a search finds: anew for the first page.
 func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.ID, error) {
-	what := fmt.Sprintf("%d %#v", identityOf(ctx).tenant, q)
+	what := fmt.Sprintf("%s %#v", identityOf(ctx).view(), q)
 	s.last.mu.Lock()
 	known, ids := s.last.what == what && time.Since(s.last.at) < pagesFor, s.last.ids
 	s.last.mu.Unlock()

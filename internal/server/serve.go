@@ -29,8 +29,8 @@ const (
 // for Options.DrainDelay, takes no new requests, waits for those under way, up to
 // Options.Drain, cuts what is left, and returns nil. Cut ends the waiting. It closes ln.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if !s.accepted.hasKey {
-		return errors.Join(errors.New("serve archive: no API key is configured, so nobody could be let in"), ln.Close())
+	if err := s.mayLetIn(ctx); err != nil {
+		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())
 	}
 	httpServer := &http.Server{
 		Handler:           s.Handler(),
@@ -96,6 +96,18 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 
 // Cut lets Serve end at once: requests that are under way are cut off.
 func (s *Server) Cut() { s.cutOnce() }
+
+// mayLetIn returns an error when nobody could be let in.
+func (s *Server) mayLetIn(ctx context.Context) error {
+	if s.accepted.hasKey {
+		return nil
+	}
+	some, err := s.HasKeys(ctx)
+	if err == nil && !some {
+		return errors.New("no API key is configured, so nobody could be let in")
+	}
+	return err
+}
 
 // logWriter passes the lines of net/http on.
 type logWriter struct{ log logrus.FieldLogger }

@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/datalock"
+	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -34,6 +35,8 @@ type Server struct {
 	options   Options
 	log       logrus.FieldLogger
 	accepted  accepted
+	gate      *gate.Gate   // nil without a database
+	keys      *store.Store // likewise
 	db        database
 	vault     *vault
 	lock      *datalock.Lock // nil without a data directory of its own
@@ -127,6 +130,10 @@ func newServer(options Options, db database, contents contents) *Server {
 		cut:       make(chan struct{}),
 	}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
+	if kept, ok := db.(several); ok {
+		s.keys = kept.Store
+		s.gate = gate.New(kept, options.Credentials.CloudID, func(err error) { s.log.WithError(err).Warn("something went wrong beside a request") })
+	}
 	return s
 }
 
@@ -189,6 +196,9 @@ func (s *Server) free(ctx context.Context, name string) (bool, error) {
 func (s *Server) Close() error {
 	s.sweeper.stop()
 	s.indexer.stop()
+	if s.gate != nil {
+		s.gate.Close()
+	}
 	err := s.db.Close()
 	if c, ok := s.vault.contents.(io.Closer); ok {
 		err = errors.Join(err, c.Close())

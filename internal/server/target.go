@@ -49,7 +49,8 @@ func (s *Server) destination(ctx context.Context, t target, user string) (store.
 	return s.resolve(ctx, t)
 }
 
-// inputTray returns the inbox that is called like the user, else the first one.
+// inputTray returns the inbox that belongs to the user, else one that is called so, else the
+// first one.
 func (s *Server) inputTray(ctx context.Context, user string) (store.Folder, error) {
 	inboxes, err := s.catalog(ctx).Roots(ctx, true)
 	if err != nil {
@@ -58,7 +59,11 @@ func (s *Server) inputTray(ctx context.Context, user string) (store.Folder, erro
 	if len(inboxes) == 0 {
 		return store.Folder{}, invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
 	}
-	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == user })
+	id := identityOf(ctx).userID
+	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return id != 0 && f.UserID == id })
+	if own < 0 {
+		own = slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == user })
+	}
 	return inboxes[max(own, 0)], nil
 }
 

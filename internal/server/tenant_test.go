@@ -1,109 +1,82 @@
 package server
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// Every operation that is given an id of another tenant answers 404, and the others tell
-// nothing of it.
-func TestOperationsOnAnotherTenant(t *testing.T) {
+// Every operation that is given an id of another tenant, or of a mandator that a key is not
+// for, answers 404; what lists tells nothing of it. With -v the requests are printed.
+func TestOtherTenants(t *testing.T) {
 	s := quiet(t)
-	folder, inbox, document, scan := belongings(t, s)
-	db, _ := s.db.(several)
-	other, err := db.AddTenant(t.Context(), "other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := strings.NewReplacer("FOLDER", text(folder), "INBOX", text(inbox), "DOCUMENT", text(document), "SCAN", text(scan),
-		"PAGE", text(document*pagesPerDocument+1))
-	const fields, upload = "application/x-www-form-urlencoded", "multipart/form-data; boundary=XX"
-	const file = "--XX\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"a.txt\"\r\n\r\na\r\n--XX\r\n" +
-		"Content-Disposition: form-data; name=\"target-folder-id\"\r\n\r\nFOLDER\r\n--XX--\r\n"
-	type request struct {
-		path, contentType, body string
-		answer                  string // of 200; empty: the answer is 404
-	}
-	requests := map[string][]request{
-		"GET /archivestructure": {
-			{path: "/archivestructure", answer: `{"free-archive-structure":true,"folders":[]}`},
-			{path: "/archivestructure?parent-folder-id=FOLDER"},
-			{path: "/archivestructure?parent-folder-id=FOLDER&lazy=true"},
-		},
-		"GET /document/list": {
-			{path: "/document/list?folder-id=FOLDER"}, {path: "/document/list?folder-id=INBOX&subfolders-recursive=true"},
-		},
-		"POST /file-upload": {
-			{path: "/file-upload", contentType: upload, body: file},
-			{path: "/file-upload", contentType: upload, body: strings.Replace(strings.Replace(file, "FOLDER", "M/below", 1), "folder-id", "folder-path", 1)},
-			{path: "/file-upload", contentType: upload, body: strings.Replace(strings.Replace(file, "FOLDER", "M", 1), "folder-id", "mandator-name", 1)},
-		},
-		"POST /folder/create": {{path: "/folder/create", contentType: fields, body: "parent-folder-id=FOLDER&folder-name=x"}},
-		"GET /inboxes":        {{path: "/inboxes", answer: `{"free-inbox-structure":true,"inboxes":[]}`}},
-		"POST /document/{id}/archive": {
-			{path: "/document/SCAN/archive", contentType: fields, body: "target-folder-id=FOLDER"},
-		},
-		"POST /document/auto_export_status/set": {
-			{path: "/document/auto_export_status/set", contentType: fields, body: "document-id=DOCUMENT&autoexport-status=true"},
-		},
-		"GET /document/{id}/data":          {{path: "/document/DOCUMENT/data"}},
-		"GET /document/{id}/pdf":           {{path: "/document/DOCUMENT/pdf"}, {path: "/document/DOCUMENT/pdf?original=true"}},
-		"HEAD /document/{id}/pdf":          {{path: "/document/DOCUMENT/pdf"}},
-		"GET /document/{id}/ocr-result":    {{path: "/document/DOCUMENT/ocr-result"}},
-		"GET /page/{id}/ocr-result":        {{path: "/page/PAGE/ocr-result"}},
-		"GET /page/{id}/preview":           {{path: "/page/PAGE/preview"}},
-		"GET /document/{id}/metadata":      {{path: "/document/DOCUMENT/metadata"}},
-		"POST /document/{id}/metadata":     {{path: "/document/DOCUMENT/metadata", contentType: "application/json", body: `{"a":"b"}`}},
-		"POST /document/{id}/keywords":     {{path: "/document/DOCUMENT/keywords", contentType: "application/json", body: `["b"]`}},
-		"POST /document/{id}/rename":       {{path: "/document/DOCUMENT/rename", contentType: fields, body: "new-name=x"}},
-		"POST /document/{id}/replace":      {{path: "/document/SCAN/replace", contentType: upload, body: strings.Split(file, "--XX\r\nContent-Disposition: form-data; name=\"target")[0] + "--XX--\r\n"}},
-		"POST /document/{id}/delete":       {{path: "/document/SCAN/delete"}},
-		"GET /document/{id}/uploaded-with": {{path: "/document/DOCUMENT/uploaded-with"}},
-		"POST /search": {
-			{path: "/search", answer: `{"totalHitDocuments":0,"documents":[]}`},
-			{path: "/search?location-folder-id=FOLDER"},
-			{path: "/search?location=M"},
-			{path: "/search?location=INBOX/I"},
-		},
-	}
-	mux := http.NewServeMux()
+	mandator, folder, inbox, document, scan := belongings(t, s)
+	before := held(t, s)
+	strangers := []stranger{ofAnotherTenant(t, s), ofAnotherMandator(t, s)}
+	handler, requests := s.Handler(), strange()
 	for _, route := range s.routes() {
-		pattern := route.method + " " + route.path
-		mux.Handle(pattern, s.problems(route.handle))
-		if len(requests[pattern]) == 0 {
-			t.Errorf("%s is not tried", pattern)
+		if len(requests[route.method+" "+route.path]) == 0 {
+			t.Errorf("%s %s is not tried", route.method, route.path)
 		}
 	}
-	ask := func(who store.TenantID, method string, r request) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		asked := httptest.NewRequestWithContext(withIdentity(t.Context(), identity{tenant: who}), method, ids.Replace(r.path),
-			strings.NewReader(ids.Replace(r.body)))
+	send := func(who stranger, method string, r tried) (answer *httptest.ResponseRecorder, want string) {
+		ids := strings.NewReplacer("THEIR-MANDATOR", text(mandator), "THEIR-FOLDER", text(folder), "THEIR-INBOX", text(inbox), "THEIR-DOCUMENT", text(document),
+			"THEIR-SCAN", text(scan), "THEIR-PAGE", text(document*pagesPerDocument+1), "OWN-MANDATOR", text(who.own), "OWN-INBOX", text(who.tray),
+			"OWN-USER", text(archive.ID(who.user)), "OWN-SCAN", text(who.document))
+		asked := httptest.NewRequestWithContext(t.Context(), method, base+ids.Replace(r.path), strings.NewReader(ids.Replace(r.body)))
+		asked.Header = who.header.Clone()
 		asked.Header.Set("Content-Type", r.contentType)
-		mux.ServeHTTP(w, asked)
-		return w
+		answer = httptest.NewRecorder()
+		handler.ServeHTTP(answer, asked)
+		return answer, ids.Replace(r.answer)
 	}
-	for pattern, tried := range requests {
+	ask := func(who stranger, method string, r tried) string {
+		w, want := send(who, method, r)
+		body := w.Body.String()
+		if want == "" && w.Code != http.StatusNotFound || want != "" && (w.Code != http.StatusOK || !strings.HasPrefix(body, want)) {
+			t.Errorf("%s: %s %s: %d %s", who.name, method, r.path, w.Code, body)
+		}
+		if strings.Contains(body, "secret") {
+			t.Errorf("%s: %s %s tells of what is another's: %s", who.name, method, r.path, body)
+		}
+		if want != "" {
+			return "200, their own alone"
+		}
+		return strconv.Itoa(w.Code)
+	}
+	var table strings.Builder
+	for _, pattern := range slices.Sorted(maps.Keys(requests)) {
 		method, _, _ := strings.Cut(pattern, " ")
-		for _, r := range tried {
-			w := ask(other, method, r)
-			if r.answer == "" && w.Code != http.StatusNotFound || r.answer != "" && (w.Code != http.StatusOK || w.Body.String() != r.answer) {
-				t.Errorf("%s %s: %d %s", method, r.path, w.Code, w.Body)
+		for _, r := range requests[pattern] {
+			_, _ = fmt.Fprintf(&table, "| %s %s | %s |", method, r.path, r.inWords())
+			for _, who := range strangers {
+				_, _ = fmt.Fprintf(&table, " %s |", ask(who, method, r))
 			}
+			table.WriteString("\n")
 		}
 	}
-	// The same searches and lists, asked by whom they belong to, find everything as it was.
-	for path, want := range map[string]int{"/document/list?folder-id=FOLDER": 1, "/document/list?folder-id=INBOX": 1} {
-		w := ask(store.DefaultTenant, http.MethodGet, request{path: path})
-		if w.Code != http.StatusOK || strings.Count(w.Body.String(), `"id":`) != want || strings.Contains(w.Body.String(), `"x"`) {
-			t.Errorf("%s of the owner: %d %s", path, w.Code, w.Body)
+	for _, who := range strangers {
+		// The same external id and content in a folder of their own make a document of their own.
+		made, _ := send(who, http.MethodPost, tried{
+			path: "/file-upload", contentType: asUpload, body: uploading("target-folder-id", "OWN-MANDATOR", "external-id", "E"),
+		})
+		if made.Code != http.StatusOK || made.Body.String() == text(document) {
+			t.Errorf("%s: the same external id: %d %s", who.name, made.Code, made.Body)
 		}
+	}
+	if after := held(t, s); after != before {
+		t.Errorf("what strangers did has changed\n%s to\n%s", before, after)
+	}
+	if testing.Verbose() {
+		fmt.Printf("| Request | Body | %s | %s |\n|---|---|---|---|\n%s", strangers[0].name, strangers[1].name, table.String())
 	}
 }
 
@@ -112,7 +85,7 @@ func TestPagesOfASearchAreTheTenantsOwn(t *testing.T) {
 	s := quiet(t)
 	belongings(t, s)
 	db, _ := s.db.(several)
-	other, err := db.AddTenant(t.Context(), "other")
+	other, err := db.AddTenant(t.Context(), "other", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,23 +101,3 @@ func TestPagesOfASearchAreTheTenantsOwn(t *testing.T) {
 		}
 	}
 }
-
-// belongings are those of the default tenant: a folder with a document, and an inbox with one.
-func belongings(t *testing.T, s *Server) (folder, inbox, document, scan archive.ID) {
-	t.Helper()
-	ctx := t.Context()
-	must := func(id archive.ID, err error) archive.ID {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	folder = must(s.AddFolder(ctx, must(s.AddMandator(ctx, "M")), "below"))
-	inbox = must(s.AddInbox(ctx, 1, "I"))
-	document = must(s.AddDocument(ctx, NewDocument{Folder: folder, Name: "a.txt", Created: time.Now(), Archived: time.Now()}, strings.NewReader("a")))
-	scan = must(s.AddDocument(ctx, NewDocument{Folder: inbox, Name: "scan.txt", Created: time.Now()}, strings.NewReader("scan")))
-	return folder, inbox, document, scan
-}
-
-func text(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }

@@ -28,8 +28,17 @@ type Lock struct {
 	Restoring bool
 }
 
-// Take locks a data directory. One that another process uses is an error, and so is one that
-// was not restored whole.
+// InUseError names a data directory that another process uses.
+type InUseError string
+
+// Error implements error.
+func (dir InUseError) Error() string {
+	return fmt.Sprintf("the data directory %s is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
+		"use that, or name another directory with --data", string(dir))
+}
+
+// Take locks a data directory. One that another process uses is an InUseError, one that was
+// not restored whole an error, too.
 func Take(dir string) (*Lock, error) {
 	l, err := TakeAny(dir)
 	if err == nil && l.Restoring {
@@ -41,17 +50,16 @@ func Take(dir string) (*Lock, error) {
 
 // TakeAny is Take also for a directory that was not restored whole.
 func TakeAny(dir string) (*Lock, error) {
-	return take(dir, "the data directory "+dir+" is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
-		"use that, or name another directory with --data")
+	return take(dir, InUseError(dir))
 }
 
 // TakeBackup locks the directory of a backup.
 func TakeBackup(dir string) (*Lock, error) {
-	return take(dir, dir+" is in use: another backup goes there, or it is restored")
+	return take(dir, errors.New(dir+" is in use: another backup goes there, or it is restored"))
 }
 
 // take locks a directory; busy is the error when another process has it.
-func take(dir, busy string) (*Lock, error) {
+func take(dir string, busy error) (*Lock, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the data directory: %w", err)
@@ -59,7 +67,7 @@ func take(dir, busy string) (*Lock, error) {
 	l := &Lock{file: file}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.Join(errors.New(busy), file.Close())
+		return nil, errors.Join(busy, file.Close())
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), file.Close())

@@ -85,7 +85,7 @@ func testChangesAreRecorded(t *testing.T, s opened) {
 	rest, err := s.Trail(ctx, history[0].ID, 100)
 	must(err)
 	same(t, told(rest), []string{"eve: delete: INBOX/Tray/spam d2 -> "})
-	other, err := s.AddTenant(ctx, "other")
+	other, err := s.AddTenant(ctx, "other", "")
 	must(err)
 	for _, id := range []archive.ID{made, ids[1]} {
 		if entries, err := s.Tenant(other).History(ctx, id, 100); err != nil || len(entries) > 0 {

@@ -47,6 +47,19 @@ func (a Archive) List(ctx context.Context, q Query, each func(Listed) error) err
 	if err != nil {
 		return err
 	}
+	return a.eachListed(ctx, ids, each)
+}
+
+// ListAutoExport calls each for the documents whose auto-export status is set, as List does.
+func (a Archive) ListAutoExport(ctx context.Context, each func(Listed) error) error {
+	ids, err := queryIDs(ctx, a.read, "SELECT id FROM document WHERE tenant = ? AND auto_export ORDER BY id", a.tenant)
+	if err != nil {
+		return err
+	}
+	return a.eachListed(ctx, ids, each)
+}
+
+func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Listed) error) error {
 	for len(ids) > 0 {
 		n := min(len(ids), batch)
 		documents, err := a.listed(ctx, ids[:n])

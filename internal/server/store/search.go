@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,9 @@ type Search struct {
 	From, Before     time.Time  // of creation; zero: any
 	Folder           archive.ID // 0: anywhere
 	Recursive        bool       // also in the folders below Folder
+	// Confined says that only what lies in or below Roots is found.
+	Confined bool
+	Roots    []archive.ID
 }
 
 // Search returns the documents, the youngest first.
@@ -52,8 +56,12 @@ type where struct {
 
 func (w *where) add(sql string, args ...any) { w.all = append(w.all, condition{sql, args}) }
 
-const liesBelow = `d.folder IN (WITH RECURSIVE down (id) AS (
-	SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+const (
+	liesBelow = `d.folder IN (WITH RECURSIVE down (id) AS (
+		SELECT CAST(? AS BIGINT) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+	liesBelowOne = `d.folder IN (WITH RECURSIVE down (id) AS (
+		SELECT value FROM json_each(?) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
+)
 
 // narrow adds what says where and when documents are looked for.
 func (w *where) narrow(q *Search) {
@@ -61,6 +69,13 @@ func (w *where) narrow(q *Search) {
 		w.add(liesBelow, q.Folder)
 	} else if q.Folder != 0 {
 		w.add("d.folder = ?", q.Folder)
+	}
+	if q.Confined {
+		roots := make([]string, len(q.Roots))
+		for i, id := range q.Roots {
+			roots[i] = strconv.FormatInt(int64(id), 10)
+		}
+		w.add(liesBelowOne, "["+strings.Join(roots, ",")+"]")
 	}
 	if !q.From.IsZero() {
 		w.add("d.created >= ?", q.From.Unix())
@@ -71,7 +86,7 @@ func (w *where) narrow(q *Search) {
 	if q.ExternalID != "" {
 		w.add("d.external_id = ?", q.ExternalID)
 	}
-	w.quick = q.Folder != 0 || q.ExternalID != ""
+	w.quick = q.Folder != 0 || q.ExternalID != "" || q.Confined
 }
 
 const (

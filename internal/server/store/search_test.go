@@ -150,7 +150,7 @@ func TestTheIndexFollowsChanges(t *testing.T) {
 // A search of one tenant neither finds nor counts what another one has.
 func TestASearchStaysWithItsTenant(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
-		id, err := s.AddTenant(t.Context(), "other")
+		id, err := s.AddTenant(t.Context(), "other", "")
 		if err != nil {
 			t.Fatal(err)
 		}

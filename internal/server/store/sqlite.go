@@ -19,17 +19,27 @@ import (
 const busyTimeout = "busy_timeout(10000)"
 
 // Open opens the SQLite database in a file, makes it when it is not there, and migrates it.
-// Only its owner may read it. The caller sees to it that no other process has it open for
-// writing.
+// Only its owner may read it. The caller sees to it that no other process adds or removes
+// documents in it.
 func Open(ctx context.Context, file string) (*Store, error) {
+	return open(ctx, file, inFile.migrate)
+}
+
+// OpenBeside opens a SQLite database that another process uses, to which alone documents are
+// left. It is not migrated: one of an older version is refused.
+func OpenBeside(ctx context.Context, file string) (*Store, error) {
+	return open(ctx, file, inFile.wantNewest)
+}
+
+func open(ctx context.Context, file string, prepare func(inFile, context.Context, *pool) error) (*Store, error) {
 	s := newStore(inFile{})
-	if err := s.openFile(ctx, file); err != nil {
+	if err := s.openFile(ctx, file, prepare); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) openFile(ctx context.Context, file string) (err error) {
+func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, context.Context, *pool) error) (err error) {
 	if err := private(file); err != nil {
 		return err
 	}
@@ -40,7 +50,7 @@ func (s *Store) openFile(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.migrate(ctx, s.write); err != nil {
+	if err := prepare(inFile{}, ctx, s.write); err != nil {
 		return err
 	}
 	if err := s.write.compile(ctx, selectFolder, changeDocument, selectKnown, insertDocument, insertEntry); err != nil {
@@ -52,7 +62,7 @@ func (s *Store) openFile(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.read.compile(ctx, selectFolder, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse)
+	return s.read.compile(ctx, selectFolder, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount)
 }
 
 // private makes the file with mode 0600, or gives it that mode: SQLite would take 0644,
@@ -88,12 +98,8 @@ func (inFile) text(query string) string {
 
 // migrate does each step in a transaction of its own. The version is kept in SQLite's
 // user_version.
-func (inFile) migrate(ctx context.Context, p *pool) error {
-	var version int
-	if err := p.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("read schema version: %w", err)
-	}
-	steps, err := stepsAfter("sqlite", version)
+func (e inFile) migrate(ctx context.Context, p *pool) error {
+	_, steps, err := e.lacks(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -110,6 +116,24 @@ func (inFile) migrate(ctx context.Context, p *pool) error {
 		}
 	}
 	return nil
+}
+
+// lacks returns the version of a database, and the steps from there to the newest one.
+func (inFile) lacks(ctx context.Context, p *pool) (version int, steps []step, err error) {
+	if err := p.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, nil, fmt.Errorf("read schema version: %w", err)
+	}
+	steps, err = stepsAfter("sqlite", version)
+	return version, steps, err
+}
+
+// wantNewest refuses a database that would have to be migrated.
+func (e inFile) wantNewest(ctx context.Context, p *pool) error {
+	version, _, err := e.lacks(ctx, p)
+	if err != nil {
+		return err
+	}
+	return current("sqlite", version)
 }
 
 func (inFile) taken(err error) bool {

@@ -15,12 +15,19 @@ type TenantID int64
 // DefaultTenant is the tenant of a database of one archive. It is there from the beginning.
 const DefaultTenant TenantID = 1
 
+// Tenant is one of those whose archives lie in the database.
+type Tenant struct {
+	ID      TenantID
+	CloudID string // empty for the default one
+	Name    string // for people; may be empty
+}
+
 // AddTenant adds a tenant that clients name by its cloud id. One that is taken is
 // KindConflict.
-func (s *Store) AddTenant(ctx context.Context, cloudID string) (TenantID, error) {
+func (s *Store) AddTenant(ctx context.Context, cloudID, name string) (TenantID, error) {
 	var id TenantID
 	err := s.write.change(ctx, func(tx changing) error {
-		return tx.row(ctx, "INSERT INTO tenant (cloud_id) VALUES (?) RETURNING id", cloudID).Scan(&id)
+		return tx.row(ctx, "INSERT INTO tenant (cloud_id, name) VALUES (?, ?) RETURNING id", cloudID, name).Scan(&id)
 	})
 	if s.taken(err) {
 		return 0, refuse(archive.KindConflict, "there is a tenant of this cloud id already")
@@ -29,6 +36,16 @@ func (s *Store) AddTenant(ctx context.Context, cloudID string) (TenantID, error)
 		return 0, fmt.Errorf("add tenant: %w", err)
 	}
 	return id, nil
+}
+
+// Tenants returns all tenants, the default one first.
+func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
+	return collect(ctx, s.read, func(row scanner) (t Tenant, err error) {
+		if err := row.Scan(&t.ID, &t.CloudID, &t.Name); err != nil {
+			return t, fmt.Errorf("read tenant: %w", err)
+		}
+		return t, nil
+	}, "SELECT id, coalesce(cloud_id, ''), name FROM tenant ORDER BY id")
 }
 
 // FindTenant returns the tenant of a cloud id, KindNotFound when there is none.

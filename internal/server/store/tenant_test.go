@@ -17,11 +17,11 @@ import (
 func TestCloudIDs(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
-		one, err := s.AddTenant(ctx, "one")
+		one, err := s.AddTenant(ctx, "one", "")
 		if err != nil || one == store.DefaultTenant {
 			t.Fatalf("%d, %v", one, err)
 		}
-		if _, err := s.AddTenant(ctx, "one"); archive.KindOf(err) != archive.KindConflict {
+		if _, err := s.AddTenant(ctx, "one", ""); archive.KindOf(err) != archive.KindConflict {
 			t.Errorf("the same cloud id again: %v", err)
 		}
 		if id, err := s.FindTenant(ctx, "one"); err != nil || id != one {
@@ -40,7 +40,7 @@ func TestCloudIDs(t *testing.T) {
 func TestATenantSeesNothingOfAnother(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
-		id, err := s.AddTenant(ctx, "other")
+		id, err := s.AddTenant(ctx, "other", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,7 @@ func TestContentsAreReadOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
 		inbox, m := folder(t, s, store.Folder{Name: "I", Inbox: true}), folder(t, s, store.Folder{Name: "M"})
-		id, err := s.AddTenant(ctx, "other")
+		id, err := s.AddTenant(ctx, "other", "")
 		if err != nil {
 			t.Fatal(err)
 		}

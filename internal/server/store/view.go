@@ -29,11 +29,7 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	var version int
-	if err := s.read.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("read schema version: %w", err)
-	}
-	return current("sqlite", version)
+	return inFile{}.wantNewest(ctx, s.read)
 }
 
 // current is an error where an engine's schema is not of the newest version.

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// confined is a part of a tenant's archive: some mandators, and the inboxes of one user.
+// What lies elsewhere is not there. Neither folders nor documents ever move from one mandator
+// to another, so that what was looked at before a change holds for the change.
+//
+// It has each method of a catalog itself: one that is added must say what it shows.
+type confined struct {
+	whole     catalog
+	mandators []archive.ID
+	user      int64 // 0 for one without inboxes
+}
+
+// sees reports whether a mandator or an inbox is there.
+func (c *confined) sees(root store.Folder) bool {
+	if root.Inbox {
+		return c.user != 0 && root.UserID == c.user
+	}
+	return slices.Contains(c.mandators, root.ID)
+}
+
+// inside returns the error of a folder that is not there.
+func (c *confined) inside(ctx context.Context, id archive.ID) error {
+	lineage, err := c.whole.Lineage(ctx, id)
+	if err == nil && !c.sees(lineage[0]) {
+		return refuse(archive.KindNotFound, "there is no folder %d", id)
+	}
+	return err
+}
+
+// reaches returns the error of a document that is not there.
+func (c *confined) reaches(ctx context.Context, id archive.ID) error {
+	_, err := c.Document(ctx, id)
+	return err
+}
+
+func absent(err error) bool { return archive.KindOf(err) == archive.KindNotFound }
+
+func (c *confined) Folder(ctx context.Context, id archive.ID) (store.Folder, error) {
+	if err := c.inside(ctx, id); err != nil {
+		return store.Folder{}, err
+	}
+	return c.whole.Folder(ctx, id)
+}
+
+func (c *confined) Child(ctx context.Context, parent archive.ID, name string) (store.Folder, error) {
+	f, err := c.whole.Child(ctx, parent, name)
+	if err == nil {
+		err = c.inside(ctx, f.ID)
+	}
+	if absent(err) {
+		return store.Folder{}, refuse(archive.KindNotFound, "there is no folder %q", name)
+	}
+	return f, err
+}
+
+func (c *confined) Lineage(ctx context.Context, id archive.ID) ([]store.Folder, error) {
+	lineage, err := c.whole.Lineage(ctx, id)
+	if err == nil && !c.sees(lineage[0]) {
+		return nil, refuse(archive.KindNotFound, "there is no folder %d", id)
+	}
+	return lineage, err
+}
+
+func (c *confined) Roots(ctx context.Context, inboxes bool) ([]store.Folder, error) {
+	roots, err := c.whole.Roots(ctx, inboxes)
+	return slices.DeleteFunc(roots, func(f store.Folder) bool { return !c.sees(f) }), err
+}
+
+func (c *confined) Tree(ctx context.Context, inboxes bool) ([]store.Folder, error) {
+	tree, err := c.Roots(ctx, inboxes)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range slices.Clone(tree) {
+		below, err := c.whole.Below(ctx, root.ID)
+		if err != nil {
+			return nil, err
+		}
+		tree = append(tree, below...)
+	}
+	slices.SortFunc(tree, func(a, b store.Folder) int { return cmp.Compare(a.ID, b.ID) })
+	return tree, nil
+}
+
+func (c *confined) Children(ctx context.Context, parent archive.ID) ([]store.Folder, error) {
+	if err := c.inside(ctx, parent); err != nil {
+		return nil, err
+	}
+	return c.whole.Children(ctx, parent)
+}
+
+func (c *confined) Below(ctx context.Context, parent archive.ID) ([]store.Folder, error) {
+	if err := c.inside(ctx, parent); err != nil {
+		return nil, err
+	}
+	return c.whole.Below(ctx, parent)
+}
+
+func (c *confined) Empty(ctx context.Context) (bool, error) {
+	mandators, err1 := c.Roots(ctx, false)
+	inboxes, err2 := c.Roots(ctx, true)
+	return len(mandators)+len(inboxes) == 0, errors.Join(err1, err2)
+}
+
+func (c *confined) Document(ctx context.Context, id archive.ID) (store.Document, error) {
+	d, err := c.whole.Document(ctx, id)
+	if err == nil {
+		err = c.inside(ctx, d.Folder)
+	}
+	if absent(err) {
+		return store.Document{}, refuse(archive.KindNotFound, "there is no document %d", id)
+	}
+	return d, err
+}
+
+func (c *confined) Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error) {
+	if err := c.reaches(ctx, id); err != nil {
+		return nil, nil, err
+	}
+	return c.whole.Annotations(ctx, id)
+}
+
+func (c *confined) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
+	if err := c.reaches(ctx, id); err != nil {
+		return nil, err
+	}
+	ids, err := c.whole.UploadedWith(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	seen := []archive.ID{}
+	for _, other := range ids { // they may have been archived elsewhere
+		if err := c.reaches(ctx, other); err == nil {
+			seen = append(seen, other)
+		} else if !absent(err) {
+			return nil, err
+		}
+	}
+	return seen, nil
+}
+
+func (c *confined) History(ctx context.Context, id archive.ID, limit int) ([]store.Entry, error) {
+	if err := c.reaches(ctx, id); err != nil {
+		return nil, err
+	}
+	return c.whole.History(ctx, id, limit)
+}
+
+func (c *confined) Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error) {
+	if err := c.inside(ctx, folder); err != nil {
+		return nil, err
+	}
+	return c.whole.Contents(ctx, folder)
+}
+
+func (c *confined) List(ctx context.Context, q store.Query, each func(store.Listed) error) error {
+	if err := c.inside(ctx, q.Folder); err != nil {
+		return err
+	}
+	return c.whole.List(ctx, q, each)
+}
+
+// Search looks below all roots that are there, or below the one folder that is asked for.
+func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, error) {
+	if q.Folder != 0 {
+		if err := c.inside(ctx, q.Folder); err != nil {
+			return nil, err
+		}
+		return c.whole.Search(ctx, q)
+	}
+	q.Confined = true
+	for _, inboxes := range []bool{false, true} {
+		roots, err := c.Roots(ctx, inboxes)
+		if err != nil {
+			return nil, err
+		}
+		for _, root := range roots {
+			q.Roots = append(q.Roots, root.ID)
+		}
+	}
+	return c.whole.Search(ctx, q)
+}
+
+func (c *confined) Setting(ctx context.Context, name string) (string, error) {
+	return c.whole.Setting(ctx, name)
+}
+
+// view tells apart what is cut from the lists of several identities.
+func (who identity) view() string {
+	if who.mandators == nil {
+		return fmt.Sprint(who.tenant)
+	}
+	return fmt.Sprint(who.tenant, who.mandators, who.userID)
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Key is an API key of a tenant, or rather what is kept of it.
+type Key struct {
+	ID     int64
+	Tenant Tenant
+	Name   string // for people
+	// Scopes are what it may do; this package does not look into them.
+	Scopes []string
+	// Mandators are those that it is confined to, nil for none: it may see all.
+	Mandators []archive.ID
+	Created   time.Time
+	Expires   time.Time // zero for never
+	Revoked   time.Time // zero when it is not
+	Used      time.Time // about; zero for never
+}
+
+// Valid reports whether a key is neither revoked nor expired.
+func (k *Key) Valid(now time.Time) bool {
+	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
+// AddKey adds a key whose hash is given. A mandator that is none of the tenant's is
+// KindNotFound.
+func (a Archive) AddKey(ctx context.Context, k Key, hash string) (id int64, err error) {
+	scopes, err := encodeStrings(k.Scopes)
+	if err != nil {
+		return 0, err
+	}
+	var mandators any
+	if k.Mandators != nil {
+		if mandators, err = encode(k.Mandators); err != nil {
+			return 0, err
+		}
+	}
+	err = a.write.change(ctx, func(tx changing) error {
+		for _, mandator := range k.Mandators {
+			f, err := a.folder(ctx, tx, mandator)
+			if err != nil {
+				return err
+			}
+			if f.Parent != 0 || f.Inbox {
+				return refuse(archive.KindNotFound, "folder %d is no mandator", mandator)
+			}
+		}
+		err := tx.row(ctx, `INSERT INTO api_key (tenant, name, hash, scopes, mandators, created, expires)
+			VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+			a.tenant, k.Name, hash, scopes, mandators, k.Created.Unix(), seconds(k.Expires)).Scan(&id)
+		if err != nil {
+			return fmt.Errorf("add key: %w", err)
+		}
+		return nil
+	})
+	return id, err
+}
+
+const (
+	selectKeys = `SELECT api_key.id, tenant, coalesce(cloud_id, ''), tenant.name, api_key.name, scopes, mandators,
+		created, expires, revoked, used FROM api_key JOIN tenant ON tenant.id = api_key.tenant`
+	selectKey = selectKeys + " WHERE hash = ?"
+)
+
+// FindKey returns the key of a hash, of whatever tenant, KindNotFound when there is none.
+func (s *Store) FindKey(ctx context.Context, hash string) (Key, error) {
+	key, err := scanKey(s.read.row(ctx, selectKey, hash))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Key{}, refuse(archive.KindNotFound, "there is no such key")
+	}
+	return key, err
+}
+
+// HasKeys reports whether there is a key, of whatever tenant and whether it is valid or not.
+func (s *Store) HasKeys(ctx context.Context) (some bool, err error) {
+	if err := s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM api_key)").Scan(&some); err != nil {
+		return false, fmt.Errorf("look for keys: %w", err)
+	}
+	return some, nil
+}
+
+// Keys returns all keys of the tenant in the order in which they were added.
+func (a Archive) Keys(ctx context.Context) ([]Key, error) {
+	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", a.tenant)
+}
+
+// RevokeKey ends a key for ever; one that is revoked already stays so.
+func (a Archive) RevokeKey(ctx context.Context, id int64, at time.Time) error {
+	return a.write.change(ctx, func(tx changing) error {
+		n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, a.tenant))
+		if err != nil {
+			return fmt.Errorf("revoke key: %w", err)
+		}
+		if n == 0 {
+			return refuse(archive.KindNotFound, "there is no key %d", id)
+		}
+		return nil
+	})
+}
+
+// UseKey notes that a key was used, unless that is known to be so since before.
+func (s *Store) UseKey(ctx context.Context, id int64, at, before time.Time) error {
+	return s.write.change(ctx, func(tx changing) error {
+		_, err := tx.exec(ctx, "UPDATE api_key SET used = ? WHERE id = ? AND coalesce(used, 0) < ?", at.Unix(), id, before.Unix())
+		if err != nil {
+			return fmt.Errorf("note the use of a key: %w", err)
+		}
+		return nil
+	})
+}
+
+func scanKey(row scanner) (Key, error) {
+	var k Key
+	var scopes, mandators []byte
+	var created int64
+	var expires, revoked, used sql.NullInt64
+	if err := row.Scan(&k.ID, &k.Tenant.ID, &k.Tenant.CloudID, &k.Tenant.Name, &k.Name, &scopes, &mandators,
+		&created, &expires, &revoked, &used); err != nil {
+		return Key{}, fmt.Errorf("read key: %w", err)
+	}
+	err := json.Unmarshal(scopes, &k.Scopes)
+	if mandators != nil {
+		err = errors.Join(err, json.Unmarshal(mandators, &k.Mandators))
+	}
+	if err != nil {
+		return Key{}, fmt.Errorf("read key %d: %w", k.ID, err)
+	}
+	k.Created, k.Expires, k.Revoked, k.Used = time.Unix(created, 0), instant(expires), instant(revoked), instant(used)
+	return k, nil
+}
+
+// instant is a time that may be absent.
+func instant(column sql.NullInt64) time.Time {
+	if !column.Valid {
+		return time.Time{}
+	}
+	return time.Unix(column.Int64, 0)
+}
