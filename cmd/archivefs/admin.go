@@ -15,7 +15,8 @@ func adminCommand() *cli.Command {
 			return cli.ShowSubcommandHelp(c)
 		},
 		Subcommands: []*cli.Command{
-			adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
+			adminTenantsCommand(), adminMandatorsCommand(), adminInboxesCommand(), adminUsersCommand(), adminKeysCommand(),
+			adminAutoExportCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
 		},
 	}
 }

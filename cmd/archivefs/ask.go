@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -64,6 +65,35 @@ func (a *asker) complete(cred *apiclient.Credentials) error {
 
 // secret asks for a secret.
 func (a *asker) secret(what string) (string, error) {
+	text, err := a.unseen(what)
+	if err == nil && text == "" && a.person == nil {
+		return "", config.Usagef("a line of standard input is missing (%s); the API key comes first, and then the password of the user", what)
+	}
+	return text, err
+}
+
+// newPassword asks for a password that a user shall have; a person, twice.
+func (a *asker) newPassword(user string) (string, error) {
+	what := "Password of " + archive.Printable(user)
+	text, err := a.unseen(what)
+	if err != nil {
+		return "", err
+	}
+	if text == "" {
+		return "", config.Usagef("a user needs a password; it is the first line of standard input")
+	}
+	if a.person == nil {
+		return text, nil
+	}
+	again, err := a.unseen("The same once more")
+	if err == nil && again != text {
+		err = errors.New("nothing was changed, because the two passwords differ")
+	}
+	return text, err
+}
+
+// unseen asks for what nobody shall see.
+func (a *asker) unseen(what string) (string, error) {
 	if a.person != nil {
 		return a.attended(func() (string, error) { return a.person.ReadPassword(what + ": ") })
 	}
@@ -71,10 +101,7 @@ func (a *asker) secret(what string) (string, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	if text = strings.TrimRight(text, "\r\n"); text == "" {
-		return "", config.Usagef("a line of standard input is missing (%s); the API key comes first, and then the password of the user", what)
-	}
-	return text, nil
+	return strings.TrimRight(text, "\r\n"), nil
 }
 
 // line asks a person for something that may be seen.

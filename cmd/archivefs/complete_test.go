@@ -79,6 +79,11 @@ func TestComplete(t *testing.T) {
 		{"doctor office DIR ", directories, "..."},
 		{"serve ", noPaths, ""},
 		{"serve --import ", directories, ""},
+		{"admin ", noPaths, "tenants mandators inboxes users keys auto-export ..."},
+		{"admin keys ", noPaths, "list add revoke"},
+		{"admin keys add --scope ", noPaths, "read write read,write"},
+		{"admin keys add --mand", noPaths, "--mandator"},
+		{"admin users list --data ", directories, ""},
 		{"status ", directories, "..."},
 		{"uploads retry DIR ", noPaths, ""},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/server"
 )
 
 func (o *completion) commands(commands []*cli.Command) {
@@ -63,6 +64,8 @@ func valuesOf(option string) []string {
 		return []string{"sync", "async"}
 	case "content":
 		return []string{string(fs.ContentAuto), string(fs.ContentOriginal), string(fs.ContentPDF), string(fs.ContentData)}
+	case "scope":
+		return []string{string(server.ScopeRead), string(server.ScopeWrite), "read,write"}
 	case "log-level":
 		return []string{"error", "warn", "info", "debug"}
 	case "log-format":

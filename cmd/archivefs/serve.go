@@ -23,8 +23,9 @@ func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "run the embedded archive service on its own",
-		Description: "Serves the archive in --data at --listen, below /api/v2. Without --api-key it makes a key of its\n" +
-			"own and keeps it beside the archive; the first lines of output say where.\n\n" +
+		Description: "Serves the archive in --data at --listen, below /api/v2. It accepts the credentials of the\n" +
+			"options, and the API keys and users of archivefs admin. Where there is no key at all, it makes\n" +
+			"one of its own and keeps it beside the archive; the first lines of output say where.\n\n" +
 			"   archivefs serve --sample --data ./office\n" +
 			"   archivefs mount --base-url http://127.0.0.1:8081 --api-key-file ./office/api-key ~/Archive",
 		Flags: slices.Concat([]cli.Flag{
@@ -78,18 +79,15 @@ func serve(c *cli.Context) error {
 	if c.String("generate") != "" {
 		return serveGenerated(c, ln, r, options)
 	}
-	var keyFile string
-	if options.Credentials.APIKey == "" {
-		keyFile = filepath.Join(options.Data, "api-key")
-		if options.Credentials.APIKey, err = ownKey(keyFile); err != nil {
-			return err
-		}
-	}
 	srv, err := server.Open(c.Context, options)
 	if err != nil {
 		return fmt.Errorf("open archive: %w", err)
 	}
-	skipped, err := furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
+	var skipped int
+	keyFile, err := letIn(c.Context, srv, &options)
+	if err == nil {
+		skipped, err = furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
+	}
 	if err == nil {
 		r.server = srv
 		err = r.at(c, ln, options.Data, keyFile)
@@ -148,6 +146,34 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, err
 	}
 	return o, wantGenerated(c, cred)
+}
+
+// letIn has the service accept a key of its own, where neither the options nor the archive have
+// one, and returns the file in which it is, empty for none.
+func letIn(ctx context.Context, srv *server.Server, options *server.Options) (keyFile string, err error) {
+	if options.Credentials.APIKey != "" {
+		return "", nil
+	}
+	keyFile = filepath.Join(options.Data, "api-key")
+	some, err := srv.HasKeys(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !some && options.Database != "" {
+		return "", errors.New("no instance makes an API key of its own for a --database; " +
+			"add one with archivefs admin keys add, or give all instances the same one with --api-key-file")
+	}
+	if some {
+		if _, err := os.Stat(keyFile); err == nil {
+			options.Log.Warnf("the key in %s is not accepted any more: the archive has keys of its own, as archivefs admin keys list shows", keyFile)
+		}
+		return "", nil
+	}
+	key, err := ownKey(keyFile)
+	if err == nil {
+		srv.AcceptKey(key)
+	}
+	return keyFile, err
 }
 
 // ownKey reads the key kept beside the archive, and makes it the first time.

@@ -19,7 +19,7 @@ func databaseFlags() []cli.Flag {
 	}
 }
 
-// readDatabase reads them. The API key must be given beside: all instances have the same one.
+// readDatabase reads them.
 func readDatabase(c *cli.Context, o *server.Options) (err error) {
 	if o.Database, err = secret(c, "database"); err != nil {
 		return err
@@ -37,9 +37,6 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 	}
 	if c.String("generate") != "" {
 		return config.Usagef("--database does not go with --generate, which keeps nothing")
-	}
-	if o.Credentials.APIKey == "" {
-		return config.Usagef("--database keeps no API key; give all instances the same one with --api-key or --api-key-file")
 	}
 	return nil
 }

@@ -48,11 +48,16 @@ func TestServeWithPostgreSQL(t *testing.T) {
 // ask returns what the service answers.
 func ask(t *testing.T, url string) string {
 	t.Helper()
+	return askWith(t, url, "k")
+}
+
+func askWith(t *testing.T, url, key string) string {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("API-Key", "k")
+	request.Header.Set("API-Key", key)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +78,7 @@ func TestServeWithAWrongDatabase(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"no key", []string{"--database", "postgres:///a"}, 2, "--database keeps no API key"},
+		{"no key", []string{"--database", pgtest.Database(t), "--data", filepath.Join(home, "data")}, 1, "archivefs admin keys add"},
 		{"generated", []string{"--database", "postgres:///a", "--api-key", "k", "--generate", "1x1"}, 2, "--database does not go with --generate"},
 		{"twice", []string{"--database", "postgres:///a", "--database-file", "f", "--api-key", "k"}, 2, "--database"},
 		{"a bucket without it", []string{"--blobs", "s3://a", "--api-key", "k"}, 2, "--blobs needs --database"},

@@ -30,7 +30,7 @@ type Place struct {
 	CloudID string
 }
 
-// OpenAdmin opens an archive, which must be there.
+// OpenAdmin opens an archive. In a directory it must be there already.
 func OpenAdmin(ctx context.Context, at Place) (*Admin, error) {
 	db, err := at.open(ctx)
 	if err != nil {

@@ -83,19 +83,16 @@ func passwordFault(password string) error {
 
 // NewKey describes a key to be added.
 type NewKey struct {
-	Name      string        // for people; may be empty
-	For       time.Duration // how long it can be used; 0 for ever
-	Scopes    []Scope       // nil for all
-	Mandators []string      // by name; nil for all
+	Name      string    // for people; may be empty
+	Expires   time.Time // zero for never
+	Scopes    []Scope   // nil for all
+	Mandators []string  // by name; nil for all
 }
 
 // AddKey makes a key and returns it: it is not kept, but for a hash. A mandator that is not
 // there is KindNotFound, a scope KindInvalid.
 func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err error) {
-	added := store.Key{Name: n.Name, Created: time.Now()}
-	if n.For > 0 {
-		added.Expires = added.Created.Add(n.For)
-	}
+	added := store.Key{Name: n.Name, Created: time.Now(), Expires: n.Expires}
 	if n.Scopes == nil {
 		n.Scopes = Scopes()
 	}
@@ -159,7 +156,7 @@ func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// RevokeKey ends a key for ever. It may be let in for 2 s more.
-func (a *Admin) RevokeKey(ctx context.Context, id int64) error {
-	return a.archive().RevokeKey(ctx, id, time.Now())
+// RevokeKeys ends keys for ever, all or none. They may be let in for 2 s more.
+func (a *Admin) RevokeKeys(ctx context.Context, ids ...int64) error {
+	return a.archive().RevokeKeys(ctx, ids, time.Now())
 }

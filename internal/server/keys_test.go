@@ -58,7 +58,7 @@ func TestKeysOfTheDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := own.RevokeKey(t.Context(), keys[len(keys)-1].ID); err != nil {
+	if err := own.RevokeKeys(t.Context(), keys[len(keys)-1].ID); err != nil {
 		t.Fatal(err)
 	}
 	right, wrong := basic("eve", "secret"), basic("eve", "Secret")
@@ -71,7 +71,7 @@ func TestKeysOfTheDatabase(t *testing.T) {
 		"static, key alone":              {[]string{"API-Key", testKey}, 401, false},
 		"key alone":                      {[]string{"API-Key", key}, 200, false},
 		"unknown key":                    {[]string{"API-Key", key + "x"}, 401, false},
-		"expired key":                    {[]string{"API-Key", h.key(own, server.NewKey{For: time.Nanosecond})}, 401, false},
+		"expired key":                    {[]string{"API-Key", h.key(own, server.NewKey{Expires: time.Now()})}, 401, false},
 		"revoked key":                    {[]string{"API-Key", revoked}, 401, false},
 		"A":                              {[]string{"API-Key", key, "Authorization", right}, 200, false},
 		"A, wrong password":              {[]string{"API-Key", key, "Authorization", wrong}, 401, true},

@@ -116,11 +116,11 @@ func TestKeys(t *testing.T) {
 		if a, b, c := use(at), use(at.Add(30*time.Second)), use(at.Add(61*time.Second)); !a.Equal(at) || !b.Equal(at) || !c.Equal(at.Add(61*time.Second)) {
 			t.Errorf("used %v, %v, %v", a, b, c)
 		}
-		if err := s.Tenant(tenant).RevokeKey(ctx, part.ID, at); archive.KindOf(err) != archive.KindNotFound {
+		if err := s.Tenant(tenant).RevokeKeys(ctx, []int64{part.ID}, at); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("another tenant revokes it: %v", err)
 		}
 		for _, later := range []time.Duration{0, time.Hour} { // the first time counts
-			if err := s.RevokeKey(ctx, part.ID, at.Add(later)); err != nil {
+			if err := s.RevokeKeys(ctx, []int64{part.ID}, at.Add(later)); err != nil {
 				t.Error(err)
 			}
 		}

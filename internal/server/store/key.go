@@ -93,15 +93,17 @@ func (a Archive) Keys(ctx context.Context) ([]Key, error) {
 	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", a.tenant)
 }
 
-// RevokeKey ends a key for ever; one that is revoked already stays so.
-func (a Archive) RevokeKey(ctx context.Context, id int64, at time.Time) error {
+// RevokeKeys ends keys for ever, all or none; one that is revoked already stays so.
+func (a Archive) RevokeKeys(ctx context.Context, ids []int64, at time.Time) error {
 	return a.write.change(ctx, func(tx changing) error {
-		n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, a.tenant))
-		if err != nil {
-			return fmt.Errorf("revoke key: %w", err)
-		}
-		if n == 0 {
-			return refuse(archive.KindNotFound, "there is no key %d", id)
+		for _, id := range ids {
+			n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, a.tenant))
+			if err != nil {
+				return fmt.Errorf("revoke key: %w", err)
+			}
+			if n == 0 {
+				return refuse(archive.KindNotFound, "there is no key %d", id)
+			}
 		}
 		return nil
 	})

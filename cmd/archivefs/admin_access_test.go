@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/pgtest"
+)
+
+// admin calls archivefs admin for an archive.
+type admin struct {
+	t   *testing.T
+	dir string
+}
+
+// says wants a command to end with a status, and to say some text.
+func (a admin) says(status int, text string, args ...string) string {
+	a.t.Helper()
+	got, stdout, stderr := call(a.t, append(append([]string{"admin"}, args...), "--data", a.dir)...)
+	if got != status || !strings.Contains(stdout+stderr, text) {
+		a.t.Errorf("%q: exit status %d, want %d and %q: %s%s", args, got, status, text, stdout, stderr)
+	}
+	return stdout
+}
+
+// lines are the cells of what is printed as a table.
+func (a admin) lines(args ...string) (lines [][]string) {
+	a.t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(a.says(0, "", args...)), "\n") {
+		lines = append(lines, strings.Fields(line))
+	}
+	return lines
+}
+
+// decoded is what is printed as JSON.
+func decoded[T any](a admin, args ...string) (value T) {
+	a.t.Helper()
+	if text := a.says(0, "", append(args, "--json")...); json.Unmarshal([]byte(text), &value) != nil {
+		a.t.Errorf("%q: %s", args, text)
+	}
+	return value
+}
+
+func TestAdminFolders(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	a := admin{t, dir}
+	a.says(0, "added mandator 2\n", "mandators", "add", "Muster GmbH")
+	a.says(1, "already", "mandators", "add", "Muster GmbH")
+	a.says(2, "slash", "mandators", "add", "a/b")
+	a.says(2, "needs NAME", "mandators", "add")
+	a.says(2, "needs NAME", "mandators", "add", "a", "b")
+	a.says(2, "takes no operands", "mandators", "list", "x")
+	a.says(2, `no command admin mandators "ad"`, "mandators", "ad")
+	a.says(0, "added mandator 3\n", "mandators", "add", "Sch\u202eräg")
+	if got := fmt.Sprint(a.lines("mandators", "list")); got != `[[ID NAME] [2 Muster GmbH] [3 Sch\u202eräg]]` {
+		t.Error(got)
+	}
+	if got := decoded[[]mandatorJSON](a, "mandators", "list"); len(got) != 2 || got[1] != (mandatorJSON{3, "Sch\u202eräg"}) {
+		t.Errorf("%+v", got)
+	}
+	a.says(1, `no user "erika"`, "inboxes", "add", "--user", "erika", "Erika")
+	typing(t, "p-geheim\n")
+	a.says(0, "added user 2\n", "users", "add", "erika")
+	a.says(0, "added inbox 4\n", "inboxes", "add", "Erika", "--user", "erika")
+	if got := fmt.Sprint(a.lines("inboxes", "list")); got != "[[ID USER NAME] [1 - Inbox] [4 erika Erika]]" {
+		t.Error(got)
+	}
+	if got := decoded[[]inboxJSON](a, "inboxes", "list"); len(got) != 2 || got[1] != (inboxJSON{4, "Erika", 2, "erika"}) {
+		t.Errorf("%+v", got)
+	}
+	if out := a.says(0, "", "auto-export", "list"); out != "" {
+		t.Error(out)
+	}
+	nowhere := admin{t, filepath.Join(t.TempDir(), "none")}
+	nowhere.says(1, "there is no archive in", "mandators", "add", "M")
+	wantUntouched(t, filepath.Dir(nowhere.dir))
+}
+
+func TestAdminTenants(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	a := admin{t, dir}
+	a.says(0, "added tenant 2\n", "tenants", "add", "muster", "Muster GmbH")
+	a.says(1, "already", "tenants", "add", "muster")
+	a.says(2, "Cloud-ID", "tenants", "add", "mu ster")
+	a.says(1, "no tenant", "mandators", "list", "--tenant", "other")
+	a.says(0, "added mandator", "mandators", "add", "--tenant", "muster", "Inbox")
+	if got := fmt.Sprint(a.lines("mandators", "list", "--tenant", "muster")); got != "[[ID NAME] [2 Inbox]]" {
+		t.Error(got)
+	}
+	if out := a.says(0, "", "mandators", "list"); out != "" {
+		t.Error(out)
+	}
+	if got := fmt.Sprint(a.lines("tenants", "list")); got != "[[ID CLOUD-ID NAME] [1 - -] [2 muster Muster GmbH]]" {
+		t.Error(got)
+	}
+	if got := decoded[[]tenantJSON](a, "tenants", "list"); len(got) != 2 || got[1] != (tenantJSON{2, "muster", "Muster GmbH"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAdminUsers(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	a := admin{t, dir}
+	typing(t, "p-geheim\n")
+	a.says(0, "added user 2\n", "users", "add", "erika")
+	a.says(1, `user "erika" already`, "users", "add", "erika")
+	typing(t, "\n")
+	a.says(2, "needs a password", "users", "add", "adam")
+	typing(t, "x\n")
+	a.says(2, "colon", "users", "add", "ad:am")
+	a.says(1, `no user "adam"`, "users", "password", "adam")
+	a.says(1, `no user "adam"`, "users", "remove", "adam")
+	typing(t, "p-neu\n")
+	a.says(0, "changed the password of erika\n", "users", "password", "erika")
+	if got := a.lines("users", "list"); len(got) != 2 || got[1][0] != "2" || got[1][3] != "erika" {
+		t.Error(got)
+	}
+	if got := decoded[[]userJSON](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	a.says(0, "removed user erika\n", "users", "remove", "erika")
+	if out := a.says(0, "", "users", "list"); out != "" {
+		t.Error(out)
+	}
+}
+
+// Keys work while the archive is served, and end without a word to the service.
+func TestAdminKeysBesideAService(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	a := admin{t, dir}
+	a.says(0, "added mandator", "mandators", "add", "Muster GmbH")
+	first := strings.TrimSpace(a.says(0, "added key 1;", "keys", "add", "Erika, notebook"))
+	p := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
+	url := p.line("serving " + dir + " at ")
+	status := func(path, key string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("API-Key", key)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	made := decoded[struct {
+		ID  int64
+		Key string
+	}](a, "keys", "add", "--scope", "write", "--mandator", "Muster GmbH", "--expires", "90d")
+	for key, want := range map[string]int{first: 200, made.Key: 403, "x": 401} {
+		if got := status("/inboxes", key); got != want {
+			t.Errorf("a key is answered %d, want %d", got, want)
+		}
+	}
+	a.says(0, "revoked 1 key\n", "keys", "revoke", "1")
+	heals(t, "a revoked key is refused", func() bool { return status("/inboxes", first) == http.StatusUnauthorized })
+	heals(t, "the use of a key is noted", func() bool {
+		keys := decoded[[]keyJSON](a, "keys", "list")
+		return len(keys) == 2 && keys[0].Used != nil && !keys[0].Valid && keys[0].Revoked != nil && keys[1].Valid && keys[1].Mandators[0] == "Muster GmbH"
+	})
+	if got := a.lines("keys", "list"); len(got) != 3 || strings.Join(got[1][:4], " ") != "1 revoked read,write all" || strings.Join(got[2][:5], " ") != "2 valid write Muster GmbH" {
+		t.Error(got)
+	}
+	a.says(1, "there is no key 9", "keys", "revoke", "2", "9")
+	if keys := decoded[[]keyJSON](a, "keys", "list"); !keys[1].Valid {
+		t.Error("a key was revoked beside one that is not there")
+	}
+	a.says(2, "no id of a key", "keys", "revoke", "x")
+	a.says(2, "no scope", "keys", "add", "--scope", "all")
+	a.says(1, "no folder", "keys", "add", "--mandator", "Other AG")
+	a.says(2, "--expires", "keys", "add", "--expires", "yesterday")
+	p.stop()
+	if _, err := os.Stat(filepath.Join(dir, "api-key")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the service has made a key of its own: %v", err)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"": "0001-01-01 00:00:00", "90d": "2026-05-30 12:00:00", "12h": "2026-03-02 00:00:00", "2026-03-01": "2026-03-02 00:00:00",
+		"2027-12-31": "2028-01-01 00:00:00", "2026-02-28": "", "0d": "", "-1h": "", "0s": "", "d": "", "1e3d": "", "tomorrow": "",
+	} {
+		got, err := expiry(text, now)
+		if (err != nil) != (want == "") || err == nil && got.Format(time.DateTime) != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestAdminAutoExport(t *testing.T) {
+	isolate(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	srv, err := server.Open(t.Context(), server.Options{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mandator, err := srv.AddMandator(t.Context(), "Muster GmbH")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := srv.AddFolder(t.Context(), mandator, "2018")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, on := range map[string]bool{"a\tb.txt": true, "c.txt": false} {
+		d := server.NewDocument{Folder: folder, Name: name, Created: time.Now(), Archived: time.Now(), AutoExport: on}
+		if _, err := srv.AddDocument(t.Context(), d, strings.NewReader(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := srv.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := admin{t, dir}
+	if got := a.says(0, "", "auto-export", "list"); !strings.HasSuffix(got, `  Muster GmbH/2018  a\tb.txt`+"\n") {
+		t.Error(got)
+	}
+	if got := decoded[[]autoExportJSON](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An archive in PostgreSQL is managed as one in a directory is, and before it is served.
+func TestAdminOfPostgreSQL(t *testing.T) {
+	home := isolate(t)
+	url := pgtest.Database(t)
+	admin := func(args ...string) string {
+		t.Helper()
+		status, stdout, stderr := call(t, append(append([]string{"admin"}, args...), "--database", url)...)
+		if status != 0 {
+			t.Fatalf("%q: %d %s", args, status, stderr)
+		}
+		return strings.TrimSpace(stdout)
+	}
+	admin("tenants", "add", "muster")
+	admin("mandators", "add", "--tenant", "muster", "Muster GmbH")
+	key := admin("keys", "add", "--tenant", "muster")
+	data := filepath.Join(home, "data")
+	p := start(t, "serve", "--listen", "127.0.0.1:0", "--data", data, "--database", url)
+	at := p.line("serving " + data + " at ")
+	if got := askWith(t, at+"/archivestructure", key); !strings.Contains(got, `"folders":[{"id":1,"name":"Muster GmbH","folders":[]}]`) {
+		t.Error(got)
+	}
+	p.stop()
+}
+
+// A service makes a key of its own only where there is none at all.
+func TestTheServicesOwnKey(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	var log bytes.Buffer
+	quiet := logrus.New()
+	quiet.SetOutput(&log)
+	letsIn := func() string {
+		t.Helper()
+		options := server.Options{Data: dir, Log: quiet}
+		srv, err := server.Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := letIn(t.Context(), srv, &options)
+		if err := errors.Join(err, srv.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	own := filepath.Join(dir, "api-key")
+	if got := letsIn(); got != own || log.Len() > 0 {
+		t.Errorf("without a key: %q, %s", got, log.String())
+	}
+	a := admin{t, dir}
+	a.says(0, "added key 1;", "keys", "add")
+	a.says(0, "revoked 1 key", "keys", "revoke", "1")
+	if got := letsIn(); got != "" || !strings.Contains(log.String(), "not accepted any more") {
+		t.Errorf("with a key that was revoked: %q, %s", got, log.String())
+	}
+}
