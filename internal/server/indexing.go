@@ -20,8 +20,10 @@ const (
 	quietAtMost = 30 * time.Second
 	// aMoment is how long it is worked without a look whether somebody wants something.
 	aMoment = 200 * time.Millisecond
+	// restsFor is how long it rests after it has worked, as a multiple of that.
+	restsFor = 3
 	// mostClaimed is how many contents an instance has in hand.
-	mostClaimed = 4
+	mostClaimed = 16
 	// untilInstalled is how long a PDF waits for somebody to install what can read it.
 	untilInstalled = 6 * time.Hour
 	// indexAnew is how often it is looked for work that nobody told of: that of another instance
@@ -82,12 +84,17 @@ func (i *indexer) run(ctx context.Context) {
 	}
 }
 
-// catchUp works until nothing is left, or until something fails: then it goes on later.
+// catchUp works until nothing is left, or until something fails: then it goes on later. It works a
+// quarter of the time: what a mount answers from its cache asks for nothing here, and must not be kept
+// waiting either.
 func (i *indexer) catchUp(ctx context.Context) {
 	for more := true; more; {
 		err := i.activity.quiet(ctx, quietFor, quietAtMost)
-		if err == nil {
+		if began := time.Now(); err == nil {
 			more, err = i.piece(ctx)
+			if more && err == nil {
+				err = pause(ctx, restsFor*time.Since(began))
+			}
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -114,6 +121,10 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	for _, u := range claimed {
+		if time.Now().After(ends) {
+			_ = i.activity.quiet(ctx, quietFor, quietAtMost) // at the end, content gives back what is in hand
+			ends = time.Now().Add(aMoment)
+		}
 		err = errors.Join(err, i.content(ctx, u))
 	}
 	return len(claimed) > 0, err

@@ -17,9 +17,9 @@ type Unindexed struct {
 }
 
 const (
-	// inHand is how long nobody else takes up a content that was claimed. Its text takes a minute
-	// at most.
-	inHand = 10 * time.Minute
+	// inHand is how long nobody else takes up a content that was claimed. Some are claimed together;
+	// a text takes a minute at most.
+	inHand = 30 * time.Minute
 	// maxAttempts is how often the text of a content is tried.
 	maxAttempts = 3
 	// tryAgain is how long after it failed, times the attempts.
