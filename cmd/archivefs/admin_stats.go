@@ -56,6 +56,7 @@ func printTotals(c *cli.Context, t store.Totals) error {
 		{"documents", number(t.Documents) + ", " + size(t.Bytes)},
 		{"contents", fmt.Sprintf("%s, %s; %s shared", number(t.Contents), size(t.ContentBytes), number(t.SharedContents))},
 		{"renditions", number(t.Renditions)},
+		{"texts", fmt.Sprintf("%s indexed, %s waiting, %s failed", number(t.Texts.Indexed), number(t.Texts.Waiting), number(t.Texts.Failed))},
 		{"inboxes", number(t.Inboxes)},
 		{"inbox documents", number(t.InboxDocuments)},
 	}

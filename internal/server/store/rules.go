@@ -46,6 +46,10 @@ var rules = []rule{
 	{"the note or stamp belongs to no document", `SELECT 0, document, '' FROM annotation WHERE document NOT IN (SELECT id FROM document)`},
 	{"the rendition was made of a content that no document holds", `SELECT 0, 0, r.source FROM rendition r
 		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = r.source)`},
+	{"the search keeps the text of a content that no document holds", `SELECT 0, 0, c.digest FROM content c
+		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = c.digest)`},
+	{"the search does not know of the document's content", `SELECT d.folder, d.id, d.digest FROM document d
+		WHERE NOT EXISTS (SELECT 1 FROM content c WHERE c.digest = d.digest)`},
 }
 
 // Violations calls each for every row that breaks a rule. Each rule is looked at as of one

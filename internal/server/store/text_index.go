@@ -130,9 +130,9 @@ func (s *Store) handled(ctx context.Context, u Unindexed, do func(changing) erro
 
 // Backlog is how far the index of contents is.
 type Backlog struct {
-	Waiting int64 // their text is not in the index yet
-	Indexed int64
-	Failed  int64 // they were given up
+	Waiting int64 `json:"waiting"` // their text is not in the index yet
+	Indexed int64 `json:"indexed"`
+	Failed  int64 `json:"failed"` // they were given up
 }
 
 // Backlog counts the contents of all tenants.

@@ -23,6 +23,8 @@ type Totals struct {
 	InboxDocuments int64 `json:"inbox-documents"`
 	// OldestInbox is the creation date of the oldest document in an inbox, nil without one.
 	OldestInbox *time.Time `json:"oldest-inbox-document,omitempty"`
+	// Texts is how far the index of contents is.
+	Texts Backlog `json:"text-index"`
 }
 
 // Totals counts.
@@ -53,5 +55,6 @@ func (s *Store) Totals(ctx context.Context) (t Totals, err error) {
 		at := time.Unix(oldest.Int64, 0).UTC()
 		t.OldestInbox = &at
 	}
-	return t, nil
+	t.Texts, err = s.Backlog(ctx)
+	return t, err
 }
