@@ -5,10 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"time"
 
@@ -28,17 +26,6 @@ const (
 	// batch is how many folders are added in one transaction.
 	batch = 5
 )
-
-// pdf is a content that is taken for a PDF, and differs with n.
-func pdf(size int, n uint64) []byte {
-	content := make([]byte, size)
-	var seed [32]byte
-	binary.LittleEndian.PutUint64(seed[:], n)
-	_, _ = rand.NewChaCha8(seed).Read(content) // it never fails
-	copy(content, "%PDF-1.4\n1 0 obj <</Type /Page>> endobj\n")
-	copy(content[size-6:], "%%EOF\n")
-	return content
-}
 
 // fill brings an archive to a number of documents: one mandator, folders of a thousand.
 // Nothing else may use it.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -31,6 +33,19 @@ func TestFillGrows(t *testing.T) {
 		}
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestContentsArePDFs(t *testing.T) {
+	for n, size := range []int{uploadSize, contentSize} {
+		content := pdf(size, uint64(n)+1<<60)
+		found := inspect.Content(bytes.NewReader(content), int64(size), inspect.Hint{Name: "a.pdf"})
+		if len(content) != size || found.ContentType != inspect.PDF || found.Pages != 1 {
+			t.Errorf("%d bytes of %d are %+v", len(content), size, found)
+		}
+		if bytes.Equal(content, pdf(size, 7)) {
+			t.Error("two contents are equal")
 		}
 	}
 }

@@ -43,7 +43,8 @@ that to warm up.
 const between = `
 Lists are of any of the folders, each with 1,000 documents; contents of 1 MiB of the first 10,000 documents, which share %d; uploads
 are PDFs of 100 KB, all different, and answered when they are on disk. Of the mixed requests 70 %% are contents, 20 %% lists, 10 %% uploads.
-The service keeps its documents in SQLite and asks for an API key. nginx serves one static file to anybody.
+The service keeps its documents in SQLite and asks for an API key. Beside the requests it finds out the texts of what came before, and
+puts them into its index. nginx serves one static file to anybody.
 
 | Request | Connections | Documents | Requests/s | MB/s | p50 | p99 |
 |---|---|---|---|---|---|---|
