@@ -47,11 +47,7 @@ const everyTenant = "tenants"
 // command makes it a command of a group.
 func (a administration) command(group string) *cli.Command {
 	a.group = group
-	flags := append([]cli.Flag{
-		careDataFlag(),
-		&cli.StringFlag{Name: "database", EnvVars: env("DATABASE"), Usage: "its database is the PostgreSQL at `URL`, as with serve"},
-		&cli.StringFlag{Name: "database-file", EnvVars: env("DATABASE_FILE"), TakesFile: true, Usage: "its database is the PostgreSQL at the URL in `FILE`"},
-	}, a.flags...)
+	flags := append(placeOfDatabaseFlags(), a.flags...)
 	if group != everyTenant {
 		flags = append(flags, &cli.StringFlag{
 			Name: "tenant", EnvVars: env("TENANT"), Usage: "about the tenant of this `CLOUD-ID`; without it the one that every archive has",

@@ -10,14 +10,19 @@ import (
 	"github.com/archivefs/archivefs/internal/server/care"
 )
 
-// placeOfArchiveFlags say where the archive is that is looked after, as with serve.
-func placeOfArchiveFlags() []cli.Flag {
+// placeOfDatabaseFlags say where the database of the archive is, as with serve.
+func placeOfDatabaseFlags() []cli.Flag {
 	return []cli.Flag{
 		careDataFlag(),
-		&cli.StringFlag{Name: "database", EnvVars: env("DATABASE"), Usage: "its database is in the PostgreSQL at `URL`, as with serve"},
-		&cli.StringFlag{Name: "database-file", EnvVars: env("DATABASE_FILE"), TakesFile: true, Usage: "its database is in the PostgreSQL at the URL in `FILE`"},
-		&cli.StringFlag{Name: "blobs", EnvVars: env("BLOBS"), Usage: "its contents are in the bucket at `ADDRESS`, as with serve"},
+		&cli.StringFlag{Name: "database", EnvVars: env("DATABASE"), Usage: "its database is the PostgreSQL at `URL`, as with serve"},
+		&cli.StringFlag{Name: "database-file", EnvVars: env("DATABASE_FILE"), TakesFile: true, Usage: "its database is the PostgreSQL at the URL in `FILE`"},
 	}
+}
+
+// placeOfArchiveFlags say where its contents are, too.
+func placeOfArchiveFlags() []cli.Flag {
+	return append(placeOfDatabaseFlags(),
+		&cli.StringFlag{Name: "blobs", EnvVars: env("BLOBS"), Usage: "its contents are in the bucket at `ADDRESS`, as with serve"})
 }
 
 // careDataFlag says in which directory the archive is.
