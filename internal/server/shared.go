@@ -44,6 +44,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.sweeper = s.startSweeper(time.NewTicker(sweepEvery).C) //nolint:contextcheck // it goes on when this is done
+	s.startIndexing(ctx, db)
 	return s, nil
 }
 
