@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"io"
 
 	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
@@ -30,7 +31,8 @@ type Result struct {
 	ContentType string // media type with parameters
 	Pages       int    // at least 1
 	// Uncounted says that the number of pages is not known: it is a PDF that is damaged,
-	// or keeps its pages encrypted.
+	// or keeps its pages encrypted. One that was cut off counts as one page: to search it
+	// takes long, and what is left of it is anybody's guess.
 	Uncounted bool
 }
 
@@ -40,7 +42,7 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	switch {
 	case result.ContentType == PDF:
 		pages, err := pdf.Pages(r, size)
-		result.Pages, result.Uncounted = pages, err != nil
+		result.Pages, result.Uncounted = pages, err != nil && !errors.Is(err, pdf.ErrCutOff)
 	case size > maxParsed:
 	case result.ContentType == TIFF:
 		result.Pages = len(TIFFFrames(r))

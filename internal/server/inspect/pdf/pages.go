@@ -22,6 +22,10 @@ const (
 	maxSteps = 8
 )
 
+// ErrCutOff says that a PDF does not tell near its end where its objects are (ISO 32000-1, 7.5.5),
+// as one that was cut off.
+var ErrCutOff = errors.New("the end of the PDF is missing")
+
 // Pages returns how many pages a PDF says it has. It is an error when it has fewer objects than
 // that.
 func Pages(r io.ReaderAt, size int64) (int, error) {
@@ -81,7 +85,7 @@ func (f *file) lastTable() (int64, error) {
 	const before = "startxref"
 	at := bytes.LastIndex(end, []byte(before))
 	if at < 0 {
-		return 0, fmt.Errorf("%w: no table", errSyntax)
+		return 0, ErrCutOff
 	}
 	words := strings.Fields(string(end[at+len(before):]))
 	if len(words) == 0 {
