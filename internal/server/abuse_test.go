@@ -102,6 +102,8 @@ func withKey(o office) []abuse {
 		{"a tunnel into the path", keyed("CONNECT /api/v2/inboxes HTTP/1.1")},
 		{"a star", keyed("GET * HTTP/1.1")},
 		{"another way of writing it", keyed("GET /API/v2/inboxes HTTP/1.1")},
+		{"another key beside the right one", keyed("GET /api/v2/inboxes HTTP/1.1", "API-Key: other")},
+		{"the right key twice", keyed("GET /api/v2/inboxes HTTP/1.1", "API-Key: "+testKey)},
 		{"a negative id", keyed("GET /api/v2/document/-1/data HTTP/1.1")},
 		{"an id that overflows", keyed("GET /api/v2/document/9223372036854775808/data HTTP/1.1")},
 		{"a huge id", keyed("GET /api/v2/document/9223372036854775807/pdf HTTP/1.1")},

@@ -38,8 +38,13 @@ func accept(c Credentials) accepted {
 }
 
 // identify returns who makes a request: by the credentials of the options, or by those that
-// the database has.
+// the database has. What is shown twice is refused: a proxy in between may have looked at the other one.
 func (s *Server) identify(r *http.Request) (identity, error) {
+	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
+		if len(r.Header.Values(name)) > 1 {
+			return identity{}, refuse(archive.KindUnauthorized, "the header %s is there twice", name)
+		}
+	}
 	if who, ok := s.accepted.identify(r); ok {
 		return who, nil
 	}
