@@ -98,6 +98,9 @@ func backupOperand(c *cli.Context) (string, error) {
 	if c.NArg() != 1 {
 		return "", config.Usagef("admin %s needs one operand, the directory of the backup, and was given %d", c.Command.Name, c.NArg())
 	}
+	if c.Args().First() == "" {
+		return "", config.Usagef("the operand of admin %s is empty; name the directory of the backup", c.Command.Name)
+	}
 	return filepath.Abs(c.Args().First())
 }
 

@@ -343,6 +343,7 @@ func TestAdminBackupAndStats(t *testing.T) {
 	}
 	want(2, "needs one operand", "backup", "--data", dir)
 	want(2, "needs one operand", "restore", "--data", dir, "a", "b")
+	want(2, "the operand of admin backup is empty", "backup", "--data", dir, "")
 	want(2, "takes no operands", "stats", "x")
 	want(0, "1 document, 1 content, 6 B, as of ", "backup", "--data", dir, backup)
 	want(0, "1 content, 6 B: all is well\n", "verify", "--backup", backup)
