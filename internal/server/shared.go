@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// settingID names the archive, where its contents lie beside those of others.
-	settingID = "archive-id"
 	// young is how long a content is left alone that nothing refers to: it may be on its way into
 	// the archive, by way of another instance.
 	young = 24 * time.Hour
@@ -27,6 +25,7 @@ const (
 type claimer interface {
 	contents
 	Claim(ctx context.Context, id string) error
+	Claimed(ctx context.Context, id string) error
 }
 
 // openShared opens an archive that other processes may serve at the same time.
@@ -40,7 +39,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	s := newServer(options, several{db}, contents)
-	if err := s.join(ctx, contents); err != nil {
+	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.sweeper = s.startSweeper(time.NewTicker(sweepEvery).C) //nolint:contextcheck // it goes on when this is done
@@ -67,16 +66,23 @@ func openSharedContents(ctx context.Context, options Options) (claimer, error) {
 
 // join makes sure that database and contents belong together, and keeps the settings that were
 // given.
-func (s *Server) join(ctx context.Context, contents claimer) error {
+func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) error {
 	made, err := uuid.NewRandom()
 	if err != nil {
 		return fmt.Errorf("name archive: %w", err)
 	}
-	id, err := s.catalog(ctx).FirstSetting(ctx, settingID, made.String())
+	id, err := s.catalog(ctx).FirstSetting(ctx, store.SettingID, made.String())
 	if err != nil {
 		return err
 	}
-	if err := contents.Claim(ctx, id); err != nil {
+	// Documents that are there have their contents somewhere, and whoever took them has claimed it.
+	claim := contents.Claim
+	if used, err := db.Used(ctx); err != nil {
+		return err
+	} else if used {
+		claim = contents.Claimed
+	}
+	if err := claim(ctx, id); err != nil {
 		return fmt.Errorf("open contents: %w", err)
 	}
 	return s.keepSettings(ctx)

@@ -71,6 +71,33 @@ func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
 	})
 }
 
+// Documents whose contents are elsewhere could not be read, and what is new would not be where
+// the others look for it.
+func TestAnotherPlaceForContentsIsRefused(t *testing.T) {
+	shared(t, func(t *testing.T, o Options) {
+		s := opened(t, o)
+		mandator, err := s.AddMandator(t.Context(), "M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := o
+		elsewhere.Data, elsewhere.Blobs = t.TempDir(), ""
+		opened(t, elsewhere) // as long as there is no document
+		if _, err := s.AddDocument(t.Context(), NewDocument{Folder: mandator, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader("content")); err != nil {
+			t.Fatal(err)
+		}
+		elsewhere.Data = t.TempDir()
+		refused, err := Open(t.Context(), elsewhere)
+		if !errors.Is(err, blob.ErrUnclaimed) {
+			t.Errorf("got %v", err)
+		}
+		if err == nil {
+			_ = refused.Close()
+		}
+		opened(t, o)
+	})
+}
+
 // What a killed server left goes, once nobody can be about to refer to it.
 func TestSweeper(t *testing.T) {
 	shared(t, func(t *testing.T, o Options) {

@@ -23,6 +23,10 @@ const claim = "archive-id"
 // this one does not know.
 var ErrForeign = errors.New("it holds the contents of another archive, whose database is another one")
 
+// ErrUnclaimed says that no archive has ever kept contents there.
+var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
+	"name the bucket, or the directory, where its contents are")
+
 // whose compares the claim that was found with the archive's own.
 func whose(found, id string) error {
 	if strings.TrimSpace(found) != id {
@@ -38,6 +42,20 @@ func (f *Files) Claim(_ context.Context, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return durable.WriteFile(path, []byte(id+"\n"), 0o600)
 	}
+	return f.compare(found, err, id)
+}
+
+// Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
+// to none, and ErrForeign when they belong to another.
+func (f *Files) Claimed(_ context.Context, id string) error {
+	found, err := os.ReadFile(filepath.Join(f.dir, claim))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", f.dir, ErrUnclaimed)
+	}
+	return f.compare(found, err, id)
+}
+
+func (f *Files) compare(found []byte, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("look whose %s is: %w", f.dir, err)
 	}
@@ -58,6 +76,20 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 			found, err = b.claimed(ctx)
 		}
 	}
+	return b.compare(found, err, id)
+}
+
+// Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
+// to none, and ErrForeign when they belong to another.
+func (b *Bucket) Claimed(ctx context.Context, id string) error {
+	found, err := b.claimed(ctx)
+	if absent(err) {
+		return fmt.Errorf("%s: %w", b.address, ErrUnclaimed)
+	}
+	return b.compare(found, err, id)
+}
+
+func (b *Bucket) compare(found string, err error, id string) error {
 	if err != nil {
 		return fmt.Errorf("look whose %s is: %w", b.address, b.failed(err))
 	}

@@ -28,6 +28,7 @@ type contents interface {
 	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 	Check(ctx context.Context) error
 	Claim(ctx context.Context, id string) error
+	Claimed(ctx context.Context, id string) error
 }
 
 // place is an empty place for contents.
@@ -321,10 +322,19 @@ func TestPublishedAgain(t *testing.T) {
 // Contents of one archive are not swept by another.
 func TestContentsBelongToOneArchive(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
+		if err := p.open(t).Claimed(t.Context(), "mine"); !errors.Is(err, blob.ErrUnclaimed) {
+			t.Errorf("got %v", err)
+		}
 		for range 2 {
 			if err := p.open(t).Claim(t.Context(), "mine"); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := p.open(t).Claimed(t.Context(), "mine"); err != nil {
+			t.Error(err)
+		}
+		if err := p.open(t).Claimed(t.Context(), "other"); !errors.Is(err, blob.ErrForeign) {
+			t.Errorf("got %v", err)
 		}
 		if err := p.open(t).Claim(t.Context(), "other"); !errors.Is(err, blob.ErrForeign) {
 			t.Errorf("got %v", err)

@@ -1,6 +1,7 @@
 package care_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -48,6 +49,14 @@ func TestASharedArchive(t *testing.T) {
 	wantFindings(t, text, result, 0)
 	if result.Documents != 2 || result.Bytes != 24 {
 		t.Errorf("%+v", result)
+	}
+	elsewhere, err := care.ViewShared(t.Context(), care.Shared{Database: place.Database, Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close() //nolint:errcheck // it was read alone
+	if result, err := elsewhere.Verify(t.Context(), care.Verification{Found: func(care.Finding) error { return nil }}); !errors.Is(err, blob.ErrUnclaimed) {
+		t.Errorf("%+v, %v", result, err)
 	}
 	address, err := blob.ParseAddress(place.Blobs)
 	if err != nil {

@@ -23,6 +23,14 @@ func (s *Store) Count(ctx context.Context) (folders, documents int64, err error)
 	return folders, documents, nil
 }
 
+// Used finds out whether any tenant has a document.
+func (s *Store) Used(ctx context.Context) (used bool, err error) {
+	if err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM document)").Scan(&used); err != nil {
+		return false, fmt.Errorf("look for documents: %w", err)
+	}
+	return used, nil
+}
+
 // Pools are the connections to the database, by what they are for.
 func (s *Store) Pools() map[string]sql.DBStats {
 	if s.read == s.write {

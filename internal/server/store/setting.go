@@ -7,6 +7,10 @@ import (
 	"fmt"
 )
 
+// SettingID is the setting of the default tenant that names the archive, so that contents can
+// be known to be its own. It is set where several services share them.
+const SettingID = "archive-id"
+
 // Setting returns a setting's value, empty when it was never set.
 func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 	var value string
