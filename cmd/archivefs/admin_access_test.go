@@ -58,7 +58,7 @@ func TestAdminFolders(t *testing.T) {
 	a := admin{t, dir}
 	a.says(0, "added mandator 2\n", "mandators", "add", "Muster GmbH")
 	a.says(1, "already", "mandators", "add", "Muster GmbH")
-	a.says(2, "slash", "mandators", "add", "a/b")
+	a.says(2, `"a/b" is no name: a slash`, "mandators", "add", "a/b")
 	a.says(2, "needs NAME", "mandators", "add")
 	a.says(2, "needs NAME", "mandators", "add", "a", "b")
 	a.says(2, "takes no operands", "mandators", "list", "x")
@@ -185,7 +185,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	}
 	a.says(2, "no id of a key", "keys", "revoke", "x")
 	a.says(2, "no scope", "keys", "add", "--scope", "all")
-	a.says(1, "no folder", "keys", "add", "--mandator", "Other AG")
+	a.says(1, `there is no mandator "Other AG"`, "keys", "add", "--mandator", "Other AG")
 	a.says(2, "--expires", "keys", "add", "--expires", "yesterday")
 	p.stop()
 	if _, err := os.Stat(filepath.Join(dir, "api-key")); !errors.Is(err, os.ErrNotExist) {

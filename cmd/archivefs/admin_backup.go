@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -85,6 +86,9 @@ func adminRestore(c *cli.Context) error {
 	stop()
 	if err != nil {
 		_ = tellLacking(c, done.Lacking, "the backup") // the error says it as well
+		if lacking := new(care.LackingError); errors.As(err, &lacking) {
+			return fmt.Errorf("restore: %w; --partial restores the rest, or take another backup", err)
+		}
 		return fmt.Errorf("restore: %w", err)
 	}
 	if err := tellCopied(c, done); err != nil {

@@ -369,6 +369,7 @@ func TestAdminBackupAndStats(t *testing.T) {
 	want(1, "content "+filepath.Base(content)+" is missing or damaged in the archive", "backup", "--data", dir, other)
 	lost := filepath.Join(t.TempDir(), "restored")
 	want(1, "content "+filepath.Base(content)+" is missing or damaged in the backup", "restore", "--data", lost, other)
+	want(1, "--partial restores the rest", "restore", "--data", filepath.Join(t.TempDir(), "lost"), other)
 	want(1, "0 contents, 0 B", "restore", "--data", lost, "--partial", other)
 	want(1, "1 missing", "verify", "--data", lost)
 }

@@ -160,7 +160,7 @@ func (a *Admin) AddInbox(ctx context.Context, name, user string) (archive.ID, er
 
 func (a *Admin) addRoot(ctx context.Context, f store.Folder) (archive.ID, error) {
 	if wrong := folderNameFault(f.Name); wrong != "" {
-		return 0, refuse(archive.KindInvalid, "the name is %s", strings.TrimPrefix(wrong, "required: "))
+		return 0, refuse(archive.KindInvalid, "%q is no name: %s", f.Name, strings.TrimPrefix(wrong, "required: "))
 	}
 	return a.archive().AddFolder(ctx, f)
 }
