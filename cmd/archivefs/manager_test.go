@@ -159,7 +159,7 @@ func newCaretaker(t *testing.T, service, key, password string) *caretaker {
 			return
 		}
 		r.Header.Del("Authorization")
-		r.Header["API-Key"] = []string{key}
+		r.Header.Set("API-Key", key)
 		through.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
