@@ -17,17 +17,28 @@ func (f *FileSystem) retry(up *spool.Upload) error {
 			return err
 		}
 	}
+	inside := f.failedIn(up) // before: once the folder is made it is not told any more what lay in it
 	if err := f.retryOne(up); err != nil {
 		return err
 	}
-	for _, inside := range f.spool.List() {
-		if r := inside.Record(); r.Within == up.ID() && r.State == spool.Failed && r.Visible {
-			if err := f.retry(inside); err != nil {
+	for _, in := range inside {
+		if r := in.Record(); r.State == spool.Failed {
+			if err := f.retry(in); err != nil {
 				f.failed("retry", r.Path+"/"+r.Name, err)
 			}
 		}
 	}
 	return nil
+}
+
+// failedIn is what failed directly in a folder that is not made.
+func (f *FileSystem) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
+	for _, up := range f.spool.List() {
+		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible {
+			inside = append(inside, up)
+		}
+	}
+	return inside
 }
 
 func (f *FileSystem) retryOne(up *spool.Upload) error {
