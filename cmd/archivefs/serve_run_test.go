@@ -29,6 +29,7 @@ func TestMetricsOfAService(t *testing.T) {
 	}
 	for _, want := range []string{
 		`archivefs_server_requests_total{method="other",route="other",status="4xx"} 1`,
+		`archivefs_server_denied_total{reason="no-credentials"} 1`,
 		`archivefs_server_requests_total{method="GET",route="/api/v2/openapi.json",status="2xx"} 1`,
 		`archivefs_server_requests_total{method="POST",route="/api/v2/file-upload",status="2xx"} 0`,
 		`archivefs_server_request_duration_seconds_count{method="GET",route="/healthz"} 1`,

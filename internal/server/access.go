@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"net/url"
@@ -51,7 +52,8 @@ func (s *Server) note(w *response, r *http.Request, began time.Time) {
 		return
 	}
 	done := Request{
-		ID: w.id, Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Form: w.form, User: w.who.user, Tenant: int64(w.who.tenant), Remote: r.RemoteAddr,
+		ID: w.id, Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Form: w.form, User: w.who.user, Tenant: int64(w.who.tenant), Key: w.who.key, Remote: r.RemoteAddr,
+		Reason: cmp.Or(string(w.denied), w.refused),
 		Status: w.status, Received: w.received, Bytes: w.bytes, Duration: time.Since(began),
 	}
 	s.log.WithFields(line(done)).Info("request")
@@ -84,6 +86,12 @@ func line(r Request) logrus.Fields {
 	}
 	if r.Tenant != 0 {
 		l["tenant"] = r.Tenant
+	}
+	if r.Key != 0 {
+		l["key"] = r.Key
+	}
+	if r.Reason != "" {
+		l["reason"] = r.Reason
 	}
 	if r.User != "" {
 		l["user"] = archive.Printable(r.User)

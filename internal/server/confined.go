@@ -34,7 +34,7 @@ func (c *confined) sees(root store.Folder) bool {
 func (c *confined) inside(ctx context.Context, id archive.ID) error {
 	lineage, err := c.whole.Lineage(ctx, id)
 	if err == nil && !c.sees(lineage[0]) {
-		return refuse(archive.KindNotFound, "there is no folder %d", id)
+		return elsewhere("there is no folder %d", id)
 	}
 	return err
 }
@@ -60,7 +60,7 @@ func (c *confined) Child(ctx context.Context, parent archive.ID, name string) (s
 		err = c.inside(ctx, f.ID)
 	}
 	if absent(err) {
-		return store.Folder{}, refuse(archive.KindNotFound, "there is no folder %q", name)
+		return store.Folder{}, nothing(err, "there is no folder %q", name)
 	}
 	return f, err
 }
@@ -68,7 +68,7 @@ func (c *confined) Child(ctx context.Context, parent archive.ID, name string) (s
 func (c *confined) Lineage(ctx context.Context, id archive.ID) ([]store.Folder, error) {
 	lineage, err := c.whole.Lineage(ctx, id)
 	if err == nil && !c.sees(lineage[0]) {
-		return nil, refuse(archive.KindNotFound, "there is no folder %d", id)
+		return nil, elsewhere("there is no folder %d", id)
 	}
 	return lineage, err
 }
@@ -120,7 +120,7 @@ func (c *confined) Document(ctx context.Context, id archive.ID) (store.Document,
 		err = c.inside(ctx, d.Folder)
 	}
 	if absent(err) {
-		return store.Document{}, refuse(archive.KindNotFound, "there is no document %d", id)
+		return store.Document{}, nothing(err, "there is no document %d", id)
 	}
 	return d, err
 }

@@ -19,7 +19,7 @@ func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, e
 }
 
 func beyond() error {
-	return refuse(archive.KindForbidden, "the API key is for some mandators alone")
+	return deny(noMandator, archive.KindForbidden, "the API key is for some mandators alone")
 }
 
 func (c *confined) AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error) {

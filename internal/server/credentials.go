@@ -42,28 +42,40 @@ func accept(c Credentials) accepted {
 func (s *Server) identify(r *http.Request) (identity, error) {
 	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
 		if len(r.Header.Values(name)) > 1 {
-			return identity{}, refuse(archive.KindUnauthorized, "the header %s is there twice", name)
+			return identity{}, deny(twice, archive.KindUnauthorized, "the header %s is there twice", name)
 		}
 	}
-	if who, ok := s.accepted.identify(r); ok {
+	who, wrong := s.accepted.identify(r)
+	if wrong == nil {
 		return who, nil
 	}
 	shown := gate.Shown{Key: r.Header.Get("API-Key"), CloudID: r.Header.Get("Cloud-ID"), Address: r.RemoteAddr}
 	shown.User, shown.Password, shown.Basic = r.BasicAuth()
-	if s.gate == nil || !shown.Basic && r.Header.Get("Authorization") != "" {
-		return identity{}, refuse(archive.KindUnauthorized, "the credentials of one accepted set are needed")
+	if !shown.Basic && r.Header.Get("Authorization") != "" {
+		return identity{}, gate.Refuse(otherScheme, store.Key{}, store.Account{})
+	}
+	if s.gate == nil {
+		return identity{}, wrong
 	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		shown.Address = host
 	}
 	granted, err := s.gate.Admit(r.Context(), shown)
+	if denial(err) == gate.UnknownKey { // it may be that of the options
+		err = wrong
+	}
 	if err != nil {
 		return identity{}, err
 	}
+	return holder(granted.Key, granted.User), nil
+}
+
+// holder is who shows a key of the database, and a user beside it or not.
+func holder(key store.Key, user store.Account) identity {
 	return identity{
-		tenant: granted.Key.Tenant.ID, user: granted.User.Name, userID: granted.User.ID,
-		limited: true, scopes: granted.Key.Scopes, mandators: granted.Key.Mandators,
-	}, nil
+		tenant: key.Tenant.ID, key: key.ID, user: user.Name, userID: user.ID,
+		limited: true, scopes: key.Scopes, mandators: key.Mandators,
+	}
 }
 
 // AcceptKey takes a key as the one of the options, which have none. It is called before the
@@ -83,36 +95,49 @@ func (s *Server) HasKeys(ctx context.Context) (bool, error) {
 }
 
 // identify returns who makes a request that shows the credentials of one accepted set: a
-// user of the default tenant, or nobody by name. ok is false when it shows none.
-func (a accepted) identify(r *http.Request) (who identity, ok bool) {
-	if !a.admits(r) {
-		return identity{}, false
+// user of the default tenant, or nobody by name. The error of one that shows none is a Refusal.
+func (a accepted) identify(r *http.Request) (who identity, err error) {
+	user, _, basic := r.BasicAuth()
+	switch why := a.refuses(r); why {
+	case "":
+	case gate.WrongPassword:
+		return identity{}, gate.Refuse(why, store.Key{}, store.Account{Name: user})
+	default:
+		return identity{}, gate.Refuse(why, store.Key{}, store.Account{})
 	}
 	who.tenant = store.DefaultTenant
-	if user, _, basic := r.BasicAuth(); basic && a.setA {
+	if basic && a.setA {
 		who.user = user
 	}
-	return who, true
+	return who, nil
 }
 
-// admits reports whether a request shows the credentials of one accepted set. A request
-// that mixes the sets is refused.
-func (a accepted) admits(r *http.Request) bool {
+// refuses says why a request does not show the credentials of one accepted set, if it does not.
+// A request that mixes the sets is refused.
+func (a accepted) refuses(r *http.Request) gate.Reason {
 	user, password, basic := r.BasicAuth()
 	cloud := r.Header.Get("Cloud-ID")
 	mixed := cloud != "" && r.Header.Get("Authorization") != ""
 	key := equal(a.key, r.Header.Get("API-Key"))
-	asUser := equal(a.user, user) & equal(a.password, password)
+	asUser, withPassword := equal(a.user, user), equal(a.password, password)
 	asCloud := equal(a.cloud, cloud)
 	switch {
-	case !a.hasKey || mixed || key == 0:
-		return false
-	case !a.setA && !a.setB:
-		return true
+	case r.Header.Get("API-Key") == "":
+		return gate.NoCredentials
+	case mixed:
+		return gate.Mixed
+	case !a.hasKey || key == 0:
+		return gate.UnknownKey
+	case !a.setA && !a.setB, a.setA && basic && asUser&withPassword == 1, a.setB && asCloud == 1:
+		return ""
 	case a.setA && basic && asUser == 1:
-		return true
+		return gate.WrongPassword
+	case a.setA && basic:
+		return gate.UnknownUser
+	case a.setB && cloud != "":
+		return gate.WrongCloudID
 	default:
-		return a.setB && asCloud == 1
+		return incomplete
 	}
 }
 

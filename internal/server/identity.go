@@ -12,6 +12,7 @@ import (
 // out once, before anything else is done, and goes with the request's context.
 type identity struct {
 	tenant store.TenantID
+	key    int64  // 0 for that of the options
 	user   string // empty without one
 	userID int64  // 0 for one that the database does not have
 	// limited says that only what scopes name may be done.

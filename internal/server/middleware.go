@@ -44,7 +44,11 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r.WithContext(withIdentity(r.Context(), who)))
 			return
 		}
-		if s.accepted.setA || errors.Is(err, gate.ErrUser) {
+		refusal := new(gate.Refusal)
+		if errors.As(err, &refusal) {
+			w.who = holder(refusal.Key, refusal.User)
+		}
+		if s.accepted.setA || refusal.OfUser() {
 			w.Header().Set("WWW-Authenticate", `Basic realm="archive", charset="UTF-8"`)
 		}
 		if archive.KindOf(err) == archive.KindBusy {

@@ -76,6 +76,7 @@ func (s *Server) answer(w *response, err error) {
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		kind = archive.KindTooLarge
 	}
+	w.denied = denial(err)
 	o := outcomes()[kind]
 	if o.status >= http.StatusInternalServerError {
 		s.log.WithError(err).WithField("id", w.id).Error("a request failed")

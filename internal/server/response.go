@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+
+	"github.com/archivefs/archivefs/internal/server/gate"
 )
 
 const (
@@ -30,12 +32,13 @@ var errStalled = errors.New("the client takes nothing")
 // the metrics.
 type response struct {
 	http.ResponseWriter
-	id       string    // of the request
-	progress *progress // nil where nobody looks at it
-	tally    *tally    // of the operation, nil before there is one
-	who      identity  // whose request it is, zero without credentials
-	refused  string    // name of the problem that was answered
-	gone     bool      // the client, while it was answered
+	id       string      // of the request
+	progress *progress   // nil where nobody looks at it
+	tally    *tally      // of the operation, nil before there is one
+	who      identity    // whose request it is, zero without credentials
+	refused  string      // name of the problem that was answered
+	denied   gate.Reason // why that is about the credentials, if it is
+	gone     bool        // the client, while it was answered
 	status   int
 	received int64 // bytes of the request's body
 	bytes    int64 // of the answer's body

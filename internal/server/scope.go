@@ -31,7 +31,7 @@ func (r route) scope() Scope {
 func permitted(needed Scope, next handler) handler {
 	return func(w *response, r *http.Request) error {
 		if who := identityOf(r.Context()); !who.may(needed) {
-			return refuse(archive.KindForbidden, "the API key is not for this operation: it lacks the scope %s", needed)
+			return deny(noScope, archive.KindForbidden, "the API key is not for this operation: it lacks the scope %s", needed)
 		}
 		return next(w, r)
 	}

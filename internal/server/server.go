@@ -128,6 +128,7 @@ func newServer(options Options, db database, contents contents) *Server {
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
 		cut:       make(chan struct{}),
+		counters:  counters{refused: map[string]int64{}, denied: map[string]int64{}},
 	}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {

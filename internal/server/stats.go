@@ -18,6 +18,8 @@ type Stats struct {
 	Operations []OperationStats
 	// Refused counts the uploads that were not taken, by the name of the problem.
 	Refused map[string]int64
+	// Denied counts the requests that were not let in, or not to what they asked for, by the reason.
+	Denied map[string]int64
 	// Requests and Uploads are under way; Waiting are those that wait for their turn.
 	Requests, Uploads, Waiting int
 	// Folders and Documents are how many there were, at most some minutes ago; nothing where
@@ -83,6 +85,7 @@ type counters struct {
 	mu      sync.Mutex
 	tallies []*tally         // guarded by mu
 	refused map[string]int64 // guarded by mu
+	denied  map[string]int64 // guarded by mu
 	idle    chan struct{}    // closed when no request is under way; guarded by mu
 }
 
@@ -134,15 +137,17 @@ func (c *counters) end(w *response, took time.Duration) {
 		t = &c.other
 	}
 	t.add(w, took)
-	if t.traits&upload == 0 || w.refused == "" {
+	if w.refused == "" {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.refused == nil {
-		c.refused = map[string]int64{}
+	if t.traits&upload != 0 {
+		c.refused[w.refused]++
 	}
-	c.refused[w.refused]++
+	if w.denied != "" {
+		c.denied[string(w.denied)]++
+	}
 }
 
 // countedFor is how long it is believed how many documents there are: counting millions takes
@@ -194,7 +199,7 @@ func (s *Server) Stats(ctx context.Context) Stats {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stats.Refused = maps.Clone(c.refused)
+	stats.Refused, stats.Denied = maps.Clone(c.refused), maps.Clone(c.denied)
 	for _, t := range append([]*tally{&c.other}, c.tallies...) {
 		stats.Operations = append(stats.Operations, t.stats())
 	}

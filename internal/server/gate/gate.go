@@ -13,7 +13,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -104,22 +103,25 @@ type Granted struct {
 	User store.Account // without an ID where no user was shown
 }
 
-// Admit finds out whose credentials are shown. KindUnauthorized says that they are not, or no
-// longer, good for anything; KindBusy, that the password was not looked at, and may be sent
-// again later: see RetryAfter.
+// Admit finds out whose credentials are shown. A Refusal of KindUnauthorized says that they are
+// not, or no longer, good for anything; one of KindBusy, that the password was not looked at, and
+// may be sent again later: see RetryAfter.
 func (g *Gate) Admit(ctx context.Context, s Shown) (Granted, error) {
-	if s.Key == "" || s.CloudID != "" && s.Basic {
-		return Granted{}, refused()
+	if why := s.incomplete(); why != "" {
+		return Granted{}, Refuse(why, store.Key{}, store.Account{})
 	}
 	key, err := g.key(ctx, s.Key)
-	if unknown(err) || err == nil && !key.Valid(g.now()) {
-		return Granted{}, refused()
-	}
-	if err != nil {
+	switch {
+	case unknown(err):
+		return Granted{}, Refuse(UnknownKey, store.Key{}, store.Account{})
+	case err != nil:
 		return Granted{}, fmt.Errorf("look for an API key: %w", err)
 	}
+	if why := g.ended(&key); why != "" {
+		return Granted{}, Refuse(why, key, store.Account{})
+	}
 	if cloudID := cmp.Or(key.Tenant.CloudID, g.cloudID); s.CloudID != "" && (cloudID == "" || !same(cloudID, s.CloudID)) {
-		return Granted{}, refused()
+		return Granted{}, Refuse(WrongCloudID, key, store.Account{})
 	}
 	granted := Granted{Key: key}
 	if s.Basic {
@@ -131,8 +133,26 @@ func (g *Gate) Admit(ctx context.Context, s Shown) (Granted, error) {
 	return granted, nil
 }
 
-func refused() error {
-	return &archive.Error{Op: "credentials", Kind: archive.KindUnauthorized, Detail: "the credentials of one accepted set are needed"}
+// incomplete says what is wrong with what is shown whatever the database says, if anything.
+func (s *Shown) incomplete() Reason {
+	switch {
+	case s.Key == "":
+		return NoCredentials
+	case s.CloudID != "" && s.Basic:
+		return Mixed
+	}
+	return ""
+}
+
+// ended says why a key is not good any more, if it is not.
+func (g *Gate) ended(key *store.Key) Reason {
+	switch {
+	case key.Valid(g.now()):
+		return ""
+	case !key.Revoked.IsZero():
+		return Revoked
+	}
+	return Expired
 }
 
 // same compares texts in a time that depends on neither.

@@ -78,6 +78,23 @@ func newGate(t *testing.T) (*Gate, *records, *clock) {
 	return g, r, c
 }
 
+// because says why somebody is not let in, and what is known of them. They are told the same
+// whatever it is.
+func because(err error) string {
+	refusal := new(Refusal)
+	if !errors.As(err, &refusal) || err.Error() != Refuse(UnknownKey, store.Key{}, store.Account{}).Error() {
+		return err.Error()
+	}
+	text := string(refusal.Reason)
+	if refusal.Key.ID != 0 {
+		text += fmt.Sprintf(", key %d", refusal.Key.ID)
+	}
+	if refusal.User.Name != "" {
+		text += " with " + refusal.User.Name
+	}
+	return text
+}
+
 func TestAdmit(t *testing.T) {
 	g, _, _ := newGate(t)
 	basic := func(key, user, password string) Shown {
@@ -88,23 +105,23 @@ func TestAdmit(t *testing.T) {
 		want  string
 	}{
 		"key":                       {Shown{Key: "own"}, "1 of 1 0"},
-		"no key":                    {Shown{}, "credentials"},
-		"unknown key":               {Shown{Key: "x"}, "credentials"},
-		"expired":                   {Shown{Key: "ended"}, "credentials"},
-		"revoked":                   {Shown{Key: "revoked"}, "credentials"},
+		"no key":                    {Shown{}, "no-credentials"},
+		"unknown key":               {Shown{Key: "x"}, "unknown-key"},
+		"expired":                   {Shown{Key: "ended"}, "expired, key 3"},
+		"revoked":                   {Shown{Key: "revoked"}, "revoked, key 4"},
 		"Cloud-ID":                  {Shown{Key: "theirs", CloudID: "cloud"}, "2 of 2 0"},
-		"another tenant's Cloud-ID": {Shown{Key: "own", CloudID: "cloud"}, "credentials"},
-		"wrong Cloud-ID":            {Shown{Key: "theirs", CloudID: "x"}, "credentials"},
+		"another tenant's Cloud-ID": {Shown{Key: "own", CloudID: "cloud"}, "wrong-cloud-id, key 1"},
+		"wrong Cloud-ID":            {Shown{Key: "theirs", CloudID: "x"}, "wrong-cloud-id, key 2"},
 		"the default Cloud-ID":      {Shown{Key: "own", CloudID: "default-cloud"}, "1 of 1 0"},
-		"the default one of others": {Shown{Key: "theirs", CloudID: "default-cloud"}, "credentials"},
+		"the default one of others": {Shown{Key: "theirs", CloudID: "default-cloud"}, "wrong-cloud-id, key 2"},
 		"user":                      {basic("own", "eve", "secret"), "1 of 1 5"},
-		"wrong password":            {basic("own", "eve", "Secret"), "user"},
-		"no password":               {basic("own", "eve", ""), "user"},
-		"unknown user":              {basic("own", "adam", "secret"), "user"},
-		"another tenant's user":     {basic("theirs", "eve", "secret"), "user"},
-		"user without a key":        {basic("", "eve", "secret"), "credentials"},
-		"user with a wrong key":     {basic("x", "eve", "secret"), "credentials"},
-		"mixed":                     {Shown{Key: "theirs", CloudID: "cloud", Basic: true, User: "eve", Password: "secret"}, "credentials"},
+		"wrong password":            {basic("own", "eve", "Secret"), "wrong-password, key 1 with eve"},
+		"no password":               {basic("own", "eve", ""), "wrong-password, key 1 with eve"},
+		"unknown user":              {basic("own", "adam", "secret"), "unknown-user, key 1"},
+		"another tenant's user":     {basic("theirs", "eve", "secret"), "unknown-user, key 2"},
+		"user without a key":        {basic("", "eve", "secret"), "no-credentials"},
+		"user with a wrong key":     {basic("x", "eve", "secret"), "unknown-key"},
+		"mixed":                     {Shown{Key: "theirs", CloudID: "cloud", Basic: true, User: "eve", Password: "secret"}, "mixed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			granted, err := g.Admit(t.Context(), test.shown)
@@ -113,7 +130,7 @@ func TestAdmit(t *testing.T) {
 				if archive.KindOf(err) != archive.KindUnauthorized || granted.Key.ID != 0 || granted.User.ID != 0 {
 					t.Errorf("%+v, %v", granted, err)
 				}
-				got = map[bool]string{true: "user", false: "credentials"}[errors.Is(err, ErrUser)]
+				got = because(err)
 			}
 			if got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
@@ -212,18 +229,22 @@ func TestGuessesAtATime(t *testing.T) {
 	g, _, _ := newGate(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	kinds := map[archive.Kind]int{}
+	reasons := map[Reason]int{}
 	for n := range 20 {
 		wg.Go(func() {
 			_, err := g.Admit(t.Context(), Shown{Key: "own", Basic: true, User: "eve", Password: fmt.Sprint("guess ", n)})
+			refusal := new(Refusal)
+			if !errors.As(err, &refusal) || refusal.Key.ID != 1 {
+				t.Errorf("%v", err)
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			kinds[archive.KindOf(err)]++
+			reasons[refusal.Reason]++
 		})
 	}
 	wg.Wait()
-	if kinds[archive.KindUnauthorized] != mayFail || kinds[archive.KindBusy] != 20-mayFail {
-		t.Errorf("%v", kinds)
+	if reasons[WrongPassword] != mayFail || reasons[TooManyTries] != 20-mayFail {
+		t.Errorf("%v", reasons)
 	}
 }
 

@@ -5,11 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -30,9 +28,6 @@ const (
 // RetryAfter is after how many seconds a password that was not looked at may be sent again.
 const RetryAfter = "30"
 
-// ErrUser says that it is the user or the password that is wrong, and not the key.
-var ErrUser = errors.New("user or password is wrong")
-
 // failing is how often somebody failed.
 type failing struct {
 	times int
@@ -50,14 +45,15 @@ func (g *Gate) user(ctx context.Context, key store.Key, s Shown) (store.Account,
 		return account, nil
 	}
 	who := g.sum(store.TenantID(key.ID), s.User, s.Address)
-	right, err, _ := g.checks.Do(string(shown[:])+string(who[:])+account.Password, func() (any, error) {
-		return g.check(who, account.Password, s.Password)
+	found, _, _ := g.checks.Do(string(shown[:])+string(who[:])+account.Password, func() (any, error) {
+		return g.check(who, account.Password, s.Password), nil
 	})
-	if err != nil {
-		return store.Account{}, err
+	why, _ := found.(Reason)
+	if account.ID == 0 && (why == "" || why == WrongPassword) {
+		why = UnknownUser
 	}
-	if right != true || account.ID == 0 {
-		return store.Account{}, errors.Join(ErrUser, refused())
+	if why != "" {
+		return store.Account{}, Refuse(why, key, account)
 	}
 	g.verified.Add(shown, known[string]{account.Password, g.now()})
 	return account, nil
@@ -81,27 +77,24 @@ func (g *Gate) account(ctx context.Context, name user) (store.Account, error) {
 }
 
 // check compares a password with what is kept of one, in turn, unless who shows it has failed
-// too often.
-func (g *Gate) check(who sum, kept, password string) (right bool, err error) {
+// too often. It returns what is wrong, if anything.
+func (g *Gate) check(who sum, kept, password string) Reason {
 	if !g.mayTry(who) {
-		return false, busy("too many wrong passwords; try again in a minute")
+		return TooManyTries
 	}
 	select {
 	case g.waiting <- struct{}{}:
 	default:
-		return false, busy("too many passwords are being checked; try again in a moment")
+		return Busy
 	}
 	g.turns <- struct{}{}
 	<-g.waiting
 	defer func() { <-g.turns }()
-	if right = matches(kept, password); right {
-		g.failures.Remove(who)
+	if !matches(kept, password) {
+		return WrongPassword
 	}
-	return right, nil
-}
-
-func busy(why string) error {
-	return &archive.Error{Op: "credentials", Kind: archive.KindBusy, Detail: why}
+	g.failures.Remove(who)
+	return ""
 }
 
 // mayTry reports whether somebody has not failed too often. Each try counts as a failure until
