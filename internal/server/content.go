@@ -5,12 +5,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 )
 
@@ -33,7 +33,7 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		return nil
 	}
 	content, contentType, digest, err := s.content(r.Context(), id, original)
-	if errors.Is(err, blob.ErrMissing) { // replaced in between: its new content
+	if errors.Is(err, errReplaced) { // its new content
 		content, contentType, digest, err = s.content(r.Context(), id, original)
 	}
 	if err != nil {
@@ -42,13 +42,18 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 	defer func() { _ = content.Close() }()
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	from := &sending{ReadSeeker: content}
+	var body io.ReadSeeker = from
+	if file, ok := content.(*os.File); ok { // the kernel sends it
+		body = file
+	}
 	if s.options.NoRange {
-		return sendWhole(w, content)
+		return errors.Join(sendWhole(w, body), from.err())
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
 	bytesOnly(r)
-	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, content)
-	return nil
+	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, body)
+	return from.err()
 }
 
 // documentHead answers HEAD of the same; net/http leaves the body out.
@@ -76,11 +81,19 @@ func (s *Server) content(ctx context.Context, id archive.ID, original bool) (con
 	if !original {
 		contentType = inspect.PDF
 		if digest, err = s.rendition(ctx, d); err != nil {
-			return nil, "", "", err
+			return nil, "", "", s.of(ctx, d, err)
 		}
 	}
 	content, err = s.vault.Open(ctx, digest)
-	return content, contentType, digest, err
+	if err != nil {
+		return nil, "", "", s.of(ctx, d, err)
+	}
+	if digest == d.Digest {
+		if err := measure(content, d); err != nil {
+			return nil, "", "", errors.Join(err, content.Close())
+		}
+	}
+	return content, contentType, digest, nil
 }
 
 // sendWhole answers as a service without ranges does.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -12,3 +13,25 @@ func (s *Server) EachContent(ctx context.Context, each func(digest string) error
 
 // SetContents has contents kept elsewhere from now on.
 func (s *Server) SetContents(c contents) { s.vault.contents = c }
+
+// spoiled are contents of which some are not as they were.
+type spoiled struct {
+	contents
+	open func(digest string) (io.ReadSeekCloser, error)
+}
+
+// Open implements contents.
+func (s spoiled) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	if content, err := s.open(digest); content != nil || err != nil {
+		return content, err
+	}
+	return s.contents.Open(ctx, digest)
+}
+
+// SpoilContents has open asked for contents first, until restore is called. It returns nil for one that is as
+// it was.
+func (s *Server) SpoilContents(open func(digest string) (io.ReadSeekCloser, error)) (restore func()) {
+	whole := s.vault.contents
+	s.vault.contents = spoiled{whole, open}
+	return func() { s.vault.contents = whole }
+}

@@ -29,7 +29,7 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 	}
 	picture, err := s.preview(r.Context(), d, page, width, height)
 	if err != nil {
-		return s.unmade(err)
+		return s.unmade(s.of(r.Context(), d, err))
 	}
 	if picture == nil {
 		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))

@@ -57,35 +57,70 @@ func outcomes() map[archive.Kind]outcome {
 	}
 }
 
-// retryAfter is after how many seconds a client may find again what this service needs itself.
-const retryAfter = "5"
+// lostProblem ends the type of the problem that a content is lost.
+const lostProblem = "lost-content"
+
+// After how many seconds a request may be worth another try.
+const (
+	afterBusy = "1"
+	// afterAway is when a client may find again what this service needs itself.
+	afterAway = "5"
+	// afterLoss is when it may find a content that was lost. A person brings it back, if anybody; no
+	// client shall wait for that, and archivefs waits for 30 s at most.
+	afterLoss = "60"
+)
+
+// again is after how many seconds another try is worth while, empty when that is not known.
+func (o outcome) again() string {
+	switch {
+	case o.status == http.StatusTooManyRequests:
+		return afterBusy
+	case o.status == http.StatusServiceUnavailable:
+		return afterAway
+	case o.name == lostProblem:
+		return afterLoss
+	}
+	return ""
+}
 
 // problemPrefix begins the type of a problem.
 const problemPrefix = "urn:archivefs:problem:"
 
 func problemType(name string) string { return problemPrefix + name }
 
-// answer writes an error. What is not the client's doing is logged and not told. Once
-// the answer has begun, or the client has gone, the connection is cut, so that nobody takes half
-// of it for whole.
+// outcomeOf is how an error is answered.
+func outcomeOf(err error) outcome {
+	if lost(err) != nil {
+		return outcome{http.StatusInternalServerError, lostProblem}
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return outcomes()[archive.KindTooLarge]
+	}
+	return outcomes()[archive.KindOf(err)]
+}
+
+// answer writes an error. What is not the client's doing is logged and not told, but for a content
+// that is lost: who asked for it shall know that nobody has it. Once the answer has begun, or the
+// client has gone, the connection is cut, so that nobody takes half of it for whole.
 func (s *Server) answer(w *response, err error) {
 	if w.gone || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
-	kind := archive.KindOf(err)
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		kind = archive.KindTooLarge
-	}
 	w.denied = denial(err)
-	o := outcomes()[kind]
+	o := outcomeOf(err)
 	if o.status >= http.StatusInternalServerError {
-		s.log.WithError(err).WithField("id", w.id).Error("a request failed")
+		log := s.log.WithError(err).WithField("id", w.id)
+		if e := lost(err); e != nil {
+			e.note(log)
+		} else {
+			log.Error("a request failed")
+		}
 	}
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	if kind == archive.KindUnreachable {
-		w.Header().Set("Retry-After", retryAfter)
+	if again := o.again(); again != "" && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", again)
 	}
 	w.problem(o.status, describe(problemType(o.name), o.status, err))
 }
@@ -93,6 +128,9 @@ func (s *Server) answer(w *response, err error) {
 // describe fills a problem with what the client may know of err.
 func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
+	if e := lost(err); e != nil {
+		p.Detail = e.told()
+	}
 	if status >= http.StatusInternalServerError {
 		return p
 	}

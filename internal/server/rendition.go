@@ -91,7 +91,7 @@ func (s *Server) keepMade(ctx context.Context, digest, variant string, made io.R
 		return s.db.AddRendition(ctx, digest, variant, staged.Digest())
 	}, digest)
 	if archive.KindOf(err) == archive.KindNotFound { // the document was removed, or has another content by now
-		return "", fmt.Errorf("content %s: %w", digest, blob.ErrMissing)
+		return "", errReplaced
 	}
 	return staged.Digest(), err
 }

@@ -9,12 +9,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-const (
-	// patience is how long a request waits for its turn before it is sent away.
-	patience = 10 * time.Second
-	// comeAgain is when somebody who was sent away shall come again, in seconds.
-	comeAgain = "1"
-)
+// patience is how long a request waits for its turn before it is sent away.
+const patience = 10 * time.Second
 
 // places bounds how many do something at a time.
 type places struct {
@@ -56,19 +52,18 @@ func (s *Server) inTurn(t traits, next handler) handler {
 	return func(w *response, r *http.Request) error {
 		if t&upload != 0 {
 			if !s.uploads.take(r.Context(), s.patience) {
-				return sentAway(w, "too many uploads are under way")
+				return sentAway("uploads")
 			}
 			defer s.uploads.leave()
 		}
 		if !s.places.take(r.Context(), s.patience) {
-			return sentAway(w, "too many requests are under way")
+			return sentAway("requests")
 		}
 		defer s.places.leave()
 		return next(w, r)
 	}
 }
 
-func sentAway(w *response, why string) error {
-	w.Header().Set("Retry-After", comeAgain)
-	return refuse(archive.KindBusy, "%s; try again in a moment", why)
+func sentAway(tooMany string) error {
+	return refuse(archive.KindBusy, "too many %s are under way; try again in a moment", tooMany)
 }

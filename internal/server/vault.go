@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -41,6 +42,15 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx 
 		errs = append(errs, v.drop(ctx, digest))
 	}
 	return errors.Join(errs...)
+}
+
+// Open opens a content. That one is missing is the error of a lost content.
+func (v *vault) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	content, err := v.contents.Open(ctx, digest)
+	if errors.Is(err, blob.ErrMissing) {
+		err = &lostContent{digest: digest, err: err}
+	}
+	return content, err
 }
 
 // drop removes a content and its renditions unless something refers to it.

@@ -55,7 +55,7 @@ const (
 func (s *Server) textPages(ctx context.Context, d store.Document) ([][]byte, error) {
 	text, err := s.text(ctx, d)
 	if err != nil {
-		return nil, s.unmade(err)
+		return nil, s.unmade(s.of(ctx, d, err))
 	}
 	if text == nil {
 		return nil, blame("id", refuse(archive.KindNotFound, "no text is known of document %d", d.ID))

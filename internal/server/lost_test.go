@@ -1,0 +1,148 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+
+	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/blob"
+)
+
+// opened is a content that somebody reads.
+type opened struct {
+	io.ReadSeeker
+}
+
+// Close implements io.Closer.
+func (opened) Close() error { return nil }
+
+// breaking is a content that cannot be read.
+type breaking struct {
+	io.Seeker
+	io.Reader
+}
+
+// spoil has open asked for contents until the test ends.
+func (h *service) spoil(t *testing.T, open func(digest string) (io.ReadSeekCloser, error)) {
+	t.Helper()
+	t.Cleanup(h.SpoilContents(open))
+}
+
+// Who asks for a content that is not there is told that, and to come back much later; the operator,
+// which one it is.
+func TestALostContent(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	h := start(t, func(o *server.Options) { o.Log = log })
+	o := furnish(t, h)
+	const content = "content of a"
+	digest := strings.Trim(etag(content), `"`)
+	for name, open := range map[string]func(digest string) (io.ReadSeekCloser, error){
+		"missing": func(digest string) (io.ReadSeekCloser, error) {
+			return nil, fmt.Errorf("content %s: %w", digest, blob.ErrMissing)
+		},
+		"short": func(string) (io.ReadSeekCloser, error) { return opened{strings.NewReader(content[1:])}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.spoil(t, open)
+			asked := []string{"GET /document/" + text(o.a) + "/pdf?original=true", "HEAD /document/" + text(o.a) + "/pdf?original=true"}
+			if name == "missing" { // a content is measured where it is sent
+				asked = append(asked, "GET /document/"+text(o.a)+"/pdf", "GET /document/"+text(o.a)+"/ocr-result", "GET "+pageOf(o.a, 1)+"/preview")
+			}
+			for _, what := range asked {
+				hook.Reset()
+				method, path, _ := strings.Cut(what, " ")
+				a := h.send(method, path, "", nil)
+				if a.status != http.StatusInternalServerError || a.header.Get("Retry-After") != "60" {
+					t.Errorf("%s: %d %v %s", what, a.status, a.header, a.body)
+				}
+				if method == http.MethodGet && (!strings.Contains(a.body, `"urn:archivefs:problem:lost-content"`) ||
+					!strings.Contains(a.body, "document "+text(o.a)+" is missing or damaged; archivefs admin verify ")) {
+					t.Errorf("%s: %s", what, a.body)
+				}
+				var failures []*logrus.Entry
+				for _, entry := range hook.AllEntries() {
+					if entry.Level <= logrus.ErrorLevel {
+						failures = append(failures, entry)
+					}
+				}
+				if len(failures) != 1 || failures[0].Data["document"] != int64(o.a) || failures[0].Data["content"] != digest {
+					t.Errorf("%s: logged %v", what, failures)
+				}
+			}
+		})
+	}
+	if a := h.get("/document/" + text(o.a) + "/pdf?original=true"); a.status != http.StatusOK || a.body != content {
+		t.Errorf("when it is back: %d %s", a.status, a.body)
+	}
+}
+
+// A content that was removed because its document has another one by now is not lost.
+func TestAContentThatIsReplacedIsNotLost(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	h := start(t, func(o *server.Options) { o.Log = log })
+	o := furnish(t, h)
+	due := ""
+	h.spoil(t, func(string) (io.ReadSeekCloser, error) {
+		if due == "" {
+			return nil, nil
+		}
+		body, contentType := multipartBody(t, "scan.txt", due)
+		due = ""
+		if a := h.send(http.MethodPost, "/document/"+text(o.scan)+"/replace", contentType, body); a.status != http.StatusOK {
+			t.Errorf("replace: %d %s", a.status, a.body)
+		}
+		return nil, nil
+	})
+	due = "another content"
+	if a := h.get("/document/" + text(o.scan) + "/pdf?original=true"); a.status != http.StatusOK || a.body != "another content" {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	due = "a third one"
+	if a := h.get(pageOf(o.scan, 1) + "/preview"); a.status != http.StatusTooManyRequests {
+		t.Errorf("a preview: %d %s", a.status, a.body)
+	}
+	for _, entry := range hook.AllEntries() {
+		if entry.Level <= logrus.ErrorLevel {
+			t.Errorf("logged %v", entry)
+		}
+	}
+}
+
+// An answer that breaks off because a content cannot be read is not whole, and the log says why.
+func TestAContentThatBreaksOff(t *testing.T) {
+	log, hook := test.NewNullLogger()
+	ended := make(chan server.Request, 1)
+	h := start(t, func(o *server.Options) { o.Log, o.OnRequest = log, func(r server.Request) { ended <- r } })
+	o := furnish(t, h)
+	const content = "content of a"
+	h.spoil(t, func(string) (io.ReadSeekCloser, error) {
+		return opened{breaking{strings.NewReader(content), io.MultiReader(strings.NewReader(content[:5]), iotest.ErrReader(errors.New("a bad sector")))}}, nil
+	})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/document/"+text(o.a)+"/pdf?original=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("API-Key", testKey)
+	if response, err := h.client.Do(request); err == nil {
+		got, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err == nil {
+			t.Errorf("%d, %q", response.StatusCode, got)
+		}
+	}
+	<-ended
+	for _, entry := range hook.AllEntries() {
+		if err, _ := entry.Data[logrus.ErrorKey].(error); entry.Level == logrus.ErrorLevel && err != nil && err.Error() == "a bad sector" {
+			return
+		}
+	}
+	t.Errorf("logged %v", hook.AllEntries())
+}
