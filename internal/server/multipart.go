@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -94,6 +95,9 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 			return invalid(name, "there is more than one file")
 		}
 		return s.filePart(r, u, part, name == fieldBase64)
+	}
+	if part.FileName() != "" {
+		return invalid(cmp.Or(shortened(archive.Printable(name)), fieldData), "a file belongs in %s, and this field takes none", fieldData)
 	}
 	value, err := io.ReadAll(io.LimitReader(part, *left+1))
 	if err != nil {

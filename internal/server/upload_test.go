@@ -157,6 +157,24 @@ func TestUploadRefuses(t *testing.T) {
 	wantStaged(t, h, 0)
 }
 
+// Who sends a file in a field that takes none is told which one does.
+func TestAFileInAnotherField(t *testing.T) {
+	h := start(t)
+	furnish(t, h)
+	for name, blamed := range map[string]string{"file": "file", "keywords": "keywords", "upload_data": "upload_data", "": "upload-data"} {
+		for _, size := range []int{1, 300 << 10} {
+			body, contentType := multipartBody(t, "f", strings.Repeat("x", size))
+			sent := strings.Replace(body.String(), `name="upload-data"`, `name="`+name+`"`, 1)
+			a := h.send(http.MethodPost, "/file-upload", contentType, strings.NewReader(sent))
+			wantProblem(t, a, http.StatusBadRequest, blamed)
+			if !strings.Contains(a.body, "a file belongs in upload-data") {
+				t.Errorf("%q of %d bytes: %s", name, size, a.body)
+			}
+		}
+	}
+	wantStaged(t, h, 0)
+}
+
 // many is a list of so many items, each with an end.
 func many(n int, end string) string {
 	var b strings.Builder
