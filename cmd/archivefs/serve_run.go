@@ -101,7 +101,7 @@ func (r *served) at(c *cli.Context, ln net.Listener, what, keyFile string) error
 
 // serve serves until ctx is done, or the terminal is gone.
 func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	attended := make(chan struct{})
 	hangups := hearHangups(false)
@@ -113,7 +113,7 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 	err := r.server.Serve(ctx, ln)
 	close(ended)
 	<-attended
-	end()
+	end(nil)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
@@ -122,7 +122,7 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 
 // attend looks after a service until it has ended. From the first signal to end on, a second
 // one ends it at once.
-func (r *served) attend(ctx context.Context, end func(), hangups <-chan os.Signal, ended <-chan struct{}) {
+func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangups <-chan os.Signal, ended <-chan struct{}) {
 	look := newLook(func() error { return r.server.Ready(ctx) }, r.manager.watchdog())
 	defer look.end()
 	for ctx.Err() == nil {
@@ -142,22 +142,22 @@ func (r *served) attend(ctx context.Context, end func(), hangups <-chan os.Signa
 		case <-ctx.Done():
 		}
 	}
-	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	hurry, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	r.manager.tell("finishing requests", daemon.SdNotifyStopping)
 	select {
 	case <-hurry.Done():
+		r.manager.log.Warnf("the service ends at once: %v", context.Cause(hurry))
 		r.server.Cut()
 	case <-ended:
 	}
 }
 
 // hangup reads anew what can be read anew, unless the terminal is gone.
-func (r *served) hangup(end func()) {
+func (r *served) hangup(end context.CancelCauseFunc) {
 	switch {
 	case r.attended && !hasTerminal():
-		r.manager.log.Warn("the terminal that the service was started from is gone")
-		end()
+		end(errors.New("the terminal that it was started from is gone"))
 	case r.certificate != nil:
 		r.certificate.reload()
 	}

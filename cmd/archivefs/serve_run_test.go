@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
@@ -79,8 +80,17 @@ func TestServeEndsInOrder(t *testing.T) {
 	if status, _ := scrape(t, address, "/healthz"); status != http.StatusOK {
 		t.Errorf("it is alive and answers %d", status)
 	}
-	p.signal(os.Interrupt)
+	p.signal(syscall.SIGTERM)
 	p.wantExit(0)
+	for _, want := range []string{
+		`level=info msg="the service ends: interrupt signal received" at-most=2h0m0s requests=1`,
+		`level=warning msg="the service ends at once: terminated signal received"`,
+		`level=warning msg="requests are cut off at the end" requests=1`, `level=info msg="the service has ended" seconds=`,
+	} {
+		if !strings.Contains(p.said(), want) {
+			t.Errorf("no %q in\n%s", want, p.said())
+		}
+	}
 	staged, err := os.ReadDir(filepath.Join(home, "office", "contents", "incoming"))
 	if err != nil || len(staged) > 0 {
 		t.Errorf("the upload left %v, %v", staged, err)

@@ -27,7 +27,8 @@ const (
 
 // Serve answers requests on ln until ctx is done. Then it is not ready any more, goes on
 // for Options.DrainDelay, takes no new requests, waits for those under way, up to
-// Options.Drain, cuts what is left, and returns nil. Cut ends the waiting. It closes ln.
+// Options.Drain, cuts what is left, and returns nil. Cut ends the waiting. It closes ln. The log
+// has the cause of ctx (context.Cause).
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := s.mayLetIn(ctx); err != nil {
 		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())
@@ -51,10 +52,15 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	began := time.Now()
+	s.log.WithFields(logrus.Fields{
+		"requests": s.counters.requests.Load(), "at-most": (s.options.DrainDelay + max(s.options.Drain, 0)).String(),
+	}).Infof("the service ends: %v", context.Cause(ctx))
 	s.drain(context.WithoutCancel(ctx), httpServer)
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve archive: %w", err)
 	}
+	s.log.WithField("seconds", time.Since(began).Round(time.Millisecond).Seconds()).Info("the service has ended")
 	return nil
 }
 
