@@ -27,6 +27,13 @@ var ErrForeign = errors.New("it holds the contents of another archive, whose dat
 var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
 	"name the bucket, or the directory, where its contents are")
 
+// unclaimed is ErrUnclaimed of a place, and how to put back the claim where that alone was lost: what
+// it is, and the id in it, which is no secret.
+func unclaimed(place, what, id string) error {
+	return fmt.Errorf("%s: %w; where they are here for certain, and %s alone was lost, make %s with the text %s, and then let archivefs admin verify look for each of them",
+		place, ErrUnclaimed, claim, what, id)
+}
+
 // whose compares the claim that was found with the archive's own.
 func whose(found, id string) error {
 	if strings.TrimSpace(found) != id {
@@ -50,7 +57,7 @@ func (f *Files) Claim(_ context.Context, id string) error {
 func (f *Files) Claimed(_ context.Context, id string) error {
 	found, err := os.ReadFile(filepath.Join(f.dir, claim))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", f.dir, ErrUnclaimed)
+		return unclaimed(f.dir, "the file "+filepath.Join(f.dir, claim), id)
 	}
 	return f.compare(found, err, id)
 }
@@ -84,7 +91,7 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 func (b *Bucket) Claimed(ctx context.Context, id string) error {
 	found, err := b.claimed(ctx)
 	if absent(err) {
-		return fmt.Errorf("%s: %w", b.address, ErrUnclaimed)
+		return unclaimed(b.address.String(), fmt.Sprintf("the object %s in the bucket %s", b.key(claim), b.address.Bucket), id)
 	}
 	return b.compare(found, err, id)
 }
