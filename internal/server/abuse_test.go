@@ -172,6 +172,35 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
+// What follows a body in chunks on its connection is nobody's request: who stands between may have
+// gone by a length that was beside it, and taken it for a part of the body (RFC 9112, 6.1).
+func TestNothingFollowsChunks(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	address := h.serving()
+	const urlencoded = "Content-Type: application/x-www-form-urlencoded"
+	body := "parent-folder-id=" + text(o.year) + "&folder-name="
+	next := keyed("GET /api/v2/inboxes HTTP/1.1", "Connection: close")
+	chunks := func(name string) string { return fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body+name), body+name) }
+	for name, test := range map[string]struct {
+		text    string
+		answers int
+	}{
+		"length":   {keyed("POST /api/v2/folder/create HTTP/1.1", urlencoded, fmt.Sprintf("Content-Length: %d", len(body)+1)) + body + "a" + next, 2},
+		"chunks":   {keyed("POST /api/v2/folder/create HTTP/1.1", urlencoded, "Transfer-Encoding: chunked") + chunks("b") + next, 1},
+		"both":     {keyed("POST /api/v2/folder/create HTTP/1.1", urlencoded, "Transfer-Encoding: chunked", fmt.Sprintf("Content-Length: %d", len(chunks("c")+next))) + chunks("c") + next, 1},
+		"stranger": {stranger("POST /api/v2/folder/create HTTP/1.1", urlencoded, "Transfer-Encoding: chunked", "Content-Length: 5") + chunks("d") + next, 1},
+	} {
+		answers := rest(t, raw(t, address, test.text))
+		if len(answers) != test.answers {
+			t.Errorf("%s: %d answers, want %d", name, len(answers), test.answers)
+		}
+		if want := map[bool]int{true: http.StatusUnauthorized, false: http.StatusOK}[name == "stranger"]; len(answers) > 0 && answers[0].status != want {
+			t.Errorf("%s: %d %s", name, answers[0].status, answers[0].body)
+		}
+	}
+}
+
 // wantTurnedDown wants a problem, or an error of net/http: 501 for a transfer coding, and 505
 // for a version, are its own.
 func wantTurnedDown(t *testing.T, a answer) {

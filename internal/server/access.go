@@ -31,6 +31,11 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		began := time.Now()
 		w := &response{ResponseWriter: plain, id: requestID(r), progress: newProgress(plain, r, s.options.Stall)}
 		w.Header().Set(headerID, w.id)
+		if len(r.TransferEncoding) > 0 {
+			// Beside the chunks there may have been a length (RFC 9112, 6.1), which net/http does not
+			// show. Who goes by that takes what follows for something else than we do.
+			w.Header().Set("Connection", "close")
+		}
 		var body *inbound
 		if r.Body != nil && r.Body != http.NoBody {
 			body = &inbound{ReadCloser: r.Body, w: w}
