@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -10,16 +11,23 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
 )
 
-// sh runs a shell script with the mount point as $1 and fails the test when it fails.
+// sh runs a shell script with the mount point as $1 and fails the test when it fails. One whose
+// parts wait for each other in vain is ended, with all that it started.
 func sh(t testing.TB, m *mounted, script string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "bash", "-euc", script, "bash", m.dir).CombinedOutput()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	bash := exec.CommandContext(ctx, "bash", "-euc", script, "bash", m.dir)
+	bash.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	bash.Cancel = func() error { return syscall.Kill(-bash.Process.Pid, syscall.SIGKILL) }
+	out, err := bash.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", script, err, out)
 	}
