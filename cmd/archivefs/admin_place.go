@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,29 +54,7 @@ func viewPlace(ctx context.Context, place care.Shared) (*care.Archive, error) {
 // watchCare shows on a terminal how much is left of all until stop.
 func watchCare(c *cli.Context, all backlog, seen *care.Progress) (bar *progress, stop func()) {
 	bar = newProgress(c.App.ErrWriter)
-	if bar == nil {
-		return nil, func() {}
-	}
-	ctx, cancel := context.WithCancel(c.Context)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				bar.show(&backlog{
-					what: all.what, uploads: max(0, all.uploads-int(seen.Contents.Load())), bytes: max(0, all.bytes-seen.Bytes.Load()),
-				})
-			}
-		}
-	}()
-	return bar, func() {
-		cancel()
-		<-ended
-		bar.end()
-	}
+	return bar, bar.follow(c.Context, func(context.Context) backlog { return all }, func() backlog {
+		return backlog{uploads: int(seen.Contents.Load()), bytes: seen.Bytes.Load()}
+	})
 }

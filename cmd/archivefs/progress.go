@@ -2,10 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -25,6 +27,11 @@ func (b *backlog) add(bytes int64) {
 
 func (b *backlog) String() string {
 	return plural(b.uploads, cmp.Or(b.what, "upload")) + ", " + size(b.bytes)
+}
+
+// after is what is left when some of it was done.
+func (b *backlog) after(done backlog) *backlog {
+	return &backlog{what: b.what, uploads: max(0, b.uploads-done.uploads), bytes: max(0, b.bytes-done.bytes)}
 }
 
 // work is how much a bar shows for it: an upload counts also when it has no bytes.
@@ -69,6 +76,35 @@ func (p *progress) show(left *backlog) {
 	}
 	p.bar.Describe(left.String() + " left")
 	_ = p.bar.Set64(p.total - left.work())
+}
+
+// follow shows what is left of all, again and again, until stop, which ends the line. To find out
+// all may take long; its context ends with stop. Without a terminal nothing is asked.
+func (p *progress) follow(ctx context.Context, all func(context.Context) backlog, done func() backlog) (stop func()) {
+	if p == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		all := all(ctx)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				p.show(all.after(done()))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		p.end()
+	}
 }
 
 // end removes the line. Without a terminal there is none.

@@ -79,36 +79,19 @@ func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (st
 	if bar == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
 	log.SetOutput(bar)
-	go func() {
-		defer close(ended)
-		all := measure(ctx, dir)
-		tick := time.NewTicker(progressEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				bar.show(&backlog{
-					what: "document", uploads: max(0, all.uploads-int(w.files.Load())), bytes: max(0, all.bytes-w.bytes.Load()),
-				})
-			}
-		}
-	}()
+	end := bar.follow(ctx, func(ctx context.Context) backlog { return measure(ctx, dir) }, func() backlog {
+		return backlog{uploads: int(w.files.Load()), bytes: w.bytes.Load()}
+	})
 	return func() {
-		cancel()
-		<-ended
-		bar.end()
+		end()
 		log.SetOutput(out)
 	}
 }
 
 // measure counts the files of a tree. What cannot be read does not count.
 func measure(ctx context.Context, dir string) backlog {
-	var all backlog
+	all := backlog{what: "document"}
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // it is only for show
 		if ctx.Err() != nil {
 			return fs.SkipAll

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// What is left shrinks with what is done, and never becomes less than nothing; when it ends, who
+// measures is told.
+func TestProgressFollows(t *testing.T) {
+	out, in := io.Pipe()
+	bar := &progress{terminal: in}
+	var seen atomic.Int64
+	var asked context.Context
+	stop := bar.follow(t.Context(), func(ctx context.Context) backlog {
+		asked = ctx
+		return backlog{what: "content", uploads: 3, bytes: 3 << 10}
+	}, func() backlog { return backlog{uploads: int(seen.Load()), bytes: seen.Load() << 10} })
+	shown := func(want string) {
+		t.Helper()
+		for text, part := "", make([]byte, 1<<10); !strings.Contains(text, want); {
+			n, err := out.Read(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(part[:n])
+		}
+	}
+	shown("3 contents, 3.0 KiB left")
+	seen.Store(2)
+	shown("1 content, 1.0 KiB left")
+	seen.Store(4)
+	shown("0 contents, 0 B left")
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, out)
+	}()
+	stop()
+	if asked.Err() == nil {
+		t.Error("who measures is not told that nobody waits")
+	}
+	_ = in.Close()
+	<-drained
+}
+
+// Where there is no terminal, nothing is measured.
+func TestProgressWithoutTerminal(t *testing.T) {
+	stop := newProgress(io.Discard).follow(t.Context(), func(context.Context) backlog {
+		t.Error("measured for nobody")
+		return backlog{}
+	}, func() backlog { return backlog{} })
+	stop()
+}
