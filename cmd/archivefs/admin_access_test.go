@@ -179,6 +179,9 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	if got := a.lines("keys", "list"); len(got) != 3 || strings.Join(got[1][:4], " ") != "1 revoked read,write all" || strings.Join(got[2][:5], " ") != "2 valid write Muster GmbH" {
 		t.Error(got)
 	}
+	if got := strings.Join(a.lines("keys", "list")[0], " "); got != "ID STATE SCOPES MANDATORS ADDED USED ENDS NAME" {
+		t.Error(got)
+	}
 	a.says(1, "there is no key 9", "keys", "revoke", "2", "9")
 	if keys := decoded[[]keyJSON](a, "keys", "list"); !keys[1].Valid {
 		t.Error("a key was revoked beside one that is not there")
@@ -197,12 +200,70 @@ func TestExpiry(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{
 		"": "0001-01-01 00:00:00", "90d": "2026-05-30 12:00:00", "12h": "2026-03-02 00:00:00", "2026-03-01": "2026-03-02 00:00:00",
-		"2027-12-31": "2028-01-01 00:00:00", "2026-02-28": "", "0d": "", "-1h": "", "0s": "", "d": "", "1e3d": "", "tomorrow": "",
+		"2027-12-31": "2028-01-01 00:00:00", "2026-02-28": "", "0d": "", "-1h": "", "0s": "", "500ms": "", "d": "", "1e3d": "", "tomorrow": "",
 	} {
 		got, err := expiry(text, now)
 		if (err != nil) != (want == "") || err == nil && got.Format(time.DateTime) != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
+	}
+}
+
+// It can be seen to the second when a key ends, in which zone that is, and how close it is.
+func TestAdminKeysEnd(t *testing.T) {
+	isolate(t)
+	dir, _ := keptArchive(t)
+	a := admin{t, dir}
+	a.says(0, "", "keys", "add", "without end")
+	a.says(0, "", "keys", "add", "--expires", "90d", "in a while")
+	day := time.Now().AddDate(1, 0, 0)
+	ends := time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, time.Local)
+	a.says(0, "added key 3, which ends at "+ends.Format("2006-01-02 15:04:05 -07:00")+"; ", "keys", "add", "--expires", day.Format(time.DateOnly))
+	added := decoded[struct{ Expires time.Time }](a, "keys", "add", "--expires", "2h30m")
+	a.says(0, "revoked 1 key", "keys", "revoke", "1")
+	keys := decoded[[]keyJSON](a, "keys", "list")
+	if len(keys) != 4 || keys[0].State != "revoked" || keys[1].State != "valid" || !keys[2].Expires.Equal(ends) || !keys[3].Expires.Equal(added.Expires) {
+		t.Fatalf("%+v", keys)
+	}
+	lines := strings.Split(a.says(0, "", "keys", "list"), "\n")
+	for i, want := range []string{"", moment(*keys[0].Revoked) + ", ", moment(*keys[1].Expires) + ", in ", moment(ends) + ", in ", moment(added.Expires) + ", in 2 h"} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("%q is not in line %d: %s", want, i, lines[i])
+		}
+	}
+}
+
+func TestKeyEnd(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 500, time.UTC)
+	for _, tt := range []struct {
+		key  server.Key
+		want string // behind the moment
+	}{
+		{server.Key{Valid: true}, ""},
+		{server.Key{Valid: true, Expires: now}, ", in 0 s"},
+		{server.Key{Valid: true, Expires: now.Add(119 * time.Second)}, ", in 119 s"},
+		{server.Key{Valid: true, Expires: now.Add(2 * time.Minute)}, ", in 2 min"},
+		{server.Key{Valid: true, Expires: now.Add(2 * time.Hour)}, ", in 2 h"},
+		{server.Key{Valid: true, Expires: now.Add(48 * time.Hour)}, ", in 2 days"},
+		{server.Key{Expires: now.Add(-3 * time.Second)}, ", 3 s ago"},
+		{server.Key{Expires: now.Add(time.Second)}, ", 0 s ago"}, // asked a moment before
+		{server.Key{Revoked: now.Add(-5 * time.Minute), Expires: now.Add(time.Hour)}, ", 5 min ago"},
+	} {
+		at := tt.key.Expires
+		if !tt.key.Revoked.IsZero() {
+			at = tt.key.Revoked
+		}
+		want := moment(at) + tt.want
+		if at.IsZero() {
+			want = "never"
+		}
+		if got := keyEnd(&tt.key, now); got != want {
+			t.Errorf("%+v ends %q, want %q", tt.key, got, want)
+		}
+	}
+	berlin := time.Date(2026, 7, 1, 14, 0, 5, 0, time.FixedZone("", 7200))
+	if got, err := time.Parse("2006-01-02 15:04:05 -07:00", moment(berlin)); err != nil || !got.Equal(berlin) {
+		t.Errorf("%v is told as %v (%v)", berlin, got, err)
 	}
 }
 

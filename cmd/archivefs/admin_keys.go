@@ -17,7 +17,8 @@ func adminKeysCommand() *cli.Command {
 	return adminGroup(group, "what clients show to be let in",
 		administration{
 			name: "list", usage: "a line for each API key, its id first", do: listKeys,
-			description: "The keys themselves are not kept. Whether one was used is noted once a minute.",
+			description: "The keys themselves are not kept. ENDS is when a key ends, or when it was revoked: a key is let\n" +
+				"in until that second. Whether one was used is noted once a minute.",
 		}.command(group),
 		administration{
 			name: "add", usage: "make an API key, and print it this once", operands: "[NAME]", most: 1,
@@ -55,18 +56,23 @@ func addKey(c *cli.Context, a *server.Admin) error {
 	}
 	if c.Bool("json") {
 		return printJSON(c, struct {
-			ID  int64  `json:"id"`
-			Key string `json:"key"`
-		}{id, key})
+			ID      int64      `json:"id"`
+			Key     string     `json:"key"`
+			Expires *time.Time `json:"expires,omitempty"`
+		}{id, key, optionalTime(n.Expires)})
 	}
 	if _, err := fmt.Fprintln(c.App.Writer, key); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.ErrWriter, "added key %d; it is not kept, and nobody can show it again\n", id)
+	until := ""
+	if !n.Expires.IsZero() {
+		until = ", which ends at " + moment(n.Expires)
+	}
+	_, err = fmt.Fprintf(c.App.ErrWriter, "added key %d%s; it is not kept, and nobody can show it again\n", id, until)
 	return err
 }
 
-// expiry is when a key ends that is added now, zero for never.
+// expiry is when a key ends that is added now, to the second, zero for never.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -76,11 +82,11 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	}
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
-			return now.AddDate(0, 0, int(n)), nil
+			return now.AddDate(0, 0, int(n)).Truncate(time.Second), nil
 		}
 	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return now.Add(d), nil
+	if d, err := time.ParseDuration(text); err == nil && d >= time.Second {
+		return now.Add(d).Truncate(time.Second), nil
 	}
 	return time.Time{}, config.Usagef("--expires: %q is neither a time to come nor a duration; write for example 90d, 12h or %s",
 		text, now.AddDate(1, 0, 0).Format(time.DateOnly))
@@ -103,72 +109,4 @@ func revokeKeys(c *cli.Context, a *server.Admin) error {
 	}
 	_, err := fmt.Fprintln(c.App.Writer, "revoked "+plural(len(ids), "key"))
 	return err
-}
-
-// keyJSON is a key as --json tells of it.
-type keyJSON struct {
-	ID        int64      `json:"id"`
-	Name      string     `json:"name,omitempty"`
-	Valid     bool       `json:"valid"`
-	Scopes    []string   `json:"scopes"`
-	Mandators []string   `json:"mandators,omitempty"`
-	Created   time.Time  `json:"created"`
-	Expires   *time.Time `json:"expires,omitempty"`
-	Revoked   *time.Time `json:"revoked,omitempty"`
-	Used      *time.Time `json:"used,omitempty"`
-}
-
-func listKeys(c *cli.Context, a *server.Admin) error {
-	keys, err := a.Keys(c.Context)
-	if err != nil {
-		return err
-	}
-	told, rows := make([]keyJSON, 0, len(keys)), [][]string{{"ID", "STATE", "SCOPES", "MANDATORS", "ADDED", "EXPIRES", "USED", "NAME"}}
-	for i := range keys {
-		k := &keys[i]
-		told = append(told, keyJSON{
-			ID: k.ID, Name: k.Name, Valid: k.Valid, Scopes: k.Scopes, Mandators: k.Mandators,
-			Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
-		})
-		rows = append(rows, []string{
-			decimal(k.ID), keyState(k), strings.Join(k.Scopes, ","), mandatorsInWords(k.Mandators), moment(k.Created), moment(k.Expires), moment(k.Used), k.Name,
-		})
-	}
-	if c.Bool("json") {
-		return printJSON(c, told)
-	}
-	return printTable(c, rows...)
-}
-
-// optionalTime is nil for the zero time.
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-// moment is a time for people.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	return t.Local().Format("2006-01-02 15:04")
-}
-
-func keyState(k *server.Key) string {
-	switch {
-	case k.Valid:
-		return "valid"
-	case k.Revoked.IsZero():
-		return "expired"
-	}
-	return "revoked"
-}
-
-func mandatorsInWords(names []string) string {
-	if len(names) == 0 {
-		return "all"
-	}
-	return strings.Join(names, ", ")
 }
