@@ -57,7 +57,7 @@ func TestAdminFolders(t *testing.T) {
 	dir, _ := keptArchive(t)
 	a := admin{t, dir}
 	a.says(0, "added mandator 2\n", "mandators", "add", "Muster GmbH")
-	a.says(1, "already", "mandators", "add", "Muster GmbH")
+	a.says(1, `archivefs: the mandator "Muster GmbH" is there already`+"\n", "mandators", "add", "Muster GmbH")
 	a.says(2, `"a/b" is no name: a slash`, "mandators", "add", "a/b")
 	a.says(2, "needs NAME", "mandators", "add")
 	a.says(2, "needs NAME", "mandators", "add", "a", "b")
@@ -74,6 +74,7 @@ func TestAdminFolders(t *testing.T) {
 	typing(t, "p-geheim\n")
 	a.says(0, "added user 2\n", "users", "add", "erika")
 	a.says(0, "added inbox 4\n", "inboxes", "add", "Erika", "--user", "erika")
+	a.says(1, `archivefs: the inbox "Erika" is there already`+"\n", "inboxes", "add", "Erika")
 	if got := fmt.Sprint(a.lines("inboxes", "list")); got != "[[ID USER NAME] [1 - Inbox] [4 erika Erika]]" {
 		t.Error(got)
 	}

@@ -18,6 +18,17 @@ type Folder struct {
 	UserID int64 // of an inbox
 }
 
+// what a folder is to people.
+func (f *Folder) what() string {
+	switch {
+	case f.Parent != 0:
+		return "folder"
+	case f.Inbox:
+		return "inbox"
+	}
+	return "mandator"
+}
+
 const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0)"
 
 // AddFolder makes a folder. With a parent it lies in the archive or in an inbox as its
@@ -51,7 +62,7 @@ func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archi
 	err := tx.row(ctx, "INSERT INTO folder (tenant, parent, name, folded, inbox, user_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
 		a.tenant, parent, f.Name, fold(f.Name), f.Inbox, user).Scan(&id)
 	if a.taken(err) {
-		return 0, refuse(archive.KindConflict, "there is a folder %q already", f.Name)
+		return 0, refuse(archive.KindConflict, "the %s %q is there already", f.what(), f.Name)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add folder: %w", err)
@@ -85,7 +96,7 @@ func (a Archive) Child(ctx context.Context, parent archive.ID, name string) (Fol
 	}
 	f, err := scanFolder(a.read.row(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
-		return Folder{}, refuse(archive.KindNotFound, "there is no folder %q", name)
+		return Folder{}, refuse(archive.KindNotFound, "there is no %s %q", (&Folder{Parent: parent}).what(), name)
 	}
 	return f, err
 }

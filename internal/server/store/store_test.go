@@ -262,3 +262,26 @@ func TestAddBatch(t *testing.T) {
 		}
 	})
 }
+
+// What is there already, or is not, is called what it is to people.
+func TestFoldersAreCalledWhatTheyAre(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		mandator := folder(t, s, store.Folder{Name: "N"})
+		folder(t, s, store.Folder{Name: "N", Inbox: true})
+		folder(t, s, store.Folder{Name: "N", Parent: mandator})
+		for want, again := range map[string]store.Folder{
+			`the mandator "N" is there already`: {Name: "N"},
+			`the inbox "N" is there already`:    {Name: "N", Inbox: true},
+			`the folder "N" is there already`:   {Name: "N", Parent: mandator},
+		} {
+			if _, err := s.AddFolder(t.Context(), again); archive.KindOf(err) != archive.KindConflict || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %s: %v", want, err)
+			}
+		}
+		for parent, want := range map[archive.ID]string{0: `there is no mandator "x"`, mandator: `there is no folder "x"`} {
+			if _, err := s.Child(t.Context(), parent, "x"); archive.KindOf(err) != archive.KindNotFound || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %s: %v", want, err)
+			}
+		}
+	})
+}
