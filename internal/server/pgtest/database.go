@@ -38,6 +38,20 @@ func Database(t testing.TB) (url string) {
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
 	s, err := start(t.Context(), options...)
+	return s.of(t, err)
+}
+
+// Guarded runs a server of the test's own, to which those are let in that rules of pg_hba.conf
+// permit, and the owner of all its databases.
+func Guarded(t testing.TB, rules ...string) *Server {
+	t.Helper()
+	s, err := guarded(t.Context(), rules...)
+	return s.of(t, err)
+}
+
+// of makes a server end with a test.
+func (s *Server) of(t testing.TB, err error) *Server {
+	t.Helper()
 	need(t, err)
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {

@@ -41,7 +41,16 @@ rm -rf "$1"`
 var errMissing = errors.New("PostgreSQL is not installed; run: scripts/setup --test")
 
 // start makes a server with settings such as "-c fsync=off" and waits until it answers.
-func start(ctx context.Context, options ...string) (s *Server, err error) {
+func start(ctx context.Context, options ...string) (*Server, error) {
+	s, err := initialized(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.run(ctx, strings.Join(options, " "))
+}
+
+// initialized makes a server that does not run yet. It lets everybody in.
+func initialized(ctx context.Context) (s *Server, err error) {
 	s = &Server{}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -60,7 +69,20 @@ func start(ctx context.Context, options ...string) (s *Server, err error) {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	return s, s.run(ctx, strings.Join(options, " "))
+	return s, nil
+}
+
+// guarded is start for a server that lets in others than its owner by rules of pg_hba.conf alone.
+func guarded(ctx context.Context, rules ...string) (*Server, error) {
+	s, err := initialized(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rules = append([]string{"local all archivefs trust"}, rules...)
+	if err := os.WriteFile(filepath.Join(s.dir, "data", "pg_hba.conf"), []byte(strings.Join(rules, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	return s, s.run(ctx, strings.Join(quick(), " "))
 }
 
 // place is where a directory is made that another user can enter, and remove.
@@ -127,6 +149,9 @@ func (s *Server) answers(ctx context.Context) error {
 func (s *Server) URL(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {s.dir}, "user": {"archivefs"}}.Encode()
 }
+
+// Socket is where the server is asked.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
 // Crash kills the process of a connection of its own: all others are cut off in the middle of
 // whatever they do, the server goes back to what was committed, and starts again by itself.

@@ -65,7 +65,6 @@ func query(t *testing.T, url, statement string) {
 }
 
 func TestNoErrorTellsThePassword(t *testing.T) {
-	const password = "s3cr3t"
 	url := strings.Replace(pgtest.Database(t), "postgres:///", "postgres://archivefs:"+password+"@/", 1)
 	for name, wrong := range map[string]string{
 		"no such server":   "postgres://archivefs:" + password + "@127.0.0.1:1/archivefs",

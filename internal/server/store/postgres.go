@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -42,12 +43,12 @@ func limits() map[string]string {
 // environment for what the URL lacks, and migrates it. Any number of processes may use it.
 // Errors do not tell the URL: there may be a password in it.
 func OpenPostgres(ctx context.Context, url string) (*Store, error) {
-	s, err := connectPostgres(url, limits())
+	s, at, err := connectPostgres(url, limits())
 	if err != nil {
 		return nil, err
 	}
 	if err := s.migrate(ctx, s.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+		return nil, errors.Join(at.notOpened(err), s.Close())
 	}
 	return s, nil
 }
@@ -55,7 +56,7 @@ func OpenPostgres(ctx context.Context, url string) (*Store, error) {
 // ViewPostgres is OpenPostgres for reading alone: nothing is migrated, and one of another version
 // than this program's is an error. Queries may take as long as they need.
 func ViewPostgres(ctx context.Context, url string) (*Store, error) {
-	s, err := connectPostgres(url, map[string]string{"application_name": "archivefs", "default_transaction_read_only": "on", "statement_timeout": "0"})
+	s, at, err := connectPostgres(url, map[string]string{"application_name": "archivefs", "default_transaction_read_only": "on", "statement_timeout": "0"})
 	if err != nil {
 		return nil, err
 	}
@@ -65,16 +66,16 @@ func ViewPostgres(ctx context.Context, url string) (*Store, error) {
 		err = current("postgres", version)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+		return nil, errors.Join(at.notOpened(err), s.Close())
 	}
 	return s, nil
 }
 
 // connectPostgres prepares connections with settings that the URL may have otherwise.
-func connectPostgres(url string, settings map[string]string) (*Store, error) {
+func connectPostgres(url string, settings map[string]string) (*Store, *address, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
+		return nil, nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
 			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
 	}
 	for name, value := range settings {
@@ -88,18 +89,20 @@ func connectPostgres(url string, settings map[string]string) (*Store, error) {
 	connections := maxConnections
 	if given, ok := config.RuntimeParams["pool_max_conns"]; ok {
 		if connections, err = strconv.Atoi(given); err != nil || connections < 1 {
-			return nil, errors.New("open database: pool_max_conns is no number of connections")
+			return nil, nil, errors.New("open database: pool_max_conns is no number of connections")
 		}
 		delete(config.RuntimeParams, "pool_max_conns")
 	}
+	config.AfterConnect = newEnough
+	at := &address{config}
 	s := newStore(postgres{})
-	s.write = &pool{db: stdlib.OpenDB(*config), engine: s.engine}
+	s.write = &pool{db: sql.OpenDB(advising{stdlib.GetConnector(*config), at}), engine: s.engine}
 	s.read = s.write
 	s.write.db.SetMaxOpenConns(connections)
 	s.write.db.SetMaxIdleConns(connections)
 	s.write.db.SetConnMaxIdleTime(5 * time.Minute)
 	s.write.db.SetConnMaxLifetime(time.Hour)
-	return s, nil
+	return s, at, nil
 }
 
 // postgres is PostgreSQL, from version 14 on.
@@ -193,6 +196,9 @@ func (postgres) again(err error) bool {
 // gone reports whether err says that a connection is gone or cannot be made.
 func gone(err error) bool {
 	if errors.Is(err, errUncertain) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if certificate := new(tls.CertificateVerificationError); errors.As(err, &certificate) {
 		return false
 	}
 	var network net.Error

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// oldest is the oldest PostgreSQL whose SQL the queries are.
+const oldest = 14
+
+// oldServer is the version of a server that is too old.
+type oldServer string
+
+func (v oldServer) Error() string { return "PostgreSQL " + string(v) + " is too old" }
+
+// newEnough refuses servers that are too old. One that does not tell a number is taken.
+func newEnough(_ context.Context, conn *pgconn.PgConn) error {
+	version, _, _ := strings.Cut(conn.ParameterStatus("server_version"), " ")
+	digits := version
+	if end := strings.IndexFunc(version, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		digits = version[:end]
+	}
+	if n, err := strconv.Atoi(digits); err == nil && n < oldest {
+		return oldServer(version)
+	}
+	return nil
+}
+
+// advised is an error with a sentence in its place, which says what is wrong and what to do.
+type advised struct {
+	sentence string
+	err      error
+}
+
+func (e *advised) Error() string { return e.sentence }
+func (e *advised) Unwrap() error { return e.err }
+
+// advising makes connections, and says what to do when that fails.
+type advising struct {
+	driver.Connector
+	at *address
+}
+
+// Connect implements driver.Connector.
+func (c advising) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err == nil || ctx.Err() != nil {
+		return conn, err
+	}
+	return nil, &advised{c.at.advice(err), err}
+}
+
+// address is where a database is, and who asks for it. What it says never has the password.
+type address struct{ config *pgx.ConnConfig }
+
+// notOpened says why the database could not be opened, and what to do.
+func (a *address) notOpened(err error) error {
+	user, database := a.names()
+	told := new(advised)
+	switch c := code(err); {
+	case errors.As(err, &told):
+		return &advised{"open database: " + told.sentence, err}
+	case c == "42501": // insufficient privilege
+		return &advised{fmt.Sprintf("open database: user %s may not use database %s for an archive (%s); make it the owner with ALTER DATABASE %s OWNER TO %s, or name the user whose archive it is",
+			user, database, message(err), database, user), err}
+	case c == "42P01": // undefined table
+		return &advised{fmt.Sprintf("open database: there is no archive in database %s at %s; archivefs serve --database makes one", database, a), err}
+	case c == "25006": // read only
+		return &advised{fmt.Sprintf("open database: the server at %s takes no changes; is it a standby? Name the primary, or all hosts and target_session_attrs=read-write", a), err}
+	}
+	return fmt.Errorf("open database: %w", err)
+}
+
+// advice says what to do about a connection that could not be made.
+func (a *address) advice(err error) string {
+	user, database := a.names()
+	old := oldServer("")
+	switch code(err) {
+	case "":
+		if errors.As(err, &old) {
+			return fmt.Sprintf("the server at %s is PostgreSQL %s; archivefs needs version %d or a newer one", a, archive.Printable(string(old)), oldest)
+		}
+		return a.adviceOnNetwork(err)
+	case "28P01": // invalid password
+		if a.config.Password == "" {
+			return fmt.Sprintf("the server at %s wants a password for user %s, and there is none; PGPASSWORD or a password file (libpq's .pgpass) can give it", a, user)
+		}
+		return fmt.Sprintf("the server at %s refuses the password of user %s; look at the URL, PGPASSWORD and the password file (libpq's .pgpass)", a, user)
+	case "28000": // invalid authorization
+		return fmt.Sprintf("the server at %s does not let user %s into database %s (%s); look whether it has that user, and at its pg_hba.conf%s",
+			a, user, database, message(err), a.orTLS())
+	case "3D000": // invalid catalog name
+		return fmt.Sprintf("there is no database %s at %s; make it with createdb --owner=%s %s, or name another", database, a, user, database)
+	case "42501": // insufficient privilege
+		return fmt.Sprintf("user %s may not connect to database %s at %s; permit it with GRANT CONNECT ON DATABASE %s TO %s, or name another", user, database, a, database, user)
+	case "53300": // too many connections
+		return fmt.Sprintf("the server at %s has no connection left (%s); raise its max_connections, or lower pool_max_conns in the URL of each instance", a, message(err))
+	case "57P01", "57P02", "57P03":
+		return fmt.Sprintf("the server at %s is starting or ending (%s); try again in a moment", a, message(err))
+	}
+	return fmt.Sprintf("the server at %s refuses the connection (%s)", a, message(err))
+}
+
+// adviceOnNetwork is about what happens before a server says what is wrong.
+func (a *address) adviceOnNetwork(err error) string {
+	name, certificate := new(net.DNSError), new(tls.CertificateVerificationError)
+	var network net.Error
+	switch {
+	case errors.As(err, &certificate):
+		return fmt.Sprintf("the certificate of the server at %s is not accepted (%s); sslrootcert=FILE in the URL names whom to trust",
+			a, archive.Printable(certificate.Err.Error()))
+	case errors.As(err, &name):
+		return fmt.Sprintf("the host %s of the database is not known; look at its name, and whether this machine resolves names", archive.Printable(name.Name))
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("there is no PostgreSQL at %s; is it started, and is that its directory and its port?", a)
+	case errors.Is(err, fs.ErrPermission) && a.local():
+		return fmt.Sprintf("this user may not open the socket of PostgreSQL at %s; look at unix_socket_permissions there", a)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("nothing listens at %s; is PostgreSQL started, with listen_addresses for this machine, and is that its port?", a)
+	case strings.Contains(err.Error(), "server refused TLS connection"): // the driver has no type for it
+		return fmt.Sprintf("the server at %s has no TLS, and the URL asks for it; turn on its ssl, or write sslmode=prefer where the network can be trusted", a)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
+		return fmt.Sprintf("%s cannot be reached or does not answer; look at host, port and what is between (firewalls)", a)
+	}
+	return fmt.Sprintf("no connection to PostgreSQL at %s (%s)", a, archive.Printable(strings.Join(strings.Fields(err.Error()), " ")))
+}
+
+// message is what a server says.
+func message(err error) string {
+	var e *pgconn.PgError
+	errors.As(err, &e)
+	return archive.Printable(e.Message)
+}
+
+// orTLS is advice for connections over a network that are never tried with TLS.
+func (a *address) orTLS() string {
+	encrypted := slices.ContainsFunc(a.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil })
+	if a.local() || encrypted || a.config.TLSConfig != nil {
+		return ""
+	}
+	return "; if it wants TLS, write sslmode=require"
+}
+
+// local reports whether the server is asked on this machine.
+func (a *address) local() bool {
+	network, _ := pgconn.NetworkAddress(a.config.Host, a.config.Port)
+	return network == "unix"
+}
+
+// names are those of user and database, in quotes. A database without a name is called as its user.
+func (a *address) names() (user, database string) {
+	return strconv.Quote(a.config.User), strconv.Quote(cmp.Or(a.config.Database, a.config.User))
+}
+
+// String is the hosts with their ports, as they are tried.
+func (a *address) String() string {
+	var all []string
+	add := func(host string, port uint16) {
+		if _, place := pgconn.NetworkAddress(host, port); !slices.Contains(all, place) {
+			all = append(all, place)
+		}
+	}
+	add(a.config.Host, a.config.Port)
+	for _, f := range a.config.Fallbacks {
+		add(f.Host, f.Port)
+	}
+	return archive.Printable(strings.Join(all, ", "))
+}
