@@ -24,7 +24,7 @@ func (c *Client) SetCredentials(cred Credentials) error {
 		return err
 	}
 	if was := c.caller.Load().identity; was != cred.Identity() {
-		return fmt.Errorf("they belong to %s, and the client calls as %s", cred.Identity(), was)
+		return fmt.Errorf("they belong to %s, and only others of %s can take the place of those there are", cred.Identity(), was)
 	}
 	c.caller.Store(newCaller(cred))
 	c.lockout.reset()

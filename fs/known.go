@@ -30,3 +30,6 @@ func (f *FileSystem) chooseAsBefore() {
 
 // Away returns why the service could not be asked the last time, nil when it answered.
 func (f *FileSystem) Away() *Failure { return f.away.Load() }
+
+// Refused reports whether the service refuses the credentials.
+func (f *Failure) Refused() bool { return f != nil && f.refused }

@@ -63,6 +63,8 @@ type Options struct {
 	Source string
 	// Version is told in the status.
 	Version string
+	// Cure is told in the status while the service refuses the credentials.
+	Cure string
 	// TTL is how long a listing is trusted.
 	TTL time.Duration
 	// RetryFor bounds the checks after a change with a doubtful outcome.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -21,6 +22,8 @@ type Status struct {
 	Content  string    `json:"content"`
 	ReadOnly bool      `json:"read-only"`
 	Health   string    `json:"health"`
+	// Cure is what to do, where the service refuses the credentials.
+	Cure string `json:"cure,omitempty"`
 	// LastErrors are a few, the newest first. Where the service is away the first one says why.
 	LastErrors []Failure `json:"last-errors,omitempty"`
 
@@ -33,6 +36,8 @@ type Status struct {
 type Failure struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
+
+	refused bool // it is about the credentials
 }
 
 // CacheStatus tells how often the service need not be asked.
@@ -70,7 +75,7 @@ type UploadInfo struct {
 // Health words.
 const (
 	HealthOK      = "ok"
-	HealthAway    = "away"    // the service does not answer, or not to these credentials
+	HealthAway    = "away"    // the service does not answer, or refuses the credentials
 	HealthFailing = "failing" // an upload failed, and waits for somebody to decide
 )
 
@@ -81,7 +86,7 @@ func (f *FileSystem) answered(err error) error {
 		f.away.Store(nil)
 		f.queue.wake()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
-		f.away.Store(&Failure{Time: f.now(), Text: err.Error()})
+		f.away.Store(&Failure{Time: f.now(), Text: err.Error(), refused: archive.KindOf(err) == archive.KindUnauthorized})
 	}
 	return err
 }
@@ -103,7 +108,13 @@ func (f *FileSystem) Status() Status {
 		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
 	}
 	if away := f.away.Load(); away != nil {
-		s.Health, s.LastErrors = HealthAway, slices.Insert(s.LastErrors, 0, *away)
+		s.Health = HealthAway
+		if len(failures) == 0 || !strings.HasSuffix(failures[0].Text, away.Text) { // an upload that says the same
+			s.LastErrors = slices.Insert(s.LastErrors, 0, *away)
+		}
+		if away.refused {
+			s.Cure = f.opts.Cure
+		}
 	}
 	for _, up := range f.spool.List() {
 		r := up.Record()

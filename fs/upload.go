@@ -80,7 +80,7 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 	}
 	f.fs.sending.Add(1)
 	defer f.fs.sending.Add(-1)
-	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline); err != nil {
+	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline); f.fs.answered(err) != nil {
 		f.fs.failed("archive", f.path(), err)
 		return 0, false, err
 	}

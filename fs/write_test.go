@@ -250,6 +250,27 @@ func TestErrnosOfRefusedUploads(t *testing.T) {
 	}
 }
 
+// A service that refuses the credentials of an upload has refused them for all, which the status
+// says at once, with the cure, and until an upload or a look succeeds.
+func TestRefusedCredentialsOfAnUpload(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, func(o *fs.Options) { o.Cure = "renew them" })
+	names(t, m.path("Muster GmbH", "Briefe"))
+	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.Answer(401, "who are you")})
+	wantErrno(t, "close", os.WriteFile(m.path("Muster GmbH", "Briefe", "a.txt"), []byte("Inhalt"), 0o600), syscall.EACCES)
+	s := m.fs.Status()
+	if s.Health != fs.HealthAway || s.Cure != "renew them" || !m.fs.Away().Refused() || len(s.Uploads.List) != 1 || s.Uploads.List[0].State != "failed" {
+		t.Errorf("the status is %+v", s)
+	}
+	if len(s.LastErrors) != 1 || !strings.HasPrefix(s.LastErrors[0].Text, "archive Muster GmbH/Briefe/a.txt: ") {
+		t.Errorf("the last errors are %+v", s.LastErrors)
+	}
+	must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "b.txt"), []byte("Inhalt"), 0o600))
+	if s := m.fs.Status(); s.Health != fs.HealthFailing || s.Cure != "" || m.fs.Away().Refused() {
+		t.Errorf("after an upload that succeeded the status is %+v", s)
+	}
+}
+
 // After a doubtful end the spool looks before it repeats: never two, never none.
 func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 	for name, do := range map[string]hostile.Action{

@@ -91,8 +91,8 @@ func hasTerminal() bool {
 func (s *session) inWords() string {
 	left := s.left()
 	text := "mounted at " + s.settings.mountpoint
-	if s.fs.Away() != nil {
-		text += "; the archive service does not answer, or not to these credentials"
+	if away := s.fs.Away(); away != nil {
+		text += "; " + awayInWords(away.Refused())
 	}
 	if left.pending.uploads > 0 {
 		text += "; " + left.pending.String() + " to be archived"

@@ -70,7 +70,7 @@ func (s *session) end(m *fs.Mount) error {
 	case hurry.Err() != nil: // uploads may use the stores: they stay open
 		return errors.Join(err, errors.New(join("ended at once", rest)))
 	case s.fs.Away() != nil && rest != "":
-		say(s.stderr, "%s", join("the service is away", rest))
+		say(s.stderr, "%s", join(awayInWords(s.fs.Away().Refused()), rest))
 	case ctx.Err() != nil && rest != "":
 		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest))
 	case rest != "":

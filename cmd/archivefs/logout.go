@@ -105,18 +105,10 @@ func purgeCache(stateDir, identity string) (removed string, err error) {
 	}
 	if waiting > 0 {
 		return "", fmt.Errorf("%s not archived yet (in %s), so nothing was removed; mount the archive and see archivefs uploads list, "+
-			"or log out without --purge", areOrIs(waiting, "upload"), dirs.State)
+			"or log out without --purge", doing(waiting, "upload", "is", "are"), dirs.State)
 	}
 	if err := os.RemoveAll(dirs.Cache); err != nil {
 		return "", fmt.Errorf("remove the cache: %w", err)
 	}
 	return dirs.Cache, nil
-}
-
-// areOrIs counts things that are something: 1 upload is, 2 uploads are.
-func areOrIs(n int, word string) string {
-	if n == 1 {
-		return plural(n, word) + " is"
-	}
-	return plural(n, word) + " are"
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 // renewal asks for everything anew: the options that a mount can
@@ -71,4 +75,16 @@ func (s *session) reread(ctx context.Context, c *cli.Context) error {
 		return err
 	}
 	return s.client.SetCredentials(fresh.client.Credentials)
+}
+
+// cureOfRefusal says what to do when the service does not take the credentials of a mount any
+// more. A key alone says whose archive it opens: what was written under it is not sent with
+// another one.
+func cureOfRefusal(cred apiclient.Credentials, dir string, pid int) string {
+	dir = doctor.Quoted(dir)
+	if cred.User == "" && cred.CloudID == "" {
+		return fmt.Sprintf("a mount with an API key alone takes no other: save what failed or waits with archivefs uploads export %s, "+
+			"then archivefs unmount %s, and mount with the new key", dir, dir)
+	}
+	return fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed", pid, dir)
 }

@@ -43,6 +43,9 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(s.leaveDirs)
 	o := s.settings.fs
+	if !s.settings.embedded {
+		o.Cure = cureOfRefusal(s.settings.client.Credentials, s.settings.mountpoint, os.Getpid())
+	}
 	o.Archive, o.Log, o.Source, o.Version, o.PID = s.client, s.log, s.client.BaseURL(), version(), os.Getpid()
 	if o.Content, err = cache.OpenContent(cache.Options{
 		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.cacheSize, Log: s.log,

@@ -22,8 +22,8 @@ func statusCommand() *cli.Command {
 		ArgsUsage: "MOUNTPOINT|PROFILE",
 		Description: "Its health is one of\n\n" +
 			"   ok       the service answers, and no upload failed\n" +
-			"   away     the service does not answer, or not to these credentials: what is known is shown,\n" +
-			"            uploads wait, and the last error says why\n" +
+			"   away     the service does not answer, or refuses the credentials: what is known is shown, and the\n" +
+			"            last error says why. With --writes async uploads wait, with sync they fail\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags: append([]cli.Flag{
 			jsonFlag(),
@@ -81,14 +81,31 @@ func readStatus(dir string) ([]byte, *fs.Status, error) {
 }
 
 // healthInWords says what the health of the mount at dir means, and what to do about it.
-func healthInWords(dir, health string) string {
-	switch health {
+func healthInWords(dir string, s *fs.Status) string {
+	waiting, failed := len(s.Uploads.List)-failedUploads(s), failedUploads(s)
+	list := "see archivefs uploads list " + doctor.Quoted(dir)
+	switch s.Health {
 	case fs.HealthOK:
-		return health + ": the service answers, and no upload failed"
+		return s.Health + ": the service answers, and no upload failed"
 	case fs.HealthAway:
-		return health + ": the service does not answer, or not to these credentials; what is known is shown, and uploads wait"
+		text := s.Health + ": " + awayInWords(s.Cure != "") + "; what is known is shown"
+		if waiting > 0 {
+			text += "; " + doing(waiting, "upload", "waits", "wait")
+		}
+		if failed > 0 {
+			text += "; " + plural(failed, "upload") + " failed, " + list
+		}
+		return text
 	case fs.HealthFailing:
-		return health + ": uploads failed and wait for your decision; see archivefs uploads list " + doctor.Quoted(dir)
+		return s.Health + ": " + doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
 	}
-	return health
+	return s.Health
+}
+
+// awayInWords says why a service cannot be used.
+func awayInWords(refused bool) string {
+	if refused {
+		return "the service refuses the credentials"
+	}
+	return "the service does not answer"
 }

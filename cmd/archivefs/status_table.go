@@ -24,7 +24,10 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	t := &statusTable{w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
 	t.row("service\t%s", s.Service)
 	t.row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
-	t.row("health\t%s", healthInWords(dir, s.Health))
+	t.row("health\t%s", healthInWords(dir, s))
+	if s.Cure != "" {
+		t.row("what to do\t%s", s.Cure)
+	}
 	for i, e := range s.LastErrors {
 		t.row("%s\t%s  %s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text)
 	}
@@ -43,7 +46,7 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 	}
 	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, counts["pending"], counts["failed"], size(u.Bytes))
 	if u.Local > 0 {
-		t.row("\t%s here alone, temporary or empty", areOrIs(u.Local, "file"))
+		t.row("\t%s here alone, temporary or empty", doing(u.Local, "file", "is", "are"))
 	}
 	for i := range u.List {
 		if up := &u.List[i]; up.Sent > 0 && up.Size > 0 {
@@ -120,5 +123,10 @@ func onlyFirst(i int, text string) string {
 
 // plural counts things: 1 document, 2 documents.
 func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") }
+
+// doing counts things that do something: 1 upload waits, 2 uploads wait.
+func doing(n int, word, one, several string) string {
+	return plural(n, word) + " " + english.PluralWord(n, one, several)
+}
 
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }

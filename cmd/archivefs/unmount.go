@@ -73,7 +73,7 @@ func unmount(c *cli.Context) error {
 		return errors.Join(err, fs.NoteWaited(dir, false))
 	}
 	if n := failedUploads(status); n > 0 {
-		say(c.App.ErrWriter, "%s failed and stays on this machine; archivefs uploads list shows why, when it is mounted again", plural(n, "upload"))
+		say(c.App.ErrWriter, "%s on this machine; archivefs uploads list shows why, when it is mounted again", doing(n, "upload", "failed and stays", "failed and stay"))
 	}
 	return waitForEnd(c.Context, status.PID, drain+endPatience)
 }
@@ -102,7 +102,7 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case left.uploads == 0:
 			return false, nil
 		case status.Health == fs.HealthAway:
-			say(stderr, "the service is away; kept for the next mount: %s", left)
+			say(stderr, "%s; kept for the next mount: %s", awayInWords(status.Cure != ""), left)
 			return true, nil
 		case stuck:
 			say(stderr, "the service cannot take everything now; kept for the next mount: %s", left)

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
+)
+
+// revoked is a mount whose key was revoked, and in which an upload failed of that.
+type revoked struct {
+	*program
+	admin
+	mountpoint string
+	key        string // its file
+}
+
+func newRevoked(t *testing.T, options ...string) *revoked {
+	fusetest.Need(t)
+	home := isolate(t)
+	dir, _ := keptArchive(t)
+	r := &revoked{admin: admin{t, dir}, mountpoint: t.TempDir(), key: filepath.Join(home, "key")}
+	typing(t, "p-geheim\n")
+	r.admin.says(0, "added user", "users", "add", "erika")
+	key := r.renews()
+	url := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir).line("serving " + dir + " at ")
+	r.program = startMount(t, r.mountpoint, append([]string{
+		"--base-url", url, "--api-key-file", r.key, "--ttl", "1h", "--state-dir", t.TempDir(),
+	}, options...)...)
+	r.line("mounted " + url + " at " + r.mountpoint)
+	if _, err := os.ReadDir(filepath.Join(r.mountpoint, "inboxes", "Inbox")); err != nil {
+		t.Fatal(err)
+	}
+	r.admin.says(0, "revoked", "keys", "revoke", "1")
+	heals(t, "the key is refused", func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/inboxes", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("API-Key", key)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode == http.StatusUnauthorized
+	})
+	if err := os.WriteFile(filepath.Join(r.mountpoint, "inboxes", "Inbox", "a.txt"), []byte("Inhalt"), 0o600); !errors.Is(err, syscall.EACCES) {
+		t.Errorf("a file for a service that refuses the key: %v", err)
+	}
+	return r
+}
+
+// renews puts a new key into the file of the mount.
+func (r *revoked) renews() (key string) {
+	r.admin.t.Helper()
+	key = strings.TrimSpace(r.admin.says(0, "", "keys", "add"))
+	if err := os.WriteFile(r.key, []byte(key), 0o600); err != nil {
+		r.admin.t.Fatal(err)
+	}
+	return key
+}
+
+// wantRefused fails unless the mount tells what failed, why, and what to do.
+func (r *revoked) wantRefused(t *testing.T, cure string) {
+	t.Helper()
+	_, status, err := readStatus(r.mountpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status.Cure != cure {
+		t.Errorf("the cure is %q, want %q", status.Cure, cure)
+	}
+	table := statusLines(t, status)
+	wantLine(t, table, "health away: the service refuses the credentials; what is known is shown; 1 upload failed, see archivefs uploads list /mnt")
+	wantLine(t, table, "what to do "+cure)
+	if !strings.Contains(table, "\nlast errors ") || !strings.Contains(table, "credentials refused (HTTP 401)") || strings.Contains(table, "uploads wait") {
+		t.Errorf("the status says\n%s", table)
+	}
+	_, list, _ := call(t, "uploads", "list", r.mountpoint)
+	if !strings.Contains(list, "  failed  ") || !strings.Contains(list, "inboxes/Inbox/a.txt  file-upload: credentials refused (HTTP 401)") {
+		t.Errorf("the list of uploads says\n%s", list)
+	}
+}
+
+// With a user, another key takes the place of the one that was revoked, and what failed is sent.
+func TestRevokedKeyOfAUser(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("p-geheim"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRevoked(t, "--user", "erika", "--password-file", password)
+	r.wantRefused(t, fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed",
+		r.cmd.Process.Pid, r.mountpoint))
+	r.renews()
+	r.signal(syscall.SIGHUP)
+	r.program.says("all that was known of the archive is asked for anew")
+	if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  archived\n") {
+		t.Errorf("retry: %d %s%s", status, stdout, stderr)
+	}
+	_, status, err := readStatus(r.mountpoint)
+	if err != nil || status.Health != "ok" || status.Cure != "" {
+		t.Errorf("%+v, %v", status, err)
+	}
+	r.stop()
+}
+
+// A key alone is not replaced; what failed is saved first.
+func TestRevokedKeyAlone(t *testing.T) {
+	r := newRevoked(t)
+	r.wantRefused(t, "a mount with an API key alone takes no other: save what failed or waits with archivefs uploads export "+r.mountpoint+
+		", then archivefs unmount "+r.mountpoint+", and mount with the new key")
+	r.renews()
+	r.signal(syscall.SIGHUP)
+	r.program.says("options and credentials stay as they are: they belong to key:")
+	t.Chdir(t.TempDir())
+	if status, _, stderr := call(t, "uploads", "export", r.mountpoint); status != 0 {
+		t.Error(stderr)
+	}
+	wantFile(t, filepath.Join("inboxes", "Inbox", "a.txt"), "Inhalt")
+	r.stop()
+}
