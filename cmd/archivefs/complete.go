@@ -92,7 +92,7 @@ func complete(app *cli.App, words []string) *completion {
 			o.offer("help", "explain a command")
 		}
 	default:
-		o.operands(app, path, before, len(operands))
+		o.operands(app, path, before, operands)
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 )
 
 // withProfiles gives the user a configuration with two profiles.
@@ -180,6 +182,71 @@ func TestCompletionOfBash(t *testing.T) {
 				t.Errorf("offers %q, want %q (%v)", got, tt.want, err)
 			}
 		})
+	}
+}
+
+// The ids of uploads are those of the mount that is named, by its directory or its profile.
+func TestCompleteUploads(t *testing.T) {
+	b := newBusy(t, nil, "a b.txt", "c.txt")
+	_, status, err := readStatus(b.dir)
+	if err != nil || len(status.Uploads.List) != 2 {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	first, second := status.Uploads.List[0].ID, status.Uploads.List[1].ID
+	other := filepath.Join(t.TempDir(), "other.toml")
+	if err := os.WriteFile(other, []byte("[profile.busy]\nmountpoint = \""+b.dir+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shared := first[:len(first)-1]
+	for second[:len(shared)] != shared {
+		shared = shared[:len(shared)-1]
+	}
+	for _, tt := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"uploads", "retry", b.dir, ""}, first + " " + second},
+		{[]string{"uploads", "discard", b.dir, shared}, first + " " + second},
+		{[]string{"uploads", "export", b.dir, second}, second},
+		{[]string{"uploads", "export", b.dir, first, ""}, second},
+		{[]string{"uploads", "export", "--config", other, "busy", ""}, first + " " + second},
+		{[]string{"uploads", "retry", "busy", ""}, ""},
+		{[]string{"uploads", "retry", "--bogus", b.dir, ""}, first + " " + second},
+		{[]string{"uploads", "retry", filepath.Join(b.dir, "nothing"), ""}, ""},
+		{[]string{"uploads", "retry", "", ""}, ""},
+		{[]string{"uploads", "list", b.dir, ""}, ""},
+		{[]string{"admin", "keys", "revoke", ""}, ""},
+	} {
+		got := complete(newApp(nil, nil), tt.words)
+		var offered []string
+		for _, w := range got.words {
+			offered = append(offered, w[0])
+			if path := map[string]string{first: "My Archive/a b.txt", second: "My Archive/c.txt"}[w[0]]; w[1] != "pending: "+path {
+				t.Errorf("%s means %q", w[0], w[1])
+			}
+		}
+		if strings.Join(offered, " ") != tt.want || got.paths != noPaths {
+			t.Errorf("%q: offers %q and %s, want %q", tt.words, offered, got.paths, tt.want)
+		}
+	}
+	b.gate.open()
+	b.program.stop()
+}
+
+// A mount that does not answer keeps nobody waiting.
+func TestCompleteUploadsOfAMountThatHangs(t *testing.T) {
+	isolate(t)
+	dir := t.TempDir()
+	status := filepath.Join(dir, ".archivefs", "status.json")
+	if err := errors.Join(os.Mkdir(filepath.Dir(status), 0o700), unix.Mkfifo(status, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := complete(newApp(nil, nil), []string{"uploads", "retry", dir, ""}); len(got.words) > 0 {
+		t.Errorf("offers %q", got.words)
+	}
+	f, err := os.OpenFile(status, os.O_WRONLY, 0) // whoever asked goes on
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -102,9 +102,9 @@ func mountOption(f cli.Flag) string {
 	return underscored(f.Names()[0])
 }
 
-// operands offers what the command at path takes as its operand number n, counted from 0.
-func (o *completion) operands(app *cli.App, path, before []string, n int) {
-	for _, kind := range operandKinds(commandAt(app, path).ArgsUsage, n) {
+// operands offers what the command at path takes behind some operands.
+func (o *completion) operands(app *cli.App, path, before, operands []string) {
+	for _, kind := range operandKinds(commandAt(app, path).ArgsUsage, len(operands)) {
 		switch kind {
 		case "PROFILE":
 			found, _ := config.Load(configFiles(before), fileOptions()) // what is wrong there is for archivefs config check
@@ -118,6 +118,10 @@ func (o *completion) operands(app *cli.App, path, before []string, n int) {
 				for _, dir := range doctor.Mounts(string(info)) {
 					o.offer(dir, "mounted archive")
 				}
+			}
+		case "ID":
+			if path[0] == "uploads" {
+				o.uploads(app, path, before, operands)
 			}
 		case "FILE":
 			o.paths = files
@@ -172,10 +176,15 @@ func configFiles(words []string) []string {
 	if file == "" {
 		return config.Places()
 	}
-	if below, ok := strings.CutPrefix(file, "~/"); ok { // the shell has not seen it yet
+	return []string{seen(file)}
+}
+
+// seen is a path as the shell will pass it: it has not seen the word yet.
+func seen(path string) string {
+	if below, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
-			file = filepath.Join(home, below)
+			return filepath.Join(home, below)
 		}
 	}
-	return []string{file}
+	return path
 }
