@@ -46,28 +46,16 @@ type indexer struct {
 	text     func(ctx context.Context, u store.Unindexed) (string, error)
 	activity *activity
 	log      logrus.FieldLogger
-	cancel   context.CancelFunc
-	ended    chan struct{}
 }
 
-// startIndexing begins to work on the index, until stop is called.
+// startIndexing begins to work on the index.
 func (s *Server) startIndexing(ctx context.Context, on searched) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	i := &indexer{index: on, text: s.textOf, activity: s.activity, log: s.log, cancel: cancel, ended: make(chan struct{})}
-	s.indexer = i
 	s.activity.begin()() // who opens an archive wants something of it
-	go func() {
-		defer close(i.ended)
-		i.run(ctx)
-	}()
+	s.inBackground(ctx, s.newIndexer(on).run)
 }
 
-// stop ends the work and waits for the piece that is under way.
-func (i *indexer) stop() {
-	if i != nil {
-		i.cancel()
-		<-i.ended
-	}
+func (s *Server) newIndexer(on searched) *indexer {
+	return &indexer{index: on, text: s.textOf, activity: s.activity, log: s.log}
 }
 
 func (i *indexer) run(ctx context.Context) {

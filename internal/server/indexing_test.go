@@ -17,16 +17,17 @@ import (
 func unindexed(t *testing.T) *Server {
 	t.Helper()
 	s := quiet(t)
-	s.indexer.stop()
+	s.stopBackground()
 	return s
 }
 
 // workOff brings the index to the newest state.
 func workOff(t *testing.T, s *Server) {
 	t.Helper()
+	index := s.newIndexer(s.db.(several).Store)
 	for more := true; more; {
 		var err error
-		if more, err = s.indexer.piece(t.Context()); err != nil {
+		if more, err = index.piece(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

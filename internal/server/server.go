@@ -40,14 +40,13 @@ type Server struct {
 	db        database
 	vault     *vault
 	lock      *datalock.Lock // nil without a data directory of its own
-	sweeper   *sweeper       // nil where contents are swept when the archive is opened
 	rendering singleflight.Group
 	renderers chan struct{} // a place for each rendering at work
 	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
 	warn      sync.Once // that poppler-utils is not installed
 	activity  *activity
-	indexer   *indexer // nil without an index
+	stops     []func() // of what goes on in the background; only Open adds to them
 
 	counters counters
 	places   *places       // of requests
@@ -195,8 +194,7 @@ func (s *Server) free(ctx context.Context, name string) (bool, error) {
 // Close closes the archive and lets other processes have its directory. Requests must
 // have ended.
 func (s *Server) Close() error {
-	s.sweeper.stop()
-	s.indexer.stop()
+	s.stopBackground()
 	if s.gate != nil {
 		s.gate.Close()
 	}

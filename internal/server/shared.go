@@ -42,7 +42,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.sweeper = s.startSweeper(time.NewTicker(sweepEvery).C) //nolint:contextcheck // it goes on when this is done
+	s.startSweeper(ctx, time.NewTicker(sweepEvery).C)
 	s.startIndexing(ctx, db)
 	return s, nil
 }
@@ -88,18 +88,10 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	return s.keepSettings(ctx)
 }
 
-// sweeper removes, from time to time, the contents that nothing refers to: what instances left
+// startSweeper removes, at each tick, the contents that nothing refers to: what instances left
 // that were killed.
-type sweeper struct {
-	cancel context.CancelFunc
-	ended  chan struct{}
-}
-
-func (s *Server) startSweeper(tick <-chan time.Time) *sweeper {
-	ctx, cancel := context.WithCancel(context.Background())
-	w := &sweeper{cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		defer close(w.ended)
+func (s *Server) startSweeper(ctx context.Context, tick <-chan time.Time) (stop func()) {
+	return s.inBackground(ctx, func(ctx context.Context) {
 		for {
 			select {
 			case <-ctx.Done():
@@ -108,8 +100,7 @@ func (s *Server) startSweeper(tick <-chan time.Time) *sweeper {
 				s.sweepBefore(ctx, now.Add(-young))
 			}
 		}
-	}()
-	return w
+	})
 }
 
 func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
@@ -120,13 +111,5 @@ func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
 		s.log.WithError(err).Warn("contents that nothing refers to were not all removed; tried again tomorrow")
 	case removed > 0:
 		s.log.WithField("contents-removed", removed).Info("removed contents that nothing refers to")
-	}
-}
-
-// stop ends the sweeper, if there is one.
-func (w *sweeper) stop() {
-	if w != nil {
-		w.cancel()
-		<-w.ended
 	}
 }

@@ -117,8 +117,7 @@ func TestSweeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		tick := make(chan time.Time)
-		sweeper := s.startSweeper(tick)
-		defer sweeper.stop()
+		defer s.startSweeper(t.Context(), tick)()
 		for _, tt := range []struct {
 			at   time.Time
 			want int
