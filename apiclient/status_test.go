@@ -22,7 +22,7 @@ func TestStatusKinds(t *testing.T) {
 		c := newService(t, answer(status, "", ""))
 		_, err := c.Inboxes(t.Context())
 		wantKind(t, err, OpInboxes, kind)
-		if want := "inboxes: " + kind.String() + " (HTTP "; !strings.HasPrefix(err.Error(), want) {
+		if want := "list the inboxes: " + kind.String() + " (HTTP "; !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("status %d: error is %q, want %q", status, err, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestDetailOfErrorBodies(t *testing.T) {
 			})
 			_, err := c.Inboxes(t.Context())
 			wantKind(t, err, OpInboxes, archive.KindInvalid)
-			want := "inboxes: refused as invalid (HTTP 400)"
+			want := "list the inboxes: refused as invalid (HTTP 400)"
 			if tc.want != "" {
 				want += ": " + tc.want
 			}

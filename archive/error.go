@@ -94,9 +94,9 @@ type Error struct {
 	Err error
 }
 
-// Error implements error.
+// Error implements error, for people: the log of requests has the operation itself.
 func (e *Error) Error() string {
-	s := e.Op + ": " + e.Kind.String()
+	s := Doing(e.Op) + ": " + e.Kind.String()
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)
 	}

@@ -88,7 +88,7 @@ var refusals = []refusal{ //nolint:gochecknoglobals // a table
 	{"move over one", move(waiting, archived), syscall.EPERM, "an archived document has that name"},
 	{"remove one", try(os.Remove, archived), syscall.EPERM, "archived documents are not deleted"},
 	{"move one elsewhere", move(archived, "Muster GmbH/Briefe/r.txt"), syscall.EPERM, "no operation that moves an archived document"},
-	{"rename one", move(archived, "Muster GmbH/Rechnungen/s.txt"), syscall.EPERM, "document/rename: not supported by this service"},
+	{"rename one", move(archived, "Muster GmbH/Rechnungen/s.txt"), syscall.EPERM, "rename the document: not supported by this service"},
 	{"write what would replace one", try(overwrite, archived+".part"), syscall.EPERM, "would replace an archived document"},
 	{"move a document to a junk directory", move(waiting, "inboxes/Administrator/.Trash-0/scan.txt"), syscall.EPERM, "stay on this machine"},
 	{"remove an inbox document", try(os.Remove, waiting), syscall.EPERM, "--allow-delete"},

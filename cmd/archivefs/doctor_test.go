@@ -112,7 +112,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		check     string
 		text, do  string
 	}{
-		{"wrong key", refusing(t), "credentials", "the service refuses them (an API key): archivestructure: ", "check the API key"},
+		{"wrong key", refusing(t), "credentials", "the service refuses them (an API key): list the folders: ", "check the API key"},
 		{"nobody there", closed.URL, "reachability", "cannot be reached: ", "check --base-url and the network"},
 		{"something else there", web.URL, "service", "it does not answer as an archive service does", "check --base-url: what answers there is no archive service"},
 		{"http for https", strings.Replace(web.URL, "http", "https", 1), "reachability", "cannot be reached", "the service speaks http: write --base-url " + web.URL},

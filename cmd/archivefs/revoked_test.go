@@ -84,7 +84,7 @@ func (r *revoked) wantRefused(t *testing.T, cure string) {
 		t.Errorf("the status says\n%s", table)
 	}
 	_, list, _ := call(t, "uploads", "list", r.mountpoint)
-	if !strings.Contains(list, "  failed  ") || !strings.Contains(list, "inboxes/Inbox/a.txt  file-upload: credentials refused (HTTP 401)") {
+	if !strings.Contains(list, "  failed  ") || !strings.Contains(list, "inboxes/Inbox/a.txt  send the file: credentials refused (HTTP 401)") {
 		t.Errorf("the list of uploads says\n%s", list)
 	}
 }

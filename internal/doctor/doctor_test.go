@@ -222,7 +222,7 @@ func TestService(t *testing.T) {
 		{"well", base, &good, nil, "TLS", doctor.OK, "TLS 1.3; the certificate is valid until 2026-06-02, 90 days from now", ""},
 		{"well", base, &good, nil, "credentials", doctor.OK, "the service takes them (an API key)", ""},
 		{"well", base, &good, nil, "clock", doctor.OK, "the same as that of the service", ""},
-		{"no connection", base, nil, failed(archive.KindUnreachable), "reachability", doctor.Failure, "~cannot be reached: archivestructure: ", "check --base-url and the network"},
+		{"no connection", base, nil, failed(archive.KindUnreachable), "reachability", doctor.Failure, "~cannot be reached: list the folders: ", "check --base-url and the network"},
 		{"certificate that ends", base, with(func(a *doctor.Answer) { a.TLS = cert(now.Add(49 * time.Hour)) }), nil, "TLS", doctor.Warning, "~valid until 2026-03-06, 2 days from now", "who runs the service has to renew it before"},
 		{"no TLS", "http://archive.example/api/v2", with(func(a *doctor.Answer) { a.TLS = nil }), nil, "TLS", doctor.Warning, "none: credentials and documents can be read on the way", "use https, if the service has it"},
 		{"no TLS on this machine", "http://[::1]:80/api/v2", with(func(a *doctor.Answer) { a.TLS = nil }), nil, "TLS", doctor.OK, "none, and none is needed on this machine", ""},
