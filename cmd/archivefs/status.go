@@ -22,8 +22,8 @@ func statusCommand() *cli.Command {
 		ArgsUsage: "MOUNTPOINT|PROFILE",
 		Description: "Its health is one of\n\n" +
 			"   ok       the service answers, and no upload failed\n" +
-			"   away     the service does not answer, or refuses the credentials: what is known is shown, and the\n" +
-			"            last error says why. With --writes async uploads wait, with sync they fail\n" +
+			"   away     the service does not answer, or refuses the credentials: what is known is shown,\n" +
+			"            and the last error says why. With --writes async uploads wait, with sync they fail\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags: append([]cli.Flag{
 			jsonFlag(),
