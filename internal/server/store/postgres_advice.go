@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"slices"
@@ -132,10 +133,15 @@ func (a *address) adviceOnNetwork(err error) string {
 		return fmt.Sprintf("this user may not open the socket of PostgreSQL at %s; look at unix_socket_permissions there", a)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Sprintf("nothing listens at %s; is PostgreSQL started, with listen_addresses for this machine, and is that its port?", a)
-	case strings.Contains(err.Error(), "server refused TLS connection"): // the driver has no type for it
+	case !a.tries(false) && strings.Contains(err.Error(), "server refused TLS connection"): // the driver has no type for it
 		return fmt.Sprintf("the server at %s has no TLS, and the URL asks for it; turn on its ssl, or write sslmode=prefer where the network can be trusted", a)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Sprintf("what listens at %s ends the connection without a word; is it PostgreSQL, and does it run?", a)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network):
 		return fmt.Sprintf("%s cannot be reached or does not answer; look at host, port and what is between (firewalls)", a)
+	}
+	if connect := new(pgconn.ConnectError); errors.As(err, &connect) {
+		err = connect.Unwrap()
 	}
 	return fmt.Sprintf("no connection to PostgreSQL at %s (%s)", a, archive.Printable(strings.Join(strings.Fields(err.Error()), " ")))
 }
@@ -149,11 +155,21 @@ func message(err error) string {
 
 // orTLS is advice for connections over a network that are never tried with TLS.
 func (a *address) orTLS() string {
-	encrypted := slices.ContainsFunc(a.config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil })
-	if a.local() || encrypted || a.config.TLSConfig != nil {
+	if a.local() || a.tries(true) {
 		return ""
 	}
 	return "; if it wants TLS, write sslmode=require"
+}
+
+// attempts are the ways to connect, in order.
+func (a *address) attempts() []*pgconn.FallbackConfig {
+	first := &pgconn.FallbackConfig{Host: a.config.Host, Port: a.config.Port, TLSConfig: a.config.TLSConfig}
+	return append([]*pgconn.FallbackConfig{first}, a.config.Fallbacks...)
+}
+
+// tries reports whether one of them is with TLS, or without.
+func (a *address) tries(encrypted bool) bool {
+	return slices.ContainsFunc(a.attempts(), func(f *pgconn.FallbackConfig) bool { return (f.TLSConfig != nil) == encrypted })
 }
 
 // local reports whether the server is asked on this machine.
@@ -170,14 +186,10 @@ func (a *address) names() (user, database string) {
 // String is the hosts with their ports, as they are tried.
 func (a *address) String() string {
 	var all []string
-	add := func(host string, port uint16) {
-		if _, place := pgconn.NetworkAddress(host, port); !slices.Contains(all, place) {
+	for _, f := range a.attempts() {
+		if _, place := pgconn.NetworkAddress(f.Host, f.Port); !slices.Contains(all, place) {
 			all = append(all, place)
 		}
-	}
-	add(a.config.Host, a.config.Port)
-	for _, f := range a.config.Fallbacks {
-		add(f.Host, f.Port)
 	}
 	return archive.Printable(strings.Join(all, ", "))
 }

@@ -132,7 +132,12 @@ func relay(t *testing.T, conn net.Conn, socket string) {
 }
 
 func TestAdviceWithoutServer(t *testing.T) {
-	refused := serving(t, func(net.Conn) {})
+	mute := serving(t, func(net.Conn) {})
+	web := serving(t, func(conn net.Conn) {
+		if _, err := conn.Read(make([]byte, 512)); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n400 Bad Request")
+		}
+	})
 	wantAway := func(name, url string, parts ...string) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it is tried for some seconds
@@ -143,7 +148,9 @@ func TestAdviceWithoutServer(t *testing.T) {
 	wantAway("several hosts", "postgres://a:"+password+"@127.0.0.1:1,127.0.0.1:2/archive", "nothing listens at 127.0.0.1:1, 127.0.0.1:2")
 	wantAway("no socket", "postgres://a:"+password+"@/archive?host=/nowhere", "there is no PostgreSQL at /nowhere/.s.PGSQL.5432")
 	wantAway("unknown host", "postgres://a:"+password+"@no.such.invalid/archive", "no.such.invalid", "is not known")
-	wantAway("no PostgreSQL", "postgres://a:"+password+"@"+refused+"/archive", refused)
+	wantAway("mute", "postgres://a:"+password+"@"+mute+"/archive", "what listens at "+mute+" ends the connection without a word")
+	wantAway("no PostgreSQL", "postgres://a:"+password+"@"+web+"/archive?sslmode=disable", "no connection to PostgreSQL at "+web+" (")
+	wantAway("no PostgreSQL, perhaps with TLS", "postgres://a:"+password+"@"+web+"/archive", web)
 	hangs := serving(t, func(net.Conn) { <-t.Context().Done() })
 	wantAway("no answer", "postgres://a:"+password+"@"+hangs+"/archive?connect_timeout=1", "cannot be reached or does not answer")
 }
