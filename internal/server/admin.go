@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -49,7 +48,7 @@ func (at Place) open(ctx context.Context) (*store.Store, error) {
 	if at.Database != "" {
 		return store.OpenPostgres(ctx, at.Database)
 	}
-	file := filepath.Join(at.Data, "archive.db")
+	file := databaseFile(at.Data)
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no archive in %s; archivefs serve --data makes one", at.Data)
 	}

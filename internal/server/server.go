@@ -87,11 +87,15 @@ func Open(ctx context.Context, options Options) (*Server, error) {
 }
 
 func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, error) {
-	files, err := blob.OpenFiles(filepath.Join(options.Data, "contents"))
+	contents := filepath.Join(options.Data, "contents")
+	if err := blob.WithoutClaim(contents); err != nil { // those of a database for several
+		return nil, fmt.Errorf("open data directory: %w; name that database, or another directory", err)
+	}
+	files, err := blob.OpenFiles(contents)
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	opened, err := store.Open(ctx, filepath.Join(options.Data, "archive.db"))
+	opened, err := store.Open(ctx, databaseFile(options.Data))
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
@@ -103,6 +107,9 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	s.startIndexing(ctx, opened)
 	return s, nil
 }
+
+// databaseFile is where the database of a data directory is.
+func databaseFile(data string) string { return filepath.Join(data, "archive.db") }
 
 // Generate serves an archive that is made up as it is read and cannot be changed: see
 // package generated. Options.Data is left alone.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -51,6 +53,9 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 func openSharedContents(ctx context.Context, options Options) (claimer, error) {
 	dir := filepath.Join(options.Data, "contents")
 	if options.Blobs == "" {
+		if err := withoutDatabase(options.Data); err != nil {
+			return nil, fmt.Errorf("open data directory: %w", err)
+		}
 		files, err := blob.OpenSharedFiles(dir)
 		if err != nil {
 			return nil, fmt.Errorf("open data directory: %w", err)
@@ -62,6 +67,18 @@ func openSharedContents(ctx context.Context, options Options) (claimer, error) {
 		return nil, fmt.Errorf("open contents: %w", err)
 	}
 	return blob.OpenBucket(ctx, address, filepath.Join(dir, "incoming"))
+}
+
+// withoutDatabase refuses a directory that is an archive of its own: the sweeper would remove its
+// contents, of which the other database knows nothing.
+func withoutDatabase(data string) error {
+	file := databaseFile(data)
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("%s is the database of an archive whose contents are in the same directory: name another directory", file)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // join makes sure that database and contents belong together, and keeps the settings that were

@@ -3,6 +3,9 @@ package server
 import (
 	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +72,48 @@ func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
 			_ = s.Close()
 		}
 	})
+}
+
+// The sweeper of one would remove the contents of the other.
+func TestDirectoryOfTheOtherKindOfArchiveIsRefused(t *testing.T) {
+	alone := Options{Data: t.TempDir()}
+	several := Options{Data: t.TempDir(), Database: pgtest.Database(t)}
+	for _, o := range []Options{alone, several} {
+		s, err := Open(t.Context(), o)
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone.Database, several.Database = several.Database, ""
+	for _, o := range []Options{alone, several} {
+		before := tree(t, o.Data)
+		s, err := Open(t.Context(), o)
+		if err == nil {
+			t.Errorf("database %q: the directory is taken", o.Database)
+			_ = s.Close()
+		}
+		if after := tree(t, o.Data); !slices.Equal(after, before) {
+			t.Errorf("there are %q, and were %q", after, before)
+		}
+	}
+}
+
+// tree names all that is below a directory, but for locks.
+func tree(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() != "lock" {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // Documents whose contents are elsewhere could not be read, and what is new would not be where

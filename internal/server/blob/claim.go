@@ -34,6 +34,18 @@ func unclaimed(place, what, id string) error {
 		place, ErrUnclaimed, claim, what, id)
 }
 
+// WithoutClaim returns nil when no archive has claimed what is in dir, also where there is no dir.
+func WithoutClaim(dir string) error {
+	_, err := os.Lstat(filepath.Join(dir, claim))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look whose %s is: %w", dir, err)
+	}
+	return fmt.Errorf("%s: %w", dir, ErrForeign)
+}
+
 // whose compares the claim that was found with the archive's own.
 func whose(found, id string) error {
 	if strings.TrimSpace(found) != id {
