@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -35,6 +37,9 @@ func (s *Server) search(w *response, r *http.Request) error {
 	size := p.number("pagination-size", 10, 1, 100)
 	page := p.number("pagination-page", 0, 0, 1<<30)
 	p.flag("include-trash")
+	if n := terms(&q); n > maxTerms {
+		p.broken = refuse(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
+	}
 	if err := p.err(); err != nil {
 		return err
 	}
@@ -45,9 +50,32 @@ func (s *Server) search(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	hits := wireHits{Total: len(ids), Documents: []wireData{}}
+	total := len(ids)
 	ids = ids[min(page*size, len(ids)):]
-	ids = ids[:min(size, len(ids))]
+	return s.sendHits(w, r, total, ids[:min(size, len(ids))])
+}
+
+// maxTerms is how many texts a search may look for, those that must not occur among them. Each takes a
+// look at what is said about every document.
+const maxTerms = 200
+
+// terms counts the texts of a search.
+func terms(q *store.Search) int {
+	n := len(q.Metadata)
+	for _, texts := range [][]string{q.All, q.One, q.None, q.Name, q.FolderName, q.Notes, q.Keywords, q.Stamps, q.NoStamps} {
+		n += len(texts)
+	}
+	return n
+}
+
+// sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as it is read:
+// one of many pages takes megabytes. The answer begins with the first full buffer, so an early
+// failure can still be answered as a problem.
+func (s *Server) sendHits(w *response, r *http.Request, total int, ids []archive.ID) error {
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, streamBuffer)
+	_, _ = fmt.Fprintf(out, `{"totalHitDocuments":%d,"documents":[`, total) // kept by the buffer; Flush tells
+	encoder, before := json.NewEncoder(out), ""
 	for _, id := range ids {
 		data, err := s.hit(r.Context(), id)
 		if archive.KindOf(err) == archive.KindNotFound {
@@ -56,9 +84,17 @@ func (s *Server) search(w *response, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		hits.Documents = append(hits.Documents, data)
+		_, _ = out.WriteString(before)
+		if err := encoder.Encode(data); err != nil {
+			return fmt.Errorf("send what was found: %w", err)
+		}
+		before = ","
 	}
-	return w.json(hits)
+	_, _ = out.WriteString("]}")
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("send what was found: %w", err)
+	}
+	return nil
 }
 
 // lastSearch is the search that was asked for last, by whatever tenant, so that its pages are

@@ -1,6 +1,10 @@
 package server_test
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -183,5 +187,71 @@ func TestSearchRefuses(t *testing.T) {
 		{[]string{"location", "/Muster GmbH", "location-folder-id", text(o.year)}, 400, "location"},
 	} {
 		wantProblem(t, h.send(http.MethodPost, "/search?"+asQuery(test.parameters...), "", nil), test.status, test.field)
+	}
+}
+
+// What is too much for the database is refused before, and what is too long for its index is not
+// found there.
+func TestSearchForMuch(t *testing.T) {
+	h, _ := library(t)
+	words := make([]string, 201)
+	for i := range words {
+		words[i] = fmt.Sprintf("überlegte%d", i)
+	}
+	for _, parameter := range []string{"fulltext-all", "fulltext-one", "fulltext-none", "document-name-terms", "folder-name-terms", "note-terms"} {
+		if got := h.found(parameter, strings.Join(words[1:], " ")); (got.Total > 0) != (parameter == "fulltext-none") {
+			t.Errorf("%s: %d documents", parameter, got.Total)
+		}
+		wantProblem(t, h.send(http.MethodPost, "/search?"+asQuery(parameter, strings.Join(words, " ")), "", nil), http.StatusBadRequest, "")
+	}
+	for _, long := range []string{strings.Repeat("a", 20_000), `"short ` + strings.Repeat("ä", 2_000) + `"`, strings.Repeat("ab1-", 2_000)} {
+		if got := h.found("fulltext-all", long); got.Total != 0 {
+			t.Errorf("%.20q...: %d documents", long, got.Total)
+		}
+	}
+}
+
+// What is found is sent as it is read: documents of many pages do not fill the memory. One that is
+// gone when its turn comes is left out.
+func TestSearchSendsWhatItReads(t *testing.T) {
+	h := start(t)
+	inbox, err := h.AddInbox(t.Context(), 7, "I")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const all = 40
+	var oldest archive.ID
+	for range all {
+		d := server.NewDocument{Folder: inbox, Name: "many pages.txt", Created: time.Now()}
+		id, err := h.AddDocument(t.Context(), d, strings.NewReader(strings.Repeat("page\f", 19_000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		oldest = cmp.Or(oldest, id)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url+"/search?"+asQuery("pagination-size", text(all)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("API-Key", testKey)
+	response, err := h.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	begin := make([]byte, 1)
+	if _, err := io.ReadFull(response.Body, begin); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.post("/document/" + text(oldest) + "/delete"); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	rest, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got hits
+	if err := json.Unmarshal(append(begin, rest...), &got); err != nil || got.Total != all || len(got.Documents) != all-1 {
+		t.Errorf("%d of %d documents, %v", len(got.Documents), got.Total, err)
 	}
 }

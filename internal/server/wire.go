@@ -49,12 +49,6 @@ type wireChange struct {
 	NewValue string `json:"newValue"`
 }
 
-// wireHits is the answer of POST /search.
-type wireHits struct {
-	Total     int        `json:"totalHitDocuments"`
-	Documents []wireData `json:"documents"`
-}
-
 type wireExternal struct {
 	ID       string            `json:"externalId"`
 	Metadata map[string]string `json:"metadata"`

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -150,10 +151,11 @@ func (w *where) one(texts []string) condition {
 	return some(one)
 }
 
-// occurring holds when a folded text is mentioned, or in the content.
+// occurring holds when a folded text is mentioned, or in the content. The index of contents has no
+// word that is too long, and not every engine looks for one.
 func (w *where) occurring(text string) condition {
 	mentioned, in := w.mentioned(text), soughtFor(text)
-	if len(in.words) == 0 {
+	if len(in.words) == 0 || slices.ContainsFunc(in.words, func(word string) bool { return len(word) > maxWord }) {
 		return mentioned
 	}
 	return some([]condition{mentioned, w.contains(in)})
