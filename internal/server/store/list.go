@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -32,9 +33,12 @@ type Listed struct {
 	AutoExport  bool
 }
 
-// batch is how many documents are read from the database at a time, so that a slow
-// reader of a long list holds no connection.
-const batch = 1000
+// So much is read from the database at a time: a slow reader of a long list holds no connection,
+// and documents about which much is said do not fill the memory.
+const (
+	batch      = 1000    // documents
+	batchBytes = 4 << 20 // of keywords and metadata, and what one more document has
+)
 
 // List calls each for the documents by ascending id. The ids are chosen when List
 // begins; a document that is gone when its turn comes is left out. An unknown folder is
@@ -60,9 +64,9 @@ func (a Archive) ListAutoExport(ctx context.Context, each func(Listed) error) er
 }
 
 func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Listed) error) error {
-	for len(ids) > 0 {
-		n := min(len(ids), batch)
-		documents, err := a.listed(ctx, ids[:n])
+	for n := batch; len(ids) > 0; n = min(2*n, batch) {
+		n = min(n, len(ids))
+		documents, all, err := a.listed(ctx, ids[:n])
 		if err != nil {
 			return err
 		}
@@ -70,6 +74,10 @@ func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Lis
 			if err := each(d); err != nil {
 				return err
 			}
+		}
+		if !all { // PostgreSQL sends all that was asked for: the next time not much more than is taken
+			n, _ = slices.BinarySearch(ids, documents[len(documents)-1].ID)
+			n++
 		}
 		ids = ids[n:]
 	}
@@ -101,24 +109,29 @@ func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 const selectListed = `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
 	keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
 
-func (a Archive) listed(ctx context.Context, ids []archive.ID) ([]Listed, error) {
+// listed reads documents by ascending id, and reports whether that is all of them.
+func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all bool, err error) {
 	wanted, err := encode(ids)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	rows, err := a.read.query(ctx, selectListed, wanted, a.tenant)
 	if err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
+		return nil, false, fmt.Errorf("list documents: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	documents := make([]Listed, 0, len(ids))
-	for rows.Next() {
+	for left := batchBytes; rows.Next(); {
+		if left < 0 {
+			return documents, false, nil
+		}
 		var d Listed
 		var created, archived int64
 		if err := rows.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType,
 			(*[]byte)(&d.Keywords), (*[]byte)(&d.Metadata), &d.AutoExport); err != nil {
-			return nil, fmt.Errorf("list documents: %w", err)
+			return nil, false, fmt.Errorf("list documents: %w", err)
 		}
+		left -= len(d.Keywords) + len(d.Metadata)
 		d.Created = time.Unix(created, 0)
 		if archived != 0 {
 			d.Archived = time.Unix(archived, 0)
@@ -126,7 +139,7 @@ func (a Archive) listed(ctx context.Context, ids []archive.ID) ([]Listed, error)
 		documents = append(documents, d)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
+		return nil, false, fmt.Errorf("list documents: %w", err)
 	}
-	return documents, nil
+	return documents, true, nil
 }

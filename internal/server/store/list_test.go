@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,36 @@ func BenchmarkTree2000(b *testing.B) {
 			if err != nil || len(folders) != 2001 {
 				b.Fatal(len(folders), err)
 			}
+		}
+	})
+}
+
+// What is said about documents does not fill the memory: some are read, and then the next. One that is
+// gone when its turn comes is left out.
+func TestListReadsSomeBytesAtATime(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		m := folder(t, s, store.Folder{Name: "I", Inbox: true})
+		documents := make([]store.Document, 30)
+		for i := range documents {
+			documents[i] = store.Document{Folder: m, Name: "d", Digest: "d", Metadata: []archive.KeyValue{{Key: "k", Value: strings.Repeat("v", 1<<20)}}}
+		}
+		if _, err := s.AddDocuments(t.Context(), documents, false); err != nil {
+			t.Fatal(err)
+		}
+		all := listed(t, s, store.Query{Folder: m})
+		if len(all) != len(documents) || !slices.IsSorted(all) {
+			t.Fatalf("%d documents, sorted %v", len(all), slices.IsSorted(all))
+		}
+		var got []archive.ID
+		err := s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
+			if got = append(got, d.ID); len(got) > 1 {
+				return nil
+			}
+			_, err := s.DeleteDocument(t.Context(), all[10])
+			return err
+		})
+		if want := slices.Delete(slices.Clone(all), 10, 11); err != nil || !slices.Equal(got, want) {
+			t.Errorf("listed %v, want %v, %v", got, want, err)
 		}
 	})
 }
