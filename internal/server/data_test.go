@@ -2,9 +2,11 @@ package server_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,5 +145,36 @@ func TestHistory(t *testing.T) {
 	}
 	if !slices.Equal(data.History, want) {
 		t.Errorf("got  %+v\nwant %+v", data.History, want)
+	}
+}
+
+// However often something is added, a document has no more metadata than a list can pass on.
+func TestMetadataDoesNotGrowForEver(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	path := "/document/" + text(o.a) + "/metadata"
+	const quarter = `{"%[1]da":"%[2]s","%[1]db":"%[2]s","%[1]dc":"%[2]s","%[1]dd":"%[2]s"}`
+	value := strings.Repeat("v", 60_000)
+	for n := range 4 {
+		if a := h.postJSON(path, fmt.Sprintf(quarter, n, value)); a.status != http.StatusOK {
+			t.Fatalf("%d: %d %s", n, a.status, a.body)
+		}
+	}
+	before := h.get(path).body
+	wantProblem(t, h.postJSON(path, fmt.Sprintf(quarter, 4, value)), http.StatusRequestEntityTooLarge, "metadata")
+	many := map[string]string{}
+	for n := range 998 { // beside the two of furnish
+		many[strconv.Itoa(n)] = ""
+	}
+	body, err := json.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantProblem(t, h.postJSON(path, string(body)), http.StatusRequestEntityTooLarge, "metadata")
+	if h.get(path).body != before {
+		t.Error("what was refused has changed something")
+	}
+	if a := h.postJSON(path, `{"0a":null,"0b":"short"}`); a.status != http.StatusOK {
+		t.Errorf("a change to less: %d %s", a.status, a.body)
 	}
 }

@@ -34,7 +34,11 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 		return fieldErrors{{name: "metadata", err: err}}
 	}
 	ctx := detached(r)
-	if err := s.catalog(ctx).SetMetadata(ctx, id, change); err != nil {
+	err = s.catalog(ctx).SetMetadata(ctx, id, change)
+	if archive.KindOf(err) == archive.KindTooLarge {
+		return blame("metadata", err)
+	}
+	if err != nil {
 		return blame("id", err)
 	}
 	w.empty()

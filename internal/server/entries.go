@@ -5,11 +5,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // What may be said about one document.
 const (
-	maxEntries = 1000     // keywords, document types or metadata
+	maxEntries = store.MaxEntries
 	maxEntry   = 1024     // bytes of one of them, of a key, and of an external id
 	maxValue   = 64 << 10 // bytes of a value of metadata
 )

@@ -93,34 +93,62 @@ func union(have, added []string) []string {
 
 // SetAutoExport sets the auto-export status.
 func (a Archive) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
-	return a.alter(ctx, id, func(d *Document) { d.AutoExport = on })
+	return a.alter(ctx, id, func(d *Document) error { d.AutoExport = on; return nil })
 }
 
 // SetName renames a document.
 func (a Archive) SetName(ctx context.Context, id archive.ID, name string) error {
-	return a.alter(ctx, id, func(d *Document) { d.Name = name })
+	return a.alter(ctx, id, func(d *Document) error { d.Name = name; return nil })
 }
 
 // SetKeywords replaces a document's keywords.
 func (a Archive) SetKeywords(ctx context.Context, id archive.ID, keywords []string) error {
-	return a.alter(ctx, id, func(d *Document) { d.Keywords = keywords })
+	return a.alter(ctx, id, func(d *Document) error { d.Keywords = keywords; return nil })
 }
 
+const (
+	// MaxEntries is how many keywords, document types or metadata a document has at most.
+	MaxEntries = 1000
+	// MaxMetadata bounds the keys and values of its metadata together, in bytes.
+	MaxMetadata = 1 << 20
+)
+
 // SetMetadata sets the given keys, removes those whose value is nil, and leaves the
-// others and their order alone. New keys are appended in alphabetical order.
+// others and their order alone. New keys are appended in alphabetical order. More than a
+// document may have is KindTooLarge, unless it had as much before.
 func (a Archive) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
-	return a.alter(ctx, id, func(d *Document) { d.Metadata = changed(d.Metadata, change) })
+	return a.alter(ctx, id, func(d *Document) error {
+		before := d.Metadata
+		d.Metadata = changed(before, change)
+		if n := len(d.Metadata); n > MaxEntries && n > len(before) {
+			return refuse(archive.KindTooLarge, "the document would have more than %d entries", MaxEntries)
+		}
+		if n := length(d.Metadata); n > MaxMetadata && n > length(before) {
+			return refuse(archive.KindTooLarge, "the document would have more than %d bytes of metadata", MaxMetadata)
+		}
+		return nil
+	})
+}
+
+// length is that of keys and values, in bytes.
+func length(metadata []archive.KeyValue) (n int) {
+	for _, pair := range metadata {
+		n += len(pair.Key) + len(pair.Value)
+	}
+	return n
 }
 
 // alter changes what is said about a document.
-func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document)) error {
+func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document) error) error {
 	return a.write.change(ctx, func(tx changing) error {
 		d, err := a.document(ctx, tx, changeDocument, id)
 		if err != nil {
 			return err
 		}
 		before := d
-		change(&d)
+		if err := change(&d); err != nil {
+			return err
+		}
 		return a.describe(ctx, tx, before, d)
 	})
 }
