@@ -30,7 +30,7 @@ type batch struct {
 
 func (b *batch) folder(in *branch, name string) *branch {
 	b.folders = append(b.folders, store.Folder{Parent: in.id, Name: name})
-	made := &branch{id: -archive.ID(len(b.folders))}
+	made := &branch{id: -archive.ID(len(b.folders)), depth: in.depth + 1}
 	b.branches = append(b.branches, made)
 	return made
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // plant makes files, by their paths below a new directory of that name.
@@ -142,7 +143,8 @@ func TestImportSkips(t *testing.T) {
 	dir := plant(t, "office", map[string]string{
 		"M/good": "x", "M/large": "eleven bytes", "M/bad\xff": "x", "M/secret/x": "x", "N/b\tad/x": "x", "locked": "x",
 	})
-	if err := errors.Join(os.Symlink("/", filepath.Join(dir, "M", "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
+	deepest := "D" + strings.Repeat("/d", store.MaxDepth-1)
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, deepest, "too deep", "below"), 0o700), os.Symlink("/", filepath.Join(dir, "M", "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
 		os.Rename(h.options.Data, filepath.Join(dir, "M", "data"))); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,8 @@ func TestImportSkips(t *testing.T) {
 	}
 	want := map[string]string{
 		"M/large": "larger than 10 B", "M/bad\xff": "bad name: not UTF-8", "N/b\tad": "bad name: contains a control character",
-		"M/link": "a symbolic link", "pipe": "a named pipe", "M/data": "the archive's own data directory",
+		deepest + "/too deep": "it lies more than 200 directories deep",
+		"M/link":              "a symbolic link", "pipe": "a named pipe", "M/data": "the archive's own data directory",
 	}
 	if os.Getuid() != 0 {
 		for _, unreadable := range []string{"M/secret", "locked"} {

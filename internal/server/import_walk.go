@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,8 @@ type importer struct {
 // branch is a folder of the archive that files go to. Its id is 0 above the mandators, and
 // below zero while the folder is in the batch: see store.AddBatch.
 type branch struct {
-	id archive.ID
+	id    archive.ID
+	depth int // how many folders it is, with those above it
 }
 
 // root imports the directory itself. Its own files come first and are added at once: their
@@ -109,6 +111,10 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 		im.skip(path, reason(err))
 		return nil
 	}
+	if in.depth >= store.MaxDepth {
+		im.skip(path, fmt.Sprintf("it lies more than %d directories deep", store.MaxDepth))
+		return nil
+	}
 	if os.SameFile(info, im.data) {
 		im.skip(path, "the archive's own data directory")
 		return nil
@@ -141,7 +147,7 @@ func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch
 		switch {
 		case err == nil:
 			known, err := im.known(ctx, f.ID)
-			return &branch{id: f.ID}, known, err
+			return &branch{id: f.ID, depth: in.depth + 1}, known, err
 		case archive.KindOf(err) != archive.KindNotFound:
 			return nil, nil, err
 		}

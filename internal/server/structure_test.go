@@ -4,8 +4,10 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 func TestArchiveStructure(t *testing.T) {
@@ -107,5 +109,36 @@ func TestFolderCreateWhereTheStructureIsNotFree(t *testing.T) {
 	}
 	if _, err := h.AddFolder(t.Context(), o.year, "seeded"); err != nil {
 		t.Errorf("seeding: %v", err)
+	}
+}
+
+// Whoever may make folders cannot make a structure that no client reads.
+func TestFoldersLieNoDeeperThanClientsRead(t *testing.T) {
+	h := start(t)
+	for _, root := range []func() (archive.ID, error){
+		func() (archive.ID, error) { return h.AddMandator(t.Context(), "M") },
+		func() (archive.ID, error) { return h.AddInbox(t.Context(), 7, "I") },
+	} {
+		at, err := root()
+		for range store.MaxDepth - 1 {
+			if err == nil {
+				at, err = h.AddFolder(t.Context(), at, "f")
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantProblem(t, h.post("/folder/create", "parent-folder-id", text(at), "folder-name", "f"), http.StatusBadRequest, "folder-name")
+	}
+	client, err := apiclient.New(apiclient.Config{BaseURL: h.url, Credentials: apiclient.Credentials{APIKey: testKey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Structure(t.Context(), 0, false); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Inboxes(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -29,11 +29,16 @@ func (f *Folder) what() string {
 	return "mandator"
 }
 
+// MaxDepth is how many folders lie in one another at most, the mandator or inbox among them: clients
+// read no deeper structure.
+const MaxDepth = 200
+
 const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0)"
 
 // AddFolder makes a folder. With a parent it lies in the archive or in an inbox as its
 // parent does; without, it is an inbox when f.Inbox is set, else a mandator. A sibling of
-// the same name is KindConflict, an unknown parent KindNotFound.
+// the same name is KindConflict, an unknown parent KindNotFound, one that lies too deep
+// KindInvalid.
 func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
 	err := a.write.change(ctx, func(tx changing) (err error) {
@@ -45,11 +50,14 @@ func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 
 func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archive.ID, error) {
 	if f.Parent != 0 {
-		parent, err := a.folder(ctx, tx, f.Parent)
+		above, err := a.lineage(ctx, tx, f.Parent)
 		if err != nil {
 			return 0, err
 		}
-		f.Inbox = parent.Inbox
+		if len(above) >= MaxDepth {
+			return 0, refuse(archive.KindInvalid, "folders lie at most %d deep", MaxDepth)
+		}
+		f.Inbox = above[0].Inbox
 	}
 	var parent, user any
 	switch {
