@@ -47,6 +47,13 @@ func useDisk(data, task string) error {
 	if err != nil {
 		return err
 	}
+	if task == "make beside another" {
+		// Another upload of a content in the same directory has made that, and was not heard of again.
+		if err := os.Mkdir(filepath.Join(data, "contents", contentOfA[:2]), 0o700); err != nil {
+			return err
+		}
+		task = "make"
+	}
 	if task == "make" {
 		mandator, err := s.AddMandator(ctx, "Muster GmbH")
 		if err != nil {
@@ -90,6 +97,9 @@ func wantWhole(data, task string) error {
 	return nil
 }
 
+// contentOfA is the digest of the document that add adds.
+const contentOfA = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+
 func add(ctx context.Context, s *server.Server, folder archive.ID) error {
 	_, err := s.AddDocument(ctx, server.NewDocument{Folder: folder, Name: "a.txt", Created: day, Archived: day}, strings.NewReader("a"))
 	return err
@@ -102,6 +112,11 @@ const imports = 40
 // and all in it, is still there.
 func TestANewArchiveSurvivesACrashOfTheMachine(t *testing.T) {
 	crashBetween(t, "make", "look")
+}
+
+// The directory of a content is there, but nobody has waited yet until it survives a crash.
+func TestAContentSurvivesInADirectoryThatAnotherMade(t *testing.T) {
+	crashBetween(t, "make beside another", "look")
 }
 
 func TestAnImportSurvivesACrashOfTheMachine(t *testing.T) {

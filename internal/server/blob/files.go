@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/durable"
@@ -23,7 +24,8 @@ const (
 // digits of the digest.
 type Files struct {
 	*staging
-	dir string
+	dir    string
+	shards sync.Map // the sub-directories whose names survive a crash
 }
 
 // OpenFiles makes dir (0700) when it is not there and removes what an interrupted
@@ -107,18 +109,20 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	return nil
 }
 
-// makeShard makes the sub-directory of a digest durable the first time it is needed.
+// makeShard makes the sub-directory of a digest, and its name durable: also when it was there, because
+// whoever made it may not have come to that, or may be about to.
 func (f *Files) makeShard(dir string) error {
 	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make content directory: %w", err)
+	}
+	if _, kept := f.shards.Load(dir); kept && err != nil {
+		return nil
 	}
 	if err := durable.SyncDir(f.dir); err != nil {
 		return fmt.Errorf("make content directory: %w", err)
 	}
+	f.shards.Store(dir, true)
 	return nil
 }
 
