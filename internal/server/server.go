@@ -129,13 +129,13 @@ func newServer(options Options, db database, contents contents) *Server {
 		patience: patience,
 		accepted: accept(options.Credentials),
 		db:       db,
-		vault:    &vault{contents: contents, uses: db},
 		activity: newActivity(),
 		// Each may hold a decoded image.
 		renderers: make(chan struct{}, 2),
 		cut:       make(chan struct{}),
 		counters:  counters{refused: map[string]int64{}, denied: map[string]int64{}},
 	}
+	s.vault = &vault{contents: contents, uses: db, leftover: s.leftover}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
 		s.keys = kept.Store

@@ -17,17 +17,21 @@ import (
 type vault struct {
 	contents
 	uses uses
+	// leftover is told of what could not be removed.
+	leftover func(error)
 }
 
 // keep publishes what was staged and calls record, which commits what refers to it, and to the
 // contents beside it that are kept already. What record does must be done with the context that
-// it is given; it may be called again. Whatever fails, contents without a use are removed again.
+// it is given; it may be called again. Whatever fails, contents without a use are removed again. The
+// error says that nothing was recorded, or that nobody knows: what was recorded stays, also when
+// something could not be removed after it, and must not be sent again.
 func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
 	digests := beside
 	for _, s := range staged {
 		digests = append(digests, s.Digest())
 	}
-	errs := []error{v.uses.Keep(ctx, store.Keeping{
+	err := v.uses.Keep(ctx, store.Keeping{
 		Digests: digests,
 		Publish: func(ctx context.Context) error {
 			if err := v.Publish(ctx, staged...); err != nil {
@@ -37,11 +41,11 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx 
 		},
 		Kept:   v.Has,
 		Record: record,
-	})}
+	})
 	for _, digest := range digests {
-		errs = append(errs, v.drop(ctx, digest))
+		v.leftover(v.drop(ctx, digest))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Open opens a content. That one is missing is the error of a lost content.
