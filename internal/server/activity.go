@@ -9,18 +9,19 @@ import (
 // activity tells work that can wait when nothing else is done.
 type activity struct {
 	running atomic.Int64
-	last    atomic.Int64  // when something began or ended, in nanoseconds since 1970
+	made    time.Time
+	last    atomic.Int64  // when something began or ended, in nanoseconds since made, whatever became of the clock
 	changed chan struct{} // of one place: something was changed since it was taken
 }
 
-func newActivity() *activity { return &activity{changed: make(chan struct{}, 1)} }
+func newActivity() *activity { return &activity{made: time.Now(), changed: make(chan struct{}, 1)} }
 
 // begin tells that something is done, until the returned function is called.
 func (a *activity) begin() (end func()) {
 	a.running.Add(1)
-	a.last.Store(time.Now().UnixNano())
+	a.last.Store(int64(time.Since(a.made)))
 	return func() {
-		a.last.Store(time.Now().UnixNano())
+		a.last.Store(int64(time.Since(a.made)))
 		a.running.Add(-1)
 	}
 }
@@ -39,7 +40,7 @@ func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) erro
 	for ends := time.Now().Add(atMost); time.Now().Before(ends); {
 		rest := enough
 		if a.running.Load() == 0 {
-			if rest -= time.Since(time.Unix(0, a.last.Load())); rest <= 0 {
+			if rest -= time.Since(a.made) - time.Duration(a.last.Load()); rest <= 0 {
 				break
 			}
 		}
