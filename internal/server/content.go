@@ -28,7 +28,8 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if tooManyRanges(r) {
+	bytesOnly(r)
+	if !s.options.NoRange && tooManyRanges(r) {
 		w.unsatisfiable("more ranges than anybody needs")
 		return nil
 	}
@@ -51,7 +52,6 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		return errors.Join(sendWhole(w, body), from.err())
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
-	bytesOnly(r)
 	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, body)
 	return from.err()
 }

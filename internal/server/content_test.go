@@ -54,6 +54,7 @@ func TestOriginal(t *testing.T) {
 		{"beyond", []string{"Range", "bytes=10-"}, 416, "", "bytes */10"},
 		{"no range", []string{"Range", "bytes=x"}, 416, "", ""},
 		{"another unit", []string{"Range", "pages=1-2"}, 200, content, ""},
+		{"many of another unit", []string{"Range", "pages=1" + strings.Repeat(",2", 20)}, 200, content, ""},
 		{"not changed", []string{"If-None-Match", etag(content)}, 304, "", ""},
 		{"changed", []string{"If-None-Match", `"other"`}, 200, content, ""},
 		{"range of the same", []string{"Range", "bytes=2-4", "If-Range", etag(content)}, 206, "234", "bytes 2-4/10"},
