@@ -321,6 +321,41 @@ func TestUploadWithAnExternalID(t *testing.T) {
 	}
 }
 
+// The answer to an upload was lost, and before it is repeated somebody archives the document.
+func TestUploadThatIsRepeatedAfterItWasArchived(t *testing.T) {
+	h := start(t)
+	o := furnish(t, h)
+	send := func(content string, folder archive.ID, more ...string) archive.ID {
+		return h.uploaded("f.eml", content, append([]string{"target-folder-id", text(folder), "external-id", "E"}, more...)...)
+	}
+	const attachments = "ATTACHMENTS_ONLY"
+	const letter = "From: a@example.org\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=M\r\n\r\n" +
+		"--M\r\nContent-Disposition: attachment; filename=scan\r\nContent-Type: image/png\r\n\r\nscan\r\n--M--\r\n"
+	first, parted := send("one", o.spare), send(letter, o.spare, "email-import-order", attachments)
+	for _, id := range []archive.ID{first, parted} {
+		if a := h.post("/document/"+text(id)+"/archive", "target-folder-id", text(o.other)); a.status != http.StatusOK {
+			t.Fatalf("archive: %d %s", a.status, a.body)
+		}
+	}
+	archived, left := h.list(o.other), len(h.list(o.spare))
+	if again := send("one", o.spare); again != archived[0].ID {
+		t.Errorf("document %d, and %d was archived", again, archived[0].ID)
+	}
+	if again := send(letter, o.spare, "email-import-order", attachments); again != archived[1].ID {
+		t.Errorf("document %d, and %d was archived", again, archived[1].ID)
+	}
+	if got := len(h.list(o.spare)); got != left {
+		t.Errorf("%d documents in the inbox, want %d", got, left)
+	}
+	for name, id := range map[string]archive.ID{
+		"other content": send("two", o.spare), "other inbox": send("one", o.inbox), "forced": send("one", o.spare, "force-new-document", "true"),
+	} {
+		if id <= archived[1].ID {
+			t.Errorf("%s: document %d", name, id)
+		}
+	}
+}
+
 func TestUploadsInParallel(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)

@@ -15,7 +15,8 @@ import (
 // AddDocuments adds the documents of one upload, in order, all or none, and returns
 // their ids. When reuse is set and the first one's folder has a document of the same
 // external id that came from the same content, that one's id is returned instead and
-// nothing is added.
+// nothing is added. An inbox has also what was archived from it: who repeats an upload because the answer
+// was lost does not know of that.
 func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
 	err = a.write.change(ctx, func(tx changing) error {
 		ids = nil
@@ -44,6 +45,11 @@ func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse b
 const selectKnown = `SELECT id FROM document
 	WHERE external_id = ? AND folder = ? AND +tenant = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`
 
+// selectLeft finds a document by its content: there may be many of an external id, in whatever folders.
+const selectLeft = `SELECT document.id FROM document JOIN audit ON audit.document = document.id
+	WHERE digest = ? AND external_id || '' = ? AND +document.tenant = ? AND coalesce(source, digest) = ?
+	AND audit.folder = ? AND action = 'archive' ORDER BY document.id LIMIT 1`
+
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
 func (a Archive) known(ctx context.Context, tx changing, d Document) (archive.ID, error) {
@@ -53,6 +59,9 @@ func (a Archive) known(ctx context.Context, tx changing, d Document) (archive.ID
 	}
 	var id archive.ID
 	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, a.tenant, source).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) && d.Archived.IsZero() {
+		err = tx.row(ctx, selectLeft, d.Digest, d.ExternalID, a.tenant, source, d.Folder).Scan(&id)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

@@ -76,7 +76,7 @@ func (a Archive) recordArchived(ctx context.Context, tx changing, before, after 
 	if err != nil {
 		return err
 	}
-	archived := Entry{Action: DocumentArchived, Document: after.ID, Former: before.ID, Was: was, Became: became}
+	archived := Entry{Action: DocumentArchived, Document: after.ID, Former: before.ID, Folder: before.Folder, Was: was, Became: became}
 	return a.record(ctx, tx, append([]Entry{archived}, entries...)...)
 }
 

@@ -19,7 +19,7 @@ type Entry struct {
 	User     string     // empty for what the program did by itself, and for a key that is nobody's
 	Document archive.ID // 0 for a folder
 	Former   archive.ID // the id that the document had in its inbox, when it was archived; else 0
-	Folder   archive.ID // the one that was created; else 0
+	Folder   archive.ID // the one that was created, or that a document was archived from; else 0
 	Action   Action
 	Key      string // of metadata
 	// Was and Became are the value before and after, of at most maxTold bytes. Keywords are a JSON
