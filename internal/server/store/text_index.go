@@ -24,7 +24,12 @@ const (
 	maxAttempts = 3
 	// tryAgain is how long after it failed, times the attempts.
 	tryAgain = 5 * time.Minute
+	// latest is how far ahead nothing is ever put off: what is due later was put off while the clock
+	// was ahead, and is due now.
+	latest = 24 * time.Hour
 )
+
+const isDue = "state = 'waiting' AND (due <= ? OR due > ?)"
 
 // skipLocked ends a query within a change: rows that another change has in hand are passed over.
 const skipLocked = forUpdate + " SKIP LOCKED"
@@ -35,7 +40,7 @@ const skipLocked = forUpdate + " SKIP LOCKED"
 func (s *Store) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
 	now := time.Now()
 	var some bool
-	err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE state = 'waiting' AND due <= ?)", now.Unix()).Scan(&some)
+	err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE "+isDue+")", now.Unix(), now.Add(latest).Unix()).Scan(&some)
 	if err != nil {
 		return nil, fmt.Errorf("look for contents: %w", err)
 	}
@@ -44,7 +49,7 @@ func (s *Store) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 	}
 	err = s.write.change(ctx, func(tx changing) error {
 		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was found out'
-			WHERE state = 'waiting' AND attempts >= ? AND due <= ?`, maxAttempts, now.Unix())
+			WHERE attempts >= ? AND `+isDue, maxAttempts, now.Unix(), now.Add(latest).Unix())
 		if err != nil {
 			return fmt.Errorf("give up contents: %w", err)
 		}
@@ -63,10 +68,10 @@ func (s *Store) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 }
 
 const selectUnindexed = `SELECT id, digest, content_type, size, attempts + 1 FROM content
-	WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?` + skipLocked
+	WHERE ` + isDue + ` ORDER BY due, id LIMIT ?` + skipLocked
 
 func unindexed(ctx context.Context, tx changing, now time.Time, limit int) (found []Unindexed, err error) {
-	rows, err := tx.query(ctx, selectUnindexed, now.Unix(), limit)
+	rows, err := tx.query(ctx, selectUnindexed, now.Unix(), now.Add(latest).Unix(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("look for contents: %w", err)
 	}

@@ -197,6 +197,22 @@ func TestContentsThatFail(t *testing.T) {
 	})
 }
 
+// What was put off while the clock was far ahead does not wait until then.
+func TestContentsOfAnotherTime(t *testing.T) {
+	onEach(t, func(t *testing.T, s opened) {
+		holding(t, s, folder(t, s, store.Folder{Name: "I", Inbox: true}), "a", "b")
+		for i, u := range claim(t, s, 2) {
+			then := time.Now().AddDate(10*i, 0, 0).Add(time.Hour)
+			if err := s.Release(t.Context(), u, "the clock", then); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again := claim(t, s, 2); len(again) != 1 || again[0].Digest != fmt.Sprintf("%064s", "b") {
+			t.Errorf("claimed %+v", again)
+		}
+	})
+}
+
 // A content has failed for good after three attempts, whether it failed or nobody survived it.
 func TestContentsAreGivenUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "archive.db")
