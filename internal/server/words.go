@@ -28,8 +28,7 @@ func (s *Server) documentText(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.foreign(plainText, bytes.Join(pages, []byte(pageEnd)))
-	return nil
+	return s.sendText(r.Context(), w, bytes.Join(pages, []byte(pageEnd)))
 }
 
 // pageText answers GET /page/{id}/ocr-result: the text of one page.
@@ -42,8 +41,28 @@ func (s *Server) pageText(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.foreign(plainText, pages[page])
-	return nil
+	return s.sendText(r.Context(), w, pages[page])
+}
+
+// atHand is how much of a text is held in memory while its client takes it, in bytes.
+const atHand = 1 << 20
+
+// sendText answers a text. A large one waits in a file: clients that take their time would fill the
+// memory with theirs. Where nothing can be put into a file it is sent all the same.
+func (s *Server) sendText(ctx context.Context, w *response, text []byte) error {
+	if len(text) <= atHand {
+		w.foreign(plainText, text)
+		return nil
+	}
+	staged, err := s.vault.Stage(ctx, bytes.NewReader(text))
+	if err != nil {
+		w.foreign(plainText, text)
+		return nil //nolint:nilerr // the client has its text
+	}
+	defer func() { s.leftover(staged.Discard()) }()
+	w.Header().Set("Content-Type", plainText)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return sendWhole(w, io.NewSectionReader(staged, 0, staged.Size()))
 }
 
 const (

@@ -2,7 +2,10 @@ package server_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server"
 )
 
 func TestText(t *testing.T) {
@@ -110,5 +114,45 @@ func TestTextOfOfficeDocuments(t *testing.T) {
 			t.Errorf("%d %q", a.status, a.body)
 		}
 		wantProblem(t, h.get("/document/"+text(cut)+"/ocr-result"), http.StatusNotFound, "id")
+	}
+}
+
+// Clients that take their time with large texts do not fill the memory.
+func TestLargeTextsWaitInFiles(t *testing.T) {
+	h := start(t)
+	m, err := h.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := strings.Repeat("word and more words\n", 800_000)
+	id, err := h.AddDocument(t.Context(), server.NewDocument{Folder: m, Name: "d.txt", Created: day, Archived: day}, strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const readers = 20
+	var answers []io.ReadCloser
+	for range readers {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/document/"+text(id)+"/ocr-result", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("API-Key", testKey)
+		response, err := h.client.Do(request) //nolint:bodyclose // below, when all have answered
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, response.Body)
+	}
+	runtime.GC()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	if most := uint64(readers * len(content) / 2); memory.HeapAlloc > most {
+		t.Errorf("%d bytes are held for %d readers of %d bytes", memory.HeapAlloc, readers, len(content))
+	}
+	for _, answer := range answers {
+		got, err := io.ReadAll(answer)
+		if err := errors.Join(err, answer.Close()); err != nil || string(got) != content {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
 	}
 }
