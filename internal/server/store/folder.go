@@ -114,12 +114,13 @@ func (a Archive) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
 	return a.lineage(ctx, a.read, id)
 }
 
+const selectLineage = `WITH RECURSIVE up (id, depth) AS (
+	SELECT id, 0 FROM folder WHERE id = ? AND tenant = ? UNION ALL
+	SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL)
+	SELECT ` + folderColumns + ` FROM up JOIN folder USING (id) ORDER BY depth DESC`
+
 func (a Archive) lineage(ctx context.Context, q session, id archive.ID) ([]Folder, error) {
-	const query = `WITH RECURSIVE up (id, depth) AS (
-		SELECT id, 0 FROM folder WHERE id = ? AND tenant = ? UNION ALL
-		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL)
-		SELECT ` + folderColumns + ` FROM up JOIN folder USING (id) ORDER BY depth DESC`
-	folders, err := queryFolders(ctx, q, query, id, a.tenant)
+	folders, err := queryFolders(ctx, q, selectLineage, id, a.tenant)
 	if err == nil && len(folders) == 0 {
 		return nil, noFolder(id)
 	}

@@ -53,7 +53,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err := prepare(inFile{}, ctx, s.write); err != nil {
 		return err
 	}
-	if err := s.write.compile(ctx, selectFolder, changeDocument, selectKnown, insertDocument, insertEntry); err != nil {
+	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, insertDocument, insertEntry); err != nil {
 		return err
 	}
 	s.read, err = s.openPool(file, max(4, 2*runtime.NumCPU()), url.Values{
@@ -62,7 +62,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err != nil {
 		return err
 	}
-	return s.read.compile(ctx, selectFolder, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount)
+	return s.read.compile(ctx, selectFolder, selectLineage, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount)
 }
 
 // private makes the file with mode 0600, or gives it that mode: SQLite would take 0644,
