@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -27,7 +28,7 @@ type vault struct {
 // error says that nothing was recorded, or that nobody knows: what was recorded stays, also when
 // something could not be removed after it, and must not be sent again.
 func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
-	digests := beside
+	digests := slices.Clone(beside)
 	for _, s := range staged {
 		digests = append(digests, s.Digest())
 	}
