@@ -89,6 +89,9 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 		return fmt.Errorf("name archive: %w", err)
 	}
 	id, err := s.catalog(ctx).FirstSetting(ctx, store.SettingID, made.String())
+	if err == nil {
+		err = store.WantWhole(id) // a restore may have begun just now
+	}
 	if err != nil {
 		return err
 	}

@@ -62,8 +62,9 @@ func (s *Store) Keep(ctx context.Context, k Keeping) error {
 	return err
 }
 
-// Drop removes a content and what was made of it, unless something refers to it or somebody
-// is about to. The function removes it; it may be called for more contents than one.
+// Drop removes a content and what was made of it, unless something refers to it, somebody is
+// about to, or contents are held (see HoldContents). The function removes it; it may be called
+// for more contents than one.
 func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
 	used, err := s.Referenced(ctx, digest) // most are; this costs no transaction
 	if err != nil || used {
@@ -103,7 +104,10 @@ func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx
 		if made, err = dropRenditions(ctx, tx, digest); err != nil || !s.several() {
 			return err
 		}
-		removed = true
+		// While somebody holds the contents, this one is left to whoever looks for those without a use.
+		if removed, err = s.removable(ctx, tx); err != nil || !removed {
+			return err
+		}
 		return remove(ctx, digest) // as long as the lock between processes lasts
 	})
 	if err == nil && unused && !s.several() {

@@ -44,4 +44,10 @@ type engine interface {
 	share(ctx context.Context, tx session, digests []string) error
 	// claim reports whether nobody else shares or claims a content.
 	claim(ctx context.Context, tx session, digest string) (bool, error)
+	// removable reports whether contents may be removed: nobody begins to hold them before the
+	// transaction ends.
+	removable(ctx context.Context, tx session) (bool, error)
+
+	// copyTo writes the database as it is at one moment into a new SQLite file.
+	copyTo(ctx context.Context, from *pool, file string) error
 }

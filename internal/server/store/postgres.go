@@ -40,14 +40,19 @@ func limits() map[string]string {
 }
 
 // OpenPostgres opens a PostgreSQL database by its URL (or libpq's keywords), with libpq's
-// environment for what the URL lacks, and migrates it. Any number of processes may use it.
+// environment for what the URL lacks, and migrates it. Any number of processes may use it. One
+// that was not restored whole is refused.
 // Errors do not tell the URL: there may be a password in it.
 func OpenPostgres(ctx context.Context, url string) (*Store, error) {
 	s, at, err := connectPostgres(url, limits())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.migrate(ctx, s.write); err != nil {
+	err = s.migrate(ctx, s.write)
+	if err == nil {
+		err = s.wantWhole(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(at.notOpened(err), s.Close())
 	}
 	return s, nil
@@ -64,6 +69,9 @@ func ViewPostgres(ctx context.Context, url string) (*Store, error) {
 	err = s.read.row(ctx, "SELECT max(version) FROM schema_version").Scan(&version)
 	if err == nil {
 		err = current("postgres", version)
+	}
+	if err == nil {
+		err = s.wantWhole(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(at.notOpened(err), s.Close())
@@ -128,7 +136,13 @@ func (postgres) text(query string) string {
 }
 
 // The names of locks that are not contents'.
-const lockSchema = "schema"
+const (
+	lockSchema = "schema"
+	// lockRemoval is shared by who removes a content, and held alone by who holds all of them.
+	lockRemoval = "removal of contents"
+	lockBackup  = "backup"
+	lockRestore = "restore"
+)
 
 // migrate does all steps in one transaction, one process after the other.
 func (e postgres) migrate(ctx context.Context, p *pool) error {

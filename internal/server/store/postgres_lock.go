@@ -36,6 +36,13 @@ func (postgres) claim(ctx context.Context, tx session, digest string) (alone boo
 	return alone, nil
 }
 
+func (postgres) removable(ctx context.Context, tx session) (nobodyHolds bool, err error) {
+	if err := tx.row(ctx, "SELECT pg_try_advisory_xact_lock_shared(?)", number(lockRemoval)).Scan(&nobodyHolds); err != nil {
+		return false, fmt.Errorf("lock: %w", err)
+	}
+	return nobodyHolds, nil
+}
+
 func locked(row scanner) error {
 	var n int
 	if err := row.Scan(&n); err != nil {

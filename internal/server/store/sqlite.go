@@ -154,3 +154,5 @@ func (inFile) lock(context.Context, session, string) error { return nil }
 func (inFile) share(context.Context, session, []string) error { return nil }
 
 func (inFile) claim(context.Context, session, string) (bool, error) { return true, nil }
+
+func (inFile) removable(context.Context, session) (bool, error) { return true, nil }

@@ -40,24 +40,3 @@ func current(engine string, version int) error {
 	}
 	return err
 }
-
-// CopyTo writes the database as it is at one moment into a new file, while others go on
-// changing it. The copy is not synced.
-func (s *Store) CopyTo(ctx context.Context, file string) error {
-	if s.several() {
-		return errors.New("copy database: only an SQLite database can be copied; PostgreSQL has pg_dump")
-	}
-	connection, err := s.read.db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("copy database: %w", err)
-	}
-	_, err = connection.ExecContext(ctx, "PRAGMA query_only = 0") // it would refuse to write the copy, too
-	if err == nil {
-		_, err = connection.ExecContext(ctx, "VACUUM INTO ?", file)
-	}
-	_, again := connection.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = 1")
-	if err := errors.Join(err, again, connection.Close()); err != nil {
-		return fmt.Errorf("copy database: %w", err)
-	}
-	return nil
-}

@@ -121,9 +121,15 @@ func soughtFor(folded string) sought {
 	return s
 }
 
+const (
+	// lastPlace is the first place of a word that PostgreSQL cannot number.
+	lastPlace = 1<<14 - 1
+	// mostPlaces is how many places of a word it keeps.
+	mostPlaces = 255
+)
+
 // tsvector is the words as PostgreSQL reads them. What it cannot number has no place in a phrase.
 func tsvector(words []string) string {
-	const last = 1<<14 - 1
 	places := map[string][]string{}
 	var order []string
 	for i, word := range words {
@@ -131,7 +137,7 @@ func tsvector(words []string) string {
 			order = append(order, word)
 			places[word] = nil
 		}
-		if place := i + 1; place < last && len(places[word]) < 255 {
+		if place := i + 1; place < lastPlace && len(places[word]) < mostPlaces {
 			places[word] = append(places[word], strconv.Itoa(place))
 		}
 	}
@@ -144,4 +150,36 @@ func tsvector(words []string) string {
 		b.WriteByte(' ')
 	}
 	return b.String()
+}
+
+// lexemes are the words of a tsvector, as PostgreSQL writes it, in its order.
+func lexemes(tsvector string) []string {
+	found := strings.Fields(tsvector)
+	for i, lexeme := range found {
+		found[i], _, _ = strings.Cut(strings.TrimPrefix(lexeme, "'"), "'")
+	}
+	return found
+}
+
+// textOf is the inverse of tsvector. It reports false when places of words are lost.
+func textOf(tsvector string) (text string, whole bool) {
+	var order []string // by place
+	for lexeme := range strings.FieldsSeq(tsvector) {
+		word, at, _ := strings.Cut(strings.TrimPrefix(lexeme, "'"), "'")
+		places := strings.Split(strings.TrimPrefix(at, ":"), ",")
+		if len(places) >= mostPlaces {
+			return "", false
+		}
+		for _, text := range places {
+			place, err := strconv.Atoi(text)
+			if err != nil || place < 1 || place >= lastPlace-1 {
+				return "", false
+			}
+			for len(order) < place {
+				order = append(order, "")
+			}
+			order[place-1] = word
+		}
+	}
+	return strings.Join(order, " "), !slices.Contains(order, "")
 }

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// CopyTo writes the database as it is at one moment into a new SQLite file, while others go on
+// changing it. The copy is not synced. One of PostgreSQL is made row by row, in one transaction
+// there; the index of what is said is left to the service that opens the copy.
+func (s *Store) CopyTo(ctx context.Context, file string) error {
+	if err := s.copyTo(ctx, s.read, file); err != nil {
+		return fmt.Errorf("copy database: %w", err)
+	}
+	return nil
+}
+
+func (inFile) copyTo(ctx context.Context, from *pool, file string) error {
+	connection, err := from.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = connection.ExecContext(ctx, "PRAGMA query_only = 0") // it would refuse to write the copy, too
+	if err == nil {
+		_, err = connection.ExecContext(ctx, "VACUUM INTO ?", file)
+	}
+	_, again := connection.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = 1")
+	return errors.Join(err, again, connection.Close())
+}
+
+func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
+	to, err := newCopy(ctx, file)
+	if err != nil {
+		return err
+	}
+	snapshot, err := from.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return errors.Join(fmt.Errorf("begin transaction: %w", err), to.db.Close())
+	}
+	err = to.once(ctx, func(tx changing) error { return copyRows(ctx, &transaction{snapshot, from}, tx) })
+	return errors.Join(err, snapshot.Rollback(), to.db.Close())
+}
+
+// newCopy makes a database that is copied to. It is lost when the process ends before it is
+// whole, so that nothing waits for the disk.
+func newCopy(ctx context.Context, file string) (*pool, error) {
+	to, err := newStore(inFile{}).openPool(file, 1, url.Values{
+		"_pragma": {"journal_mode(OFF)", "synchronous(OFF)", "cache_size(-65536)", "foreign_keys(1)"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = inFile{}.migrate(ctx, to)
+	if err == nil {
+		queries := []string{insertText, forgetText}
+		for _, t := range tables() {
+			queries = append(queries, t.insert())
+		}
+		err = to.compile(ctx, queries...)
+	}
+	if err != nil {
+		return nil, errors.Join(err, to.db.Close())
+	}
+	return to, nil
+}
+
+// copyRows fills a new SQLite database.
+func copyRows(ctx context.Context, from session, to changing) error {
+	// A folder may have been made before the one that it is in now, and the first tenant is there.
+	for _, query := range []string{"PRAGMA defer_foreign_keys = 1", "DELETE FROM tenant"} {
+		if _, err := to.exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	for _, t := range tables() {
+		insert := t.insert()
+		err := t.each(ctx, from, func(r *row) error {
+			_, err := to.exec(ctx, insert, r.values()...)
+			return err
+		})
+		if err == nil && t.lasting {
+			err = copyLast(ctx, t, from, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return copyTexts(ctx, from, to)
+}
+
+// copyLast has SQLite give out no id that PostgreSQL has given out.
+func copyLast(ctx context.Context, t table, from session, to changing) error {
+	var last int64
+	err := from.row(ctx, "SELECT coalesce(pg_sequence_last_value(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS)), 0)", t.name).Scan(&last)
+	if err != nil {
+		return fmt.Errorf("read the last id of %s: %w", t.name, err)
+	}
+	for _, query := range []string{"DELETE FROM sqlite_sequence WHERE name = ?1 AND ?2 IS NOT NULL", "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)"} {
+		if _, err := to.exec(ctx, query, t.name, last); err != nil {
+			return fmt.Errorf("copy the last id of %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+const (
+	insertText = "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)"
+	// forgetText has a service find out a text again.
+	forgetText = "UPDATE content SET state = 'waiting', attempts = 0, due = 0, reason = '' WHERE id = ?"
+)
+
+// copyTexts copies the index of contents. Of long texts PostgreSQL does not know the order of
+// all words.
+func copyTexts(ctx context.Context, from session, to changing) error {
+	rows, err := from.query(ctx, `SELECT id, CAST(words AS TEXT), coalesce(CAST(stems AS TEXT), '')
+		FROM content WHERE words IS NOT NULL ORDER BY id`)
+	if err != nil {
+		return fmt.Errorf("read texts: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id int64
+		var words, stems string
+		if err := rows.Scan(&id, &words, &stems); err != nil {
+			return fmt.Errorf("read texts: %w", err)
+		}
+		if text, whole := textOf(words); whole {
+			_, err = to.exec(ctx, insertText, id, text, strings.Join(lexemes(stems), " "))
+		} else {
+			_, err = to.exec(ctx, forgetText, id)
+		}
+		if err != nil {
+			return fmt.Errorf("copy texts: %w", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read texts: %w", err)
+	}
+	return nil
+}

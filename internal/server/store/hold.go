@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// holdEvery is how often it is looked whether a hold lasts. Nothing on the way then takes its
+	// connection for idle.
+	holdEvery = 2 * time.Second
+	// holdTimeout is how long the database has to answer that.
+	holdTimeout = 30 * time.Second
+)
+
+// Hold is a lock between all processes that use a PostgreSQL database, for as long as a
+// connection lasts.
+type Hold struct {
+	tx     *sql.Tx
+	what   string
+	cancel context.CancelCauseFunc
+	ended  chan struct{}
+}
+
+// HoldContents keeps instances from removing contents: all that a transaction refers to which
+// begins after this returns are there until Release. What is left meanwhile is removed by the
+// instances' search for contents without a use.
+//
+// The context that is returned ends when the hold is lost with its connection; what was done
+// under the hold counts when Check says after it that it still lasts.
+func (s *Store) HoldContents(ctx context.Context) (held context.Context, h *Hold, err error) {
+	return s.hold(ctx, "backup", lockBackup, func(tx session) error {
+		var replica bool
+		if err := tx.row(ctx, "SELECT pg_is_in_recovery()").Scan(&replica); err != nil {
+			return err
+		}
+		if replica {
+			return errors.New("the database is a replica, and what holds contents there holds them nowhere else; name the primary")
+		}
+		return s.lock(ctx, tx, lockRemoval) // waits for removals that are under way
+	})
+}
+
+// hold takes the lock of that name, of which there is one, and what else take takes.
+func (s *Store) hold(ctx context.Context, what, name string, take func(session) error) (held context.Context, h *Hold, err error) {
+	// No snapshot is kept: the server goes on to tidy up meanwhile. A lock of a transaction, and
+	// not of a session, so that a pool of connections in between does not matter.
+	began, err := s.write.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("begin %s: %w", what, err)
+	}
+	tx := &transaction{began, s.write}
+	alone, err := s.claim(ctx, tx, name)
+	if err == nil && !alone {
+		err = fmt.Errorf("another %s is under way", what)
+	}
+	if err == nil {
+		_, err = began.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	}
+	if err == nil {
+		err = take(tx)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, began.Rollback())
+	}
+	h = &Hold{tx: began, what: what, ended: make(chan struct{})}
+	held, h.cancel = context.WithCancelCause(ctx)
+	go h.watch(held)
+	return held, h, nil
+}
+
+// watch ends the context of a hold that is lost.
+func (h *Hold) watch(ctx context.Context) {
+	defer close(h.ended)
+	for sleep(ctx, holdEvery) == nil {
+		if err := h.Check(ctx); err != nil {
+			h.cancel(err)
+			return
+		}
+	}
+}
+
+// Check is an error unless the hold has lasted until now.
+func (h *Hold) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout) // who cancelled it would end the hold
+	defer cancel()
+	if _, err := h.tx.ExecContext(ctx, "SELECT 1"); err != nil {
+		return fmt.Errorf("the %s lost its connection to the database, and with it what kept others away; call it again: %w", h.what, err)
+	}
+	return nil
+}
+
+// Release ends the hold. One whose connection is gone has ended.
+func (h *Hold) Release() {
+	h.cancel(nil)
+	<-h.ended
+	_ = h.tx.Rollback()
+}
