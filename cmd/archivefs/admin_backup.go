@@ -21,7 +21,7 @@ func adminBackupCommand() *cli.Command {
 			"DIR the contents are not copied again, and it stays whole until the new one is. What is\n" +
 			"interrupted is never taken for a backup. Exit status 1 also says that contents are damaged or\n" +
 			"missing in the archive.",
-		Flags:        []cli.Flag{careDataFlag(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}},
+		Flags:        append(placeOfArchiveFlags(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}),
 		OnUsageError: usageError,
 		Action:       adminBackup,
 	}
@@ -32,13 +32,13 @@ func adminBackup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	data, err := config.DataDir(c.String("data"))
+	from, err := readPlace(c)
 	if err != nil {
 		return err
 	}
 	var seen care.Progress
-	_, stop := watchCare(c, archiveTotals(c, func() (*care.Archive, error) { return care.ViewData(c.Context, data) }), &seen)
-	done, err := care.Backup(c.Context, data, dir, &seen)
+	_, stop := watchCare(c, archiveTotals(c, from), &seen)
+	done, err := care.Backup(c.Context, from, dir, &seen)
 	stop()
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
@@ -46,7 +46,7 @@ func adminBackup(c *cli.Context) error {
 	if err := tellCopied(c, done); err != nil {
 		return err
 	}
-	return tellLacking(c, done.Lacking, "the archive")
+	return tellLacking(c, done.Lacking, "the archive", verifyPlaceCommand(from))
 }
 
 func adminRestoreCommand() *cli.Command {
@@ -54,14 +54,14 @@ func adminRestoreCommand() *cli.Command {
 		Name:      "restore",
 		Usage:     "make an archive of a backup",
 		ArgsUsage: "DIR",
-		Description: "Copies the backup in DIR to --data, which must be empty, and compares every content with its\n" +
-			"SHA-256. A restore that was interrupted goes on when it is called again; no service takes the\n" +
-			"archive before it is whole.",
-		Flags: []cli.Flag{
-			careDataFlag(),
+		Description: "Copies the backup in DIR to --data, which must be empty, or to an empty --database and its\n" +
+			"contents, whatever kind of archive the backup was taken of, and compares every content with\n" +
+			"its SHA-256. A restore that was interrupted goes on when it is called again; no service takes\n" +
+			"the archive before it is whole.",
+		Flags: append(placeOfArchiveFlags(),
 			&cli.BoolFlag{Name: "partial", Usage: "restore the archive even if contents are damaged or missing in the backup"},
 			&cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"},
-		},
+		),
 		OnUsageError: usageError,
 		Action:       adminRestore,
 	}
@@ -72,7 +72,7 @@ func adminRestore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	data, err := config.DataDir(c.String("data"))
+	to, err := readPlace(c)
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,10 @@ func adminRestore(c *cli.Context) error {
 	}
 	var seen care.Progress
 	_, stop := watchCare(c, backlog{what: "content", uploads: int(manifest.Contents), bytes: manifest.Bytes}, &seen)
-	done, err := care.Restore(c.Context, dir, data, c.Bool("partial"), &seen)
+	done, err := care.Restore(c.Context, dir, to, c.Bool("partial"), &seen)
 	stop()
 	if err != nil {
-		_ = tellLacking(c, done.Lacking, "the backup") // the error says it as well
+		_ = tellLacking(c, done.Lacking, "the backup", verifyBackupCommand(dir)) // the error says it as well
 		if lacking := new(care.LackingError); errors.As(err, &lacking) {
 			return fmt.Errorf("restore: %w; --partial restores the rest, or take another backup", err)
 		}
@@ -94,7 +94,7 @@ func adminRestore(c *cli.Context) error {
 	if err := tellCopied(c, done); err != nil {
 		return err
 	}
-	return tellLacking(c, done.Lacking, "the backup")
+	return tellLacking(c, done.Lacking, "the backup", verifyBackupCommand(dir))
 }
 
 // backupOperand is the directory of the backup.
@@ -109,12 +109,12 @@ func backupOperand(c *cli.Context) (string, error) {
 }
 
 // archiveTotals is how much there is, for show alone.
-func archiveTotals(c *cli.Context, open func() (*care.Archive, error)) backlog {
+func archiveTotals(c *cli.Context, place care.Place) backlog {
 	all := backlog{what: "content"}
 	if !isTerminal(c.App.ErrWriter) {
 		return all
 	}
-	if a, err := open(); err == nil {
+	if a, err := care.View(c.Context, place); err == nil {
 		defer a.Close() //nolint:errcheck // it was only read
 		if totals, err := a.Store.Totals(c.Context); err == nil {
 			all.uploads, all.bytes = int(totals.Contents), totals.ContentBytes
@@ -132,13 +132,28 @@ func tellCopied(c *cli.Context, done care.Copied) error {
 	return err
 }
 
-// tellLacking names contents that could not be copied, and returns the exit status.
-func tellLacking(c *cli.Context, lacking []string, where string) error {
+// tellLacking names contents that could not be copied, and how to find out about their documents.
+// It returns the exit status.
+func tellLacking(c *cli.Context, lacking []string, where, look string) error {
+	if len(lacking) == 0 {
+		return nil
+	}
 	for _, digest := range lacking {
-		complain(c.App.ErrWriter, "content %s is missing or damaged in %s; archivefs admin verify names its documents", archive.Printable(digest), where)
+		complain(c.App.ErrWriter, "content %s is missing or damaged in %s", archive.Printable(digest), where)
 	}
-	if len(lacking) > 0 {
-		return exitStatus(1)
+	complain(c.App.ErrWriter, "%s names the documents", look)
+	return exitStatus(1)
+}
+
+// verifyBackupCommand and verifyPlaceCommand look closer. The address of a database may have a
+// password in it.
+func verifyBackupCommand(dir string) string {
+	return "archivefs admin verify --backup " + archive.Printable(dir)
+}
+
+func verifyPlaceCommand(place care.Place) string {
+	if place.Database != "" {
+		return "archivefs admin verify, with the same --database and place of contents,"
 	}
-	return nil
+	return "archivefs admin verify --data " + archive.Printable(place.Data)
 }

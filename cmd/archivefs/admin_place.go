@@ -32,7 +32,7 @@ func careDataFlag() cli.Flag {
 	}
 }
 
-func readPlace(c *cli.Context) (place care.Shared, err error) {
+func readPlace(c *cli.Context) (place care.Place, err error) {
 	if place.Database, err = secret(c, "database"); err != nil {
 		return place, err
 	}
@@ -41,14 +41,6 @@ func readPlace(c *cli.Context) (place care.Shared, err error) {
 	}
 	place.Data, err = config.DataDir(c.String("data"))
 	return place, err
-}
-
-// viewPlace opens an archive for reading.
-func viewPlace(ctx context.Context, place care.Shared) (*care.Archive, error) {
-	if place.Database != "" {
-		return care.ViewShared(ctx, place)
-	}
-	return care.ViewData(ctx, place.Data)
 }
 
 // watchCare shows on a terminal how much is left of all until stop.

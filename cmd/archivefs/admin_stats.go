@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server/care"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -31,7 +32,7 @@ func adminStats(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	archive, err := viewPlace(c.Context, place)
+	archive, err := care.View(c.Context, place)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func adminVerify(c *cli.Context) error {
 	if place.Database != "" && !c.IsSet("grace") {
 		how.Grace = sharedGrace
 	}
-	open := func() (*care.Archive, error) { return viewPlace(c.Context, place) }
+	open := func() (*care.Archive, error) { return care.View(c.Context, place) }
 	if how.RemoveOrphans {
 		lock, err := lockArchive(place.Data)
 		if err != nil {

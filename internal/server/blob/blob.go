@@ -12,6 +12,9 @@ const digits = 64
 // ErrMissing says that no content of that digest is kept.
 var ErrMissing = errors.New("no such content")
 
+// ErrDamaged says that a content is not what its digest says.
+var ErrDamaged = errors.New("it has other bytes than its digest says")
+
 // Staged is a content that has been received. It may be published, again and again, until it
 // is discarded.
 type Staged interface {

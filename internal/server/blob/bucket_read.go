@@ -148,7 +148,7 @@ func (o *object) advance(p []byte) (int, error) {
 		_, _ = o.sum.Write(p) // it never fails
 		if o.got+int64(len(p)) == o.size && hex.EncodeToString(o.sum.Sum(nil)) != o.digest {
 			o.drop()
-			return 0, fmt.Errorf("content %s: %s has other bytes under this digest", o.digest, o.bucket.address)
+			return 0, fmt.Errorf("content %s in %s: %w", o.digest, o.bucket.address, ErrDamaged)
 		}
 	}
 	o.got += int64(len(p))

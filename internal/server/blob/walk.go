@@ -44,14 +44,14 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 // Walk calls each for every content that was published before that time. Each may remove it.
 // It drops the parts of contents, too, that nobody completed since then.
 func (b *Bucket) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
-	if err := b.List(ctx, before, each); err != nil {
+	if err := b.List(ctx, before, func(digest string, _ int64) error { return each(digest) }); err != nil {
 		return err
 	}
 	return b.dropParts(ctx, before)
 }
 
-// List is Walk for who shall change nothing.
-func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest string) error) error {
+// List is Walk for who shall change nothing, and tells sizes.
+func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest string, size int64) error) error {
 	listing := minio.ListObjectsOptions{Prefix: b.address.Prefix, Recursive: true, MaxKeys: listed}
 	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, listing) {
 		if object.Err != nil {
@@ -61,7 +61,7 @@ func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest st
 		if !valid(digest) || object.LastModified.After(before) {
 			continue
 		}
-		if err := each(digest); err != nil {
+		if err := each(digest, object.Size); err != nil {
 			return err
 		}
 	}

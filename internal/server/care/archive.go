@@ -55,31 +55,38 @@ func OpenData(ctx context.Context, dir string) (*Archive, error) {
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
 }
 
-// Shared names an archive that several services use.
-type Shared struct {
-	Database string // the URL of a PostgreSQL database
+// Place says where an archive is.
+type Place struct {
+	Database string // the URL of a PostgreSQL database; empty for SQLite and files in Data
 	Blobs    string // the address of a bucket; empty for files in Data
 	Data     string // the data directory
 }
 
-// ViewShared opens an archive of several services for reading.
-func ViewShared(ctx context.Context, shared Shared) (*Archive, error) {
-	opened, err := store.ViewPostgres(ctx, shared.Database)
+// View opens an archive for reading. Services may use it meanwhile.
+func View(ctx context.Context, place Place) (*Archive, error) {
+	if place.Database == "" {
+		return ViewData(ctx, place.Data)
+	}
+	opened, err := store.ViewPostgres(ctx, place.Database)
 	if err != nil {
 		return nil, err
 	}
-	if shared.Blobs == "" {
-		return &Archive{opened, blob.ViewFiles(filepath.Join(shared.Data, contentsName))}, nil
+	if place.Blobs == "" {
+		return &Archive{opened, blob.ViewFiles(filepath.Join(place.Data, contentsName))}, nil
 	}
-	address, err := blob.ParseAddress(shared.Blobs)
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	bucket, err := blob.OpenBucket(ctx, address, os.TempDir()) // nothing is received there
+	bucket, err := openBucket(ctx, place.Blobs, os.TempDir()) // nothing is received there
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &Archive{opened, viewed{bucket}}, nil
+}
+
+func openBucket(ctx context.Context, blobs, scratch string) (*blob.Bucket, error) {
+	address, err := blob.ParseAddress(blobs)
+	if err != nil {
+		return nil, err
+	}
+	return blob.OpenBucket(ctx, address, scratch)
 }
 
 // viewed is a bucket that nothing is swept in.
@@ -87,7 +94,25 @@ type viewed struct{ *blob.Bucket }
 
 // Walk implements Contents.
 func (v viewed) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
-	return v.List(ctx, before, each)
+	return v.List(ctx, before, func(digest string, _ int64) error { return each(digest) })
+}
+
+// claimed makes sure that the contents are those of the archive: elsewhere all would be missing.
+func (a *Archive) claimed(ctx context.Context) error {
+	place, ok := a.Contents.(interface {
+		Claimed(ctx context.Context, id string) error
+	})
+	if !ok {
+		return nil
+	}
+	id, err := a.Store.Tenant(store.DefaultTenant).Setting(ctx, store.SettingID)
+	if err != nil || id == "" {
+		return nil //nolint:nilerr // examining the database says what is wrong with it
+	}
+	if err := place.Claimed(ctx, id); err != nil {
+		return fmt.Errorf("look at contents: %w", err)
+	}
+	return nil
 }
 
 // Exists is an error where dir is no data directory.

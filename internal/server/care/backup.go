@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,33 +24,38 @@ type Copied struct {
 	Added int64 `json:"added"` // contents that were not there before
 }
 
-// Backup copies the archive of a data directory into a directory, as it is at one moment after
-// the call, while services go on. What was there of an earlier backup is not copied again; that
-// one stays whole until this one is.
+// Backup copies an archive into a directory, as it is at one moment after the call, while
+// services go on. What was there of an earlier backup is not copied again; that one stays whole
+// until this one is. Of whatever kind the archive is, the backup is the same.
 //
-// Contents are held first (see blob.Hold), then the database is copied, then the contents that
-// the copy refers to: each was there when the copy was made, and is held since before.
+// Contents are held first (see hold), then the database is copied, then the contents that the
+// copy refers to: each was there when the copy was made, and is held since before.
 //
 // Contents that are damaged or missing in the archive are left out, and named in the manifest.
-func Backup(ctx context.Context, data, dir string, seen *Progress) (done Copied, err error) {
-	if err := Exists(data); err != nil {
+func Backup(ctx context.Context, from Place, dir string, seen *Progress) (done Copied, err error) {
+	archive, err := View(ctx, from)
+	if err != nil {
 		return done, err
 	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
 	lock, err := takeBackup(dir)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, lock.Release(true)) }()
-	hold, err := blob.HoldFiles(filepath.Join(data, contentsName))
+	held, hold, err := archive.hold(ctx, from)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, hold.Release()) }()
 	done.Format, done.Made = format, time.Now().UTC().Truncate(time.Second)
-	if err := copyDatabase(ctx, data, dir, &done.Manifest); err != nil {
-		return done, err
+	err = copyDatabase(held, archive.Store, dir, &done.Manifest)
+	if err == nil {
+		err = copyContents(held, archive, hold, dir, seen, &done)
 	}
-	if err := copyContents(ctx, hold, dir, seen, &done); err != nil {
+	if err == nil {
+		err = hold.lasts()
+	}
+	if err := errors.Join(why(held, err), hold.release()); err != nil {
 		return done, err
 	}
 	if err := done.write(dir); err != nil {
@@ -88,17 +92,13 @@ func takeBackup(dir string) (*datalock.Lock, error) {
 }
 
 // copyDatabase makes a durable copy of the database, as of one moment.
-func copyDatabase(ctx context.Context, data, dir string, m *Manifest) error {
-	opened, err := store.View(ctx, filepath.Join(data, databaseName))
+func copyDatabase(ctx context.Context, from *store.Store, dir string, m *Manifest) error {
+	temporary, err := durable.CreateTemp(dir)
 	if err != nil {
 		return err
 	}
-	temporary, err := durable.CreateTemp(dir)
-	if err != nil {
-		return errors.Join(err, opened.Close())
-	}
 	name := temporary.Name() // an empty file is taken for a new database
-	err = errors.Join(temporary.Close(), opened.CopyTo(ctx, name), opened.Close())
+	err = errors.Join(temporary.Close(), from.CopyTo(ctx, name))
 	if err == nil {
 		m.Database.SHA256, err = hashFile(name)
 	}
@@ -110,7 +110,7 @@ func copyDatabase(ctx context.Context, data, dir string, m *Manifest) error {
 }
 
 // copyContents copies what the copied database refers to.
-func copyContents(ctx context.Context, hold *blob.Hold, dir string, seen *Progress, done *Copied) error {
+func copyContents(ctx context.Context, from *Archive, hold *hold, dir string, seen *Progress, done *Copied) error {
 	files, err := blob.OpenFiles(filepath.Join(dir, contentsName))
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func copyContents(ctx context.Context, hold *blob.Hold, dir string, seen *Progre
 	if err != nil {
 		return err
 	}
-	c := copying{seen: seen, to: files, from: func(ctx context.Context, digest string) (io.ReadCloser, error) { return hold.Open(ctx, digest) }}
+	c := copying{seen: seen, to: inFiles{files}, from: hold.open, abreast: from.abreast()}
 	if err := errors.Join(c.all(ctx, copied), copied.Close()); err != nil {
 		return fmt.Errorf("copy contents: %w", err)
 	}

@@ -14,7 +14,7 @@ import (
 
 func backup(t *testing.T, o *office, dir string) care.Copied {
 	t.Helper()
-	done, err := care.Backup(t.Context(), o.dir, dir, &care.Progress{})
+	done, err := care.Backup(t.Context(), o.place(), dir, &care.Progress{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func backup(t *testing.T, o *office, dir string) care.Copied {
 func restore(t *testing.T, dir string, partial bool) (data string, done care.Copied, err error) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "restored")
-	done, err = care.Restore(t.Context(), dir, data, partial, &care.Progress{})
+	done, err = care.Restore(t.Context(), dir, care.Place{Data: data}, partial, &care.Progress{})
 	return data, done, err
 }
 
@@ -84,7 +84,7 @@ func TestAnInterruptedBackup(t *testing.T) {
 	o.spoil("UPDATE document SET name = 'other' WHERE name = 'c'")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := care.Backup(ctx, o.dir, dir, &care.Progress{}); !errors.Is(err, context.Canceled) {
+	if _, err := care.Backup(ctx, o.place(), dir, &care.Progress{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(o.dir, "contents", "held")); !errors.Is(err, os.ErrNotExist) {
@@ -157,7 +157,7 @@ func TestADamagedBackup(t *testing.T) {
 			if len(done.Lacking) != 1 || done.Lacking[0] != o.digests["scan"] {
 				t.Errorf("lacking are %v", done.Lacking)
 			}
-			if _, err := care.Restore(t.Context(), dir, data, true, &care.Progress{}); err != nil {
+			if _, err := care.Restore(t.Context(), dir, care.Place{Data: data}, true, &care.Progress{}); err != nil {
 				t.Fatal(err)
 			}
 			result, text := verify(t, data, care.Verification{})
@@ -173,14 +173,14 @@ func TestWhereNothingIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, taken := range []string{o.dir, other} {
-		if _, err := care.Backup(t.Context(), o.dir, taken, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "is not empty, and holds no backup") {
+		if _, err := care.Backup(t.Context(), o.place(), taken, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "is not empty, and holds no backup") {
 			t.Errorf("backup to %s: %v", taken, err)
 		}
-		if _, err := care.Restore(t.Context(), dir, taken, false, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		if _, err := care.Restore(t.Context(), dir, care.Place{Data: taken}, false, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "is not empty") {
 			t.Errorf("restore to %s: %v", taken, err)
 		}
 	}
-	if _, err := care.Backup(t.Context(), other, t.TempDir(), &care.Progress{}); err == nil || !strings.Contains(err.Error(), "there is no archive in") {
+	if _, err := care.Backup(t.Context(), care.Place{Data: other}, t.TempDir(), &care.Progress{}); err == nil || !strings.Contains(err.Error(), "there is no archive in") {
 		t.Errorf("backup of nothing: %v", err)
 	}
 	wantWhole(t, o.dir, 4)

@@ -66,6 +66,8 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
+func (o *office) place() care.Place { return care.Place{Data: o.dir} }
+
 // path is the file of a content.
 func (o *office) path(digest string) string {
 	return filepath.Join(o.dir, "contents", digest[:2], digest)

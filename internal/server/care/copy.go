@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -14,36 +16,39 @@ const (
 	together = 64
 	// togetherBytes is after how many bytes they are published, if they are not so many.
 	togetherBytes = 64 << 20
+	// inBucketAbreast is how many contents are copied side by side from or to a bucket, where
+	// each has its way there and back.
+	inBucketAbreast = 8
 )
 
 // copying copies the contents that a database refers to.
 type copying struct {
-	from func(ctx context.Context, digest string) (io.ReadCloser, error)
-	to   *blob.Files
-	seen *Progress
+	from    func(ctx context.Context, digest string) (io.ReadCloser, error)
+	to      destination
+	abreast int // how many are copied side by side
+	seen    *Progress
 
-	staged  []blob.Staged
-	waiting int64 // bytes of staged
+	ahead   []store.Reference // are to be copied
+	waiting int64             // bytes of ahead, as documents tell
 
 	copied, contents, documents, bytes int64
 	lacking                            []string // contents that are missing or damaged where they come from
 }
 
-// all copies what is not there yet. It returns when it is on disk.
+// all copies what is not there yet. It returns when it is durable.
 func (c *copying) all(ctx context.Context, s *store.Store) error {
-	defer c.discard()
 	references := references{store: s}
 	for {
 		r, err := references.next(ctx)
 		if errors.Is(err, io.EOF) {
-			return c.publish(ctx)
+			return c.flush(ctx)
 		}
 		if err == nil {
 			c.documents += r.Documents
 			err = c.content(ctx, r)
 		}
-		if err == nil && (len(c.staged) >= together || c.waiting >= togetherBytes) {
-			err = c.publish(ctx)
+		if err == nil && (len(c.ahead) >= together || c.waiting >= togetherBytes) {
+			err = c.flush(ctx)
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -54,55 +59,90 @@ func (c *copying) all(ctx context.Context, s *store.Store) error {
 	}
 }
 
-// content stages a content, unless it is there already.
+// content has a content copied, unless it is there already.
 func (c *copying) content(ctx context.Context, r store.Reference) error {
-	defer c.seen.Contents.Add(1)
-	there, err := length(ctx, c.to, r.Digest)
-	if err == nil && (r.Documents == 0 || there == r.Smallest) {
-		c.count(there)
-		return nil
-	}
-	if err != nil && !errors.Is(err, blob.ErrMissing) {
-		return err
-	}
-	source, err := c.from(ctx, r.Digest)
-	if errors.Is(err, blob.ErrMissing) {
-		c.lacking = append(c.lacking, r.Digest)
-		return nil
-	}
+	there, err := c.to.size(ctx, r.Digest)
 	if err != nil {
 		return err
 	}
-	staged, err := c.to.Stage(ctx, source)
-	if err := errors.Join(err, source.Close()); err != nil {
-		return err
+	if there >= 0 && (r.Documents == 0 || there == r.Smallest) {
+		c.count(there)
+		c.seen.Contents.Add(1)
+		c.seen.Bytes.Add(there)
+		return nil
 	}
-	if staged.Digest() != r.Digest {
-		c.lacking = append(c.lacking, r.Digest)
-		return staged.Discard()
-	}
-	c.staged, c.waiting = append(c.staged, staged), c.waiting+staged.Size()
-	c.copied++
-	c.count(staged.Size())
+	c.ahead, c.waiting = append(c.ahead, r), c.waiting+max(r.Smallest, 0)
 	return nil
 }
 
 func (c *copying) count(size int64) {
 	c.contents++
 	c.bytes += size
-	c.seen.Bytes.Add(size)
 }
 
-// publish makes durable what was staged.
-func (c *copying) publish(ctx context.Context) error {
-	err := c.to.Publish(ctx, c.staged...)
-	c.discard()
-	return err
-}
-
-func (c *copying) discard() {
-	for _, staged := range c.staged {
-		_ = staged.Discard() // what is left of it is swept by the next run
+// flush copies what is ahead, and makes it durable.
+func (c *copying) flush(ctx context.Context) error {
+	staged := make([]blob.Staged, len(c.ahead)) // nil for what is lacking
+	defer func() {
+		for _, s := range staged {
+			if s != nil {
+				_ = s.Discard() // what is left of it is swept by the next run
+			}
+		}
+	}()
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(c.abreast)
+	for i, r := range c.ahead {
+		group.Go(func() (err error) {
+			staged[i], err = c.stage(within, r.Digest)
+			return err
+		})
 	}
-	c.staged, c.waiting = nil, 0
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	whole := make([]blob.Staged, 0, len(staged))
+	for i, s := range staged {
+		if s == nil {
+			c.lacking = append(c.lacking, c.ahead[i].Digest)
+			continue
+		}
+		whole = append(whole, s)
+		c.count(s.Size())
+		c.copied++
+	}
+	c.ahead, c.waiting = c.ahead[:0], 0
+	return c.to.Publish(ctx, whole...)
+}
+
+// stage receives a content, or returns nil for one that is lacking.
+func (c *copying) stage(ctx context.Context, digest string) (blob.Staged, error) {
+	defer c.seen.Contents.Add(1)
+	source, err := c.from(ctx, digest)
+	if errors.Is(err, blob.ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	staged, err := c.to.Stage(ctx, source)
+	closed := source.Close()
+	switch {
+	case errors.Is(err, blob.ErrDamaged):
+		return nil, nil
+	case err != nil:
+		return nil, errors.Join(err, closed)
+	case closed != nil || staged.Digest() != digest:
+		return nil, errors.Join(closed, staged.Discard())
+	}
+	c.seen.Bytes.Add(staged.Size())
+	return staged, nil
+}
+
+// abreast is how many contents of an archive are copied side by side.
+func (a *Archive) abreast() int {
+	if _, ok := a.Contents.(viewed); ok {
+		return inBucketAbreast
+	}
+	return 1 // a disk
 }

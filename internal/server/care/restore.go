@@ -23,40 +23,61 @@ func (e *LackingError) Error() string {
 	return fmt.Sprintf("%d contents are missing or damaged in the backup, the first is %s", len(e.Digests), e.Digests[0])
 }
 
-// Restore makes a data directory of a backup, which must be empty, or one in which a restore
-// was interrupted: that one goes on. Every content and the database are compared with their
-// SHA-256 on the way. No service takes the directory until it is whole.
+// Restore makes an archive of a backup, of whatever kind the backup was taken: in a data directory,
+// which must be empty, or in a database that is. One to which a restore was interrupted goes
+// on. Every content and the database are compared with their SHA-256 on the way. No service
+// takes the archive until it is whole.
 //
-// Contents that the backup lacks are a *LackingError, and the directory stays as it is, not
-// whole; partial restores the archive without them.
-func Restore(ctx context.Context, dir, data string, partial bool, seen *Progress) (done Copied, err error) {
+// Contents that the backup lacks are a *LackingError, and the archive stays as it is, not whole;
+// partial restores it without them.
+func Restore(ctx context.Context, dir string, to Place, partial bool, seen *Progress) (done Copied, err error) {
 	if done.Manifest, err = ReadManifest(dir); err != nil {
 		return done, err
 	}
+	r := restoring{dir: dir, partial: partial, seen: seen, done: &done}
+	if to.Database == "" {
+		err = r.toData(ctx, to.Data)
+	} else {
+		err = r.toShared(ctx, to)
+	}
+	return done, err
+}
+
+// restoring is a restore under way.
+type restoring struct {
+	dir     string // of the backup
+	partial bool
+	seen    *Progress
+	done    *Copied
+}
+
+// toData makes a data directory.
+func (r restoring) toData(ctx context.Context, data string) (err error) {
 	lock, err := takeTarget(data)
 	if err != nil {
-		return done, err
+		return err
 	}
 	whole := false
 	defer func() { err = errors.Join(err, lock.Release(whole)) }()
-	database, err := restoreDatabase(dir, data, done.Manifest)
+	opened, database, err := r.database(ctx, data)
 	if err != nil {
-		return done, err
+		return err
 	}
-	if err := restoreContents(ctx, dir, data, database, seen, &done); err != nil {
-		return done, err
+	files, err := blob.OpenFiles(filepath.Join(data, contentsName))
+	if err == nil {
+		err = r.contents(ctx, opened, inFiles{files})
 	}
-	if len(done.Lacking) > 0 && !partial {
-		return done, &LackingError{done.Lacking}
+	if err := errors.Join(err, opened.Close()); err != nil {
+		return err
 	}
 	if _, err := hashFile(database); err != nil { // it was migrated, maybe
-		return done, err
+		return err
 	}
 	if err := durable.Rename(database, filepath.Join(data, databaseName)); err != nil {
-		return done, err
+		return err
 	}
 	whole = true
-	return done, nil
+	return nil
 }
 
 // takeTarget makes and locks the directory that is restored to, and marks it as not whole.
@@ -95,49 +116,50 @@ func takeTarget(data string) (*datalock.Lock, error) {
 	return lock, nil
 }
 
-// restoreDatabase copies the database to a temporary name, and returns that.
-func restoreDatabase(dir, data string, m Manifest) (path string, err error) {
-	source, err := os.Open(filepath.Join(dir, m.Database.File)) //nolint:gosec // of the backup
+// database copies the database to a temporary name, opens it, and brings it to the current
+// format.
+func (r restoring) database(ctx context.Context, in string) (opened *store.Store, path string, err error) {
+	want := r.done.Database
+	source, err := os.Open(filepath.Join(r.dir, want.File))
 	if err != nil {
-		return "", fmt.Errorf("read backup: %w", err)
+		return nil, "", fmt.Errorf("read backup: %w", err)
 	}
 	defer func() { _ = source.Close() }()
-	target, err := durable.CreateTemp(data)
+	target, err := durable.CreateTemp(in)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	_, err = io.Copy(target, source)
 	if err := errors.Join(err, target.Close()); err != nil {
-		return "", fmt.Errorf("copy database: %w", err)
+		return nil, "", fmt.Errorf("copy database: %w", err)
 	}
 	sum, err := hashFile(target.Name())
-	if err == nil && sum != m.Database.SHA256 {
-		err = fmt.Errorf("the backup in %s is damaged: %s has another SHA-256 than %s says", dir, m.Database.File, manifestName)
+	if err == nil && sum != want.SHA256 {
+		err = fmt.Errorf("the backup in %s is damaged: %s has another SHA-256 than %s says", r.dir, want.File, manifestName)
 	}
-	return target.Name(), err
+	if err != nil {
+		return nil, "", err
+	}
+	opened, err = store.Open(ctx, target.Name())
+	return opened, target.Name(), err
 }
 
-// restoreContents copies what the database refers to. It brings the database to the current
-// format.
-func restoreContents(ctx context.Context, dir, data, database string, seen *Progress, done *Copied) error {
-	files, err := blob.OpenFiles(filepath.Join(data, contentsName))
-	if err != nil {
-		return err
-	}
-	opened, err := store.Open(ctx, database)
-	if err != nil {
-		return err
-	}
-	backup := blob.ViewFiles(filepath.Join(dir, contentsName))
-	c := copying{seen: seen, to: files, from: func(ctx context.Context, digest string) (io.ReadCloser, error) { return backup.Open(ctx, digest) }}
-	if err := errors.Join(c.all(ctx, opened), opened.Close()); err != nil {
+// contents copies what the database refers to.
+func (r restoring) contents(ctx context.Context, opened *store.Store, to destination) error {
+	backup := blob.ViewFiles(filepath.Join(r.dir, contentsName))
+	c := copying{seen: r.seen, to: to, abreast: 1, from: func(ctx context.Context, digest string) (io.ReadCloser, error) { return backup.Open(ctx, digest) }}
+	if err := c.all(ctx, opened); err != nil {
 		return fmt.Errorf("copy contents: %w", err)
 	}
+	done := r.done
 	if c.documents != done.Documents || c.contents+int64(len(c.lacking)) != done.Contents+int64(len(done.Lacking)) {
 		return fmt.Errorf("the backup in %s is damaged: its database has %d documents and %d contents, and %s says %d and %d",
-			dir, c.documents, c.contents, manifestName, done.Documents, done.Contents)
+			r.dir, c.documents, c.contents, manifestName, done.Documents, done.Contents)
 	}
 	done.Contents, done.Bytes, done.Lacking, done.Added = c.contents, c.bytes, c.lacking, c.copied
+	if len(done.Lacking) > 0 && !r.partial {
+		return &LackingError{done.Lacking}
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // An archive in PostgreSQL and a bucket is verified and counted as one in a directory is.
 func TestASharedArchive(t *testing.T) {
-	place := care.Shared{Database: pgtest.Database(t), Blobs: s3test.Bucket(t), Data: t.TempDir()}
+	place := care.Place{Database: pgtest.Database(t), Blobs: s3test.Bucket(t), Data: t.TempDir()}
 	s, err := server.Open(t.Context(), server.Options{Database: place.Database, Blobs: place.Blobs, Data: place.Data})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestASharedArchive(t *testing.T) {
 	}
 	view := func() *care.Archive {
 		t.Helper()
-		a, err := care.ViewShared(t.Context(), place)
+		a, err := care.View(t.Context(), place)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestASharedArchive(t *testing.T) {
 	if result.Documents != 2 || result.Bytes != 24 {
 		t.Errorf("%+v", result)
 	}
-	elsewhere, err := care.ViewShared(t.Context(), care.Shared{Database: place.Database, Data: t.TempDir()})
+	elsewhere, err := care.View(t.Context(), care.Place{Database: place.Database, Data: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

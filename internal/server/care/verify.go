@@ -78,7 +78,7 @@ func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error
 		Archive: a, Verification: how, began: time.Now(), result: Verified{Findings: map[Kind]int{}},
 		buffers: sync.Pool{New: func() any { return new([portion]byte) }},
 	}
-	for _, part := range []func(context.Context) error{v.place, v.database, v.rules, v.referenced, v.orphans} {
+	for _, part := range []func(context.Context) error{v.claimed, v.database, v.rules, v.referenced, v.orphans} {
 		if err := part(ctx); err != nil {
 			return v.result, err
 		}
@@ -93,24 +93,6 @@ func (v *verifying) found(f Finding) error {
 	defer v.mu.Unlock()
 	v.result.Findings[f.Kind]++
 	return v.Found(f)
-}
-
-// place makes sure that the contents are those of the archive: elsewhere all would be missing.
-func (v *verifying) place(ctx context.Context) error {
-	place, ok := v.Contents.(interface {
-		Claimed(ctx context.Context, id string) error
-	})
-	if !ok {
-		return nil
-	}
-	id, err := v.Store.Tenant(store.DefaultTenant).Setting(ctx, store.SettingID)
-	if err != nil || id == "" {
-		return nil //nolint:nilerr // examining the database says what is wrong with it
-	}
-	if err := place.Claimed(ctx, id); err != nil {
-		return fmt.Errorf("look at contents: %w", err)
-	}
-	return nil
 }
 
 // database has the database examine itself. A damage can end that.

@@ -1,0 +1,72 @@
+package care
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// toShared makes an archive that several services can use: contents first, then the database at
+// once, so that there is never a row without its content. The database tells everybody else until
+// then that it is not whole.
+func (r restoring) toShared(ctx context.Context, to Place) (err error) {
+	scratch, err := os.MkdirTemp("", "archivefs-restore-")
+	if err != nil {
+		return fmt.Errorf("make directory for the restore: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	contents, err := openShared(ctx, to, scratch)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, contents.close()) }()
+	opened, _, err := r.database(ctx, scratch)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	held, target, err := store.RestorePostgres(ctx, to.Database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(why(held, err), target.Close()) }()
+	if err := contents.Claim(held, target.ID); err != nil {
+		return errors.Join(fmt.Errorf("look at contents: %w", err), target.Abandon(held))
+	}
+	if err := r.contents(held, opened, contents); err != nil {
+		return err
+	}
+	return target.Fill(held, opened)
+}
+
+// shared are the contents of an archive that several services can use.
+type shared interface {
+	destination
+	// Claim has the contents belong to an archive.
+	Claim(ctx context.Context, id string) error
+	close() error
+}
+
+// openShared opens the place of contents that are to be restored.
+func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
+	if to.Blobs != "" {
+		bucket, err := openBucket(ctx, to.Blobs, scratch)
+		if err != nil {
+			return nil, err
+		}
+		return newInBucket(ctx, bucket), nil
+	}
+	if Exists(to.Data) == nil {
+		return nil, fmt.Errorf("there is an archive in %s already; name another directory with --data, or a bucket with --blobs", to.Data)
+	}
+	files, err := blob.OpenSharedFiles(filepath.Join(to.Data, contentsName))
+	if err != nil {
+		return nil, err
+	}
+	return inFiles{files}, nil
+}
