@@ -21,6 +21,9 @@ const (
 	young = 24 * time.Hour
 	// sweepEvery is how often an instance looks for contents that nothing refers to.
 	sweepEvery = 24 * time.Hour
+	// leftEvery is how often it looks whether contents that are without a use, and are left because a
+	// backup holds them, can be removed.
+	leftEvery = 3 * time.Second
 )
 
 // claimer is a place of contents that others might use, too.
@@ -44,7 +47,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.startSweeper(ctx, time.NewTicker(sweepEvery).C)
+	s.startSweeper(ctx, db, time.NewTicker(sweepEvery).C)
 	s.startIndexing(ctx, db)
 	return s, nil
 }
@@ -109,13 +112,17 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 }
 
 // startSweeper removes, at each tick, the contents that nothing refers to: what instances left
-// that were killed.
-func (s *Server) startSweeper(ctx context.Context, tick <-chan time.Time) (stop func()) {
+// that were killed; and before that what a backup held.
+func (s *Server) startSweeper(ctx context.Context, db *store.Store, tick <-chan time.Time) (stop func()) {
 	return s.inBackground(ctx, func(ctx context.Context) {
+		left := time.NewTicker(leftEvery)
+		defer left.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-left.C:
+				s.dropLeft(ctx, db)
 			case now := <-tick:
 				s.sweepBefore(ctx, now.Add(-young))
 			}
@@ -131,5 +138,12 @@ func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
 		s.log.WithError(err).Warn("contents that nothing refers to were not all removed; tried again tomorrow")
 	case removed > 0:
 		s.log.WithField("contents-removed", removed).Info("removed contents that nothing refers to")
+	}
+}
+
+// dropLeft removes what a backup held. What fails is tried again.
+func (s *Server) dropLeft(ctx context.Context, db *store.Store) {
+	if err := db.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
+		s.log.WithError(err).Debug("contents that a backup held are not removed yet")
 	}
 }

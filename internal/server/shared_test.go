@@ -162,7 +162,7 @@ func TestSweeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		tick := make(chan time.Time)
-		defer s.startSweeper(t.Context(), tick)()
+		defer s.startSweeper(t.Context(), s.keys, tick)()
 		for _, tt := range []struct {
 			at   time.Time
 			want int

@@ -63,8 +63,8 @@ func (s *Store) Keep(ctx context.Context, k Keeping) error {
 }
 
 // Drop removes a content and what was made of it, unless something refers to it, somebody is
-// about to, or contents are held (see HoldContents). The function removes it; it may be called
-// for more contents than one.
+// about to. The function removes it; it may be called for more contents than one. While contents
+// are held (see HoldContents) this one is left to DropLeft.
 func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
 	used, err := s.Referenced(ctx, digest) // most are; this costs no transaction
 	if err != nil || used {
@@ -85,7 +85,7 @@ func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context
 // removeUnused removes a content that this process has claimed, and returns what was made of
 // it.
 func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
-	unused, removed := false, false
+	unused, removed, left := false, false, false
 	err = s.write.change(ctx, func(tx changing) error {
 		alone, err := s.claim(ctx, tx, digest)
 		if err != nil || !alone {
@@ -104,13 +104,17 @@ func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx
 		if made, err = dropRenditions(ctx, tx, digest); err != nil || !s.several() {
 			return err
 		}
-		// While somebody holds the contents, this one is left to whoever looks for those without a use.
 		if removed, err = s.removable(ctx, tx); err != nil || !removed {
+			left = err == nil
 			return err
 		}
 		return remove(ctx, digest) // as long as the lock between processes lasts
 	})
-	if err == nil && unused && !s.several() {
+	switch {
+	case err != nil:
+	case left:
+		s.left.add(digest)
+	case unused && !s.several():
 		err = remove(ctx, digest)
 	}
 	return made, err

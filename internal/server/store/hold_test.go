@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,9 +57,24 @@ func TestHeldContentsAreNotRemoved(t *testing.T) {
 	if err := errors.Join(hold.Check(held), held.Err()); err != nil {
 		t.Error(err)
 	}
-	hold.Release()
-	if removed := dropped(t, both[1], digest); len(removed) != 1 {
+	left := func() (removed []string) {
+		t.Helper()
+		err := both[1].DropLeft(t.Context(), func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(removed)
+		return removed
+	}
+	if removed := left(); len(removed) != 0 {
 		t.Errorf("removed %v", removed)
+	}
+	hold.Release()
+	if removed := left(); !slices.Equal(removed, []string{digest, "pdf of a"}) {
+		t.Errorf("removed %v", removed)
+	}
+	if removed := left(); len(removed) != 0 {
+		t.Errorf("removed again %v", removed)
 	}
 }
 

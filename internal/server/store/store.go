@@ -15,10 +15,11 @@ type database struct {
 	write *pool // of one connection in SQLite: writers queue here, not at the database's lock
 	read  *pool
 	inUse *pins
+	left  *leftovers
 }
 
 func newStore(e engine) *Store {
-	return &Store{&database{engine: e, inUse: newPins()}}
+	return &Store{&database{engine: e, inUse: newPins(), left: &leftovers{}}}
 }
 
 // Close closes the database; what was answered before is on disk already.
