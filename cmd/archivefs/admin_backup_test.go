@@ -1,186 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime/multipart"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/care"
 )
-
-// busyArchive is an archive that a process serves.
-type busyArchive struct {
-	t             *testing.T
-	dir, url      string
-	service       *program
-	folder, inbox int64
-}
-
-func startBusy(t *testing.T) *busyArchive {
-	t.Helper()
-	b := &busyArchive{t: t, dir: filepath.Join(t.TempDir(), "data")}
-	srv, err := server.Open(t.Context(), server.Options{Data: b.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err1 := srv.AddMandator(t.Context(), "Muster GmbH")
-	inbox, err2 := srv.AddInbox(t.Context(), 1, "Inbox")
-	if err := errors.Join(err1, err2, srv.Close()); err != nil {
-		t.Fatal(err)
-	}
-	b.folder, b.inbox = int64(folder), int64(inbox)
-	b.service = start(t, "serve", "--data", b.dir, "--listen", "127.0.0.1:0", "--api-key", "k", "--log-level", "error")
-	_, b.url, _ = strings.Cut(b.service.line("serving "), " at ")
-	return b
-}
-
-// post sends a request that must be taken, and returns the answer.
-func (b *busyArchive) post(path, contentType string, body io.Reader) (string, error) {
-	request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.url+path, body)
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("API-Key", "k")
-	request.Header.Set("Content-Type", contentType)
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s %s", path, answer.Status, text)
-	}
-	return string(text), err
-}
-
-// upload puts a document into the inbox.
-func (b *busyArchive) upload(name, content string) (id int64, err error) {
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	part, err := form.CreateFormFile("upload-data", name)
-	if err == nil {
-		_, err = io.WriteString(part, content)
-	}
-	if err := errors.Join(err, form.WriteField("target-folder-id", strconv.FormatInt(b.inbox, 10)), form.Close()); err != nil {
-		return 0, err
-	}
-	text, err := b.post("/file-upload", form.FormDataContentType(), &body)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-}
-
-func (b *busyArchive) archive(id int64) error {
-	_, err := b.post(fmt.Sprintf("/document/%d/archive", id), "application/x-www-form-urlencoded",
-		strings.NewReader(url.Values{"target-folder-id": {strconv.FormatInt(b.folder, 10)}}.Encode()))
-	return err
-}
-
-func (b *busyArchive) remove(id int64) error {
-	_, err := b.post(fmt.Sprintf("/document/%d/delete", id), "application/x-www-form-urlencoded", nil)
-	return err
-}
-
-// keep uploads documents that nobody touches any more, and returns their names.
-func (b *busyArchive) keep(n int) (names []string) {
-	b.t.Helper()
-	for i := range n {
-		name := fmt.Sprintf("kept %d.txt", i)
-		if _, err := b.upload(name, strings.Repeat(name, 100)); err != nil {
-			b.t.Fatal(err)
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// traffic uploads, archives and deletes from several goroutines until stop.
-func (b *busyArchive) traffic() (stop func()) {
-	var ended atomic.Bool
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		wg.Go(func() {
-			for n := 0; !ended.Load(); n++ {
-				id, err := b.upload(fmt.Sprintf("passing %d %d.txt", worker, n), fmt.Sprintf("%d of %d, or %d", n, worker, n%5))
-				switch {
-				case err != nil:
-				case n%2 == 0:
-					err = b.archive(id)
-				default:
-					err = b.remove(id)
-				}
-				if err != nil {
-					b.t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	return func() {
-		ended.Store(true)
-		wg.Wait()
-	}
-}
-
-// admin runs a command in a process of its own and returns its end.
-func (b *busyArchive) admin(args ...string) error {
-	b.t.Helper()
-	p := start(b.t, append([]string{"admin"}, args...)...)
-	if err := p.wait(); err != nil {
-		return fmt.Errorf("%w: %s", err, p.said())
-	}
-	return nil
-}
-
-// wantRestored restores a backup, and fails unless verify accepts it and it has the documents.
-func (b *busyArchive) wantRestored(backup string, names []string) {
-	b.t.Helper()
-	data := filepath.Join(b.t.TempDir(), "restored")
-	if err := b.admin("restore", "--data", data, backup); err != nil {
-		b.t.Fatal(err)
-	}
-	b.wantWhole(data, names)
-}
-
-func (b *busyArchive) wantWhole(data string, names []string) {
-	b.t.Helper()
-	a, err := care.ViewData(b.t.Context(), data)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }()
-	result, err := a.Verify(b.t.Context(), care.Verification{Found: func(f care.Finding) error {
-		b.t.Error(f)
-		return nil
-	}})
-	if err != nil || result.Documents < int64(len(names)) {
-		b.t.Errorf("%+v, %v", result, err)
-	}
-	for _, name := range names {
-		there, err := a.Store.Holders(b.t.Context(), digestOf(strings.Repeat(name, 100)), 2)
-		if err != nil || len(there) != 1 || there[0].Path != "Inbox/"+name {
-			b.t.Errorf("%s is %+v, %v", name, there, err)
-		}
-	}
-}
 
 // Whatever goes on meanwhile, a backup is the archive of one moment, with all that was
 // answered before.
@@ -199,8 +33,8 @@ func TestBackupUnderLoad(t *testing.T) {
 		}
 	}
 	stop()
-	b.service.stop()
-	b.wantWhole(b.dir, names)
+	b.stop()
+	b.wantWhole(b.place, names)
 }
 
 // blocked replaces a content by a pipe, at which whoever copies waits until the bytes are fed.
@@ -281,7 +115,7 @@ func TestBackupOfWhatIsRemovedMeanwhile(t *testing.T) {
 	wait.feed()
 	p.wantExit(0)
 	b.wantRestored(backup, names)
-	b.service.stop()
+	b.stop()
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "contents", "*", "*")); len(left) != 0 {
 		t.Errorf("left are %v", left)
 	}
@@ -304,7 +138,7 @@ func TestKilledBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantRestored(backup, names)
-	b.service.stop()
+	b.stop()
 }
 
 func TestKilledRestore(t *testing.T) {
@@ -314,7 +148,7 @@ func TestKilledRestore(t *testing.T) {
 	if err := b.admin("backup", "--data", b.dir, backup); err != nil {
 		t.Fatal(err)
 	}
-	b.service.stop()
+	b.stop()
 	wait := block(t, sorted(t, backup)[5])
 	p := start(t, "admin", "restore", "--data", data, backup)
 	copying(t, data)
@@ -327,7 +161,7 @@ func TestKilledRestore(t *testing.T) {
 	if err := b.admin("restore", "--data", data, backup); err != nil {
 		t.Fatal(err)
 	}
-	b.wantWhole(data, names)
+	b.wantWhole(care.Place{Data: data}, names)
 }
 
 func TestAdminBackupAndStats(t *testing.T) {
