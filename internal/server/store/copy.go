@@ -41,7 +41,10 @@ func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("begin transaction: %w", err), to.db.Close())
 	}
-	err = to.once(ctx, func(tx changing) error { return copyRows(ctx, &transaction{snapshot, from}, tx) })
+	source := &transaction{snapshot, from}
+	if _, err = source.exec(ctx, withoutLimits); err == nil {
+		err = to.once(ctx, func(tx changing) error { return copyRows(ctx, source, tx) })
+	}
 	return errors.Join(err, snapshot.Rollback(), to.db.Close())
 }
 
@@ -94,8 +97,12 @@ func copyRows(ctx context.Context, from session, to changing) error {
 
 // copyLast has SQLite give out no id that PostgreSQL has given out.
 func copyLast(ctx context.Context, t table, from session, to changing) error {
+	var sequence string // quoted where it must be
 	var last int64
-	err := from.row(ctx, "SELECT coalesce(pg_sequence_last_value(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS)), 0)", t.name).Scan(&last)
+	err := from.row(ctx, "SELECT pg_get_serial_sequence(?, 'id')", t.name).Scan(&sequence)
+	if err == nil {
+		err = from.row(ctx, "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "+sequence).Scan(&last)
+	}
 	if err != nil {
 		return fmt.Errorf("read the last id of %s: %w", t.name, err)
 	}

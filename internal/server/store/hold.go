@@ -58,7 +58,7 @@ func (s *Store) hold(ctx context.Context, what, name string, take func(session) 
 		err = fmt.Errorf("another %s is under way", what)
 	}
 	if err == nil {
-		_, err = began.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = 0")
+		_, err = tx.exec(ctx, withoutLimits)
 	}
 	if err == nil {
 		err = take(tx)

@@ -132,10 +132,10 @@ func TestALostHoldIsNoticed(t *testing.T) {
 	if err := server.Crash(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	<-held.Done() // the other processes of the server end after the one that was killed
 	if err := hold.Check(held); err == nil || !strings.Contains(err.Error(), "lost its connection") {
 		t.Errorf("got %v", err)
 	}
-	<-held.Done()
 	if cause := context.Cause(held); !strings.Contains(cause.Error(), "lost its connection") {
 		t.Errorf("it ended with %v", cause)
 	}

@@ -39,6 +39,9 @@ func limits() map[string]string {
 	}
 }
 
+// withoutLimits has a transaction last as long as it needs.
+const withoutLimits = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
+
 // OpenPostgres opens a PostgreSQL database by its URL (or libpq's keywords), with libpq's
 // environment for what the URL lacks, and migrates it. Any number of processes may use it. One
 // that was not restored whole is refused.
@@ -152,7 +155,7 @@ func (e postgres) migrate(ctx context.Context, p *pool) error {
 }
 
 func (e postgres) steps(ctx context.Context, tx changing) error {
-	if _, err := tx.exec(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"); err != nil {
+	if _, err := tx.exec(ctx, withoutLimits); err != nil {
 		return err
 	}
 	if err := e.lock(ctx, tx, lockSchema); err != nil {

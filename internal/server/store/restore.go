@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/google/uuid"
@@ -47,7 +46,7 @@ type Restoring struct {
 // restore was interrupted. Until Fill nobody else opens it, also when the process is killed. The
 // context that is returned ends when another restore may begin, because a connection was lost.
 func RestorePostgres(ctx context.Context, url string) (held context.Context, r *Restoring, err error) {
-	s, at, err := connectPostgres(url, mergedLimits(map[string]string{"statement_timeout": "0", "lock_timeout": "0", "idle_in_transaction_session_timeout": "0"}))
+	s, at, err := connectPostgres(url, limits())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,13 +62,6 @@ func RestorePostgres(ctx context.Context, url string) (held context.Context, r *
 		return nil, nil, errors.Join(err, r.Close())
 	}
 	return held, r, nil
-}
-
-// mergedLimits are the usual limits, but for some.
-func mergedLimits(other map[string]string) map[string]string {
-	all := limits()
-	maps.Copy(all, other)
-	return all
 }
 
 // begin marks the database as not whole.
@@ -144,8 +136,10 @@ func (r *Restoring) fill(ctx context.Context, from *Store, tx changing) error {
 		names = append(names, t.name)
 	}
 	all := strings.Join(names, ", ")
-	if _, err := tx.exec(ctx, "LOCK TABLE "+all+" IN EXCLUSIVE MODE"); err != nil {
-		return err
+	for _, query := range []string{withoutLimits, "LOCK TABLE " + all + " IN EXCLUSIVE MODE"} {
+		if _, err := tx.exec(ctx, query); err != nil {
+			return err
+		}
 	}
 	if id, err := r.store.Tenant(DefaultTenant).Setting(within(ctx, tx), SettingID); err != nil || id != restoring+r.ID {
 		return errors.Join(err, errNotEmpty)
