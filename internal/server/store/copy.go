@@ -41,7 +41,7 @@ func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("begin transaction: %w", err), to.db.Close())
 	}
-	source := &transaction{snapshot, from}
+	source := &transaction{tx: snapshot, pool: from}
 	if _, err = source.exec(ctx, withoutLimits); err == nil {
 		err = to.once(ctx, func(tx changing) error { return copyRows(ctx, source, tx) })
 	}

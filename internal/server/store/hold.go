@@ -52,7 +52,7 @@ func (s *Store) hold(ctx context.Context, what, name string, take func(session) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("begin %s: %w", what, err)
 	}
-	tx := &transaction{began, s.write}
+	tx := &transaction{tx: began, pool: s.write}
 	alone, err := s.claim(ctx, tx, name)
 	if err == nil && !alone {
 		err = fmt.Errorf("another %s is under way", what)

@@ -110,18 +110,35 @@ func (a *asked) Scan(dest ...any) error {
 	})
 }
 
-// transaction is a session within one transaction.
+// transaction is a session within one transaction, of one goroutine at a time.
 type transaction struct {
 	tx   *sql.Tx
 	pool *pool
+	own  map[string]*sql.Stmt // compiled queries of the pool that it has used
+}
+
+// compiled is a query of those that the pool has compiled, nil for others. The transaction would
+// keep one more each time that it is asked for it.
+func (t *transaction) compiled(ctx context.Context, query string) *sql.Stmt {
+	statement := t.pool.statements[query]
+	if statement == nil {
+		return nil
+	}
+	if t.own[query] == nil {
+		if t.own == nil {
+			t.own = map[string]*sql.Stmt{}
+		}
+		t.own[query] = t.tx.StmtContext(ctx, statement)
+	}
+	return t.own[query]
 }
 
 func (t *transaction) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := storable(args); err != nil {
 		return nil, err
 	}
-	if statement := t.pool.statements[query]; statement != nil {
-		return t.tx.StmtContext(ctx, statement).ExecContext(ctx, args...)
+	if statement := t.compiled(ctx, query); statement != nil {
+		return statement.ExecContext(ctx, args...)
 	}
 	return t.tx.ExecContext(ctx, t.pool.engine.text(query), args...)
 }
@@ -130,8 +147,8 @@ func (t *transaction) query(ctx context.Context, query string, args ...any) (*sq
 	if err := storable(args); err != nil {
 		return nil, err
 	}
-	if statement := t.pool.statements[query]; statement != nil {
-		return t.tx.StmtContext(ctx, statement).QueryContext(ctx, args...)
+	if statement := t.compiled(ctx, query); statement != nil {
+		return statement.QueryContext(ctx, args...)
 	}
 	return t.tx.QueryContext(ctx, t.pool.engine.text(query), args...)
 }
@@ -140,8 +157,8 @@ func (t *transaction) row(ctx context.Context, query string, args ...any) scanne
 	if err := storable(args); err != nil {
 		return failed{err}
 	}
-	if statement := t.pool.statements[query]; statement != nil {
-		return t.tx.StmtContext(ctx, statement).QueryRowContext(ctx, args...)
+	if statement := t.compiled(ctx, query); statement != nil {
+		return statement.QueryRowContext(ctx, args...)
 	}
 	return t.tx.QueryRowContext(ctx, t.pool.engine.text(query), args...)
 }
@@ -195,7 +212,7 @@ func (p *pool) once(ctx context.Context, f func(changing) error) error {
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
-	if err := f(&transaction{began, p}); err != nil {
+	if err := f(&transaction{tx: began, pool: p}); err != nil {
 		if rollback := began.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) && !p.engine.again(err) {
 			return errors.Join(err, fmt.Errorf("roll back: %w", rollback))
 		}
