@@ -141,7 +141,7 @@ func tellLacking(c *cli.Context, lacking []string, where, look string) error {
 	for _, digest := range lacking {
 		complain(c.App.ErrWriter, "content %s is missing or damaged in %s", archive.Printable(digest), where)
 	}
-	complain(c.App.ErrWriter, "%s names the documents", look)
+	complain(c.App.ErrWriter, "to see which documents need them: %s", look)
 	return exitStatus(1)
 }
 
@@ -153,7 +153,7 @@ func verifyBackupCommand(dir string) string {
 
 func verifyPlaceCommand(place care.Place) string {
 	if place.Database != "" {
-		return "archivefs admin verify, with the same --database and place of contents,"
+		return "archivefs admin verify, with --database and the like as here"
 	}
 	return "archivefs admin verify --data " + archive.Printable(place.Data)
 }

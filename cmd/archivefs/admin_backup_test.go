@@ -179,6 +179,8 @@ func TestAdminBackupAndStats(t *testing.T) {
 	want(2, "needs one operand", "restore", "--data", dir, "a", "b")
 	want(2, "the operand of admin backup is empty", "backup", "--data", dir, "")
 	want(2, "takes no operands", "stats", "x")
+	want(2, "--blobs needs --database", "backup", "--blobs", "s3://bucket", backup)
+	want(2, "--blobs needs --database", "restore", "--blobs", "s3://bucket", backup)
 	want(0, "1 document, 1 content, 6 B, as of ", "backup", "--data", dir, backup)
 	want(0, "1 content, 6 B: all is well\n", "verify", "--backup", backup)
 	want(2, "does not go with --backup", "verify", "--backup", backup, "--remove-orphans")
@@ -201,9 +203,11 @@ func TestAdminBackupAndStats(t *testing.T) {
 	}
 	other := filepath.Join(t.TempDir(), "backup")
 	want(1, "content "+filepath.Base(content)+" is missing or damaged in the archive", "backup", "--data", dir, other)
+	want(1, "to see which documents need them: archivefs admin verify --data "+dir+"\n", "backup", "--data", dir, other)
 	lost := filepath.Join(t.TempDir(), "restored")
 	want(1, "content "+filepath.Base(content)+" is missing or damaged in the backup", "restore", "--data", lost, other)
 	want(1, "--partial restores the rest", "restore", "--data", filepath.Join(t.TempDir(), "lost"), other)
+	want(1, "to see which documents need them: archivefs admin verify --backup "+other+"\n", "restore", "--data", filepath.Join(t.TempDir(), "lost"), other)
 	want(1, "0 contents, 0 B", "restore", "--data", lost, "--partial", other)
 	want(1, "1 missing", "verify", "--data", lost)
 }

@@ -1,6 +1,8 @@
 package care_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"net/http"
 	"os"
@@ -222,6 +224,44 @@ func TestBackupWhileTheBucketIsAway(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "manifest.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("half a backup is whole: %v", err)
 	}
+	if done := backupOf(t, place, dir); done.Contents != 1 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// Without its connection to the database a backup does not know what was removed: it is none.
+func TestABackupThatLosesItsHold(t *testing.T) {
+	s3 := s3test.Start(t)
+	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}
+	s := serve(t, place)
+	mandator, err := s.AddMandator(t.Context(), "Muster GmbH")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, mandator, "a", day)
+	db, err := sql.Open("pgx", place.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	s3.Fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, digestOf("a")) {
+			_, err := db.ExecContext(context.WithoutCancel(r.Context()), `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+				WHERE pid != pg_backend_pid() AND datname = current_database()`)
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		return false
+	})
+	dir := t.TempDir()
+	if _, err := care.Backup(t.Context(), place, dir, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "the backup lost its connection to the database") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := care.ReadManifest(dir); err == nil {
+		t.Error("it is taken for whole")
+	}
+	s3.Fail(nil)
 	if done := backupOf(t, place, dir); done.Contents != 1 {
 		t.Errorf("%+v", done)
 	}
