@@ -111,25 +111,17 @@ func (t table) unnested() string {
 
 func fillTable(ctx context.Context, t table, from *Store, to changing) error {
 	query := "INSERT INTO " + t.name + " (" + strings.Join(t.columns(), ", ") + ") SELECT * FROM " + t.unnested()
-	return fillBatches(newBatch(t), func(b *rowBatch) error {
-		return b.flush(ctx, to, query)
-	}, func(add func(*row) error) error {
-		return t.each(ctx, from.read, add)
-	})
-}
-
-// fillBatches has rows flushed some at a time.
-func fillBatches(b *rowBatch, flush func(*rowBatch) error, each func(add func(*row) error) error) error {
-	err := each(func(r *row) error {
+	b := newBatch(t)
+	err := t.each(ctx, from.read, func(r *row) error {
 		if b.add(r); b.full() {
-			return flush(b)
+			return b.flush(ctx, to, query)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = b.flush(ctx, to, query)
 	}
-	return flush(b)
+	return err
 }
 
 // fillLast has PostgreSQL give out no id that SQLite has given out.
@@ -146,8 +138,11 @@ func fillLast(ctx context.Context, t table, from *Store, to changing) error {
 	return nil
 }
 
-// fillTexts copies the index of contents. SQLite keeps of it where each word is: the words are
-// put in order again.
+// selectTexts puts the words of the index of contents in order again: it knows where each is.
+const selectTexts = `SELECT doc, coalesce(max(text) FILTER (WHERE col = 'words'), ''), coalesce(max(text) FILTER (WHERE col = 'stems'), '')
+	FROM (SELECT doc, col, group_concat(term, ' ' ORDER BY offset) AS text FROM temp.word GROUP BY doc, col) GROUP BY doc`
+
+// fillTexts copies the index of contents.
 func fillTexts(ctx context.Context, from *Store, to changing) (err error) {
 	connection, err := from.write.db.Conn(ctx)
 	if err != nil {
@@ -159,17 +154,16 @@ func fillTexts(ctx context.Context, from *Store, to changing) (err error) {
 			return fmt.Errorf("read texts: %w", err)
 		}
 	}
-	rows, err := connection.QueryContext(ctx, `SELECT doc, coalesce(max(text) FILTER (WHERE col = 'words'), ''), coalesce(max(text) FILTER (WHERE col = 'stems'), '')
-		FROM (SELECT doc, col, group_concat(term, ' ') AS text FROM (SELECT doc, col, term FROM temp.word ORDER BY doc, col, offset) GROUP BY doc, col) GROUP BY doc`)
+	rows, err := connection.QueryContext(ctx, selectTexts)
 	if err != nil {
 		return fmt.Errorf("read texts: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	texts := table{name: "content", numbers: []string{"id"}, texts: []string{"words", "stems"}}
-	b := newBatch(texts)
+	texts := table{name: "texts", numbers: []string{"id"}, texts: []string{"words", "stems"}}
 	query := `UPDATE content SET words = CAST(text.words AS TSVECTOR), stems = CAST(text.stems AS TSVECTOR)
 		FROM ` + texts.unnested() + ` AS text (id, words, stems) WHERE content.id = text.id`
-	for r := texts.newRow(); rows.Next(); {
+	b := newBatch(texts)
+	for r := texts.newRow(); rows.Next() && err == nil; {
 		if err := rows.Scan(r.fields...); err != nil {
 			return fmt.Errorf("read texts: %w", err)
 		}
@@ -177,15 +171,16 @@ func fillTexts(ctx context.Context, from *Store, to changing) (err error) {
 			r.texts[i].String = tsvector(strings.Fields(r.texts[i].String))
 		}
 		if b.add(r); b.full() {
-			if err := b.flush(ctx, to, query); err != nil {
-				return fmt.Errorf("copy texts: %w", err)
-			}
+			err = b.flush(ctx, to, query)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read texts: %w", err)
+	if err == nil {
+		err = rows.Err()
 	}
-	if err := b.flush(ctx, to, query); err != nil {
+	if err == nil {
+		err = b.flush(ctx, to, query)
+	}
+	if err != nil {
 		return fmt.Errorf("copy texts: %w", err)
 	}
 	return nil
