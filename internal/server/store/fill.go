@@ -118,10 +118,13 @@ func fillTable(ctx context.Context, t table, from *Store, to changing) error {
 		}
 		return nil
 	})
-	if err == nil {
-		err = b.flush(ctx, to, query)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := b.flush(ctx, to, query); err != nil {
+		return fmt.Errorf("copy %s: %w", t.name, err)
+	}
+	return nil
 }
 
 // fillLast has PostgreSQL give out no id that SQLite has given out.
