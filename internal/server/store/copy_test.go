@@ -248,6 +248,16 @@ func TestARestoreTakesAnEmptyDatabaseAlone(t *testing.T) {
 	}
 }
 
+// spoil gives a database a key that PostgreSQL does not take, in the last of all tables.
+func spoil(ctx context.Context, file string) error {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "INSERT INTO api_key (tenant, name, hash, scopes, created) VALUES (1, CAST(x'ff' AS TEXT), 'h', '[]', 1)")
+	return errors.Join(err, db.Close())
+}
+
 // Nobody opens what is not whole, and one restore goes on where another one ended.
 func TestARestoreIsWholeOrNot(t *testing.T) {
 	ctx, url := t.Context(), pgtest.Database(t)
@@ -268,9 +278,17 @@ func TestARestoreIsWholeOrNot(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
 	}
-	held, again, err := store.RestorePostgres(ctx, url)
+	held, again, err := store.RestorePostgres(ctx, url+"&pool_max_conns=1")
 	if err != nil || again.ID != r.ID {
 		t.Fatalf("it is named %v, want %s: %v", again, r.ID, err)
+	}
+	damaged := filepath.Join(t.TempDir(), "damaged.db")
+	folder(t, open(t, damaged), store.Folder{Name: "M"})
+	if err := spoil(ctx, damaged); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Fill(held, open(t, damaged).Store); err == nil || !strings.Contains(err.Error(), "copy api_key: ") {
+		t.Errorf("what cannot be kept: %v", err)
 	}
 	if err := errors.Join(again.Abandon(held), again.Fill(held, source.Store), again.Close()); err != nil {
 		t.Fatal(err)

@@ -46,6 +46,8 @@ func (s *Store) HoldContents(ctx context.Context) (held context.Context, h *Hold
 
 // hold takes the lock of that name, of which there is one, and what else take takes.
 func (s *Store) hold(ctx context.Context, what, name string, take func(session) error) (held context.Context, h *Hold, err error) {
+	// A connection beside those that the URL allows: who holds works with them.
+	s.write.db.SetMaxOpenConns(s.write.db.Stats().MaxOpenConnections + 1)
 	// No snapshot is kept: the server goes on to tidy up meanwhile. A lock of a transaction, and
 	// not of a session, so that a pool of connections in between does not matter.
 	began, err := s.write.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})

@@ -121,6 +121,19 @@ func TestAHoldWaitsForRemovals(t *testing.T) {
 	}
 }
 
+// A hold leaves those connections for the work that it is for.
+func TestAHoldNeedsAConnectionMore(t *testing.T) {
+	s := openURL(t, pgtest.Database(t)+"&pool_max_conns=1")
+	_, hold, err := s.HoldContents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Release()
+	if got := dump(t, copied(t, s.Store)); len(got["tenant"]) != 1 {
+		t.Errorf("tenants are %v", got["tenant"])
+	}
+}
+
 // Whoever holds is told when that ends with its connection.
 func TestALostHoldIsNoticed(t *testing.T) {
 	server := pgtest.Start(t)
