@@ -36,7 +36,11 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	}
 	defer func() { err = errors.Join(why(held, err), target.Close()) }()
 	if err := contents.Claim(held, target.ID); err != nil {
-		return errors.Join(fmt.Errorf("look at contents: %w", err), target.Abandon(held))
+		err = fmt.Errorf("look at contents: %w", err)
+		if errors.Is(err, blob.ErrForeign) { // else they may belong to the database by now
+			err = errors.Join(err, target.Abandon(held))
+		}
+		return err
 	}
 	if err := r.contents(held, opened, contents); err != nil {
 		return err
