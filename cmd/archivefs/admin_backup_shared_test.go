@@ -205,6 +205,7 @@ func TestKilledRestoreToABucket(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.stop()
+	t.Setenv("TMPDIR", t.TempDir()) // where a killed restore leaves a copy of the database
 	gate := keepBack(s3, http.MethodPut, filepath.Base(sorted(t, b.dir)[5]))
 	defer gate.open()
 	p := start(t, append(append([]string{"admin", "restore"}, flagsOf(to)...), backup)...)
