@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -24,8 +23,9 @@ type Adoption struct {
 	Final bool
 }
 
-// Adopt takes over a file as the content of key. Afterwards its path is gone. On an error,
-// of which ErrTooLarge is one, the path is left and the cache is as before.
+// Adopt takes a file, which does not change any more, as the content of key. Its path stays, for
+// the caller to remove: after a crash of the machine it must not be gone before whatever says that
+// it is not needed. On an error, of which ErrTooLarge is one, the cache is as before.
 func (c *Content) Adopt(key Key, a Adoption) error {
 	if err := c.adopt(key, a); err != nil {
 		return fmt.Errorf("adopt the content of %s: %w", key, err)
@@ -42,7 +42,7 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	if err := c.move(a.Path, target); err != nil {
+	if err := link(a.Path, target); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -56,19 +56,13 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	return nil
 }
 
-// move gives the file of path the name target, from another file system by a copy.
-func (c *Content) move(path, target string) error {
-	err := os.Rename(path, target)
-	if !errors.Is(err, syscall.EXDEV) {
-		return err
+// link gives the file of path the name target, too: a copy of it where it can have no second one, as
+// on another file system.
+func link(path, target string) error {
+	if err := os.Link(path, target); err == nil {
+		return nil
 	}
-	if err := copyFile(path, target); err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil {
-		c.log.WithError(err).Warn("cannot remove a file that the content cache has copied")
-	}
-	return nil
+	return copyFile(path, target)
 }
 
 // private makes an open file its owner's alone and, where nobody will check its hash,

@@ -114,7 +114,7 @@ func (s *Spool) loadBroken(id string, info os.FileInfo, err error) *Upload {
 func unusable(r *Record, info os.FileInfo, err error) string {
 	switch {
 	case r.State == Confirmed || r.State == Failed || r.Directory:
-		return "" // its data may have moved on, or it has a reason already, or needs no data
+		return "" // nobody needs its data, or it has a reason already
 	case err != nil:
 		return fmt.Sprintf("its data is lost: %v", err)
 	case r.State == Created && !r.Closed:

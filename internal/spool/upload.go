@@ -196,7 +196,7 @@ func (u *Upload) secureLocked() error {
 		return nil
 	}
 	r := u.rec.Load().clone()
-	if r.State != Confirmed { // whose data may have moved on
+	if r.State != Confirmed { // whose data nobody needs
 		if err := u.syncData(); err != nil {
 			return err
 		}

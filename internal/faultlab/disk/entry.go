@@ -68,6 +68,23 @@ func (d *Disk) make(dir *inode, name string, isDir bool, perm uint32) (*inode, s
 	return n, 0
 }
 
+// link gives a file one more name. An entry that is there is an error.
+func (d *Disk) link(dir *inode, name string, to *inode) syscall.Errno {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case to.dir:
+		return syscall.EPERM
+	case dir.names[name] != nil:
+		return syscall.EEXIST
+	}
+	if errno := d.strikeLocked(Make, name); errno != 0 {
+		return errno
+	}
+	d.applyLocked(edit{dir, name, to})
+	return 0
+}
+
 // remove takes a name away. Who has the file open keeps it until a crash.
 func (d *Disk) remove(dir *inode, name string, isDir bool) syscall.Errno {
 	d.mu.Lock()

@@ -24,6 +24,7 @@ var (
 	_ = fusefs.NodeReaddirer((*node)(nil))
 	_ = fusefs.NodeMkdirer((*node)(nil))
 	_ = fusefs.NodeCreater((*node)(nil))
+	_ = fusefs.NodeLinker((*node)(nil))
 	_ = fusefs.NodeUnlinker((*node)(nil))
 	_ = fusefs.NodeRmdirer((*node)(nil))
 	_ = fusefs.NodeRenamer((*node)(nil))

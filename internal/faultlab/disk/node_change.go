@@ -26,6 +26,18 @@ func (n *node) Create(ctx context.Context, name string, _ uint32, mode uint32, o
 	return n.child(ctx, ino, &out.Attr), nil, fuse.FOPEN_KEEP_CACHE, 0
 }
 
+// Link implements fs.NodeLinker.
+func (n *node) Link(ctx context.Context, target fusefs.InodeEmbedder, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	to, ok := target.(*node)
+	if !ok {
+		return nil, syscall.EXDEV
+	}
+	if errno := n.disk.link(n.ino, name, to.ino); errno != 0 {
+		return nil, errno
+	}
+	return n.child(ctx, to.ino, &out.Attr), 0
+}
+
 // Unlink implements fs.NodeUnlinker.
 func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 	return n.disk.remove(n.ino, name, false)
