@@ -5,15 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
@@ -100,10 +97,21 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 	return d, nil
 }
 
+// dirName is what the directories of an archive are called in the state and cache homes.
+func dirName(identity string) string {
+	sum := sha256.Sum256([]byte(identity))
+	return hex.EncodeToString(sum[:8])
+}
+
+// isDirName reports whether a directory of that name may be one of an archive.
+func isDirName(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == 8
+}
+
 // place finds the default places of an archive's directories.
 func (d *Dirs) place(identity string) error {
-	sum := sha256.Sum256([]byte(identity))
-	name := filepath.Join("archivefs", hex.EncodeToString(sum[:8]))
+	name := filepath.Join("archivefs", dirName(identity))
 	state, err := xdg("XDG_STATE_HOME", ".local/state", "state-dir")
 	if err != nil {
 		return err
@@ -161,56 +169,6 @@ func private(dir string) error {
 	return nil
 }
 
-// take locks the state directory: two mounts never share one. The lock goes with the
-// process.
-func (d *Dirs) take() error {
-	path := filepath.Join(d.State, lockName)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
-	if err != nil {
-		return fmt.Errorf("lock state directory: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		where, _ := io.ReadAll(f) // empty until it is mounted
-		_ = f.Close()             // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("the state directory %s is in use by another mount of this archive%s; "+
-				"unmount that, or name another directory with --state-dir", d.State, archive.Printable(string(where)))
-		}
-		return fmt.Errorf("lock state directory %s: %w", d.State, err)
-	}
-	if !isAt(f, path) {
-		_ = f.Close() // nothing was written
-		return fmt.Errorf("another mount that failed removed the state directory %s at this moment; try again", d.State)
-	}
-	d.lock = f
-	return d.MountedAt("")
-}
-
-// MountedAt keeps where the archive is mounted, for those who find the directory in use.
-func (d *Dirs) MountedAt(dir string) error {
-	if dir != "" {
-		dir = ", at " + dir
-	}
-	err := d.lock.Truncate(0)
-	if err == nil {
-		_, err = d.lock.WriteAt([]byte(dir), 0)
-	}
-	if err != nil {
-		return fmt.Errorf("write to the lock of the state directory: %w", err)
-	}
-	return nil
-}
-
-// isAt reports whether f still is the file of that path.
-func isAt(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, there)
-}
-
 // bind remembers which archive the directory belongs to, and refuses another.
 func (d *Dirs) bind(identity string) error {
 	path := filepath.Join(d.State, boundName)
@@ -233,7 +191,7 @@ func (d *Dirs) bind(identity string) error {
 // foreign says that the directory is bound to another archive.
 func (d *Dirs) foreign(known []byte, identity string) error {
 	return fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
-		"name another directory with --state-dir", d.State, string(known[:max(0, len(known)-1)]), identity)
+		"name another directory with --state-dir; archivefs uploads list %s shows what waits in that one", d.State, string(known[:max(0, len(known)-1)]), identity, d.State)
 }
 
 // Close gives the directories free.

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Bound is a state directory that belongs to an archive.
+type Bound struct {
+	State    string
+	Identity string // the address of the service and whose credentials, or "embedded:" and the data directory
+}
+
+// BoundTo tells which archive a directory belongs to. The error wraps os.ErrNotExist where it
+// is no state directory.
+func BoundTo(dir string) (Bound, error) {
+	known, err := os.ReadFile(filepath.Join(dir, boundName)) //nolint:gosec // the user names it
+	if err != nil {
+		return Bound{}, fmt.Errorf("state directory: %w", err)
+	}
+	identity, whole := strings.CutSuffix(string(known), "\n")
+	service, _, _ := strings.Cut(identity, " ")
+	if !whole || strings.Contains(identity, "\n") || !strings.Contains(service, "://") && !strings.HasPrefix(identity, "embedded:") {
+		return Bound{}, fmt.Errorf("%s is no state directory: %w", dir, os.ErrNotExist)
+	}
+	return Bound{State: dir, Identity: identity}, nil
+}
+
+// AllBound lists the state directories of all archives where they lie by default. Of another
+// directory than those nothing is read.
+func AllBound() ([]Bound, error) {
+	home, err := LookHomes("")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(home.State)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("state directories: %w", err)
+	}
+	var all []Bound
+	for _, e := range entries {
+		if !e.IsDir() || !isDirName(e.Name()) {
+			continue
+		}
+		if b, err := BoundTo(filepath.Join(home.State, e.Name())); err == nil { // else a mount never was usable
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// Busy reports whether a process uses the directory, as far as this user may know.
+func (b *Bound) Busy() bool {
+	busy, err := locked(filepath.Join(b.State, lockName))
+	return busy || err != nil
+}
+
+// OpenBound takes a state directory of any archive for this process, which is a command and no
+// mount: its name is what others read that find the directory in use. The error is an
+// *InUseError while another one has it.
+func OpenBound(dir, command string) (*Dirs, error) {
+	if _, err := BoundTo(dir); err != nil {
+		return nil, err
+	}
+	d := &Dirs{State: dir, Cache: filepath.Join(dir, "cache")}
+	if err := d.take(); err != nil {
+		return nil, err
+	}
+	if err := d.usedBy(command); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}

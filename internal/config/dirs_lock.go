@@ -1,0 +1,115 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// InUseError says that another process has a state directory.
+type InUseError struct {
+	State      string
+	Mountpoint string // of the mount that has it, printable; empty before it is usable
+	Command    string // that has it, where that is no mount
+}
+
+// atMountpoint begins what stands in the lock of a mount.
+const atMountpoint = ", at "
+
+func (e *InUseError) Error() string {
+	if e.Command != "" {
+		return fmt.Sprintf("the state directory %s is in use by %s; try again when that has ended", e.State, e.Command)
+	}
+	where := ""
+	if e.Mountpoint != "" {
+		where = atMountpoint + e.Mountpoint
+	}
+	return fmt.Sprintf("the state directory %s is in use by another mount of this archive%s; "+
+		"unmount that, or name another directory with --state-dir", e.State, where)
+}
+
+// inUse reads in the lock who has the directory.
+func (d *Dirs) inUse(lock io.Reader) error {
+	content, _ := io.ReadAll(lock) // empty until it is mounted
+	who := archive.Printable(string(content))
+	if at, ok := strings.CutPrefix(who, atMountpoint); ok {
+		return &InUseError{State: d.State, Mountpoint: at}
+	}
+	return &InUseError{State: d.State, Command: who}
+}
+
+// take locks the state directory: two mounts never share one. The lock goes with the
+// process.
+func (d *Dirs) take() error {
+	path := filepath.Join(d.State, lockName)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below our own directory
+	if err != nil {
+		return fmt.Errorf("lock state directory: %w", err)
+	}
+	if err := lockAlone(f); err != nil {
+		defer f.Close() //nolint:errcheck // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return d.inUse(f)
+		}
+		return fmt.Errorf("lock state directory %s: %w", d.State, err)
+	}
+	if !isAt(f, path) {
+		_ = f.Close() // nothing was written
+		return fmt.Errorf("another mount that failed removed the state directory %s at this moment; try again", d.State)
+	}
+	d.lock = f
+	return d.usedBy("")
+}
+
+// Who only looks at a state directory has its lock for an instant, beside others that look.
+const (
+	lookTime = 2 * time.Millisecond
+	lookMost = 50 // waits for those who look
+)
+
+// lockAlone takes the lock for this process alone. It waits for those who only look, and is
+// EWOULDBLOCK at once while another one has it alone.
+func lockAlone(f *os.File) error {
+	for n := 0; ; n++ {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || n == lookMost || syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil {
+			return err
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
+			return err
+		}
+		time.Sleep(lookTime)
+	}
+}
+
+// MountedAt keeps where the archive is mounted, for those who find the directory in use.
+func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
+
+// usedBy keeps who has the directory, empty for a mount that is not usable yet.
+func (d *Dirs) usedBy(who string) error {
+	err := d.lock.Truncate(0)
+	if err == nil {
+		_, err = d.lock.WriteAt([]byte(who), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("write to the lock of the state directory: %w", err)
+	}
+	return nil
+}
+
+// isAt reports whether f still is the file of that path.
+func isAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
