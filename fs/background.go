@@ -118,7 +118,7 @@ func (f *FileSystem) failInFolder(up *spool.Upload) error {
 	}
 	err := errors.New("the folder that it was put into was discarded")
 	if there {
-		err = errors.New(f.reason(&r))
+		err = errors.New(whyWaits(f.spool, &r))
 	}
 	f.failed("archive", r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))

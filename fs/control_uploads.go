@@ -14,12 +14,6 @@ import (
 // uploadsDir shows the bytes of what is not archived.
 type uploadsDir struct{ fixedDir }
 
-// uploadName is the name of an upload in the control directory.
-func uploadName(r *spool.Record) string {
-	stem, ext := splitExt(safeName(r.Name))
-	return fit(r.ID+" "+stem, "", ext)
-}
-
 func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if up := n.find(name); up != nil {
 		return n.file(ctx, up, out), 0

@@ -114,10 +114,8 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 
 // forgetFolder discards a queued folder, which must be empty and is locked by the caller.
 func (f *FileSystem) forgetFolder(up *spool.Upload) error {
-	for _, inside := range f.spool.List() {
-		if inside.Record().Within == up.ID() {
-			return refuse(syscall.ENOTEMPTY, "the folder waits to be made, and something waits in it")
-		}
+	if holdsUploads(f.spool, up) {
+		return errHoldsUploads
 	}
 	f.mu.Lock()
 	d := f.queuedDirs[up.ID()]

@@ -37,7 +37,7 @@ func (d *dir) refused() error {
 	if up == nil || up.State() != spool.Failed {
 		return nil
 	}
-	return refuse(syscall.EIO, d.fs.reason(&spool.Record{Within: up.ID(), Queued: true}))
+	return refuse(syscall.EIO, whyWaits(d.fs.spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // isLocal reports whether the service knows nothing of the directory.

@@ -166,10 +166,7 @@ func (d *dir) staysLocal(name string) bool { return d.kind == localDir || isJunk
 func (f *file) modified() time.Time {
 	if up := f.pending(); up != nil {
 		r := up.Record()
-		if !r.Mtime.IsZero() {
-			return r.Mtime
-		}
-		return r.Changed
+		return modifiedOf(&r)
 	}
 	doc := f.document()
 	if t, ok := f.fs.opts.State.Time(doc.ID); ok {

@@ -49,7 +49,7 @@ func (f *file) localAttrs(up *spool.Upload) []xattr.Value {
 		all = append(all, xattr.Value{Attr: xattr.Attr{Kind: kind, Key: key}, Data: value})
 	}
 	add(xattr.KindState, "", []byte(f.state()))
-	if reason := f.fs.reason(&r); reason != "" {
+	if reason := whyWaits(f.fs.spool, &r); reason != "" {
 		add(xattr.KindError, "", []byte(archive.Printable(reason)))
 	}
 	if len(r.Keywords) > 0 {

@@ -95,8 +95,10 @@ type Options struct {
 	MountSource string
 	// MountOptions are passed to the mount helper as they are.
 	MountOptions []string
-	// PID is the process that the status names.
-	PID int
+	// PID is the process that the status names, and StateDir the directory in which the spool
+	// lies.
+	PID      int
+	StateDir string
 	// Now is the clock.
 	Now func() time.Time
 }

@@ -34,6 +34,7 @@ var (
 	errAsClosed     = refuse(syscall.EPERM, "it is being archived as it was closed")
 	errSending      = refuse(syscall.EBUSY, "it is being archived")
 	errMayHave      = refuse(syscall.EBUSY, "the archive may have it already, which has to be found out first")
+	errHoldsUploads = refuse(syscall.ENOTEMPTY, "the folder waits to be made, and something waits in it")
 	errNoReplace    = refuse(syscall.EPERM, "the service has no operation that replaces the content of a document")
 	errNotFree      = refuse(syscall.EPERM, "the service says that nobody may make folders here: its structure is not free")
 	errNotRemoved   = refuse(syscall.EPERM, "the service has no operation that removes a folder")

@@ -15,13 +15,15 @@ import (
 // Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
 // escaped where they could harm a terminal.
 type Status struct {
-	Version  string    `json:"version"`
-	Service  string    `json:"service"`
-	Mounted  time.Time `json:"mounted"`
-	PID      int       `json:"pid"`
-	Content  string    `json:"content"`
-	ReadOnly bool      `json:"read-only"`
-	Health   string    `json:"health"`
+	Version string    `json:"version"`
+	Service string    `json:"service"`
+	Mounted time.Time `json:"mounted"`
+	PID     int       `json:"pid"`
+	// StateDir is where uploads stay that the mount does not bring to the archive.
+	StateDir string `json:"state-dir"`
+	Content  string `json:"content"`
+	ReadOnly bool   `json:"read-only"`
+	Health   string `json:"health"`
 	// Cure is what to do, where the service refuses the credentials.
 	Cure string `json:"cure,omitempty"`
 	// LastErrors are a few, the newest first. Where the service is away the first one says why.
@@ -98,7 +100,7 @@ func (f *FileSystem) Status() Status {
 	f.mu.Unlock()
 	used, _ := f.spool.Usage()
 	s := Status{
-		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID,
+		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures,
 		Requests: f.archive.Stats(),
 		Cache: CacheStatus{
@@ -124,7 +126,7 @@ func (f *FileSystem) Status() Status {
 		if !listed(&r) {
 			continue
 		}
-		info := f.uploadInfo(&r, up.Size())
+		info := uploadInfo(f.spool, &r, up.Size())
 		info.Sent = up.Sent()
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing
@@ -132,35 +134,6 @@ func (f *FileSystem) Status() Status {
 		s.Uploads.List = append(s.Uploads.List, info)
 	}
 	return s
-}
-
-// listed reports whether a file of the spool waits for the archive, or for somebody to
-// decide about it; local files do not.
-func listed(r *spool.Record) bool {
-	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
-}
-
-// reason is why an upload waits, or failed. What lies in a folder that is not made waits
-// for that.
-func (f *FileSystem) reason(r *spool.Record) string {
-	if folder, waits := f.spool.Get(r.Within); waits && r.Queued {
-		above := folder.Record()
-		if why := f.reason(&above); why != "" {
-			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
-		}
-	}
-	return r.Reason
-}
-
-func (f *FileSystem) uploadInfo(r *spool.Record, size int64) UploadInfo {
-	state, reason := "pending", f.reason(r)
-	if r.State == spool.Failed {
-		state = "failed"
-	}
-	return UploadInfo{
-		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: size,
-		Changed: r.Changed, Directory: r.Directory, Waits: r.Queued && reason != "", Error: archive.Printable(reason),
-	}
 }
 
 // statusJSON is the text of status.json.

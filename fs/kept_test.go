@@ -1,0 +1,111 @@
+package fs
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// keptIn opens a spool that no mount uses.
+func keptIn(t *testing.T, dir string) Kept {
+	t.Helper()
+	s, err := spool.Open(spool.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // it may be closed already
+	return Kept{s}
+}
+
+// puts makes a file in a spool, as a close that was answered leaves it.
+func (k Kept) puts(t *testing.T, r spool.Record, text string) *spool.Upload {
+	t.Helper()
+	up, err := k.Spool.Create(r)
+	if err == nil {
+		_, err = up.WriteAt([]byte(text), 0)
+	}
+	if err == nil {
+		err = up.CommitAs(func(r *spool.Record) { r.Queued = true })
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return up
+}
+
+// cutOff makes an upload what the end of a program leaves that was sending it.
+func cutOff(t *testing.T, dir string, up *spool.Upload) {
+	t.Helper()
+	r := up.Record()
+	r.State, r.SentID, r.SentName, r.SentSHA256 = spool.Sending, "archivefs-1", r.Name, r.SHA256
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, r.ID, "record.json"), os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What was being sent is reached without a mount, too, and who decides about it is told that
+// the archive may have it.
+func TestKeptThatWasBeingSent(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	k := keptIn(t, dir)
+	up := k.puts(t, spool.Record{Path: "My Archive", Name: "a/b.txt"}, "Inhalt")
+	if err := k.Spool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cutOff(t, dir, up)
+	k = keptIn(t, dir)
+	list := k.List()
+	if len(list) != 1 || list[0].State != "pending" || list[0].Error != mayBeArchived {
+		t.Fatalf("%+v", list)
+	}
+	f, name, modified, err := k.Open(up.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(f); string(got) != "Inhalt" || name != up.ID()+" a_b.txt" || !modified.Equal(up.Record().Changed) {
+		t.Errorf("%q, %s, %v, %v", got, name, modified, err)
+	}
+	if err := errors.Join(f.Close(), k.Discard(up.ID())); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, up.ID())); !errors.Is(err, os.ErrNotExist) || len(k.List()) > 0 {
+		t.Errorf("what was discarded is there: %v", err)
+	}
+	if err := k.Discard(up.ID()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("discarded twice: %v", err)
+	}
+}
+
+// A folder that is to be made goes when nothing waits in it.
+func TestKeptFolder(t *testing.T) {
+	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))
+	folder, err := k.Spool.CreateFolder(spool.Record{Path: "My Archive", Name: "Briefe"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := k.puts(t, spool.Record{Path: "My Archive/Briefe", Name: "a.txt", Within: folder.ID()}, "Inhalt")
+	beside := k.puts(t, spool.Record{Path: "My Archive", Name: "b.txt"}, "anderer Inhalt")
+	if err := k.Discard(folder.ID()); !errors.Is(err, syscall.ENOTEMPTY) {
+		t.Errorf("a folder that holds something: %v", err)
+	}
+	if err := errors.Join(k.Discard(inside.ID()), k.Discard(folder.ID())); err != nil {
+		t.Error(err)
+	}
+	if list := k.List(); len(list) != 1 || list[0].ID != beside.ID() || list[0].Path != "My Archive/b.txt" {
+		t.Errorf("%+v", list)
+	}
+}
