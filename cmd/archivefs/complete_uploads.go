@@ -14,11 +14,11 @@ import (
 // askPatience is how long somebody who pressed Tab waits for a mount that does not answer.
 const askPatience = time.Second
 
-// uploads offers those of the mount that the first operand names, but for what stands there
-// already. Where there is no such mount, or it does not answer, there are none.
+// uploads offers those of the place that the first operand names, but for what stands there
+// already. Where there is no such place, or it does not answer, there are none.
 func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	asked := make(chan []fs.UploadInfo, 1)
-	go func() { asked <- uploadsAt(lineContext(app, path, before), seen(operands[0])) }()
+	go func() { asked <- listedAt(lineContext(app, path, before), seen(operands[0])) }()
 	select {
 	case list := <-asked:
 		for i := range list {
@@ -32,17 +32,14 @@ func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	}
 }
 
-// uploadsAt are those of the mount that an operand names, if it answers.
-func uploadsAt(c *cli.Context, operand string) []fs.UploadInfo {
-	dir, err := mountpointAt(c, operand)
+// listedAt are those of the place that an operand names, if it answers.
+func listedAt(c *cli.Context, operand string) []fs.UploadInfo {
+	_, place, err := uploadsAt(c, operand)
 	if err != nil {
 		return nil
 	}
-	_, status, err := readStatus(dir)
-	if err != nil {
-		return nil
-	}
-	return status.Uploads.List
+	defer place.Close() //nolint:errcheck // nothing was decided
+	return place.List()
 }
 
 // lineContext is a command line that is not called yet, as its command would see it.
@@ -55,5 +52,7 @@ func lineContext(app *cli.App, path, before []string) *cli.Context {
 	if line, err := arrange(app, append([]string{app.Name}, before...)); err == nil {
 		_ = set.Parse(line[1+len(path):]) // so is a wrong option
 	}
-	return cli.NewContext(app, set, nil)
+	c := cli.NewContext(app, set, nil)
+	c.Command = commandAt(app, path)
+	return c
 }

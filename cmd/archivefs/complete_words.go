@@ -119,6 +119,10 @@ func (o *completion) operands(app *cli.App, path, before, operands []string) {
 					o.offer(dir, "mounted archive")
 				}
 			}
+		case "STATEDIR":
+			for _, l := range leftBehindAt("", "") {
+				o.offer(l.State, plural(l.uploads, "upload")+" of a mount that has ended")
+			}
 		case "ID":
 			if path[0] == "uploads" {
 				o.uploads(app, path, before, operands)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
@@ -107,34 +108,7 @@ func (p *patient) data() []doctor.Finding {
 	if err != nil {
 		return []doctor.Finding{doctor.Fail("archive", err.Error(), "")}
 	}
-	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir)...)
-}
-
-// state examines where mounts of an archive keep what must outlive them.
-func (p *patient) state(identity string) []doctor.Finding {
-	seen, err := config.LookDirs(p.settings.stateDir, identity)
-	if err != nil {
-		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
-	}
-	state := doctor.Writable("state", seen.State)
-	if seen.Busy {
-		state = doctor.Fine("state", seen.State+" is in use by a mount")
-	}
-	return []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
-}
-
-// anyState examines where mounts of any archive keep theirs: which one it is says who calls.
-func (p *patient) anyState() []doctor.Finding {
-	seen, err := config.LookHomes(p.settings.stateDir)
-	if err != nil {
-		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
-	}
-	return []doctor.Finding{doctor.Writable("state", seen.State), p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
-}
-
-func (p *patient) space(what, dir string) doctor.Finding {
-	usage, err := doctor.UsageOf(dir)
-	return doctor.Space(what, dir, usage, err, p.settings.keepFree)
+	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir, false)...)
 }
 
 // service examines the archive service, and the state of mounts of it.
@@ -163,12 +137,13 @@ func (p *patient) service() []doctor.Finding {
 	if p.stranger != nil {
 		findings = slices.DeleteFunc(findings, func(f doctor.Finding) bool { return f.Check == doctor.Credentials })
 		text, do, _ := strings.Cut(p.stranger.Error(), "; ")
-		return append(append(findings, doctor.Fail(doctor.Credentials, text, do)), p.anyState()...)
+		return append(append(findings, doctor.Fail(doctor.Credentials, text, do)), p.anyState(client.BaseURL())...)
 	}
 	if err == nil {
 		findings = append(findings, doctor.Operations(p.c.Context, client)...)
 	}
-	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity())...)
+	refused := archive.KindOf(err) == archive.KindUnauthorized
+	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity(), refused)...)
 }
 
 // caller says whose credentials are used, and where they are kept.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
-	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -160,8 +159,9 @@ func (s *session) remainder() string {
 	if !s.usable || l.failed == 0 && l.pending.uploads == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; mount again: what is pending goes on, and archivefs uploads list %s shows them all",
-		l.failed, l.pending.uploads, s.dirs.State, doctor.Quoted(s.settings.mountpoint))
+	away := s.fs.Away()
+	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s",
+		l.failed, l.pending.uploads, s.dirs.State, goesOn(s.dirs.State, away != nil && away.Refused()))
 }
 
 // join joins what is said into one sentence.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/credentials"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -99,13 +99,13 @@ func purgeCache(stateDir, identity string) (removed string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, dirs.Close()) }()
-	waiting, err := spool.Waiting(filepath.Join(dirs.State, "spool"))
+	waiting, err := spool.Waiting(spoolOf(dirs.State))
 	if err != nil {
 		return "", fmt.Errorf("look for uploads: %w", err)
 	}
 	if waiting > 0 {
-		return "", fmt.Errorf("%s not archived yet (in %s), so nothing was removed; mount the archive and see archivefs uploads list, "+
-			"or log out without --purge", doing(waiting, "upload", "is", "are"), dirs.State)
+		return "", fmt.Errorf("%s not archived yet (in %s), so nothing was removed; mount the archive to have it sent, "+
+			"see archivefs uploads list %s, or log out without --purge", doing(waiting, "upload", "is", "are"), dirs.State, doctor.Quoted(dirs.State))
 	}
 	if err := os.RemoveAll(dirs.Cache); err != nil {
 		return "", fmt.Errorf("remove the cache: %w", err)

@@ -95,6 +95,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
 			s.client.BaseURL(), away.Text)
 	}
+	s.tellLeftBehind()
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.mountpoint)
 	if err != nil { // its text may have line breaks

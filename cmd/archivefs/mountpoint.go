@@ -57,10 +57,17 @@ func (s *mountSettings) readMountpoint(c *cli.Context, operand string) (err erro
 // mountpointOperand is the one operand of a command, a mount point, or the profile that is
 // mounted there.
 func mountpointOperand(c *cli.Context) (string, error) {
-	if c.NArg() != 1 {
-		return "", config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
+	if err := oneOperand(c); err != nil {
+		return "", err
 	}
 	return mountpointAt(c, c.Args().First())
+}
+
+func oneOperand(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
+	}
+	return nil
 }
 
 // mountpointAt is the mount point that an operand names, or the profile that is mounted there.

@@ -13,15 +13,30 @@ import (
 	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
-// revoked is a mount whose key was revoked, and in which an upload failed of that.
+// revoked is a mount whose key was revoked.
 type revoked struct {
 	*program
 	admin
-	mountpoint string
-	key        string // its file
+	url, mountpoint string
+	key             string // its file
 }
 
+// newRevoked is one in which an upload failed of that.
 func newRevoked(t *testing.T, options ...string) *revoked {
+	r := revoke(t, options...)
+	if err := os.WriteFile(r.inInbox("a.txt"), []byte("Inhalt"), 0o600); !errors.Is(err, syscall.EACCES) {
+		t.Errorf("a file for a service that refuses the key: %v", err)
+	}
+	return r
+}
+
+// inInbox is a file in the inbox of the mount.
+func (r *revoked) inInbox(name string) string {
+	return filepath.Join(r.mountpoint, "inboxes", "Inbox", name)
+}
+
+// revoke mounts, with a state directory in its usual place, and revokes the key.
+func revoke(t *testing.T, options ...string) *revoked {
 	fusetest.Need(t)
 	home := isolate(t)
 	dir, _ := keptArchive(t)
@@ -29,17 +44,15 @@ func newRevoked(t *testing.T, options ...string) *revoked {
 	typing(t, "p-geheim\n")
 	r.admin.says(0, "added user", "users", "add", "erika")
 	key := r.renews()
-	url := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir).line("serving " + dir + " at ")
-	r.program = startMount(t, r.mountpoint, append([]string{
-		"--base-url", url, "--api-key-file", r.key, "--ttl", "1h", "--state-dir", t.TempDir(),
-	}, options...)...)
-	r.line("mounted " + url + " at " + r.mountpoint)
-	if _, err := os.ReadDir(filepath.Join(r.mountpoint, "inboxes", "Inbox")); err != nil {
+	r.url = start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir).line("serving " + dir + " at ")
+	r.program = r.mounts(options...)
+	r.line("mounted " + r.url + " at " + r.mountpoint)
+	if _, err := os.ReadDir(r.inInbox("")); err != nil {
 		t.Fatal(err)
 	}
 	r.admin.says(0, "revoked", "keys", "revoke", "1")
 	heals(t, "the key is refused", func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/inboxes", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/inboxes", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,10 +64,15 @@ func newRevoked(t *testing.T, options ...string) *revoked {
 		_ = answer.Body.Close()
 		return answer.StatusCode == http.StatusUnauthorized
 	})
-	if err := os.WriteFile(filepath.Join(r.mountpoint, "inboxes", "Inbox", "a.txt"), []byte("Inhalt"), 0o600); !errors.Is(err, syscall.EACCES) {
-		t.Errorf("a file for a service that refuses the key: %v", err)
-	}
 	return r
+}
+
+// mounts begins a mount with the key in the file.
+func (r *revoked) mounts(options ...string) *program {
+	r.admin.t.Helper()
+	return startMount(r.admin.t, r.mountpoint, append([]string{
+		"--base-url", r.url, "--api-key-file", r.key, "--ttl", "1h",
+	}, options...)...)
 }
 
 // renews puts a new key into the file of the mount.

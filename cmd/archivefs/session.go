@@ -46,7 +46,8 @@ func (s *session) open(ctx context.Context) error {
 	if !s.settings.embedded {
 		o.Cure = cureOfRefusal(s.settings.client.Credentials, s.settings.mountpoint, os.Getpid())
 	}
-	o.Archive, o.Log, o.Source, o.Version, o.PID = s.client, s.log, s.client.BaseURL(), version(), os.Getpid()
+	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), version()
+	o.PID, o.StateDir = os.Getpid(), s.dirs.State
 	if o.Content, err = cache.OpenContent(cache.Options{
 		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.cacheSize, Log: s.log,
 	}); err != nil {
@@ -68,7 +69,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.State.Close)
 	if o.Spool, err = spool.Open(spool.Options{
-		Dir: filepath.Join(s.dirs.State, "spool"), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"),
+		Dir: spoolOf(s.dirs.State), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"),
 		Budget: s.settings.spoolSize, Reserve: s.settings.keepFree, MakeRoom: s.roomMaker(o.Content),
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.client.Stall, Fault: spoolFault(), Boot: machineRun(),
 	}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
 )
 
 func unmountCommand() *cli.Command {
@@ -73,7 +74,8 @@ func unmount(c *cli.Context) error {
 		return errors.Join(err, fs.NoteWaited(dir, false))
 	}
 	if n := failedUploads(status); n > 0 {
-		say(c.App.ErrWriter, "%s on this machine; archivefs uploads list shows why, when it is mounted again", doing(n, "upload", "failed and stays", "failed and stay"))
+		say(c.App.ErrWriter, "%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"),
+			status.StateDir, doctor.Quoted(status.StateDir))
 	}
 	return waitForEnd(c.Context, status.PID, drain+endPatience)
 }
@@ -102,15 +104,15 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case left.uploads == 0:
 			return false, nil
 		case status.Health == fs.HealthAway:
-			say(stderr, "%s; kept for the next mount: %s", awayInWords(status.Cure != ""), left)
+			say(stderr, "%s; %s", awayInWords(status.Cure != ""), keptInWords(status, left))
 			return true, nil
 		case stuck:
-			say(stderr, "the service cannot take everything now; kept for the next mount: %s", left)
+			say(stderr, "the service cannot take everything now; %s", keptInWords(status, left))
 			return true, nil
 		case ctx.Err() != nil:
 			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
 		case wait.Err() != nil:
-			say(stderr, "not everything was archived within %s; kept for the next mount: %s", limit, left)
+			say(stderr, "not everything was archived within %s; %s", limit, keptInWords(status, left))
 			return true, nil
 		case bar != nil:
 			bar.show(left)
@@ -122,6 +124,14 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case <-wait.Done():
 		}
 	}
+}
+
+// keptInWords says where a mount leaves what it did not send, and what becomes of that.
+func keptInWords(status *fs.Status, left *backlog) string {
+	if status.Cure != "" {
+		return fmt.Sprintf("kept in %s: %s; %s", status.StateDir, left, reach(status.StateDir))
+	}
+	return fmt.Sprintf("kept in %s for the next mount: %s", status.StateDir, left)
 }
 
 // failedUploads counts what waits for somebody to decide.

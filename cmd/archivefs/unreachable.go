@@ -9,5 +9,5 @@ import (
 // unreachable says what to do when the first request failed.
 func (s *session) unreachable(err error) error {
 	base := s.client.BaseURL()
-	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, doctor.Cure(base, err))
+	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, join(doctor.Cure(base, err), s.waiting()))
 }

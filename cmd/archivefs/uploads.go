@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,6 +13,13 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
+
+// uploadOperand is what names the place of uploads.
+const uploadOperand = "MOUNTPOINT|PROFILE|STATEDIR"
+
+// ofStateDir says what the last of them is for.
+const ofStateDir = "STATEDIR is the state directory of a mount that has ended, as archivefs doctor names it: what\n" +
+	"waits there is reached also when the service does not take the credentials any more."
 
 func uploadsCommand() *cli.Command {
 	return &cli.Command{
@@ -33,7 +37,8 @@ func uploadsCommand() *cli.Command {
 			{
 				Name:         "list",
 				Usage:        "a line for each pending or failed upload, its id first",
-				ArgsUsage:    "MOUNTPOINT|PROFILE",
+				ArgsUsage:    uploadOperand,
+				Description:  ofStateDir,
 				Flags:        append([]cli.Flag{jsonFlag()}, placeFlags()...),
 				OnUsageError: usageError,
 				Action:       listUploads,
@@ -43,22 +48,22 @@ func uploadsCommand() *cli.Command {
 	}
 }
 
-// listUploads prints the uploads of a mount. The bytes of each are in the mount, as
-// .archivefs/uploads/ID NAME.
-func listUploads(c *cli.Context) error {
-	dir, err := mountpointOperand(c)
+// listUploads prints the uploads of a mount, or of a state directory that none uses. The bytes
+// of each are in the mount, as .archivefs/uploads/ID NAME.
+func listUploads(c *cli.Context) (err error) {
+	if err := oneOperand(c); err != nil {
+		return err
+	}
+	_, place, err := uploadsAt(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	_, status, err := readStatus(dir)
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, place.Close()) }()
 	if c.Bool("json") {
-		return printJSON(c, status.Uploads.List)
+		return printJSON(c, place.List())
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
-	for _, u := range status.Uploads.List {
+	for _, u := range place.List() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush tells
 			u.ID, u.State, u.Changed.Local().Format(time.DateTime), size(u.Size), u.Path, u.Error)
 	}
@@ -71,58 +76,51 @@ func printJSON(c *cli.Context, v any) error {
 	return e.Encode(v)
 }
 
-// chosenUploads reads the operands MOUNTPOINT|PROFILE [ID...] and returns those uploads, or all
-// that fit when no id is given. An id that the mount does not have is an error.
-func chosenUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (dir string, chosen []fs.UploadInfo, err error) {
+// chosen are uploads that somebody named, and where they wait.
+type chosen struct {
+	dir     string
+	place   uploadPlace
+	uploads []fs.UploadInfo
+}
+
+// chooseUploads reads the operands of a command, where the uploads wait and [ID...], and
+// returns those uploads, or all that fit when no id is given. An id that is not there is an
+// error. The caller closes the place.
+func chooseUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (*chosen, error) {
 	if c.NArg() == 0 {
-		return "", nil, config.Usagef("uploads %s needs a MOUNTPOINT", c.Command.Name)
+		return nil, config.Usagef("uploads %s needs a MOUNTPOINT", c.Command.Name)
 	}
-	if dir, err = mountpointAt(c, c.Args().First()); err != nil {
-		return "", nil, err
-	}
-	_, status, err := readStatus(dir)
+	dir, place, err := uploadsAt(c, c.Args().First())
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	all := &chosen{dir: dir, place: place}
 	known := map[string]fs.UploadInfo{}
-	for _, u := range status.Uploads.List {
+	for _, u := range place.List() {
 		known[u.ID] = u
 		if c.NArg() == 1 && fits(&u) {
-			chosen = append(chosen, u)
+			all.uploads = append(all.uploads, u)
 		}
 	}
 	for _, id := range c.Args().Tail() {
 		u, ok := known[id]
 		if !ok {
-			return "", nil, fmt.Errorf("there is no upload %q that is pending or failed; archivefs uploads list %s shows them", id, doctor.Quoted(dir))
+			none := fmt.Errorf("there is no upload %q that is pending or failed; archivefs uploads list %s shows them", id, doctor.Quoted(dir))
+			return nil, errors.Join(none, place.Close())
 		}
-		chosen = append(chosen, u)
+		all.uploads = append(all.uploads, u)
 	}
-	return dir, chosen, nil
+	return all, nil
 }
 
-// uploadFile finds the file of an upload in the control directory of the mount at dir.
-func uploadFile(dir, id string) (string, error) {
-	uploads := filepath.Join(dir, ".archivefs", "uploads")
-	entries, err := os.ReadDir(uploads)
-	if err != nil {
-		return "", fmt.Errorf("read the uploads: %w", err)
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), id+" ") {
-			return filepath.Join(uploads, e.Name()), nil
+// each does the same to the uploads, goes on after an error, and closes the place.
+func (all *chosen) each(do func(*fs.UploadInfo) error) error {
+	var failed []error
+	for i := range all.uploads {
+		u := &all.uploads[i]
+		if err := do(u); err != nil {
+			failed = append(failed, fmt.Errorf("%s (%s): %w", u.Path, u.ID, err))
 		}
 	}
-	return "", fmt.Errorf("upload %s has no file: %w", id, os.ErrNotExist)
-}
-
-// eachUpload does the same to several uploads and goes on after an error.
-func eachUpload(chosen []fs.UploadInfo, do func(*fs.UploadInfo) error) error {
-	var all []error
-	for i := range chosen {
-		if err := do(&chosen[i]); err != nil {
-			all = append(all, fmt.Errorf("%s (%s): %w", chosen[i].Path, chosen[i].ID, err))
-		}
-	}
-	return errors.Join(all...)
+	return errors.Join(append(failed, all.place.Close())...)
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
 func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
 		Usage:     "copy the bytes of uploads out of the mount",
-		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
+		ArgsUsage: uploadOperand + " [ID...]",
 		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
-			"that is there. Without an ID all pending and failed uploads are exported. They stay in the mount.",
+			"that is there. Without an ID all pending and failed uploads are exported. They stay where\n" +
+			"they are.\n\n" + ofStateDir,
 		Flags:        placeFlags(),
 		OnUsageError: usageError,
 		Action:       exportUploads,
@@ -27,12 +29,12 @@ func exportCommand() *cli.Command {
 }
 
 func exportUploads(c *cli.Context) error {
-	dir, chosen, err := chosenUploads(c, func(u *fs.UploadInfo) bool { return !u.Directory })
+	all, err := chooseUploads(c, func(u *fs.UploadInfo) bool { return !u.Directory })
 	if err != nil {
 		return err
 	}
-	return eachUpload(chosen, func(u *fs.UploadInfo) error {
-		target, err := exportUpload(dir, u)
+	return all.each(func(u *fs.UploadInfo) error {
+		target, err := exportUpload(all.place, u)
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
@@ -42,25 +44,21 @@ func exportUploads(c *cli.Context) error {
 }
 
 // exportUpload copies one upload to its path below the current directory, or beside what
-// is there, and returns where it is.
-func exportUpload(dir string, u *fs.UploadInfo) (target string, err error) {
+// is there, and returns where it is. The copy survives a crash of the machine then.
+func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error) {
 	if u.Directory {
 		return "", errors.New("it is a folder, and has no bytes")
 	}
-	source, err := uploadFile(dir, u.ID)
-	if err != nil {
-		return "", err
-	}
-	in, err := os.Open(source) //nolint:gosec // in the mount
+	in, name, modified, err := place.Open(u.ID)
 	if err != nil {
 		return "", err
 	}
 	defer in.Close() //nolint:errcheck // read only
-	_, name, _ := strings.Cut(filepath.Base(source), " ")
+	_, name, _ = strings.Cut(name, " ")
 	// Printable paths are local and have no empty, dot or absolute parts, whatever a
 	// service calls its folders.
 	folder := filepath.Join(".", filepath.Clean("/"+filepath.Dir(u.Path)))
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := durable.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
 	out, err := createBeside(folder, name)
@@ -74,10 +72,8 @@ func exportUpload(dir string, u *fs.UploadInfo) (target string, err error) {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(out.Name()))
 	}
-	if info, err := in.Stat(); err == nil {
-		_ = os.Chtimes(out.Name(), info.ModTime(), info.ModTime()) // the bytes count
-	}
-	return out.Name(), nil
+	_ = os.Chtimes(out.Name(), modified, modified) // the bytes count
+	return out.Name(), durable.SyncDir(folder)
 }
 
 // createBeside creates a file of that name, or with a number when there is one already.

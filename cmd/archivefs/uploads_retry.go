@@ -26,17 +26,18 @@ func retryCommand() *cli.Command {
 }
 
 func retryUploads(c *cli.Context) error {
-	dir, chosen, err := chosenUploads(c, func(*fs.UploadInfo) bool { return true })
+	all, err := chooseUploads(c, func(*fs.UploadInfo) bool { return true })
 	if err != nil {
 		return err
 	}
-	err = eachUpload(chosen, func(u *fs.UploadInfo) error { return retryUpload(dir, u.ID) })
-	return errors.Join(err, awaitUploads(c, dir, chosen))
+	mounted := &mountedUploads{dir: all.dir}
+	err = all.each(func(u *fs.UploadInfo) error { return mounted.retry(u.ID) })
+	return errors.Join(err, awaitUploads(c, all.dir, all.uploads))
 }
 
-// retryUpload tells the mount to send an upload.
-func retryUpload(dir, id string) error {
-	path, err := uploadFile(dir, id)
+// retry tells the mount to send an upload.
+func (m *mountedUploads) retry(id string) error {
+	path, err := m.file(id)
 	if err != nil {
 		return err
 	}
