@@ -25,13 +25,13 @@ type leftBehind struct {
 // leftBehindAt finds the directories of a service (any for an empty address) with whichever
 // credentials, but for the one that is named.
 func leftBehindAt(service, but string) []leftBehind {
-	bound, _ := config.AllBound() // where nothing can be read nothing is said
+	bound, _ := config.AllBound(but) // where nothing can be read nothing is said
 	var all []leftBehind
 	for _, b := range bound {
-		if b.State == but || service != "" && !strings.HasPrefix(b.Identity, service+" ") {
+		if service != "" && !strings.HasPrefix(b.Identity, service+" ") || b.Busy() {
 			continue
 		}
-		if n, err := spool.Waiting(spoolOf(b.State)); err == nil && n > 0 && !b.Busy() {
+		if n, err := spool.Waiting(spoolOf(b.State)); err == nil && n > 0 {
 			all = append(all, leftBehind{b, n})
 		}
 	}

@@ -29,9 +29,9 @@ func BoundTo(dir string) (Bound, error) {
 	return Bound{State: dir, Identity: identity}, nil
 }
 
-// AllBound lists the state directories of all archives where they lie by default. Of another
-// directory than those nothing is read.
-func AllBound() ([]Bound, error) {
+// AllBound lists the state directories of all archives where they lie by default, but for the
+// one that is named. Of others than those nothing is read.
+func AllBound(but string) ([]Bound, error) {
 	home, err := LookHomes("")
 	if err != nil {
 		return nil, err
@@ -42,10 +42,11 @@ func AllBound() ([]Bound, error) {
 	}
 	var all []Bound
 	for _, e := range entries {
-		if !e.IsDir() || !isDirName(e.Name()) {
+		dir := filepath.Join(home.State, e.Name())
+		if !e.IsDir() || !isDirName(e.Name()) || dir == but {
 			continue
 		}
-		if b, err := BoundTo(filepath.Join(home.State, e.Name())); err == nil { // else a mount never was usable
+		if b, err := BoundTo(dir); err == nil { // else a mount never was usable
 			all = append(all, b)
 		}
 	}

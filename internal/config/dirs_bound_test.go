@@ -40,7 +40,7 @@ func TestAllBound(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	want := func(identities ...string) {
 		t.Helper()
-		all, err := config.AllBound()
+		all, err := config.AllBound("")
 		if err != nil || len(all) != len(identities) {
 			t.Fatalf("%+v, %v; want %q", all, err, identities)
 		}
@@ -59,6 +59,10 @@ func TestAllBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(ours)
+	own := openDirs(t, "", others).State
+	if all, err := config.AllBound(own); err != nil || len(all) != 1 || all[0].Identity != ours {
+		t.Errorf("beside %s: %+v, %v; want %s", own, all, err, ours)
+	}
 }
 
 // A command and a mount never share a directory, and each says who has it.
