@@ -1,11 +1,14 @@
 package fs
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path"
 	"syscall"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -13,20 +16,30 @@ import (
 // directory of a mount does, but for what only the archive service could tell.
 type Kept struct{ Spool *spool.Spool }
 
-// mayBeArchived is what is known of an upload that was being sent when its mount ended.
-const mayBeArchived = "it was being sent, and the archive may have it already"
+// What is said of an upload that has no reason of its own.
+const (
+	mayBeArchived = "it was being sent, and the archive may have it already"
+	staysHere     = "its name is a temporary one, and such a file stays on this machine"
+)
 
-// List tells what the archive does not have, or may not have, oldest first.
+// List tells what the archive does not have, or may not have, oldest first. Local files are
+// among them, in the state StateLocal: no folder shows their bytes.
 func (k Kept) List() []UploadInfo {
 	list := []UploadInfo{}
 	for _, up := range k.Spool.List() {
 		r := up.Record()
-		if !listed(&r) {
+		local := r.StaysHere() && up.Size() > 0
+		if !listed(&r) && !local {
 			continue
 		}
 		info := uploadInfo(k.Spool, &r, up.Size())
-		if r.State == spool.Sending && info.Error == "" {
-			info.Error = mayBeArchived
+		switch {
+		case local:
+			info.State = StateLocal
+			info.Path = archive.Printable(path.Join(r.Path, path.Join(r.Local...), r.Name))
+			info.Error = cmp.Or(info.Error, staysHere)
+		case r.State == spool.Sending:
+			info.Error = cmp.Or(info.Error, mayBeArchived)
 		}
 		list = append(list, info)
 	}

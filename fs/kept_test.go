@@ -90,6 +90,25 @@ func TestKeptThatWasBeingSent(t *testing.T) {
 	}
 }
 
+// A file under a temporary name is somebody's work, too, as that of an editor whose document was
+// refused. An empty one is nothing.
+func TestKeptLocalFiles(t *testing.T) {
+	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))
+	for _, text := range []string{"Inhalt", ""} {
+		up, err := k.Spool.Create(spool.Record{Path: "My Archive", Local: []string{".Trash-0", "files"}, Name: "a.part"})
+		if err == nil {
+			_, err = up.WriteAt([]byte(text), 0)
+		}
+		if err := errors.Join(err, up.Keep()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := k.List()
+	if len(list) != 1 || list[0].State != StateLocal || list[0].Path != "My Archive/.Trash-0/files/a.part" || list[0].Size != 6 || list[0].Error != staysHere {
+		t.Errorf("%+v", list)
+	}
+}
+
 // A folder that is to be made goes when nothing waits in it.
 func TestKeptFolder(t *testing.T) {
 	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))

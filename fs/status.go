@@ -61,7 +61,7 @@ type UploadStatus struct {
 // UploadInfo is one file that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // pending or failed
+	State string `json:"state"` // pending or failed, in Kept also StateLocal
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	// Sent is how many bytes are on their way to the archive by now.
@@ -73,6 +73,10 @@ type UploadInfo struct {
 	Waits bool   `json:"waits,omitempty"`
 	Error string `json:"error,omitempty"`
 }
+
+// StateLocal is the state of a file that is no upload: temporary, or not taken when it was to
+// become a document.
+const StateLocal = "local"
 
 // Health words.
 const (

@@ -142,5 +142,13 @@ func TestRevokedKeyAlone(t *testing.T) {
 		t.Error(stderr)
 	}
 	wantFile(t, filepath.Join("inboxes", "Inbox", "a.txt"), "Inhalt")
-	r.stop()
+	_, status, err := readStatus(r.mountpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmount := start(t, "unmount", r.mountpoint)
+	unmount.says("archivefs: 1 upload failed and stays in " + status.StateDir + "; archivefs uploads list " + status.StateDir + " shows why\n")
+	unmount.wantExit(0)
+	r.wantExit(0)
+	wantCall(t, 0, "inboxes/Inbox/a.txt  send the file: credentials refused (HTTP 401)", "uploads", "list", status.StateDir)
 }

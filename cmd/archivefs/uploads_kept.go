@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -69,7 +68,8 @@ func (s *session) tellLeftBehind() {
 // waiting says what waits in the state directory of a mount that does not begin, empty when
 // nothing does.
 func (s *session) waiting() string {
-	n := len(fs.Kept{Spool: s.spool}.List())
+	left := s.left()
+	n := left.failed + left.pending.uploads
 	if n == 0 {
 		return ""
 	}
