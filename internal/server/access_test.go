@@ -86,16 +86,19 @@ func TestRoutes(t *testing.T) {
 	}
 	wantProblem(t, h.post("/document//archive", "target-folder-id", text(o.year)), http.StatusNotFound, "")
 	for _, test := range []struct{ method, path, allow string }{
-		{"POST", "/archivestructure", "GET"},
+		{"POST", "/archivestructure", "GET, HEAD"},
 		{"GET", "/file-upload", "POST"},
-		{"DELETE", doc + "/data", "GET"},
-		{"PUT", doc + "/metadata", "GET, POST"},
+		{"DELETE", doc + "/data", "GET, HEAD"},
+		{"PUT", doc + "/metadata", "GET, HEAD, POST"},
 		{"POST", doc + "/pdf", "GET, HEAD"},
 	} {
 		a := h.send(test.method, test.path, "", nil)
 		wantProblem(t, a, http.StatusMethodNotAllowed, "")
 		if got := a.header.Get("Allow"); got != test.allow {
 			t.Errorf("%s %s: Allow %q, want %q", test.method, test.path, got, test.allow)
+		}
+		if a := h.send(http.MethodHead, test.path, "", nil); (a.status != http.StatusMethodNotAllowed) != strings.Contains(test.allow, "HEAD") {
+			t.Errorf("HEAD %s: %d, where %q are allowed", test.path, a.status, test.allow)
 		}
 	}
 }

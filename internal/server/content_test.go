@@ -162,4 +162,7 @@ func TestContentOfPlainServices(t *testing.T) {
 	if a := h.send(http.MethodHead, path, "", nil); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET" {
 		t.Errorf("HEAD: %d %v", a.status, a.header)
 	}
+	if a := h.send(http.MethodPost, path, "", nil); a.status != http.StatusMethodNotAllowed || a.header.Get("Allow") != "GET" {
+		t.Errorf("POST: %d %v", a.status, a.header)
+	}
 }

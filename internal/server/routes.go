@@ -83,13 +83,17 @@ func (s *Server) Handler() http.Handler {
 		if !s.served(route) {
 			continue
 		}
+		route.path = base + route.path
 		if route.method == http.MethodHead && s.options.NoHead { // else GET's pattern takes it
-			mux.Handle("HEAD "+base+route.path, s.problems(notAllowed([]string{http.MethodGet})))
+			methods[route.path] = []string{http.MethodGet}
+			mux.Handle("HEAD "+route.path, s.problems(notAllowed(methods[route.path])))
 			continue
 		}
-		route.path = base + route.path
 		mux.Handle(route.method+" "+route.path, s.operation(route, permitted(route.scope(), s.inTurn(route.traits, route.handle))))
 		methods[route.path] = append(methods[route.path], route.method)
+		if route.method == http.MethodGet { // whose pattern takes HEAD, too
+			methods[route.path] = append(methods[route.path], http.MethodHead)
+		}
 	}
 	public := map[string]http.Handler{}
 	for _, route := range s.publicRoutes() {
@@ -149,8 +153,9 @@ func (s *Server) literal(mux *http.ServeMux) http.Handler {
 // notAllowed answers a method that a path does not have (RFC 9110, 15.5.6).
 func notAllowed(allowed []string) handler {
 	slices.Sort(allowed)
+	allow := strings.Join(slices.Compact(allowed), ", ")
 	return func(w *response, r *http.Request) error {
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		w.Header().Set("Allow", allow)
 		w.problem(http.StatusMethodNotAllowed, problem{
 			Type:   problemType("method"),
 			Detail: r.Method + " is not a method of " + archive.Printable(r.URL.Path),
