@@ -27,7 +27,7 @@ func runFlags() []cli.Flag {
 		metricsFlag(),
 		&cli.IntFlag{Name: "max-requests", EnvVars: env("MAX_REQUESTS"), Value: server.DefaultMaxRequests, Usage: "answer `N` requests at a time; further ones wait"},
 		&cli.IntFlag{Name: "max-uploads", EnvVars: env("MAX_UPLOADS"), Value: server.DefaultMaxUploads, Usage: "take `N` uploads at a time; further ones wait"},
-		&cli.DurationFlag{Name: "stall", EnvVars: env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client sends or takes nothing for `DURATION`"},
+		&cli.DurationFlag{Name: "stall", EnvVars: env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client sends or takes nothing, or less than 1 KiB a second, for `DURATION`"},
 		&cli.DurationFlag{Name: "drain-delay", EnvVars: env("DRAIN_DELAY"), Usage: "at the end say not ready for `DURATION`, and answer all the same; for a load balancer"},
 		&cli.DurationFlag{Name: "drain", EnvVars: env("DRAIN"), Value: server.DefaultDrain, Usage: "wait at most `DURATION` for requests under way at the end"},
 	}

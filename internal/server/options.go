@@ -39,8 +39,8 @@ type Options struct {
 	// MaxRequests and MaxUploads are how many requests, and how many uploads among them, are
 	// answered at a time; further ones wait, and are sent away with 429 after 10 s.
 	MaxRequests, MaxUploads int
-	// Stall is how long the sender of a body may send nothing, and the reader of an answer
-	// take nothing, before the request is ended.
+	// Stall is how long the sender of a body, and the reader of an answer, are waited for, beside
+	// a second for each KiB, before the request is ended.
 	Stall time.Duration
 	// DrainDelay is how long Serve goes on as before when it is told to end, so that whoever
 	// asks for readiness sends nobody any more. Then requests under way have Drain to end; less

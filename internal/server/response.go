@@ -18,15 +18,17 @@ import (
 const (
 	// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
 	streamBuffer = 64 << 10
-	// stretch is how much of an answer goes out before it counts as progress, in bytes.
-	stretch = 512 << 10
+	// longStretch is how much of an answer goes out at a time, in bytes, where the system tells
+	// meanwhile how much of it the client has taken; shortStretch is how much elsewhere.
+	longStretch  = 512 << 10
+	shortStretch = 16 << 10
 	// atOnce is how long an answer is that never waits for its client, in bytes: net/http
 	// buffers that much.
 	atOnce = 2 << 10
 )
 
-// errStalled is what sending ends with when the client takes nothing.
-var errStalled = errors.New("the client takes nothing")
+// errStalled is what sending ends with when the client is too slow.
+var errStalled = errors.New("the client takes too little")
 
 // response counts what is answered and remembers what was asked, for the access log and
 // the metrics.
@@ -57,7 +59,7 @@ func (w *response) WriteHeader(status int) {
 func (w *response) Write(p []byte) (written int, err error) {
 	w.begun()
 	for first := true; first || len(p) > 0 && err == nil; first = false {
-		part := p[:min(len(p), stretch)]
+		part := p[:min(int64(len(p)), w.progress.stretch())]
 		watched := w.watch(int64(len(part)))
 		var n int
 		n, err = w.ResponseWriter.Write(part) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
@@ -83,7 +85,7 @@ func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
 	w.begun()
 	part := io.LimitedReader{R: limited.R}
 	for limited.N > 0 && part.N == 0 && err == nil {
-		part.N = min(limited.N, stretch)
+		part.N = min(limited.N, w.progress.stretch())
 		watched := w.watch(part.N)
 		var n int64
 		n, err = io.Copy(w.ResponseWriter, &part)
@@ -112,13 +114,13 @@ func (w *response) watch(n int64) bool {
 // sent counts what was sent, and ends the watch.
 func (w *response) sent(watched bool, n int64, err error) error {
 	w.bytes += n
-	if watched && !w.progress.writes.end() {
+	if watched && !w.progress.writes.end(n) {
 		return errStalled
 	}
 	return err
 }
 
-// finish is called when the handler has ended. An answer whose client takes nothing is cut,
+// finish is called when the handler has ended. An answer whose client is too slow is cut,
 // so that nobody takes a part of it for the whole.
 func (w *response) finish(bodyRead bool) {
 	if w.progress.writes.stalled() {

@@ -38,6 +38,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnContext:       withTaken,
 		// For a connection as a whole; stall.go has the requests on it.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.options.Stall},
 		// Nobody is answered without credentials, whatever they ask.

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -11,36 +12,64 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// watch ends what makes no progress: one read, or one write, at a time. Nothing is timed in
-// between, so that a disk that is slow here is not blamed on a client.
+// pace is how fast a client is at least that is never cut, in bytes a second.
+const pace = 1 << 10
+
+// watch ends what a client is too slow for. It is waited for as long as the limit; each byte
+// that went gives it the time back that the byte takes at the pace, up to the limit. So who keeps
+// the pace is never cut, who stops is cut after the limit, and a byte now and then does not help.
+// Only reads and writes are timed, so that a disk that is slow here is not blamed on a client.
 type watch struct {
 	limit time.Duration
 	cut   func(deadline time.Time) error
+	// taken tells how many bytes went so far, also within a read or write; nil where only its end tells.
+	taken func() int64
 	timer *time.Timer
 
 	mu    sync.Mutex
-	since time.Time // zero while nothing is watched; guarded by mu
-	fired bool      // guarded by mu
+	since time.Time     // when time was counted last, zero while nothing is watched; guarded by mu
+	left  time.Duration // for which the client is waited for; guarded by mu
+	total int64         // what taken told last; guarded by mu
+	fired bool          // guarded by mu
 }
 
 func (w *watch) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
-	if w.timer == nil {
-		w.timer = time.AfterFunc(w.limit, w.fire)
+	if w.timer != nil {
+		w.timer.Reset(w.left)
 		return
 	}
-	w.timer.Reset(w.limit)
+	w.left = w.limit
+	if w.taken != nil {
+		w.total = w.taken()
+	}
+	w.timer = time.AfterFunc(w.left, w.fire)
 }
 
-// end reports whether all went well. After it the connection is never touched.
-func (w *watch) end() bool {
+// end says that n bytes went, and reports whether all went well. After it the connection is
+// never touched.
+func (w *watch) end(n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.countLocked(n)
 	w.since = time.Time{}
 	w.timer.Stop()
 	return !w.fired
+}
+
+// countLocked takes the time since it was called last from what is left, and gives time for n
+// bytes, or for those that were taken if they are more.
+func (w *watch) countLocked(n int64) {
+	if w.taken != nil {
+		total := max(w.taken(), w.total)
+		n, w.total = max(n, total-w.total), total
+	}
+	now := time.Now()
+	back := min(time.Duration(min(n, math.MaxInt32))*time.Second/pace, w.limit)
+	w.left = min(w.left-now.Sub(w.since)+back, w.limit)
+	w.since = now
 }
 
 // stalled reports whether it was cut.
@@ -54,7 +83,11 @@ func (w *watch) stalled() bool {
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.since.IsZero() || time.Since(w.since) < w.limit {
+	if w.since.IsZero() {
+		return
+	}
+	if w.countLocked(0); w.left > 0 {
+		w.timer.Reset(w.left)
 		return
 	}
 	w.fired = true
@@ -77,9 +110,18 @@ func newProgress(w http.ResponseWriter, r *http.Request, limit time.Duration) *p
 	p.reads = watch{limit: limit, cut: control.SetReadDeadline}
 	p.writes = watch{limit: limit, cut: control.SetWriteDeadline}
 	if p.http1 {
+		p.writes.taken = takenOf(r.Context())     // over HTTP/2 others take from the same connection
 		_ = control.SetWriteDeadline(time.Time{}) // see finish
 	}
 	return p
+}
+
+// stretch is how many bytes of an answer go out before it counts how long they took.
+func (p *progress) stretch() int64 {
+	if p != nil && p.writes.taken == nil {
+		return shortStretch
+	}
+	return longStretch
 }
 
 // finish leaves time for what net/http does when the handler has returned: it reads what is
@@ -92,8 +134,7 @@ func (p *progress) finish(bodyRead bool) {
 	}
 }
 
-// inbound is a request's body. One whose sender stopped in the middle ends with an error of
-// KindTimeout.
+// inbound is a request's body. One whose sender is too slow ends with an error of KindTimeout.
 type inbound struct {
 	io.ReadCloser
 	w     *response
@@ -105,14 +146,14 @@ func (b *inbound) Read(p []byte) (int, error) {
 	progress := b.w.progress
 	progress.reads.begin()
 	n, err := b.ReadCloser.Read(p)
-	inTime := progress.reads.end()
+	inTime := progress.reads.end(int64(n))
 	b.w.received += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
 		if progress.http1 {
 			b.w.Header().Set("Connection", "close")
 		}
-		return n, refuse(archive.KindTimeout, "nothing of the body came for %s", progress.limit)
+		return n, refuse(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.limit, amount(pace))
 	}
 	return n, err
 }

@@ -103,6 +103,31 @@ func TestASenderThatStops(t *testing.T) {
 	}
 }
 
+// A byte now and then is as good as nothing.
+func TestASenderThatIsTooSlow(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.Stall = 100 * time.Millisecond })
+	o := furnish(t, h)
+	body, contentType := multipartBody(t, "f", strings.Repeat("x", 2000), "target-folder-id", text(o.year))
+	whole := body.String()
+	conn := raw(t, h.serving(), fmt.Sprintf("POST /api/v2/file-upload HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", testKey, contentType, len(whole)))
+	go func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for n := range whole {
+			if _, err := io.WriteString(conn, whole[n:n+1]); err != nil {
+				return
+			}
+			<-tick.C
+		}
+	}()
+	answers := rest(t, conn)
+	if len(answers) != 1 {
+		t.Fatalf("%d answers", len(answers))
+	}
+	wantProblem(t, answers[0], http.StatusRequestTimeout, "")
+	wantStaged(t, h, 0)
+}
+
 // Who is answered before the body is sent cannot keep the connection by sending none.
 func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
@@ -140,6 +165,31 @@ func TestAReaderThatStops(t *testing.T) {
 	}
 	if n, err := io.Copy(io.Discard, conn); n >= size {
 		t.Errorf("the client has %d bytes, %v", n, err)
+	}
+}
+
+// A slow link gets all, although the system here takes its time to make room in a buffer. It is no
+// slower than the pace, and far slower than a stretch of the answer in the time of a stall.
+func TestAReaderThatIsSlow(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.Stall = time.Second })
+	id, size := h.large()
+	conn := raw(t, h.serving(), fmt.Sprintf("GET /api/v2/document/%d/pdf?original=true HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\nConnection: close\r\n\r\n", id, testKey))
+	if err := conn.SetReadBuffer(64 << 10); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	got := int64(0)
+	for range 150 { // 3 s at 200 KB/s
+		n, err := io.ReadFull(conn, make([]byte, 4<<10))
+		if got += int64(n); err != nil {
+			t.Fatalf("cut after %d bytes: %v", got, err)
+		}
+		<-tick.C
+	}
+	n, err := io.Copy(io.Discard, conn)
+	if got+n <= size || err != nil {
+		t.Errorf("the client has %d bytes of %d, %v", got+n, size, err)
 	}
 }
 
