@@ -93,6 +93,7 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 		"500":                  hostile.Answer(500, "oh"),
 		"502":                  hostile.Answer(502, "<html>Bad Gateway</html>"),
 		"503 with Retry-After": hostile.Answer(503, "", "Retry-After", "1"),
+		"507 of a full disk":   hostile.Answer(507, "no room left", "Retry-After", "60"),
 		"503 until tomorrow":   hostile.Answer(503, "", "Retry-After", "86400"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 			}
 			refused := a.Count("POST", "/file-upload")
 			a.ClearFaults()
-			if strings.HasSuffix(name, "until tomorrow") { // but for a person
+			if strings.HasSuffix(name, "until tomorrow") || strings.HasSuffix(name, "full disk") { // but for a person
 				a.sends()
 			}
 			heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })

@@ -237,7 +237,7 @@ func TestRefusedUploadLeavesTheFolder(t *testing.T) {
 func TestErrnosOfRefusedUploads(t *testing.T) {
 	for status, want := range map[int]syscall.Errno{
 		400: syscall.EINVAL, 401: syscall.EACCES, 403: syscall.EACCES, 404: syscall.ENOENT, 409: syscall.EEXIST,
-		413: syscall.EFBIG, 429: syscall.EAGAIN, 500: syscall.EIO, 503: syscall.EAGAIN,
+		413: syscall.EFBIG, 429: syscall.EAGAIN, 500: syscall.EIO, 503: syscall.EAGAIN, 507: syscall.EIO,
 	} {
 		f := newForeign(t, hostile.Config{})
 		m := f.mount(t, nil)

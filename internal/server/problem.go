@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -57,17 +58,27 @@ func outcomes() map[archive.Kind]outcome {
 	}
 }
 
-// lostProblem ends the type of the problem that a content is lost.
-const lostProblem = "lost-content"
+const (
+	// lostProblem ends the type of the problem that a content is lost.
+	lostProblem = "lost-content"
+	// fullProblem ends that of the problem that there is no room for what was to be kept.
+	fullProblem = "full"
+)
+
+// full reports whether err says that a disk is full, or what may be used of it: here, or where the
+// database or the bucket is.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 // After how many seconds a request may be worth another try.
 const (
 	afterBusy = "1"
 	// afterAway is when a client may find again what this service needs itself.
 	afterAway = "5"
-	// afterLoss is when it may find a content that was lost. A person brings it back, if anybody; no
-	// client shall wait for that, and archivefs waits for 30 s at most.
-	afterLoss = "60"
+	// afterCare is when it may find a content that was lost, or room for another. A person sees to it, if
+	// anybody; no client shall wait for that, and archivefs waits for 30 s at most.
+	afterCare = "60"
 )
 
 // again is after how many seconds another try is worth while, empty when that is not known.
@@ -77,8 +88,8 @@ func (o outcome) again() string {
 		return afterBusy
 	case o.status == http.StatusServiceUnavailable:
 		return afterAway
-	case o.name == lostProblem:
-		return afterLoss
+	case o.name == lostProblem, o.name == fullProblem:
+		return afterCare
 	}
 	return ""
 }
@@ -93,6 +104,9 @@ func outcomeOf(err error) outcome {
 	if lost(err) != nil {
 		return outcome{http.StatusInternalServerError, lostProblem}
 	}
+	if full(err) {
+		return outcome{http.StatusInsufficientStorage, fullProblem}
+	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return outcomes()[archive.KindTooLarge]
 	}
@@ -100,7 +114,7 @@ func outcomeOf(err error) outcome {
 }
 
 // answer writes an error. What is not the client's doing is logged and not told, but for a content
-// that is lost: who asked for it shall know that nobody has it. Once the answer has begun, or the
+// that is lost, and a disk that is full: who asked shall know that nobody has it, or why nothing is taken. Once the answer has begun, or the
 // client has gone, the connection is cut, so that nobody takes half of it for whole.
 func (s *Server) answer(w *response, err error) {
 	if w.gone || errors.Is(err, context.Canceled) {
@@ -130,6 +144,8 @@ func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
 	if e := lost(err); e != nil {
 		p.Detail = e.told()
+	} else if full(err) {
+		p.Detail = "the service has no room left, and kept nothing of this; whoever runs it has to make room"
 	}
 	if status >= http.StatusInternalServerError {
 		return p

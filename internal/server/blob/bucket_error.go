@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"syscall"
 
 	"github.com/minio/minio-go/v7"
 
@@ -33,6 +34,8 @@ func (b *Bucket) failed(err error) error {
 		if request := new(url.Error); errors.As(err, &request) {
 			err = request.Err // the request's address says nothing more
 		}
+	case answer.StatusCode == http.StatusInsufficientStorage:
+		what, err = "it has no room left", fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 	case answer.StatusCode >= http.StatusInternalServerError, answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusRequestTimeout:
 		kind, what = archive.KindUnreachable, "it cannot answer now"
 	case answer.Code == minio.NoSuchBucket:

@@ -19,6 +19,8 @@ type engine interface {
 	// again reports whether what failed has changed nothing and may succeed when it is done
 	// once more: a deadlock, or a connection that is gone. A commit is told by settle.
 	again(err error) bool
+	// full reports whether err says that there is no room for what was to be written.
+	full(err error) bool
 	// begin begins a transaction that changes something, and returns a mark of it for settle.
 	begin(ctx context.Context, tx changing) (mark string, err error)
 	// settle finds out what became of a transaction whose commit failed. It returns nil when it

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,4 +124,20 @@ func TestTextsThatNoEngineKeepsAreRefused(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A server without room says so by a code of its own, as at a commit that writes nothing.
+func TestAFullServer(t *testing.T) {
+	url := pgtest.Database(t)
+	s := openURL(t, url)
+	query(t, url, `CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$`)
+	query(t, url, "CREATE CONSTRAINT TRIGGER no_room AFTER INSERT ON folder DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION no_room()")
+	if _, err := s.AddFolder(t.Context(), store.Folder{Name: "M"}); !errors.Is(err, syscall.ENOSPC) || archive.KindOf(err) != archive.KindOther {
+		t.Errorf("%v", err)
+	}
+	query(t, url, "DROP TRIGGER no_room ON folder")
+	if _, err := s.AddFolder(t.Context(), store.Folder{Name: "M"}); err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
 }

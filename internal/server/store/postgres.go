@@ -194,6 +194,8 @@ func code(err error) string {
 	return ""
 }
 
+func (postgres) full(err error) bool { return code(err) == "53100" }
+
 func (postgres) again(err error) bool {
 	if errors.Is(err, errRolledBack) {
 		return true

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -17,8 +19,16 @@ const (
 )
 
 // retry does something until it succeeds or need not be tried again. What could be tried again
-// after that is KindUnreachable.
+// after that is KindUnreachable. Where there is no room it is ENOSPC, wherever the database has its disk.
 func (p *pool) retry(ctx context.Context, do func() error) error {
+	err := p.persist(ctx, do)
+	if p.engine.full(err) {
+		return fmt.Errorf("the database: %w: %w", syscall.ENOSPC, err)
+	}
+	return err
+}
+
+func (p *pool) persist(ctx context.Context, do func() error) error {
 	err := do()
 	if err == nil || !p.engine.again(err) {
 		return err

@@ -143,6 +143,12 @@ func (inFile) taken(err error) bool {
 
 func (inFile) again(error) bool { return false }
 
+// full implements engine. The second is what the index of the write-ahead log says where it cannot grow.
+func (inFile) full(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+}
+
 func (inFile) begin(context.Context, changing) (string, error) { return "", nil }
 
 func (inFile) settle(_ context.Context, _ *sql.DB, _ string, failed error) error { return failed }
