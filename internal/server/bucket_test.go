@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/s3test"
@@ -122,5 +125,77 @@ func TestHalfAContentIsNotServed(t *testing.T) {
 	got, err := io.ReadAll(response.Body)
 	if response.ContentLength != 4_000_000 || !errors.Is(err, io.ErrUnexpectedEOF) || len(got) > 2_000_000 {
 		t.Errorf("%d of %d bytes, %v", len(got), response.ContentLength, err)
+	}
+}
+
+// What is asked of the bucket is what the client asked for.
+func TestRequestsToTheBucket(t *testing.T) {
+	h, s3 := inBucket(t)
+	o := furnish(t, h)
+	content := strings.Repeat("0123456789", 500_000)
+	path := "/document/" + text(h.uploaded("a.bin", content, "target-folder-id", text(o.year))) + "/pdf?original=true"
+	for _, test := range []struct {
+		name, method string
+		header       []string
+		status       int
+		body         string
+		want         []string
+	}{
+		{"whole", "GET", nil, 200, content, []string{"GET"}},
+		{"length", "HEAD", nil, 200, "", []string{"HEAD"}},
+		{"unchanged", "GET", []string{"If-None-Match", etag(content)}, 304, "", []string{"HEAD"}},
+		{"changed", "GET", []string{"If-None-Match", `"x"`}, 200, content, []string{"HEAD", "GET"}},
+		{"middle", "GET", []string{"Range", "bytes=2000001-2000100"}, 206, content[2_000_001:2_000_101], []string{"GET bytes=2000001-2000100"}},
+		{"from", "GET", []string{"Range", "bytes=2000001-"}, 206, content[2_000_001:], []string{"GET bytes=2000001-"}},
+		{"all of it", "GET", []string{"Range", "bytes=0-"}, 206, content, []string{"GET bytes=0-"}},
+		{"beyond", "GET", []string{"Range", "bytes=4999990-6000000"}, 206, content[4_999_990:], []string{"GET bytes=4999990-6000000"}},
+		{"end", "GET", []string{"Range", "bytes=-100"}, 206, content[len(content)-100:], []string{"GET bytes=-100"}},
+		{"end of more", "GET", []string{"Range", "bytes=-6000000"}, 206, content, []string{"GET bytes=-6000000"}},
+		{"none", "GET", []string{"Range", "bytes=5000000-"}, 416, "", []string{"GET bytes=5000000-", "HEAD"}},
+		{"of another content", "GET", []string{"Range", "bytes=5-9", "If-Range", `"x"`}, 200, content, []string{"GET bytes=5-9", "GET"}},
+		{"of this content", "GET", []string{"Range", "bytes=5-9", "If-Range", etag(content)}, 206, content[5:10], []string{"GET bytes=5-9"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked := asking(s3)
+			a := h.send(test.method, path, "", nil, test.header...)
+			if a.status != test.status || a.status < 300 && a.body != test.body {
+				t.Errorf("%d, %d bytes of %d", a.status, len(a.body), len(test.body))
+			}
+			if got := asked(); !slices.Equal(got, test.want) {
+				t.Errorf("asked %q, want %q", got, test.want)
+			}
+		})
+	}
+	asked := asking(s3)
+	for n := range 8 {
+		at := 600_000 * n
+		if a := h.get(path, "Range", fmt.Sprintf("bytes=%d-%d", at, at+599_999)); a.body != content[at:at+600_000] {
+			t.Errorf("%d, %d bytes", a.status, len(a.body))
+		}
+	}
+	if got := asked(); len(got) != 8 {
+		t.Errorf("8 ranges in a row: %q", got)
+	}
+	asked = asking(s3)
+	a := h.get(path, "Range", "bytes=4000000-4000009,3000000-3000009,2000000-2000009,1000000-1000009,0-9")
+	if got := asked(); a.status != http.StatusPartialContent || strings.Count(a.body, "0123456789") != 5 || len(got) != 6 || got[0] != "HEAD" {
+		t.Errorf("5 ranges at once: %d %q, asked %q", a.status, a.body, got)
+	}
+}
+
+// asking remembers what the bucket is asked for from now on, and returns it.
+func asking(s3 *s3test.Service) (asked func() []string) {
+	var mu sync.Mutex
+	var list []string
+	s3.Fail(func(_ http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, strings.TrimSpace(r.Method+" "+r.Header.Get("Range")))
+		return false
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(list)
 	}
 }

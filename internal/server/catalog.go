@@ -102,7 +102,8 @@ type settings interface {
 type contents interface {
 	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
 	Publish(ctx context.Context, staged ...blob.Staged) error
-	Open(ctx context.Context, digest string) (io.ReadSeekCloser, error)
+	// OpenPart opens a content of which a part is read.
+	OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error)
 	Remove(ctx context.Context, digest string) error
 	// Has reports whether all of the contents are kept.
 	Has(ctx context.Context, digests ...string) (bool, error)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 )
 
@@ -33,9 +34,13 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		w.unsatisfiable("more ranges than anybody needs")
 		return nil
 	}
-	content, contentType, digest, err := s.content(r.Context(), id, original)
+	part := blob.Whole
+	if !s.options.NoRange {
+		part = wanted(r)
+	}
+	content, contentType, digest, err := s.content(r.Context(), id, original, part)
 	if errors.Is(err, errReplaced) { // its new content
-		content, contentType, digest, err = s.content(r.Context(), id, original)
+		content, contentType, digest, err = s.content(r.Context(), id, original, part)
 	}
 	if err != nil {
 		return blame("id", err)
@@ -71,8 +76,8 @@ func (p *params) annotations() {
 	}
 }
 
-// content opens what is sent for a document.
-func (s *Server) content(ctx context.Context, id archive.ID, original bool) (content io.ReadSeekCloser, contentType, digest string, err error) {
+// content opens what is sent for a document, of which a part is read.
+func (s *Server) content(ctx context.Context, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
 	d, err := s.catalog(ctx).Document(ctx, id)
 	if err != nil {
 		return nil, "", "", err
@@ -84,7 +89,7 @@ func (s *Server) content(ctx context.Context, id archive.ID, original bool) (con
 			return nil, "", "", s.of(ctx, d, err)
 		}
 	}
-	content, err = s.vault.Open(ctx, digest)
+	content, err = s.vault.OpenPart(ctx, digest, part)
 	if err != nil {
 		return nil, "", "", s.of(ctx, d, err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/server/blob"
 )
 
 // EachContent calls each for every content that is kept.
@@ -20,12 +22,12 @@ type spoiled struct {
 	open func(digest string) (io.ReadSeekCloser, error)
 }
 
-// Open implements contents.
-func (s spoiled) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+// OpenPart implements contents.
+func (s spoiled) OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error) {
 	if content, err := s.open(digest); content != nil || err != nil {
 		return content, err
 	}
-	return s.contents.Open(ctx, digest)
+	return s.contents.OpenPart(ctx, digest, part)
 }
 
 // SpoilContents has open asked for contents first, until restore is called. It returns nil for one that is as

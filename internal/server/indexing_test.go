@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -75,8 +76,8 @@ func TestContentsAreFound(t *testing.T) {
 // failing contents cannot be read, or make the program fail.
 type failing struct{ contents }
 
-func (s failing) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
-	content, err := s.contents.Open(ctx, digest)
+func (s failing) OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error) {
+	content, err := s.contents.OpenPart(ctx, digest, part)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package server
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
 )
 
 // maxRanges is how many ranges are answered at a time; a viewer asks for a few.
@@ -22,6 +24,23 @@ func bytesOnly(r *http.Request) {
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		r.Header.Del("Range")
 	}
+}
+
+// oneRange is a Range of one range.
+var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})$`)
+
+// wanted is what will be read of a content for a request, unless a condition has it otherwise: who
+// knows the content already is most often told that it has not changed.
+func wanted(r *http.Request) blob.Part {
+	switch ranges := r.Header.Get("Range"); {
+	case r.Method == http.MethodHead, r.Header.Get("If-None-Match") != "":
+		return blob.Nothing
+	case ranges == "":
+		return blob.Whole
+	case oneRange.MatchString(ranges):
+		return blob.Part(ranges)
+	}
+	return blob.Nothing // one range after the other
 }
 
 // ranged passes on what net/http answers to a request for a range, and replaces the text

@@ -48,7 +48,7 @@ func TestServersOfOneArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, _, _, err := other.content(t.Context(), id, true)
+		content, _, _, err := other.content(t.Context(), id, true, blob.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}

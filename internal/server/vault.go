@@ -51,7 +51,12 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx 
 
 // Open opens a content. That one is missing is the error of a lost content.
 func (v *vault) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
-	content, err := v.contents.Open(ctx, digest)
+	return v.OpenPart(ctx, digest, blob.Whole)
+}
+
+// OpenPart is Open for who reads a part.
+func (v *vault) OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error) {
+	content, err := v.contents.OpenPart(ctx, digest, part)
 	if errors.Is(err, blob.ErrMissing) {
 		err = &lostContent{digest: digest, err: err}
 	}

@@ -15,6 +15,17 @@ var ErrMissing = errors.New("no such content")
 // ErrDamaged says that a content is not what its digest says.
 var ErrDamaged = errors.New("it has other bytes than its digest says")
 
+// Part is what is going to be read of a content: a range of its bytes, as HTTP writes it
+// (RFC 9110, 14.1.2: "bytes=0-99", "bytes=100-", "bytes=-100"), or one of the words below. The rest can be
+// read all the same; it costs more.
+type Part string
+
+// All of a content, and none of it but its length.
+const (
+	Whole   Part = ""
+	Nothing Part = "nothing"
+)
+
 // Staged is a content that has been received. It may be published, again and again, until it
 // is discarded.
 type Staged interface {

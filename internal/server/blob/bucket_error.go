@@ -17,6 +17,12 @@ import (
 // absent reports whether err says that there is no such object.
 func absent(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
 
+// beyond reports whether err says that an object has no such bytes.
+func beyond(err error) bool {
+	answer := minio.ErrorResponse{}
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable
+}
+
 // failed says what went wrong with the bucket, and whether it is worth to try again later. What
 // is wrong with the caller or with a file here is passed on as it is.
 func (b *Bucket) failed(err error) error {

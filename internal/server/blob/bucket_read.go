@@ -17,12 +17,12 @@ const (
 	// drained is how many bytes of an answer are read although nobody wants them, so that its
 	// connection can be used again.
 	drained = 64 << 10
-	// streams is how many requests a reader may cost that reads here and there. Then it gets a copy
-	// of the content in a temporary file.
+	// streams is how many requests a reader may cost that reads here and there, and named no part. Then
+	// it gets a copy of the content in a temporary file.
 	streams = 3
 )
 
-// object reads a content of a bucket. It asks for all that follows when it is read, so that
+// object reads a content of a bucket. It asks for the part that was named, and then for all that follows when it is read, so that
 // who reads from the beginning to the end costs one request; that compares the bytes with the
 // digest. An answer that breaks off is asked for again from there.
 type object struct {
@@ -30,11 +30,13 @@ type object struct {
 	bucket *Bucket
 	digest string
 	etag   string
-	size   int64
+	size   int64 // below 0 until it is known
+	parted bool  // a part was to be read: of those there are a few
 
 	at    int64         // where the next Read begins
 	body  io.ReadCloser // what follows got; nil when nothing was asked for
 	got   int64         // how far the content was read by body
+	until int64         // where body ends
 	asked int           // for how many streams
 	sum   hash.Hash     // of all bytes up to got; nil once some were left out
 	copy  *os.File      // the whole content, for who reads here and there
@@ -43,20 +45,53 @@ type object struct {
 // Open opens a content for reading. It returns ErrMissing when it is not kept. The reader
 // needs ctx until it is closed.
 func (b *Bucket) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	return b.OpenPart(ctx, digest, Whole)
+}
+
+// OpenPart is Open for who reads a part, which is all that the bucket is asked for then.
+func (b *Bucket) OpenPart(ctx context.Context, digest string, part Part) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
 	}
-	o := &object{ctx: ctx, bucket: b, digest: digest, sum: sha256.New()}
-	if err := o.ask(); err != nil {
+	o := &object{ctx: ctx, bucket: b, digest: digest, size: -1, parted: part != Whole}
+	var err error
+	if part == Nothing {
+		err = o.look()
+	} else if err = o.ask(part); beyond(err) {
+		err = o.look()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-// ask begins an answer at o.at.
-func (o *object) ask() error {
+// look finds out how long the content is.
+func (o *object) look() error {
+	b := o.bucket
+	info, err := b.core.StatObject(o.ctx, b.address.Bucket, b.key(o.digest), minio.StatObjectOptions{})
+	if err != nil {
+		return o.failed(err)
+	}
+	o.size, o.etag = info.Size, info.ETag
+	return nil
+}
+
+func (o *object) failed(err error) error {
+	if absent(err) {
+		err = ErrMissing
+	} else {
+		err = o.bucket.failed(err)
+	}
+	return fmt.Errorf("content %s: %w", o.digest, err)
+}
+
+// ask begins an answer: with a part of the content, or with all from o.at on.
+func (o *object) ask(part Part) error {
 	var options minio.GetObjectOptions
-	if o.at > 0 {
+	if part != Whole {
+		options.Set("Range", string(part))
+	} else if o.at > 0 {
 		if err := options.SetRange(o.at, 0); err != nil {
 			return err
 		}
@@ -68,19 +103,28 @@ func (o *object) ask() error {
 	}
 	b := o.bucket
 	body, info, header, err := b.core.GetObject(o.ctx, b.address.Bucket, b.key(o.digest), options)
-	if absent(err) {
-		return fmt.Errorf("content %s: %w", o.digest, ErrMissing)
-	}
 	if err != nil {
-		return fmt.Errorf("content %s: %w", o.digest, b.failed(err))
+		return o.failed(err)
 	}
-	if o.asked == 0 {
-		o.size, o.etag = info.Size, info.ETag
+	first, until, size := int64(0), info.Size, info.Size
+	if of := header.Get("Content-Range"); of != "" {
+		if _, err := fmt.Sscanf(of, "bytes %d-%d/%d", &first, &until, &size); err == nil {
+			until++ // the field has the last byte
+		}
 	}
-	if info.Size < 0 || info.Size != o.size-o.at || (o.at > 0 && header.Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", o.at, o.size-1, o.size)) {
+	if info.Size < 0 || until-first != info.Size || first < 0 || until > size || o.size >= 0 && size != o.size || part == Whole && (first != o.at || until != size) {
 		return errors.Join(fmt.Errorf("content %s: %s answers with other bytes than those from %d of %d", o.digest, b.address, o.at, o.size), body.Close())
 	}
-	o.body, o.got, o.asked = body, o.at, o.asked+1
+	if o.size < 0 {
+		o.size, o.etag = size, info.ETag
+	}
+	switch {
+	case first == 0:
+		o.sum = sha256.New()
+	case first != o.got:
+		o.sum = nil
+	}
+	o.body, o.got, o.until, o.asked = body, first, until, o.asked+1
 	return nil
 }
 
@@ -121,7 +165,7 @@ func (o *object) Read(p []byte) (int, error) {
 func (o *object) stream(p []byte) (n int, err error) {
 	for range attempts {
 		if o.body == nil {
-			if err := o.ask(); err != nil {
+			if err := o.ask(Whole); err != nil {
 				return 0, err
 			}
 		}
@@ -159,9 +203,8 @@ func (o *object) advance(p []byte) (int, error) {
 // move gives up an answer for one from o.at, or for a copy.
 func (o *object) move() error {
 	o.drop()
-	if o.asked < streams {
-		o.sum = nil
-		return o.ask()
+	if o.parted || o.asked < streams {
+		return o.ask(Whole)
 	}
 	whole, err := o.bucket.Open(o.ctx, o.digest)
 	if err != nil {
@@ -183,7 +226,7 @@ func (o *object) drop() {
 	if o.body == nil {
 		return
 	}
-	if o.size-o.got <= drained {
+	if o.until-o.got <= drained {
 		_, _ = io.Copy(io.Discard, o.body)
 	}
 	_ = o.body.Close()

@@ -1,6 +1,7 @@
 package blob_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/archivefs/archivefs/internal/s3test"
+	"github.com/archivefs/archivefs/internal/server/blob"
 )
 
 // cutting ends an answer after some bytes of it.
@@ -151,5 +153,47 @@ func TestReadingHereAndThereCostsLittle(t *testing.T) {
 	}
 	if n.Load() > 4 {
 		t.Errorf("%d requests", n.Load())
+	}
+}
+
+// A content that is read whole is compared with its digest, whatever part of it was to be read first.
+func TestPartsThatAreReadWhole(t *testing.T) {
+	bucket, s3 := broken(t)
+	content := strings.Repeat("0123456789", 200_000)
+	keep(t, bucket, content)
+	read := func(part blob.Part) (string, error) {
+		r, err := bucket.OpenPart(t.Context(), digest(content), part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Close() }()
+		if size, err := r.Seek(0, io.SeekEnd); err != nil || size != int64(len(content)) {
+			t.Errorf("%q: the size is %d, %v", part, size, err)
+		}
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		return string(got), err
+	}
+	parts := []blob.Part{blob.Whole, blob.Nothing, "bytes=5-9", "bytes=0-9", "bytes=0-", "bytes=-5", "bytes=-9000000", "bytes=9000000-"}
+	for _, part := range parts {
+		if got, err := read(part); got != content || err != nil {
+			t.Errorf("%q: %d bytes, %v", part, len(got), err)
+		}
+	}
+	other := strings.Repeat("9876543210", 200_000)
+	if _, err := s3.Client.PutObject(t.Context(), bucketName, digest(content), strings.NewReader(other), int64(len(other)), "", "", minio.PutObjectOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range parts {
+		if got, err := read(part); len(got) >= len(content) || err == nil {
+			t.Errorf("%q: %d other bytes, %v", part, len(got), err)
+		}
+	}
+	for _, part := range parts {
+		if _, err := bucket.OpenPart(t.Context(), digest("none"), part); !errors.Is(err, blob.ErrMissing) {
+			t.Errorf("%q of a content that is not there: %v", part, err)
+		}
 	}
 }

@@ -141,6 +141,11 @@ func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error
 	return file, nil
 }
 
+// OpenPart is Open: a part of a file costs no more than is read of it.
+func (f *Files) OpenPart(ctx context.Context, digest string, _ Part) (io.ReadSeekCloser, error) {
+	return f.Open(ctx, digest)
+}
+
 // Remove drops a content; one that is not kept is no error. Who has it open goes on
 // reading it, and so does who holds all contents (see Hold).
 func (f *Files) Remove(_ context.Context, digest string) error {

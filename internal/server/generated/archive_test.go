@@ -175,7 +175,7 @@ func TestContents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := a.Open(t.Context(), d.Digest)
+		r, err := a.OpenPart(t.Context(), d.Digest, blob.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, digest := range []string{"", "x", strings.Repeat("0", 64), strings.Repeat("f", 64), other.Digest} {
-		if _, err := a.Open(t.Context(), digest); !errors.Is(err, blob.ErrMissing) {
+		if _, err := a.OpenPart(t.Context(), digest, blob.Whole); !errors.Is(err, blob.ErrMissing) {
 			t.Errorf("content %q: %v", digest, err)
 		}
 	}

@@ -18,8 +18,9 @@ func (a *Archive) digest(id archive.ID) string {
 	return fmt.Sprintf("%016x%016x%032x", a.Folders, a.Documents, int64(id))
 }
 
-// Open opens the content that digest names, blob.ErrMissing when there is none.
-func (a *Archive) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+// OpenPart opens the content that digest names, blob.ErrMissing when there is none. It is made as it
+// is read.
+func (a *Archive) OpenPart(ctx context.Context, digest string, _ blob.Part) (io.ReadSeekCloser, error) {
 	var n int64
 	if len(digest) == 64 {
 		n, _ = strconv.ParseInt(digest[48:], 16, 64) // 0 is no document
