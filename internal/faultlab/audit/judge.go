@@ -113,9 +113,16 @@ func (j *judge) replaced(f *File) bool {
 	return slices.ContainsFunc(j.Files, func(r File) bool { return r.Replacement && r.Replaces == sum && r.Closing })
 }
 
+// overwritten reports whether a program may have truncated f before the archive had it, as it
+// would a file on a disk.
+func (j *judge) overwritten(f *File) bool {
+	sum := f.sum()
+	return !f.Old && slices.ContainsFunc(j.Files, func(r File) bool { return r.Replacement && r.Replaces == sum && r.Opening })
+}
+
 // checkAccepted looks for bytes that must not be lost.
 func (j *judge) checkAccepted(f *File, archived bool) {
-	if archived || j.replaced(f) {
+	if archived || j.replaced(f) || j.overwritten(f) {
 		return
 	}
 	whole := Range{0, len(f.Content)}

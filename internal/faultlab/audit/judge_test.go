@@ -121,6 +121,20 @@ func TestJudge(t *testing.T) {
 			})
 			o.Archive[0].Sum = sum("new")
 		}, nil},
+		"a file that was truncated before it was sent": {func(o *Outcome) {
+			o.Files = append(o.Files, File{
+				What: "replace 2", Folder: "Eingang", Name: "a.txt", Content: []byte("new"), Opening: true,
+				Replacement: true, Replaces: sum("a letter"),
+			})
+			o.Sync, o.Archive = false, nil
+		}, nil},
+		"an inbox document that was truncated and not closed": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Archive = true, Nothing, nil
+			o.Files = append(o.Files, File{
+				What: "replace 2", Folder: "Eingang", Name: "a.txt", Content: []byte("new"), Opening: true,
+				Replacement: true, Replaces: sum("a letter"),
+			})
+		}, []Kind{Lost}},
 		"an inbox document in two places": {func(o *Outcome) {
 			o.Files[0].Old, o.Archive = true, append(o.Archive, Document{Folder: "Inbox", Name: "a.txt", Sum: sum("a letter")})
 		}, []Kind{Doubled}},

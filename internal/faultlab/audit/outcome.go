@@ -43,6 +43,8 @@ type File struct {
 	Replacement bool // of the content of an inbox document
 	// Replaces is the content that it takes the place of, when Replacement is set.
 	Replaces Sum
+	// Opening: the program began to truncate what it replaces.
+	Opening bool
 
 	// Closing: all of it was written and the last step begun, so that the archive may have it.
 	Closing bool

@@ -78,6 +78,8 @@ func (w *witness) see(e writer.Event) {
 	defer w.mu.Unlock()
 	switch e.Mark {
 	case writer.Half:
+	case writer.Opening:
+		w.file.Opening = true
 	case writer.Synced:
 		w.file.Accepted = append(w.file.Accepted, audit.Range{Begin: e.Begin, End: e.End})
 	case writer.Again:

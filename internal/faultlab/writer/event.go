@@ -32,6 +32,7 @@ type Mark string
 
 // The marks.
 const (
+	Opening Mark = "opening" // what is there is truncated with the next step
 	Synced  Mark = "synced"  // fsync, or an earlier close, answered 0: Event.Range is accepted
 	Half    Mark = "half"    // half is written; the process waits for a line
 	Closing Mark = "closing" // all is written, the last step begins

@@ -90,6 +90,7 @@ func (p *process) keepMore() error {
 
 // replace overwrites an inbox document.
 func (p *process) replace() error {
+	p.say(Event{Mark: Opening})
 	return p.open(p.path(), os.O_WRONLY|os.O_TRUNC, func(f *os.File) error {
 		if err := p.write(f, 0, len(p.Content)); err != nil {
 			return err
