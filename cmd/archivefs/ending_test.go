@@ -112,7 +112,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 		t.Errorf("said %q", said)
 	}
 	b.gate.open()
-	b.mount(nil)
+	b.mount(nil, "--timeout", "3s") // so long what was cut off in the middle may still arrive
 	heals(t, "what was pending is archived", func() bool {
 		_, status, err := readStatus(b.dir)
 		return err == nil && len(status.Uploads.List) == 0

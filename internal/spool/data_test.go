@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestRandomWritesAgainstAModel compares every step with a slice of bytes, and in the end
@@ -214,9 +216,12 @@ func TestMakeRoom(t *testing.T) {
 
 func TestReserveIsAFractionOfASmallDisk(t *testing.T) {
 	s, _ := open(t, t.TempDir(), func(o *Options) { o.Reserve = math.MaxInt64 })
-	u := create(t, s, Record{Name: "x"}, "")
-	if _, err := u.WriteAt([]byte("abc"), 0); err != nil {
-		t.Fatalf("nothing fits: %v", err)
+	var disk unix.Statfs_t
+	if err := unix.Statfs(s.dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := uint64(s.budget.reserve), disk.Blocks/16*uint64(disk.Bsize); got != want {
+		t.Errorf("%d bytes are left free, want %d", got, want)
 	}
 }
 
