@@ -183,10 +183,11 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	if got := strings.Join(a.lines("keys", "list")[0], " "); got != "ID STATE SCOPES MANDATORS ADDED USED ENDS NAME" {
 		t.Error(got)
 	}
-	a.says(1, "there is no key 9", "keys", "revoke", "2", "9")
-	if keys := decoded[[]keyJSON](a, "keys", "list"); !keys[1].Valid {
-		t.Error("a key was revoked beside one that is not there")
+	a.says(1, "there is no key 9; the others are revoked", "keys", "revoke", "9", "2")
+	if keys := decoded[[]keyJSON](a, "keys", "list"); keys[1].Valid {
+		t.Error("a key was not revoked, because one beside it is not there")
 	}
+	a.says(1, "there is no key 8, 9", "keys", "revoke", "8", "9")
 	a.says(2, "no id of a key", "keys", "revoke", "x")
 	a.says(2, "no scope", "keys", "add", "--scope", "all")
 	a.says(1, `there is no mandator "Other AG"`, "keys", "add", "--mandator", "Other AG")

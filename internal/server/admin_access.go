@@ -156,7 +156,8 @@ func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// RevokeKeys ends keys for ever, all or none. They may be let in for 2 s more.
+// RevokeKeys ends keys for ever, also when some of them are not there, which is an error. They may be
+// let in for 2 s more.
 func (a *Admin) RevokeKeys(ctx context.Context, ids ...int64) error {
 	return a.archive().RevokeKeys(ctx, ids, time.Now())
 }

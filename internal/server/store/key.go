@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -93,20 +95,33 @@ func (a Archive) Keys(ctx context.Context) ([]Key, error) {
 	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", a.tenant)
 }
 
-// RevokeKeys ends keys for ever, all or none; one that is revoked already stays so.
+// RevokeKeys ends keys for ever; one that is revoked already stays so. That some are not there
+// (KindNotFound) keeps the others from nothing: a key that was stolen must not last because of a
+// slip of the pen.
 func (a Archive) RevokeKeys(ctx context.Context, ids []int64, at time.Time) error {
-	return a.write.change(ctx, func(tx changing) error {
+	var unknown []string
+	err := a.write.change(ctx, func(tx changing) error {
+		unknown = nil
 		for _, id := range ids {
 			n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, a.tenant))
 			if err != nil {
 				return fmt.Errorf("revoke key: %w", err)
 			}
 			if n == 0 {
-				return refuse(archive.KindNotFound, "there is no key %d", id)
+				unknown = append(unknown, strconv.FormatInt(id, 10))
 			}
 		}
 		return nil
 	})
+	switch {
+	case err != nil:
+		return err
+	case len(unknown) == 0:
+		return nil
+	case len(unknown) == len(ids):
+		return refuse(archive.KindNotFound, "there is no key %s", strings.Join(unknown, ", "))
+	}
+	return refuse(archive.KindNotFound, "there is no key %s; the others are revoked", strings.Join(unknown, ", "))
 }
 
 // UseKey notes that a key was used, unless that is known to be so since before.
