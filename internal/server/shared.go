@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -87,11 +85,11 @@ func withoutDatabase(data string) error {
 // join makes sure that database and contents belong together, and keeps the settings that were
 // given.
 func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) error {
-	made, err := uuid.NewRandom()
+	made, err := store.NewID()
 	if err != nil {
-		return fmt.Errorf("name archive: %w", err)
+		return err
 	}
-	id, err := s.catalog(ctx).FirstSetting(ctx, store.SettingID, made.String())
+	id, err := s.catalog(ctx).FirstSetting(ctx, store.SettingID, made)
 	if err == nil {
 		err = store.WantWhole(id) // a restore may have begun just now
 	}
@@ -99,13 +97,14 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 		return err
 	}
 	// Documents that are there have their contents somewhere, and whoever took them has claimed it.
-	claim := contents.Claim
-	if used, err := db.Used(ctx); err != nil {
-		return err
-	} else if used {
-		claim = contents.Claimed
+	used, err := db.Used(ctx)
+	if err == nil && used {
+		err = contents.Claimed(ctx, id)
 	}
-	if err := claim(ctx, id); err != nil {
+	if err == nil {
+		err = contents.Claim(ctx, id)
+	}
+	if err != nil {
 		return fmt.Errorf("open contents: %w", err)
 	}
 	return s.keepSettings(ctx)

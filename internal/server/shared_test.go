@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +71,30 @@ func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
 		}
 		if err == nil {
 			_ = s.Close()
+		}
+	})
+}
+
+// A service that does not start leaves no directory where the contents are not.
+func TestARefusedServiceMakesNothing(t *testing.T) {
+	shared(t, func(t *testing.T, o Options) {
+		s := opened(t, o)
+		mandator, err := s.AddMandator(t.Context(), "M")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.AddDocument(t.Context(), NewDocument{Folder: mandator, Name: "d", Created: time.Now(), Archived: time.Now()}, strings.NewReader("content")); err != nil {
+			t.Fatal(err)
+		}
+		o.Data = filepath.Join(t.TempDir(), "new")
+		if o.Blobs != "" {
+			o.Blobs = s3test.Bucket(t)
+		}
+		if _, err := Open(t.Context(), o); !errors.Is(err, blob.ErrUnclaimed) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Lstat(o.Data); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("there is a directory: %v", err)
 		}
 	})
 }

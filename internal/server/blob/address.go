@@ -102,7 +102,8 @@ func endpoint(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }
 
-// String names the bucket for people.
-func (a Address) String() string {
-	return fmt.Sprintf("s3://%s at %s", strings.TrimSuffix(a.Bucket+"/"+a.Prefix, "/"), a.Endpoint)
-}
+// Name is the bucket and its prefix.
+func (a Address) Name() string { return "s3://" + strings.TrimSuffix(a.Bucket+"/"+a.Prefix, "/") }
+
+// String names the bucket for people, and where it is.
+func (a Address) String() string { return fmt.Sprintf("%s at %s", a.Name(), a.Endpoint) }

@@ -12,8 +12,6 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/archivefs/archivefs/internal/durable"
 )
 
 const (
@@ -37,12 +35,9 @@ type Bucket struct {
 }
 
 // OpenBucket checks that the bucket can be used. Contents are received in the directory scratch,
-// which is made (0700) when it is not there and may be shared with other processes. The
+// which Claim makes (0700) when it is not there and may be shared with other processes. The
 // credentials are those of the environment, the files of ~/.aws, or the machine's.
 func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, error) {
-	if err := durable.MkdirAll(scratch, 0o700); err != nil {
-		return nil, fmt.Errorf("make directory for uploads: %w", err)
-	}
 	transport, err := newTransport(address)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", address, err)

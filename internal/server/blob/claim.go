@@ -54,14 +54,21 @@ func whose(found, id string) error {
 	return nil
 }
 
-// Claim has the contents belong to an archive. It returns ErrForeign when they belong to another.
+// Claim has the contents belong to an archive, and makes the directories for them. It returns
+// ErrForeign when they belong to another.
 func (f *Files) Claim(_ context.Context, id string) error {
 	path := filepath.Join(f.dir, claim)
 	found, err := os.ReadFile(path) //nolint:gosec // the operator names the directory
-	if errors.Is(err, fs.ErrNotExist) {
-		return durable.WriteFile(path, []byte(id+"\n"), 0o600)
+	first := errors.Is(err, fs.ErrNotExist)
+	if !first {
+		if err := f.compare(found, err, id); err != nil {
+			return err
+		}
 	}
-	return f.compare(found, err, id)
+	if err := f.prepare(); err != nil || !first {
+		return err
+	}
+	return durable.WriteFile(path, []byte(id+"\n"), 0o600)
 }
 
 // Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
@@ -84,7 +91,8 @@ func (f *Files) compare(found []byte, err error, id string) error {
 	return nil
 }
 
-// Claim has the contents belong to an archive. It returns ErrForeign when they belong to another.
+// Claim has the contents belong to an archive, and makes the directory in which they are received.
+// It returns ErrForeign when they belong to another.
 func (b *Bucket) Claim(ctx context.Context, id string) error {
 	found, err := b.claimed(ctx)
 	if absent(err) {
@@ -95,7 +103,10 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 			found, err = b.claimed(ctx)
 		}
 	}
-	return b.compare(found, err, id)
+	if err := b.compare(found, err, id); err != nil {
+		return err
+	}
+	return b.prepare()
 }
 
 // Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong

@@ -35,22 +35,19 @@ func OpenFiles(dir string) (*Files, error) {
 	if err := os.RemoveAll(staged); err != nil {
 		return nil, fmt.Errorf("sweep staged contents: %w", err)
 	}
-	if err := durable.MkdirAll(staged, 0o700); err != nil {
-		return nil, fmt.Errorf("make content directory: %w", err)
-	}
 	f := &Files{staging: newStaging(staged, true), dir: dir}
+	if err := f.prepare(); err != nil {
+		return nil, err
+	}
 	return f, f.sweepHeld()
 }
 
 // OpenSharedFiles is OpenFiles for a dir that other processes use at the same time: what is
-// staged there may be theirs, unless nobody wrote to it for a day.
+// staged there may be theirs, unless nobody wrote to it for a day. Claim makes what is not there.
 func OpenSharedFiles(dir string) (*Files, error) {
 	staged := filepath.Join(dir, incoming)
-	if err := durable.MkdirAll(staged, 0o700); err != nil {
-		return nil, fmt.Errorf("make content directory: %w", err)
-	}
 	entries, err := os.ReadDir(staged)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("sweep staged contents: %w", err)
 	}
 	for _, entry := range entries {

@@ -60,6 +60,9 @@ func TestSharedFiles(t *testing.T) {
 	dir := t.TempDir()
 	shared := func() *blob.Files {
 		files, err := blob.OpenSharedFiles(dir)
+		if err == nil {
+			err = files.Claim(t.Context(), "mine")
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

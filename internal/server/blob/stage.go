@@ -41,6 +41,14 @@ func newStaging(dir string, named bool) *staging {
 	return &staging{dir: dir, named: named, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}
 }
 
+// prepare makes the directory that contents are received in.
+func (s *staging) prepare() error {
+	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("make directory for uploads: %w", err)
+	}
+	return nil
+}
+
 // stagedFile is a content in a temporary file.
 type stagedFile struct {
 	*os.File

@@ -5,11 +5,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/google/uuid"
 )
 
 // SettingID is the setting of the default tenant that names the archive, so that contents can
 // be known to be its own. It is set where several services share them.
 const SettingID = "archive-id"
+
+// NewID makes a name for an archive that no other has.
+func NewID() (string, error) {
+	made, err := uuid.NewRandom()
+	if err != nil {
+		return "", fmt.Errorf("name archive: %w", err)
+	}
+	return made.String(), nil
+}
 
 // Setting returns a setting's value, empty when it was never set.
 func (a Archive) Setting(ctx context.Context, name string) (string, error) {
