@@ -35,7 +35,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(why(held, err), target.Close()) }()
-	if err := contents.Claim(held, target.ID); err != nil {
+	if err := claim(held, contents, target); err != nil {
 		err = fmt.Errorf("look at contents: %w", err)
 		if errors.Is(err, blob.ErrForeign) { // else they may belong to the database by now
 			err = errors.Join(err, target.Abandon(held))
@@ -48,11 +48,26 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	return target.Fill(held, opened)
 }
 
+// claim has the contents belong to the archive that is restored. Those of an interrupted attempt
+// that went elsewhere must not, too, as half of them are lacking there: where this place is not
+// claimed yet, the archive gets another id first.
+func claim(ctx context.Context, contents shared, target *store.Restoring) error {
+	err := contents.Claimed(ctx, target.ID)
+	if errors.Is(err, blob.ErrUnclaimed) {
+		err = target.Rename(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return contents.Claim(ctx, target.ID)
+}
+
 // shared are the contents of an archive that several services can use.
 type shared interface {
 	destination
-	// Claim has the contents belong to an archive.
+	// Claim has the contents belong to an archive, and Claimed reports whether they do.
 	Claim(ctx context.Context, id string) error
+	Claimed(ctx context.Context, id string) error
 	close() error
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/care"
 	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // sharedPlaces are those of archives that several services can use, by name.
@@ -186,6 +187,65 @@ func TestARestoreBesideAnotherArchive(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(o.dir, "contents", "archive-id")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the contents of an archive have another owner: %v", err)
+	}
+}
+
+// Of several places that attempts of one restore went to, the last one alone is the archive's.
+func TestARestoreThatGoesOnElsewhere(t *testing.T) {
+	o, whole, half := newOffice(t), t.TempDir(), t.TempDir()
+	backup(t, o, whole)
+	backup(t, o, half)
+	if err := os.Remove(filepath.Join(half, "contents", o.digests["scan"][:2], o.digests["scan"])); err != nil {
+		t.Fatal(err)
+	}
+	for name, newPlace := range sharedPlaces() {
+		t.Run(name, func(t *testing.T) {
+			first, second, to := newPlace(t), newPlace(t), newPlace(t)
+			second.Database, to.Database = first.Database, first.Database
+			for _, place := range []care.Place{first, first, second} {
+				var lacking *care.LackingError
+				if _, err := care.Restore(t.Context(), half, place, false, &care.Progress{}); !errors.As(err, &lacking) {
+					t.Fatalf("got %v", err)
+				}
+			}
+			if _, err := care.Restore(t.Context(), whole, first, false, &care.Progress{}); !errors.Is(err, blob.ErrForeign) {
+				t.Errorf("back again: %v", err)
+			}
+			// It was killed when it had its id, and no place yet.
+			held, killed, err := store.RestorePostgres(t.Context(), to.Database)
+			if err == nil {
+				err = errors.Join(killed.Rename(held), killed.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := care.Restore(t.Context(), whole, to, false, &care.Progress{}); err != nil {
+				t.Fatal(err)
+			}
+			wantAll(t, to, 4)
+			for _, place := range []care.Place{first, second} {
+				s, err := server.Open(t.Context(), server.Options{Database: place.Database, Blobs: place.Blobs, Data: place.Data})
+				if !errors.Is(err, blob.ErrForeign) {
+					t.Errorf("a service takes the contents of an attempt: %v, %v", s, err)
+				}
+			}
+			serve(t, to)
+		})
+	}
+}
+
+// A restore that is refused leaves nothing behind.
+func TestARefusedRestoreMakesNothing(t *testing.T) {
+	o, dir := newOffice(t), t.TempDir()
+	backup(t, o, dir)
+	place := sharedPlaces()["a shared directory"](t)
+	serve(t, place)
+	place.Data = filepath.Join(t.TempDir(), "new")
+	if _, err := care.Restore(t.Context(), dir, place, false, &care.Progress{}); err == nil || !strings.Contains(err.Error(), "there is an archive in the database already") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Lstat(place.Data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a directory: %v", err)
 	}
 }
 

@@ -282,6 +282,14 @@ func TestARestoreIsWholeOrNot(t *testing.T) {
 	if err != nil || again.ID != r.ID {
 		t.Fatalf("it is named %v, want %s: %v", again, r.ID, err)
 	}
+	if err := errors.Join(again.Rename(held), again.Close()); err != nil || again.ID == r.ID {
+		t.Fatalf("it is still named %s: %v", r.ID, err)
+	}
+	renamed := again.ID
+	held, again, err = store.RestorePostgres(ctx, url+"&pool_max_conns=1")
+	if err != nil || again.ID != renamed {
+		t.Fatalf("it is named %v, want %s: %v", again, renamed, err)
+	}
 	damaged := filepath.Join(t.TempDir(), "damaged.db")
 	folder(t, open(t, damaged), store.Folder{Name: "M"})
 	if err := spoil(ctx, damaged); err != nil {
@@ -298,11 +306,12 @@ func TestARestoreIsWholeOrNot(t *testing.T) {
 	}
 	other := pgtest.Database(t)
 	held, r, err = store.RestorePostgres(ctx, other)
-	if err == nil {
-		err = errors.Join(r.Abandon(held), r.Close())
-	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	named := r.ID
+	if err := errors.Join(r.Rename(held), r.Abandon(held), r.Close()); err != nil || r.ID != named {
+		t.Fatalf("a restore that began is named %s, want %s: %v", r.ID, named, err)
 	}
 	openURL(t, other)
 }

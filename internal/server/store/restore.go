@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/google/uuid"
 )
 
 // restoring begins the archive's id while the database is not whole. Whoever sets the id first
@@ -66,14 +64,14 @@ func RestorePostgres(ctx context.Context, url string) (held context.Context, r *
 
 // begin marks the database as not whole.
 func (r *Restoring) begin(ctx context.Context) error {
-	made, err := uuid.NewRandom()
+	made, err := NewID()
 	if err != nil {
-		return fmt.Errorf("name archive: %w", err)
+		return err
 	}
 	if err := wantEmpty(ctx, r.store.read); err != nil {
 		return err
 	}
-	id, err := r.store.Tenant(DefaultTenant).FirstSetting(ctx, SettingID, restoring+made.String())
+	id, err := r.store.Tenant(DefaultTenant).FirstSetting(ctx, SettingID, restoring+made)
 	if err != nil {
 		return err
 	}
@@ -81,7 +79,35 @@ func (r *Restoring) begin(ctx context.Context) error {
 		return errNotEmpty
 	}
 	r.ID, _ = strings.CutPrefix(id, restoring)
-	r.began = r.ID == made.String()
+	r.began = r.ID == made
+	return nil
+}
+
+// Rename gives the archive another id, unless nobody can have used the one that it has: contents
+// that an interrupted restore left under that one are then nobody's.
+func (r *Restoring) Rename(ctx context.Context) error {
+	if r.began {
+		return nil
+	}
+	made, err := NewID()
+	if err != nil {
+		return err
+	}
+	err = r.store.write.change(ctx, func(tx changing) error {
+		result, err := tx.exec(ctx, "UPDATE setting SET value = ? WHERE tenant = ? AND name = ? AND value = ?",
+			restoring+made, DefaultTenant, SettingID, restoring+r.ID)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, errNotEmpty)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("name archive: %w", err)
+	}
+	r.ID = made
 	return nil
 }
 
