@@ -158,6 +158,9 @@ func TestKilledRestore(t *testing.T) {
 	if _, err := server.Open(t.Context(), server.Options{Data: data}); err == nil || !strings.Contains(err.Error(), "was interrupted") {
 		t.Errorf("a service takes what is not whole: %v", err)
 	}
+	if err := b.admin("keys", "list", "--data", data); err == nil || !strings.Contains(err.Error(), "a restore into "+data+" is under way or was interrupted") {
+		t.Errorf("the keys of what is not whole are listed: %v", err)
+	}
 	if err := b.admin("restore", "--data", data, backup); err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,9 @@ func (at Place) open(ctx context.Context) (*store.Store, error) {
 	}
 	file := databaseFile(at.Data)
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		if err := datalock.WantWhole(at.Data); err != nil {
+			return nil, err
+		}
 		return nil, fmt.Errorf("there is no archive in %s; archivefs serve --data makes one", at.Data)
 	}
 	return openBeside(ctx, at.Data, file)

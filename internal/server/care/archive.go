@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -118,6 +119,9 @@ func (a *Archive) claimed(ctx context.Context) error {
 // Exists is an error where dir is no data directory.
 func Exists(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
+		if err := datalock.WantWhole(dir); err != nil {
+			return err
+		}
 		return fmt.Errorf("there is no archive in %s: %w", dir, err)
 	}
 	return nil

@@ -42,10 +42,23 @@ func (dir InUseError) Error() string {
 func Take(dir string) (*Lock, error) {
 	l, err := TakeAny(dir)
 	if err == nil && l.Restoring {
-		return nil, errors.Join(fmt.Errorf("a restore into %s was interrupted, and the archive there is not whole: "+
-			"call archivefs admin restore again", dir), l.file.Close())
+		return nil, errors.Join(notWhole(dir, "was interrupted"), l.file.Close())
 	}
 	return l, err
+}
+
+// WantWhole is an error where a restore into dir has not come to its end. It takes no lock: the
+// restore may be under way.
+func WantWhole(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "lock")) //nolint:gosec // the data directory is the operator's choice
+	if err == nil && string(text) == restoring {
+		return notWhole(dir, "is under way or was interrupted")
+	}
+	return nil
+}
+
+func notWhole(dir, what string) error {
+	return fmt.Errorf("a restore into %s %s, and the archive there is not whole: call archivefs admin restore again", dir, what)
 }
 
 // TakeAny is Take also for a directory that was not restored whole.
