@@ -144,13 +144,18 @@ func prune(ctx context.Context, dir string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	files, used := blob.ViewFiles(filepath.Join(dir, contentsName)), references{store: copied}
-	err = files.Walk(ctx, time.Now().Add(time.Hour), func(digest string) error {
+	return errors.Join(dropUnused(ctx, dir, copied), copied.Close())
+}
+
+// dropUnused removes the contents in a directory that a database does not refer to. The caller
+// sees to it that nobody else uses the directory.
+func dropUnused(ctx context.Context, dir string, s *store.Store) error {
+	files, used := blob.ViewFiles(filepath.Join(dir, contentsName)), references{store: s}
+	return files.Walk(ctx, time.Now().Add(time.Hour), func(digest string) error {
 		has, err := used.has(ctx, digest)
 		if err != nil || has {
 			return err
 		}
 		return files.Remove(ctx, digest)
 	})
-	return errors.Join(err, copied.Close())
 }

@@ -97,6 +97,43 @@ func TestAnInterruptedBackup(t *testing.T) {
 	wantWhole(t, data, 4)
 }
 
+// What an attempt with another backup left does not stay.
+func TestAnInterruptedRestoreOfAnotherBackup(t *testing.T) {
+	o, one, other := newOffice(t), t.TempDir(), t.TempDir()
+	backup(t, o, other)
+	s, err := server.Open(t.Context(), server.Options{Data: o.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mandator, err := s.AddMandator(t.Context(), "Andere GmbH")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, mandator, "new", day)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup(t, o, one)
+	if err := os.Remove(filepath.Join(one, "contents", o.digests["scan"][:2], o.digests["scan"])); err != nil {
+		t.Fatal(err)
+	}
+	data, _, err := restore(t, one, false)
+	var lacking *care.LackingError
+	if !errors.As(err, &lacking) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := care.ViewData(t.Context(), data); err == nil || !strings.Contains(err.Error(), "was interrupted") {
+		t.Errorf("it is read: %v", err)
+	}
+	if done, err := care.Restore(t.Context(), other, care.Place{Data: data}, false, &care.Progress{}); err != nil || done.Contents != 3 || done.Added != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(data, "contents", "??", "*")); err != nil || len(left) != 3 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	wantWhole(t, data, 4)
+}
+
 func TestBackupOfADamagedArchive(t *testing.T) {
 	o, dir := newOffice(t), t.TempDir()
 	if err := errors.Join(os.WriteFile(o.path(o.digests["scan"]), []byte("a scam"), 0o600), os.Remove(o.path(o.digests["c"]))); err != nil {

@@ -67,6 +67,9 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	if err == nil {
 		err = r.contents(ctx, opened, inFiles{files})
 	}
+	if err == nil { // an interrupted attempt may have been with another backup
+		err = dropUnused(ctx, data, opened)
+	}
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
