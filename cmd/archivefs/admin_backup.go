@@ -85,8 +85,8 @@ func adminRestore(c *cli.Context) error {
 	done, err := care.Restore(c.Context, dir, to, c.Bool("partial"), &seen)
 	stop()
 	if err != nil {
-		_ = tellLacking(c, done.Lacking, "the backup", verifyBackupCommand(dir)) // the error says it as well
 		if lacking := new(care.LackingError); errors.As(err, &lacking) {
+			_ = tellLacking(c, lacking.Digests, "the backup", verifyBackupCommand(dir)) // the error says it as well
 			return fmt.Errorf("restore: %w; --partial restores the rest, or take another backup", err)
 		}
 		return fmt.Errorf("restore: %w", err)

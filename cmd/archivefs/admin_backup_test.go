@@ -209,6 +209,9 @@ func TestAdminBackupAndStats(t *testing.T) {
 	want(1, "to see which documents need them: archivefs admin verify --data "+dir+"\n", "backup", "--data", dir, other)
 	lost := filepath.Join(t.TempDir(), "restored")
 	want(1, "content "+filepath.Base(content)+" is missing or damaged in the backup", "restore", "--data", lost, other)
+	if status, _, stderr := call(t, "admin", "restore", "--data", dir, other); status != 1 || !strings.Contains(stderr, "is not empty") || strings.Contains(stderr, "is missing") {
+		t.Errorf("a directory that is taken: exit status %d, %s", status, stderr)
+	}
 	want(1, "--partial restores the rest", "restore", "--data", filepath.Join(t.TempDir(), "lost"), other)
 	want(1, "to see which documents need them: archivefs admin verify --backup "+other+"\n", "restore", "--data", filepath.Join(t.TempDir(), "lost"), other)
 	want(1, "0 contents, 0 B", "restore", "--data", lost, "--partial", other)
