@@ -79,6 +79,10 @@ func serve(c *cli.Context) error {
 	if c.String("generate") != "" {
 		return serveGenerated(c, ln, r, options)
 	}
+	name, err := archiveName(options)
+	if err != nil {
+		return err
+	}
 	srv, err := server.Open(c.Context, options)
 	if err != nil {
 		return fmt.Errorf("open archive: %w", err)
@@ -90,7 +94,7 @@ func serve(c *cli.Context) error {
 	}
 	if err == nil {
 		r.server = srv
-		err = r.at(c, ln, options.Data, keyFile)
+		err = r.at(c, ln, name, keyFile)
 	}
 	if err == nil && skipped > 0 {
 		err = fmt.Errorf("%s of --import stayed out of the archive; the log says which and why", plural(skipped, "entry"))

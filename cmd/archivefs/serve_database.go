@@ -3,9 +3,11 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // databaseFlags say where the service keeps its database and its contents, if not in --data.
@@ -17,6 +19,19 @@ func databaseFlags() []cli.Flag {
 		&cli.StringFlag{Name: "blobs", EnvVars: env("BLOBS"), Usage: "with --database: keep contents in a bucket with the S3 interface at `ADDRESS`, as s3://archive/office?endpoint=https://s3.example.com, " +
 			"instead of --data; the keys for it come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where programs for S3 have them"},
 	}
+}
+
+// archiveName says where the archive is that is served, without secrets.
+func archiveName(o server.Options) (string, error) {
+	if o.Database == "" {
+		return o.Data, nil
+	}
+	database, err := store.NamePostgres(o.Database)
+	if err != nil || o.Blobs == "" {
+		return database + ", contents in " + o.Data, err
+	}
+	address, err := blob.ParseAddress(o.Blobs)
+	return database + ", contents in " + archive.Printable(address.Name()), err
 }
 
 // readDatabase reads them.

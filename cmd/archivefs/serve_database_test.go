@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/pgtest"
 )
 
@@ -25,7 +26,10 @@ func TestServeWithPostgreSQL(t *testing.T) {
 	data, structures := filepath.Join(home, "data"), map[string]string{}
 	for name, given := range map[string][]string{"plain": {"--database", url}, "file": {"--database-file", file}} {
 		p := start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--api-key", "k", "--data", data, "--sample"}, given...)...)
-		at := p.line("serving " + data + " at ")
+		said, at, _ := strings.Cut(p.line("serving "), " at ")
+		if !strings.HasPrefix(said, `database "`) || !strings.HasSuffix(said, ", contents in "+data) || strings.Contains(said, password) {
+			t.Errorf("it serves %q", said)
+		}
 		line, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/cmdline")
 		if err == nil && strings.Contains(string(line), password) {
 			t.Errorf("ps shows %q", line)
@@ -42,6 +46,26 @@ func TestServeWithPostgreSQL(t *testing.T) {
 	var folders struct{ Folders []struct{ Name string } }
 	if err := json.Unmarshal([]byte(structures["plain"]), &folders); err != nil || len(folders.Folders) == 0 || structures["plain"] != structures["file"] {
 		t.Errorf("the archive is\n%s and\n%s", structures["plain"], structures["file"])
+	}
+}
+
+func TestArchiveName(t *testing.T) {
+	const url = "postgres://archivefs:geheim@db.example:5433/office"
+	for _, test := range []struct {
+		options server.Options
+		want    string
+	}{
+		{server.Options{Data: "/srv/office"}, "/srv/office"},
+		{server.Options{Database: url, Data: "/srv/office"}, `database "office" on db.example:5433, contents in /srv/office`},
+		{server.Options{Database: url, Blobs: "s3://documents/office?endpoint=https://s3.example.com", Data: "/tmp"}, `database "office" on db.example:5433, contents in s3://documents/office`},
+		{server.Options{Database: "host=a,b port=1,2 dbname=o user=u password=geheim", Blobs: "s3://documents"}, `database "o" on a:1, b:2, contents in s3://documents`},
+	} {
+		if got, err := archiveName(test.options); err != nil || got != test.want {
+			t.Errorf("%q, %v; want %q", got, err, test.want)
+		}
+	}
+	if got, err := archiveName(server.Options{Database: "postgres://archivefs:geheim@["}); err == nil || strings.Contains(err.Error()+got, "geheim") {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -82,12 +82,20 @@ func ViewPostgres(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
+func parse(url string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil { // it may have the password in it
+		return nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
+			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
+	}
+	return config, nil
+}
+
 // connectPostgres prepares connections with settings that the URL may have otherwise.
 func connectPostgres(url string, settings map[string]string) (*Store, *address, error) {
-	config, err := pgx.ParseConfig(url)
+	config, err := parse(url)
 	if err != nil {
-		return nil, nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
-			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
+		return nil, nil, err
 	}
 	for name, value := range settings {
 		if _, given := config.RuntimeParams[name]; !given {

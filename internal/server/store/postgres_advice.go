@@ -183,6 +183,18 @@ func (a *address) names() (user, database string) {
 	return strconv.Quote(a.config.User), strconv.Quote(cmp.Or(a.config.Database, a.config.User))
 }
 
+// NamePostgres says for people which database a URL names, and on which hosts: neither its user nor
+// a password.
+func NamePostgres(url string) (string, error) {
+	config, err := parse(url)
+	if err != nil {
+		return "", err
+	}
+	at := &address{config}
+	_, database := at.names()
+	return fmt.Sprintf("database %s on %s", database, at), nil
+}
+
 // String is the hosts with their ports, as they are tried.
 func (a *address) String() string {
 	var all []string
