@@ -120,7 +120,7 @@ func TestServeWithoutItsBucket(t *testing.T) {
 	s3, database := s3test.Start(t), pgtest.Database(t)
 	isolate(t)
 	for address, want := range map[string]string{
-		"s3://absent?endpoint=" + s3.URL:                     "bucket absent: service failed: " + s3.URL + " has no such bucket; make it, or name another one",
+		"s3://absent?endpoint=" + s3.URL:                     "bucket absent: service unreachable: " + s3.URL + " has no such bucket; make it, or name another one",
 		"s3://absent?timeout=1s&endpoint=http://127.0.0.1:1": "http://127.0.0.1:1: it cannot be reached; look whether it runs, and at endpoint: dial tcp",
 	} {
 		status, stdout, stderr := call(t, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--api-key", instanceKey, "--database", database, "--blobs", address)

@@ -80,6 +80,15 @@ func TestBucketIsAway(t *testing.T) {
 	if a := upload(); a.status != http.StatusInsufficientStorage || a.header.Get("Retry-After") != "60" {
 		t.Errorf("a full bucket: %d %s", a.status, a.body)
 	}
+	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "<Error><Code>NoSuchBucket</Code><Message>gone</Message></Error>")
+		return true
+	})
+	if a := upload(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") != "5" || strings.Contains(a.body, "bucket") {
+		t.Errorf("a bucket that is gone: %d %s", a.status, a.body)
+	}
 	awayFor(s3, http.MethodGet)
 	if a := h.get("/document/" + text(o.a) + "/pdf?original=true"); a.status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", a.status, a.body)

@@ -45,7 +45,7 @@ func (b *Bucket) failed(err error) error {
 	case answer.StatusCode >= http.StatusInternalServerError, answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusRequestTimeout:
 		kind, what = archive.KindUnreachable, "it cannot answer now"
 	case answer.Code == minio.NoSuchBucket:
-		return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: kind, Err: fmt.Errorf("%s has no such bucket; make it, or name another one", b.address.Endpoint)}
+		return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: archive.KindUnreachable, Err: fmt.Errorf("%s has no such bucket; make it, or name another one", b.address.Endpoint)}
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
 		what = "it refuses the credentials, or they do not allow this; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the policy of the bucket"
 	case answer.StatusCode == http.StatusMovedPermanently, answer.StatusCode == http.StatusBadRequest:

@@ -142,7 +142,7 @@ func TestBucketThatCannotBeUsed(t *testing.T) {
 		environ map[string]string
 		want    string
 	}{
-		"no such bucket":   {strings.Replace(good, bucketName, "other", 1), nil, "bucket other: service failed: " + s3.URL + " has no such bucket; make it"},
+		"no such bucket":   {strings.Replace(good, bucketName, "other", 1), nil, "bucket other: service unreachable: " + s3.URL + " has no such bucket; make it"},
 		"wrong secret":     {good, map[string]string{"AWS_SECRET_ACCESS_KEY": "hunter2"}, "refuses the credentials"},
 		"unknown key":      {good, map[string]string{"AWS_ACCESS_KEY_ID": "nobody"}, "refuse"},
 		"nobody there":     {"s3://contents?timeout=1s&endpoint=" + nobody.URL, nil, "cannot be reached"},
