@@ -21,18 +21,20 @@ const (
 )
 
 // outage spares requests the wait for a service that just did not answer another one. It
-// begins when a call ends without a connection, or without progress while nothing else was
-// answered either: a document that hangs is no outage. From then on calls fail at once, but
-// for one probe at a time that the first of them begins, every two seconds at most. The
-// probe may last as long as any request; calls wait for it only a second. Its zero value
-// lets calls through.
+// begins when a call ends without a connection, or, while nothing else was answered either,
+// without progress or with 503 after all its repetitions: a document that hangs is no outage.
+// From then on calls fail at once, but for one probe at a time that the first of them begins,
+// every two seconds at most, and no sooner than a probe was asked to come back. The probe may
+// last as long as any request; calls wait for it only a second. Its zero value lets calls
+// through.
 type outage struct {
 	mu    sync.Mutex
-	cause error     // why the service counts as away, nil when it does not; guarded by mu
-	since time.Time // of cause; guarded by mu
-	heard time.Time // when a request was answered last; guarded by mu
-	next  time.Time // no probe begins before; guarded by mu
-	probe *probe    // under way, or nil; guarded by mu
+	cause error        // why the service counts as away, nil when it does not; guarded by mu
+	kind  archive.Kind // of calls that fail because of cause; guarded by mu
+	since time.Time    // of cause; guarded by mu
+	heard time.Time    // when a request was answered last, by another status than 503; guarded by mu
+	next  time.Time    // no probe begins before; guarded by mu
+	probe *probe       // under way, or nil; guarded by mu
 }
 
 // probe is a request that finds out whether the service is back.
@@ -65,8 +67,8 @@ func (c *Client) pass(ctx context.Context, op Operation) error {
 	if o.cause == nil {
 		return nil
 	}
-	return &archive.Error{Op: string(op), Kind: archive.KindUnreachable, Err: fmt.Errorf(
-		"not sent, because the service has not answered since %s: %w", o.since.Format(time.TimeOnly), o.cause)}
+	return &archive.Error{Op: string(op), Kind: o.kind, Unsent: true, Err: fmt.Errorf(
+		"not sent, because the service is away since %s: %w", o.since.Format(time.TimeOnly), o.cause)}
 }
 
 // wait returns when the probe has ended, or has lasted for probePatience. Its error is
@@ -83,8 +85,8 @@ func (p *probe) wait(ctx context.Context) error {
 	return nil
 }
 
-// probeService asks for the top of the archive, on a new connection. Whatever is answered,
-// the service is back, which send has noted.
+// probeService asks for the top of the archive, on a new connection. Whatever is answered
+// but 503, the service is back, which send has noted.
 func (c *Client) probeService() {
 	c.http.CloseIdleConnections()
 	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
@@ -98,13 +100,23 @@ func (c *Client) probeService() {
 	o := &c.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.next = time.Now().Add(probeEvery)
+	pause := probeEvery
+	var e *archive.Error
+	if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable && o.cause != nil {
+		o.cause, o.kind = err, e.Kind
+		pause = max(pause, min(e.RetryAfter, patience))
+	}
+	o.next = time.Now().Add(pause)
 	close(o.probe.done)
 	o.probe = nil
 }
 
-// end notes that the service answered something, and reports whether that ended an outage.
-func (o *outage) end() bool {
+// answered notes an answer, and reports whether that ended an outage. 503 ends none: a service
+// says so that lacks its database, and a proxy that lacks its service.
+func (o *outage) answered(status int) bool {
+	if status == http.StatusServiceUnavailable {
+		return false
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	ended := o.cause != nil
@@ -113,10 +125,20 @@ func (o *outage) end() bool {
 }
 
 // begin notes the error of a call that began at that time and has failed for good. It
-// reports whether that is the begin of an outage.
-func (o *outage) begin(began time.Time, err error) bool {
+// reports whether that is the begin of an outage. 503 is one only where the call was repeated
+// for as long as it may be; it may still be about that call alone, so that the next one begins
+// a probe.
+func (o *outage) begin(began time.Time, err error, policy repetition) bool {
 	var e *archive.Error
-	if !errors.As(err, &e) || e.Kind != archive.KindUnreachable && e.Kind != archive.KindTimeout {
+	if !errors.As(err, &e) {
+		return false
+	}
+	kind, cause, pause := archive.KindUnreachable, cmp.Or(e.Err, err), probeEvery
+	switch {
+	case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
+	case e.Status == http.StatusServiceUnavailable && policy.allows(e):
+		kind, cause, pause = e.Kind, err, 0
+	default:
 		return false
 	}
 	o.mu.Lock()
@@ -124,6 +146,6 @@ func (o *outage) begin(began time.Time, err error) bool {
 	if o.cause != nil || o.heard.After(began) {
 		return false
 	}
-	o.cause, o.since, o.next = cmp.Or(e.Err, err), time.Now(), time.Now().Add(probeEvery)
+	o.cause, o.kind, o.since, o.next = cause, kind, time.Now(), time.Now().Add(pause)
 	return true
 }

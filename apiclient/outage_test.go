@@ -51,8 +51,14 @@ func timedList(t *testing.T, c *Client) (time.Duration, error) {
 // wantAway fails the test unless a listing fails without being asked for, within limit.
 func wantAway(t *testing.T, c *Client, limit time.Duration) {
 	t.Helper()
+	wantUnsent(t, c, limit, archive.KindUnreachable)
+}
+
+// wantUnsent is wantAway for an outage of a kind.
+func wantUnsent(t *testing.T, c *Client, limit time.Duration, kind archive.Kind) {
+	t.Helper()
 	took, err := timedList(t, c)
-	wantKind(t, err, OpDocumentList, archive.KindUnreachable)
+	wantKind(t, err, OpDocumentList, kind)
 	if took > limit || !strings.Contains(err.Error(), "not sent") || archive.Doubtful(err) {
 		t.Fatalf("after %s: %v", took, err)
 	}
@@ -210,11 +216,12 @@ func TestADocumentThatHangsIsNoOutage(t *testing.T) {
 	}
 }
 
-// The end of the caller's context, and an answer of any kind, say nothing about an outage.
+// The end of the caller's context, and an answer of any other status than 503, say nothing
+// about an outage.
 func TestWhatIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var status atomic.Int32 // 0: none
-		status.Store(http.StatusServiceUnavailable)
+		status.Store(http.StatusTooManyRequests)
 		c := newBubbleService(t, func(w http.ResponseWriter, r *http.Request) {
 			code := int(status.Load())
 			if code == 0 {

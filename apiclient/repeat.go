@@ -47,7 +47,7 @@ func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Respons
 	if ctx.Err() != nil {
 		return ended(ctx, r.op, plan.last)
 	}
-	if c.outage.begin(plan.started, plan.last) {
+	if c.outage.begin(plan.started, plan.last, r.repeat) {
 		c.log.WithError(plan.last).Info("the service is away; until it answers, requests fail at once")
 	}
 	return plan.last

@@ -37,6 +37,22 @@ func truncate(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, mediaJSON, `[{"id":1},`)
 }
 
+// busy answers 503 and when to come back.
+func busy(retryAfter string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", retryAfter)
+		reply(w, http.StatusServiceUnavailable, "", "")
+	}
+}
+
+// slowly answers after a pause.
+func slowly(pause time.Duration, answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(pause)
+		answer(w, r)
+	}
+}
+
 // hang answers nothing until the client is gone.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // the server notices that a client is gone only then
@@ -118,18 +134,6 @@ func TestARepeatedListBeginsAnew(t *testing.T) {
 }
 
 func TestRepetitionEnds(t *testing.T) {
-	busy := func(retryAfter string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", retryAfter)
-			reply(w, http.StatusServiceUnavailable, "", "")
-		}
-	}
-	slowly := func(pause time.Duration, answer http.HandlerFunc) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(pause)
-			answer(w, r)
-		}
-	}
 	for _, tc := range []struct {
 		name          string
 		fail          http.HandlerFunc

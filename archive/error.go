@@ -90,6 +90,8 @@ type Error struct {
 	Detail string
 	// RetryAfter is how long the service asked to wait, 0 when it did not.
 	RetryAfter time.Duration
+	// Unsent: the service was not asked at all, because it is known to be away.
+	Unsent bool
 	// Err is the cause, if any.
 	Err error
 }
@@ -125,13 +127,14 @@ func KindOf(err error) Kind {
 const statusTooMany = 429
 
 // Doubtful reports whether a change that failed with err may have taken effect at
-// the service all the same. One that it turned away as one too many has not.
+// the service all the same. One that it turned away as one too many has not, nor one that
+// was not sent.
 func Doubtful(err error) bool {
 	if err == nil {
 		return false
 	}
 	var e *Error
-	if errors.As(err, &e) && e.Status == statusTooMany {
+	if errors.As(err, &e) && (e.Unsent || e.Status == statusTooMany) {
 		return false
 	}
 	switch KindOf(err) {

@@ -50,14 +50,17 @@ func (q *queue) run(j *job) {
 // nothing from anybody. It is asked no sooner than it says. The caller holds mu.
 func (q *queue) loseLocked(j *job, err error) {
 	var asked time.Duration
+	q.lost = archive.KindOf(err)
 	var answer *archive.Error
 	if errors.As(err, &answer) {
 		asked = answer.RetryAfter
+		if answer.Unsent {
+			q.lost = archive.KindUnreachable // whatever the service would say to an upload
+		}
 	}
 	j.tries++
 	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
 	q.losses++
-	q.lost = archive.KindOf(err)
 	q.away = q.away || q.losses >= uploadsAtOnce || q.lost == archive.KindUnreachable || asked > 0
 	if q.away {
 		q.until = j.tried.Add(max(asked, q.pause(max(1, q.losses-uploadsAtOnce+1))))

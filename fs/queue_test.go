@@ -174,6 +174,13 @@ func TestQueueComesBackAtOnce(t *testing.T) {
 	for _, up := range ups {
 		q.add(up)
 	}
+	wantAllBack(t, q, a, len(ups))
+}
+
+// wantAllBack fails the test unless uploads that the service could not take are all sent as
+// soon as it answers something else.
+func wantAllBack(t *testing.T, q *queue, a *fakeAttempts, uploads int) {
+	t.Helper()
 	mustDrain(t, q, errAway)
 	if n := len(a.order); n != 0 {
 		t.Fatalf("%d sent while the service is away", n)
@@ -183,9 +190,20 @@ func TestQueueComesBackAtOnce(t *testing.T) {
 	a.mu.Unlock()
 	q.wake()
 	mustDrain(t, q, nil)
-	if len(a.order) != len(ups) {
-		t.Fatalf("%d of %d sent", len(a.order), len(ups))
+	if len(a.order) != uploads {
+		t.Fatalf("%d of %d sent", len(a.order), uploads)
 	}
+}
+
+// TestWhatWasNotSentToABusyServiceComesBackAtOnce: that it is busy says nothing about uploads
+// that it was not asked to take.
+func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
+	q, a, ups := newTestQueue(t, 3, time.Hour)
+	for _, up := range ups {
+		a.script[up] = always(&archive.Error{Kind: archive.KindBusy, Unsent: true})
+		q.add(up)
+	}
+	wantAllBack(t, q, a, len(ups))
 }
 
 // TestOneBadUploadDoesNotHoldUpTheOthers: the service fails at one document for good.
