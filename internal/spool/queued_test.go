@@ -190,6 +190,24 @@ func TestWhatWaitsMayBeChanged(t *testing.T) {
 	}
 }
 
+// What a busy service was not asked to take cannot have arrived; a sync upload is kept as failed.
+func TestWhatWasNotSentIsNotInDoubt(t *testing.T) {
+	for policy, want := range map[Policy]State{
+		{RetryFor: time.Second, Attempts: 1, Queue: true}: Committed, {RetryFor: time.Second, Attempts: 4}: Failed,
+	} {
+		s, _ := open(t, t.TempDir())
+		u := committed(t, s, lateBill(), billBytes)
+		f := newFake(outcome{err: &archive.Error{Kind: archive.KindBusy, Unsent: true}})
+		if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != archive.KindBusy {
+			t.Fatal(err)
+		}
+		wantState(t, u, want)
+		if u.Record().Doubtful || f.sends() != 1 {
+			t.Errorf("%s: %d sends, in doubt %v", want, f.sends(), u.Record().Doubtful)
+		}
+	}
+}
+
 // A full disk is no reason to fail what was accepted.
 func TestQueueWaitsForRoomOnTheDisk(t *testing.T) {
 	full := false
