@@ -150,17 +150,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	url := p.line("serving " + dir + " at ")
 	status := func(path, key string) int {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("API-Key", key)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode
+		return statusOf(t, url+path, key)
 	}
 	made := decoded[struct {
 		ID  int64
@@ -356,4 +346,20 @@ func TestTheServicesOwnKey(t *testing.T) {
 	if got := letsIn(); got != "" || !strings.Contains(log.String(), "not accepted any more") {
 		t.Errorf("with a key that was revoked: %q, %s", got, log.String())
 	}
+}
+
+// statusOf is how a GET with an API key is answered.
+func statusOf(t *testing.T, url, key string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("API-Key", key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
 }

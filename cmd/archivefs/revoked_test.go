@@ -51,19 +51,7 @@ func revoke(t *testing.T, options ...string) *revoked {
 		t.Fatal(err)
 	}
 	r.admin.says(0, "revoked", "keys", "revoke", "1")
-	heals(t, "the key is refused", func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/inboxes", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("API-Key", key)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusUnauthorized
-	})
+	heals(t, "the key is refused", func() bool { return statusOf(t, r.url+"/inboxes", key) == http.StatusUnauthorized })
 	return r
 }
 
