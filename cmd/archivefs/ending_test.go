@@ -165,7 +165,7 @@ func TestEndWhileTheServiceIsAway(t *testing.T) {
 	heals(t, "the mount notices", func() bool { return health(t, b.dir) == "away" })
 	b.program.signal(os.Interrupt)
 	b.program.wantExit(0)
-	b.program.says("archivefs: the service does not answer; 0 failed and 2 pending uploads are kept in " + b.state)
+	b.program.says("archivefs: the service does not answer, or cannot do what it is asked; 0 failed and 2 pending uploads are kept in " + b.state)
 }
 
 // A file that is being written when the mount ends is cut off: the next mount lists it.

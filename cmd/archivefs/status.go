@@ -107,5 +107,5 @@ func awayInWords(refused bool) string {
 	if refused {
 		return "the service refuses the credentials"
 	}
-	return "the service does not answer"
+	return "the service does not answer, or cannot do what it is asked"
 }

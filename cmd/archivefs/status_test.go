@@ -36,14 +36,14 @@ func wantLine(t *testing.T, table, want string) {
 func TestStatusExplainsHealth(t *testing.T) {
 	pending, failed := fs.UploadInfo{State: "pending"}, fs.UploadInfo{State: "failed"}
 	for want, s := range map[string]fs.Status{
-		"health ok: the service answers, and no upload failed":                                                      {Health: fs.HealthOK},
-		"health away: the service does not answer; what is known is shown":                                          {Health: fs.HealthAway},
-		"health away: the service refuses the credentials; what is known is shown":                                  {Health: fs.HealthAway, Cure: "renew them"},
-		"health away: the service does not answer; what is known is shown; 1 upload waits":                          withUploads(fs.HealthAway, pending),
-		"health away: the service does not answer; what is known is shown; 2 uploads wait; 1 upload failed, " + see: withUploads(fs.HealthAway, pending, failed, pending),
-		"health away: the service does not answer; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
-		"health failing: 1 upload failed and waits for your decision; " + see:                                       withUploads(fs.HealthFailing, failed, pending),
-		"health failing: 2 uploads failed and wait for your decision; " + see:                                       withUploads(fs.HealthFailing, failed, failed),
+		"health ok: the service answers, and no upload failed":                                                                                     {Health: fs.HealthOK},
+		"health away: the service does not answer, or cannot do what it is asked; what is known is shown":                                          {Health: fs.HealthAway},
+		"health away: the service refuses the credentials; what is known is shown":                                                                 {Health: fs.HealthAway, Cure: "renew them"},
+		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 1 upload waits":                          withUploads(fs.HealthAway, pending),
+		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads wait; 1 upload failed, " + see: withUploads(fs.HealthAway, pending, failed, pending),
+		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
+		"health failing: 1 upload failed and waits for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
+		"health failing: 2 uploads failed and wait for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
 		"health new": {Health: "new"},
 	} {
 		wantLine(t, statusLines(t, &s), want)
