@@ -26,6 +26,13 @@ type fakeAttempts struct {
 	notReady map[*spool.Upload]bool
 }
 
+// fails gives an upload its script.
+func (a *fakeAttempts) fails(up *spool.Upload, script ...error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.script[up] = script
+}
+
 func (a *fakeAttempts) attempt(ctx context.Context, up *spool.Upload) (bool, error) {
 	a.mu.Lock()
 	a.done[up]++
@@ -134,7 +141,7 @@ func TestQueueSendsAFewAtATime(t *testing.T) {
 
 func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Nanosecond)
-	a.script[ups[0]] = []error{awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable)}
+	a.fails(ups[0], awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable))
 	q.add(ups[0])
 	soon(t, func() bool { return a.attempts(ups[0]) == 4 })
 	mustDrain(t, q, nil)
@@ -156,7 +163,7 @@ func TestAddedAgainWhileItIsSent(t *testing.T) {
 
 func TestQueueForgetsWhatWasRefused(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2, time.Hour)
-	a.script[ups[0]] = []error{awayErr(archive.KindForbidden)}
+	a.fails(ups[0], awayErr(archive.KindForbidden))
 	q.add(ups[0])
 	q.add(ups[1])
 	mustDrain(t, q, nil)
@@ -169,7 +176,7 @@ func TestQueueForgetsWhatWasRefused(t *testing.T) {
 func TestQueueComesBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 20, time.Hour)
 	for _, up := range ups {
-		a.script[up] = always(awayErr(archive.KindUnreachable))
+		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
 	for _, up := range ups {
 		q.add(up)
@@ -200,7 +207,7 @@ func wantAllBack(t *testing.T, q *queue, a *fakeAttempts, uploads int) {
 func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 3, time.Hour)
 	for _, up := range ups {
-		a.script[up] = always(&archive.Error{Kind: archive.KindBusy, Unsent: true})
+		a.fails(up, always(&archive.Error{Kind: archive.KindBusy, Unsent: true})...)
 		q.add(up)
 	}
 	wantAllBack(t, q, a, len(ups))
@@ -209,7 +216,7 @@ func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
 // TestOneBadUploadDoesNotHoldUpTheOthers: the service fails at one document for good.
 func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Hour)
-	a.script[ups[0]] = always(awayErr(archive.KindServer))
+	a.fails(ups[0], always(awayErr(archive.KindServer))...)
 	for _, up := range ups {
 		q.add(up)
 	}
@@ -227,7 +234,7 @@ func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 func TestBadUploadsLetTheOthersPass(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Nanosecond)
 	for _, up := range ups[:uploadsAtOnce] {
-		a.script[up] = always(awayErr(archive.KindServer))
+		a.fails(up, always(awayErr(archive.KindServer))...)
 	}
 	for _, up := range ups {
 		q.add(up)
@@ -254,7 +261,7 @@ func (q *queue) rests(t *testing.T) (until time.Time) {
 // TestQueueObeysRetryAfter: nobody is sent before, but for what a person asks for.
 func TestQueueObeysRetryAfter(t *testing.T) {
 	q, a, ups := newTestQueue(t, 20, time.Nanosecond)
-	a.script[ups[0]] = []error{&archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour}}
+	a.fails(ups[0], &archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour})
 	q.add(ups[0])
 	if until := q.rests(t); time.Until(until) < 50*time.Minute {
 		t.Fatalf("rests until %v", until)
@@ -289,7 +296,7 @@ func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 	}
 	q.pause = func(tries int) time.Duration { return min(time.Second<<min(tries-1, 20), time.Minute) }
 	for _, up := range ups {
-		a.script[up] = always(awayErr(archive.KindUnreachable))
+		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
 	for _, up := range ups {
 		q.add(up)
@@ -311,10 +318,10 @@ func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 func TestWhatIsMootSaysNothing(t *testing.T) {
 	q, a, ups := newTestQueue(t, 10, time.Hour)
 	for _, up := range ups {
-		a.script[up] = always(awayErr(archive.KindUnreachable))
+		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
 	moot := new(spool.Upload)
-	a.script[moot] = []error{errMoot}
+	a.fails(moot, errMoot)
 	for _, up := range ups {
 		q.add(up)
 	}
