@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/loopback"
 )
 
 // line is the way to a service, which a test can cut, or silence: then connections are
@@ -27,7 +29,7 @@ type line struct {
 func newLine(t testing.TB, baseURL string) (*line, string) {
 	t.Helper()
 	u := get(url.Parse(baseURL))(t)
-	l := &line{t: t, service: u.Host, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, open: make(chan struct{})}
+	l := &line{t: t, service: u.Host, addr: &net.TCPAddr{IP: loopback.Own()}, open: make(chan struct{})}
 	close(l.open)
 	l.mend()
 	t.Cleanup(func() {
@@ -57,9 +59,9 @@ func (l *line) cut() {
 func (l *line) mend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.listener = get(net.ListenTCP("tcp", l.addr))(l.t)
-	l.addr = l.listener.Addr().(*net.TCPAddr) // that of a TCP listener
-	l.work.Go(func() { l.accept(l.listener) })
+	listener := get(net.ListenTCP("tcp", l.addr))(l.t)
+	l.listener, l.addr = listener, listener.Addr().(*net.TCPAddr) // that of a TCP listener
+	l.work.Go(func() { l.accept(listener) })
 }
 
 // silence lets nothing pass until speak.

@@ -91,7 +91,7 @@ func TestServeTellsTheServiceManager(t *testing.T) {
 	l := newListener(t)
 	t.Setenv("WATCHDOG_USEC", "300000")
 	o := startOffice(t)
-	l.hears("READY=1", "STATUS=serving at 127.0.0.1:")
+	l.hears("READY=1", "STATUS=serving at "+o.address())
 	l.hears("WATCHDOG=1")
 	o.running.stop()
 	l.hears("STOPPING=1")

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/loopback"
 )
 
 func scrape(t *testing.T, address, path string) (int, string) {
@@ -34,11 +35,11 @@ func scrape(t *testing.T, address, path string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// freeAddress is one of loopback where nobody listens.
+// freeAddress is one of loopback where nobody listens, and nobody begins to.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	ln, err := lc.Listen(t.Context(), "tcp", net.JoinHostPort(loopback.Own().String(), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}

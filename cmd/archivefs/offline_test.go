@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/loopback"
 )
 
 // office is an archive service of the program, at an address that stays.
@@ -21,7 +23,7 @@ type office struct {
 func startOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, data: t.TempDir()}
-	o.start("127.0.0.1:0")
+	o.start(net.JoinHostPort(loopback.Own().String(), "0"))
 	return o
 }
 
@@ -34,7 +36,12 @@ func (o *office) start(address string) {
 // again serves at the address of before.
 func (o *office) again() {
 	o.t.Helper()
-	o.start(strings.TrimSuffix(strings.TrimPrefix(o.url, "http://"), "/api/v2"))
+	o.start(o.address())
+}
+
+// address is host and port.
+func (o *office) address() string {
+	return strings.TrimSuffix(strings.TrimPrefix(o.url, "http://"), "/api/v2")
 }
 
 // mount mounts the archive and returns when that is usable.
@@ -105,9 +112,8 @@ func TestMountWhileTheServiceIsAway(t *testing.T) {
 	o.running.stop()
 
 	m = o.mount(dir, state)
-	if said := m.said(); !strings.Contains(said, "level=warning") || !strings.Contains(said, o.url+" is away") {
-		t.Errorf("said %q, want a warning that names %s", said, o.url)
-	}
+	m.says("level=warning")
+	m.says(o.url + " is away")
 	if h := health(t, dir); h != "away" {
 		t.Errorf("health is %q, want away", h)
 	}

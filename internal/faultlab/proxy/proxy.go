@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/loopback"
 )
 
 // Proxy is the proxy. Its methods can be called by several goroutines.
@@ -27,10 +29,10 @@ type Proxy struct {
 	back   *time.Timer    // ends an absence; guarded by mu
 }
 
-// Start serves on a free port of 127.0.0.1 what is asked of the service. clock is the clock
+// Start serves on a free port of a loopback address of its own what is asked of the service. clock is the clock
 // of the run: each call answers more than the ones before.
 func Start(service http.Handler, clock func() uint64) (*Proxy, error) {
-	p := &Proxy{service: service, clock: clock, addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, struck: map[string]int{}, healed: make(chan struct{})}
+	p := &Proxy{service: service, clock: clock, addr: &net.TCPAddr{IP: loopback.Own()}, struck: map[string]int{}, healed: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.listenLocked()
