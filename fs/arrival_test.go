@@ -22,7 +22,7 @@ func TestOpenedWhileItArrives(t *testing.T) {
 	for i, id := range ids {
 		f.arriveWhileOpened(t, m.path("inboxes", "Administrator", strconv.Itoa(i)+".txt"), id)
 	}
-	eventually(t, "the kernel has told of every close", func() bool {
+	heals(t, "the kernel has told of every close", func() bool {
 		for _, what := range openFiles() {
 			if strings.Contains(what, "/content/") {
 				return false
@@ -61,5 +61,5 @@ func (f *foreign) arriveWhileOpened(t *testing.T, path string, id int64) {
 	})
 	must(t, os.WriteFile(path, []byte("new"), 0o600))
 	f.eventuallyHas(t, id, "new")
-	eventually(t, "it has arrived", func() bool { return attr(t, path, "state") == "inbox" })
+	heals(t, "it has arrived", func() bool { return attr(t, path, "state") == "inbox" })
 }

@@ -75,7 +75,7 @@ func TestReplacedAtTheServiceWhileOpen(t *testing.T) {
 				defer func() { must(t, old.Close()) }()
 				head := make([]byte, 10_000)
 				get(io.ReadFull(old, head))(t)
-				eventually(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+				heals(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
 				f.Change(id, func(d *hostile.Document) { d.Content = []byte(after) })
 				c.advance(2 * longTTL)
 				names(t, filepath.Dir(path)) // the listing comes first

@@ -256,18 +256,9 @@ func TestSearchInContents(t *testing.T) {
 		sh(t, m, fmt.Sprintf(`cp "$1/.archivefs/documents/%d/document.pdf" "$1/Muster GmbH/Briefe/letter.pdf"`, id))
 		want = append(want, "letter.pdf")
 	}
-	tick := time.NewTicker(50 * time.Millisecond) // the index waits until nothing else is done
-	defer tick.Stop()
-	for ends := time.After(30 * time.Second); ; {
-		if entries := get(os.ReadDir(m.search("leuchtturmwaerter")))(t); len(entries) == len(want) {
-			break
-		}
-		select {
-		case <-tick.C:
-		case <-ends:
-			t.Fatal("the contents are never found")
-		}
-	}
+	heals(t, "the contents are found", func() bool { // the index waits until nothing else is done
+		return len(get(os.ReadDir(m.search("leuchtturmwaerter")))(t)) == len(want)
+	})
 	for _, query := range []string{"leuchtturmwaerter", `"zahlt seine"`, "Beitrag leuchtturm"} {
 		wantNames(t, m.search(query), want...)
 	}

@@ -46,7 +46,7 @@ func TestUploadOfWhatTheArchiveHas(t *testing.T) {
 				dir := m.path("Muster GmbH", "Briefe")
 				shown := names(t, dir)
 				must(t, putAs(t, filepath.Join(dir, "neu.txt"), "Inhalt", byRename))
-				eventually(t, "the new name goes", func() bool { return !exists(filepath.Join(dir, "neu.txt")) })
+				heals(t, "the new name goes", func() bool { return !exists(filepath.Join(dir, "neu.txt")) })
 				wantNames(t, dir, shown...)
 				wantContent(t, m.path("Muster GmbH", where, "alt.txt"), "Inhalt")
 				if docs := append(f.Documents(f.letters), f.Documents(f.bills)...); len(docs) != 1 || docs[0].ID != old {

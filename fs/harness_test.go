@@ -107,11 +107,11 @@ func (m *mounted) open() error {
 func (m *mounted) unmount() {
 	m.t.Helper()
 	if m.mount != nil {
-		if err := m.mount.Unmount(5 * time.Second); err != nil {
+		if err := m.mount.Unmount(time.Minute); err != nil {
 			m.t.Errorf("unmount: %v", err)
 			_ = exec.CommandContext(context.Background(), "fusermount3", "-uz", m.dir).Run() // the test has failed already
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := m.fs.Close(ctx); err != nil {
 			m.t.Errorf("close: %v", err)

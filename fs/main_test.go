@@ -2,7 +2,6 @@ package fs_test
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,13 +14,19 @@ func TestMain(m *testing.M) {
 		serveJobs(os.Stdin, os.Stdout)
 		return
 	}
-	fds, mounts := openFiles(), ownMounts()
+	dir, err := os.MkdirTemp("", "fs")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir) // what is mounted below it is of these tests, not of another package's
+	}
+	if err != nil {
+		println(err.Error())
+		os.Exit(1)
+	}
+	fds := openFiles()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		for _, point := range ownMounts() {
-			if !slices.Contains(mounts, point) {
-				println("mount left behind:", point)
-				code = 1
-			}
+		for _, point := range mountsBelow(dir) {
+			println("mount left behind:", point)
+			code = 1
 		}
 		for fd, what := range openFiles() {
 			if _, before := fds[fd]; !before && strings.HasPrefix(what, "/") && what != os.DevNull { // else the FUSE library's pool of pipes
@@ -29,6 +34,7 @@ func TestMain(m *testing.M) {
 				code = 1
 			}
 		}
+		_ = os.Remove(dir) // it is empty, unless something has failed
 		os.Exit(code)
 	}))
 }
@@ -48,8 +54,8 @@ func openFiles() map[string]string {
 	return open
 }
 
-// ownMounts lists the mounts of archivefs below the temporary directory.
-func ownMounts() []string {
+// mountsBelow lists the mounts of archivefs below a directory.
+func mountsBelow(dir string) []string {
 	b, err := os.ReadFile("/proc/mounts")
 	if err != nil {
 		return nil
@@ -57,7 +63,7 @@ func ownMounts() []string {
 	var left []string
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)
-		if len(f) > 2 && f[2] == "fuse.archivefs" && strings.HasPrefix(f[1], os.TempDir()) {
+		if len(f) > 2 && f[2] == "fuse.archivefs" && strings.HasPrefix(f[1], dir+"/") {
 			left = append(left, f[1])
 		}
 	}

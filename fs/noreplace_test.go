@@ -58,7 +58,7 @@ func TestAnOverwritingIsRefusedAfterOneThatWasQueued(t *testing.T) {
 	f := unreplaceable(t)
 	m := f.mount(t, func(o *fs.Options) { o.Async = true })
 	must(t, os.WriteFile(m.path("inboxes", "Administrator", "a.txt"), []byte("neu"), 0o600))
-	eventually(t, "the service refuses it", func() bool {
+	heals(t, "the service refuses it", func() bool {
 		all := m.uploads()
 		return len(all) == 1 && all[0].State == "failed"
 	})

@@ -16,13 +16,14 @@ import (
 	"github.com/archivefs/archivefs/internal/hostile"
 )
 
-// heals tries until ok holds. The limit is shorter than what anything may be remembered
+// heals tries until ok holds: the kernel is told of changes from outside of requests, and what
+// the service takes is known later. The limit is shorter than what anything may be remembered
 // for while the service is there.
 func heals(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {

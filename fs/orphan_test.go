@@ -17,7 +17,7 @@ func failedReplacement(t *testing.T) (f *foreign, m *mounted, doc int64, path st
 	m = f.mount(t, nil)
 	f.Fault(hostile.Fault{Method: "POST", Path: "/document/{id}/replace", Times: 1, Do: hostile.Answer(400, "not today")})
 	sh(t, m, `python3 -c 'import os,sys; fd=os.open(sys.argv[1],os.O_WRONLY|os.O_TRUNC); os.write(fd,b"neu"); os.execvp("true",["true"])' "$1/inboxes/Administrator/scan.txt"`)
-	eventually(t, "the replacement fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
+	heals(t, "the replacement fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
 	return f, m, doc, m.path("inboxes", "Administrator", "scan.txt")
 }
 
@@ -77,7 +77,7 @@ func TestReplacementOfADocumentThatGoes(t *testing.T) {
 	if ups := m.uploads(); len(ups) != 1 || !strings.Contains(ups[0].Error, "which it replaces, is gone") {
 		t.Errorf("uploads: %+v", ups)
 	}
-	eventually(t, "it is a new document", func() bool { return os.WriteFile(path, []byte("frisch"), 0o600) == nil })
+	heals(t, "it is a new document", func() bool { return os.WriteFile(path, []byte("frisch"), 0o600) == nil })
 	if n := f.named(f.inbox, "scan.txt", "frisch"); n != 1 {
 		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
 	}
@@ -88,8 +88,8 @@ func TestDiscardedReplacement(t *testing.T) {
 	f, m, _, path := failedReplacement(t)
 	wantContent(t, path, "neu")
 	kept := m.path(".archivefs", "uploads", m.uploads()[0].ID+" scan.txt")
-	eventually(t, "they can be discarded", func() bool { return os.Remove(kept) == nil })
-	eventually(t, "the document is shown", func() bool { b, err := os.ReadFile(path); return err == nil && string(b) == "alt" })
+	heals(t, "they can be discarded", func() bool { return os.Remove(kept) == nil })
+	heals(t, "the document is shown", func() bool { b, err := os.ReadFile(path); return err == nil && string(b) == "alt" })
 	must(t, os.WriteFile(path, []byte("frisch"), 0o600))
 	if n := f.named(f.inbox, "scan.txt", "frisch"); n != 1 {
 		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))

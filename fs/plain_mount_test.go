@@ -65,7 +65,7 @@ func TestArchivedDocumentUnderItsPlainName(t *testing.T) {
 	wantNames(t, dir, "ANDERS")
 	_, err = os.Stat(plain)
 	wantErrno(t, "stat", err, syscall.ENOENT)
-	eventually(t, "the name that was shown goes, too", func() bool { return !exists(shown) })
+	heals(t, "the name that was shown goes, too", func() bool { return !exists(shown) })
 	wantArchived(t, o, o.letters, "ANDERS=Inhalt")
 }
 
@@ -106,7 +106,7 @@ func TestMoveAndRemoveInboxDocumentsByPlainName(t *testing.T) {
 		gone := filepath.Join(dir, name)
 		_, err := os.Stat(gone)
 		wantErrno(t, "stat "+name, err, syscall.ENOENT)
-		eventually(t, "the name that was shown goes, too", func() bool { return !exists(gone + ".txt") })
+		heals(t, "the name that was shown goes, too", func() bool { return !exists(gone + ".txt") })
 	}
 	wantArchived(t, o, o.letters, "LIESMICH=eins")
 	wantArchived(t, o, o.inbox, "LIESMICH=zwei")

@@ -103,7 +103,7 @@ func newTestQueue(t *testing.T, n int, pause time.Duration) (*queue, *fakeAttemp
 
 func mustDrain(t *testing.T, q *queue, want error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := q.drain(ctx); !errors.Is(err, want) {
 		t.Fatalf("drain: %v, want %v", err, want)
@@ -113,7 +113,7 @@ func mustDrain(t *testing.T, q *queue, want error) {
 // soon waits until ok is true.
 func soon(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not become true")
 		}

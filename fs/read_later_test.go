@@ -15,7 +15,7 @@ func (m *mounted) glance(path string) {
 	m.t.Helper()
 	file := get(os.Open(path))(m.t)
 	must(m.t, file.Close())
-	eventually(m.t, "release", func() bool { return m.fs.OpenHandles() == 0 })
+	heals(m.t, "release", func() bool { return m.fs.OpenHandles() == 0 })
 }
 
 // Of the documents of a folder that are only opened, the first is downloaded.

@@ -1,11 +1,9 @@
 package fs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,19 +50,6 @@ func (f *foreign) slow(t testing.TB) (*mounted, *clock) {
 	}), c
 }
 
-// eventually tries until ok holds: the kernel is told of changes from outside of requests.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	for !ok() {
-		if ctx.Err() != nil {
-			t.Fatalf("never: %s", what)
-		}
-		runtime.Gosched()
-	}
-}
-
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
@@ -87,7 +72,7 @@ func TestDocumentsChangedAtTheService(t *testing.T) {
 	wantNames(t, dir, "eins.txt", "zwei.txt", "zwei (3).txt") // within the ttl
 	c.advance(2 * longTTL)
 	wantNames(t, dir, "drei neu.txt", "drei.txt", "zwei (3).txt") // which keeps its name
-	eventually(t, "the old names go and the new ones come", func() bool {
+	heals(t, "the old names go and the new ones come", func() bool {
 		return !exists(dir+"/eins.txt") && !exists(dir+"/zwei.txt") && exists(dir+"/drei.txt") && exists(dir+"/drei neu.txt")
 	})
 	wantContent(t, dir+"/drei neu.txt", "1")
@@ -116,7 +101,7 @@ func TestFoldersChangedAtTheService(t *testing.T) {
 	wantNames(t, m.dir, "Muster GmbH", "Zweite AG", "inboxes")
 	wantNames(t, m.path("Muster GmbH"), "Briefe", "Verträge")
 	wantNames(t, m.path("inboxes"), "Administrator", "Buchhaltung")
-	eventually(t, "folders follow the service", func() bool {
+	heals(t, "folders follow the service", func() bool {
 		return !exists(m.path("Muster GmbH", "Rechnungen")) && exists(m.path("Zweite AG", "Akten"))
 	})
 	f.RemoveFolder(f.mandator)
@@ -124,7 +109,7 @@ func TestFoldersChangedAtTheService(t *testing.T) {
 	c.advance(2 * longTTL)
 	wantNames(t, m.dir, "Zweite AG", "inboxes")
 	wantNames(t, m.path("inboxes"), "Buchhaltung")
-	eventually(t, "the mandator and the inbox go", func() bool {
+	heals(t, "the mandator and the inbox go", func() bool {
 		return !exists(m.path("Muster GmbH")) && !exists(m.path("inboxes", "Administrator"))
 	})
 }
@@ -152,7 +137,7 @@ func TestDocumentGoneWithinTheTTL(t *testing.T) {
 	_, err := os.ReadFile(dir + "/a.txt")
 	wantErrno(t, "read a document that is gone", err, syscall.ENOENT)
 	wantNames(t, dir, "b.txt")
-	eventually(t, "the name goes", func() bool { return !exists(dir + "/a.txt") })
+	heals(t, "the name goes", func() bool { return !exists(dir + "/a.txt") })
 }
 
 // An attribute that is asked for tells as well that the document is gone.
@@ -192,7 +177,7 @@ func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
 	if _, err := os.ReadDir(m.path("inboxes", "Administrator")); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "it leaves the inbox", func() bool { return !exists(m.path("inboxes", "Administrator", "scan.txt")) })
+	heals(t, "it leaves the inbox", func() bool { return !exists(m.path("inboxes", "Administrator", "scan.txt")) })
 	wantContent(t, moved, "scan")
 }
 
@@ -227,14 +212,14 @@ func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
 	f.RenameFolder(f.bills, "Faktura")
 	c.advance(2 * longTTL)
 	_ = exists(m.path("Muster GmbH", "sonst.txt")) // the kernel's own clock has not moved
-	eventually(t, "the old name goes", func() bool { return !exists(m.path("Muster GmbH", "Rechnungen")) })
+	heals(t, "the old name goes", func() bool { return !exists(m.path("Muster GmbH", "Rechnungen")) })
 	if !exists(dir+"/eins.txt") || exists(dir+"/zwei.txt") { // the kernel remembers both answers
 		t.Fatal("the directory does not show what is in it")
 	}
 	f.Change(id, func(d *hostile.Document) { d.Name = "zwei.txt" })
 	c.advance(2 * longTTL)
 	wantNames(t, dir, "zwei.txt")
-	eventually(t, "the name of the document follows", func() bool {
+	heals(t, "the name of the document follows", func() bool {
 		return !exists(dir+"/eins.txt") && exists(dir+"/zwei.txt")
 	})
 	wantNames(t, m.path("Muster GmbH", "Faktura"), "zwei.txt")
@@ -268,7 +253,7 @@ func TestRefresh(t *testing.T) {
 		wantNames(t, path, "2026", "zwei.txt")
 	}
 	wantNames(t, m.path("inboxes"), "Administrator", "Buchhaltung")
-	eventually(t, "the new mandator is there", func() bool { return exists(m.path("Zweite AG")) })
+	heals(t, "the new mandator is there", func() bool { return exists(m.path("Zweite AG")) })
 	f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Answer(500, "")})
 	if err := m.fs.Refresh(t.Context()); err == nil {
 		t.Error("no error from a refresh that could not ask")

@@ -57,7 +57,7 @@ func TestLargeFolderIsListedAgain(t *testing.T) {
 	if !exists(dir + "/neu.txt") {
 		t.Error("the new document is missing")
 	}
-	eventually(t, "the whole list is shown", func() bool {
+	heals(t, "the whole list is shown", func() bool {
 		return !exists(dir+"/Rechnung 0.txt") && exists(dir+"/umbenannt.txt") && exists(dir+"/aus dem Eingang.txt") && exists(dir+"/neu.txt")
 	})
 	wantCount(t, dir, 1201)

@@ -33,7 +33,7 @@ func newReplaced(t *testing.T) *replaced {
 	r.old = get(os.Open(r.path))(t)
 	t.Cleanup(func() { must(t, r.old.Close()) })
 	get(io.ReadFull(r.old, make([]byte, 10)))(t)
-	eventually(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+	heals(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
 	f.Change(r.id, func(d *hostile.Document) { d.Content = []byte(r.after) })
 	c.advance(2 * longTTL)
 	return r
@@ -59,7 +59,7 @@ func wantBytes(t testing.TB, f *os.File, want string) {
 // released, because this process has another one of the same inode number.
 func (f *foreign) eventuallyHas(t testing.TB, id int64, want string) {
 	t.Helper()
-	eventually(t, "the service has the new content", func() bool {
+	heals(t, "the service has the new content", func() bool {
 		d, _ := f.Document(id)
 		return string(d.Content) == want
 	})

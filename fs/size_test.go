@@ -21,10 +21,10 @@ func TestSizeOfAReplacedInboxDocument(t *testing.T) {
 			m, c := f.slow(t)
 			path := m.path("inboxes", "Administrator", "a.txt")
 			wantContent(t, path, "short")
-			eventually(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+			heals(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
 			f.Change(id, func(d *hostile.Document) { d.Content = []byte("a longer one") })
 			c.advance(2 * longTTL)
-			eventually(t, "the size is the new one", func() bool {
+			heals(t, "the size is the new one", func() bool {
 				names(t, filepath.Dir(path))
 				return get(os.Stat(path))(t).Size() == 12
 			})

@@ -33,12 +33,12 @@ func TestChangedAndArchivedAtTheService(t *testing.T) {
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("draft")})
 	m, c := f.slow(t)
 	wantContent(t, m.path("inboxes", "Administrator", "scan.txt"), "draft")
-	eventually(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+	heals(t, "the download ends", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
 	f.Change(id, func(d *hostile.Document) { d.Content, d.Folder = []byte("as archived"), f.bills })
 	c.advance(2 * longTTL)
 	archived := m.path("Muster GmbH", "Rechnungen", "scan.txt")
 	wantContent(t, archived, "as archived")
-	eventually(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Bytes == int64(len("as archived")) })
+	heals(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Bytes == int64(len("as archived")) })
 	c.advance(2 * longTTL)
 	f.Reset()
 	wantContent(t, archived, "as archived")
@@ -59,7 +59,7 @@ func TestDataFollowTheService(t *testing.T) {
 			if text := string(get(os.ReadFile(path))(t)); !strings.Contains(text, "alt") {
 				t.Errorf("the data is %s", text)
 			}
-			eventually(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
+			heals(t, "it is cached", func() bool { return m.fs.Status().Cache.Content.Files == 1 })
 			f.Change(id, func(d *hostile.Document) { d.Keywords = []string{"neu", "und länger"} })
 			c.advance(2 * longTTL)
 			names(t, filepath.Dir(path))

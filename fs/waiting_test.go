@@ -38,14 +38,14 @@ func TestRetriedFileShowsInItsFolder(t *testing.T) {
 		t.Error("a refused file is shown")
 	}
 	m.retryUpload()
-	eventually(t, "it shows", func() bool { return exists(path) })
+	heals(t, "it shows", func() bool { return exists(path) })
 	wantNames(t, filepath.Dir(path), "a.txt")
 	wantContent(t, path, "Inhalt")
-	eventually(t, "it fails again", func() bool { return m.uploads()[0].State == "failed" })
+	heals(t, "it fails again", func() bool { return m.uploads()[0].State == "failed" })
 	wantNames(t, filepath.Dir(path), "a.txt")
 	f.ClearFaults()
 	m.retryUpload()
-	eventually(t, "it is archived", func() bool { return len(m.uploads()) == 0 })
+	heals(t, "it is archived", func() bool { return len(m.uploads()) == 0 })
 	wantNames(t, filepath.Dir(path), "a.txt")
 	if n := f.named(f.letters, "a.txt", "Inhalt"); n != 1 {
 		t.Errorf("archived %d times", n)
@@ -70,7 +70,7 @@ func TestRetriedFileShowsAfterACrash(t *testing.T) {
 	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: hostile.Always, Do: hostile.Answer(413, "too large")})
 	m.remountAfter(crashed)
 	wantNames(t, filepath.Dir(path), "a.txt")
-	eventually(t, "it fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
+	heals(t, "it fails", func() bool { ups := m.uploads(); return len(ups) == 1 && ups[0].State == "failed" })
 	wantNames(t, filepath.Dir(path), "a.txt")
 	wantContent(t, path, "Inhalt")
 }
@@ -86,7 +86,7 @@ func TestRetriedReplacement(t *testing.T) {
 	wantErrno(t, "close", os.WriteFile(path, []byte("neu"), 0o600), syscall.EINVAL)
 	wantContent(t, path, "alt")
 	m.retryUpload()
-	eventually(t, "the document has them", func() bool { return string(get(os.ReadFile(path))(t)) == "neu" })
+	heals(t, "the document has them", func() bool { return string(get(os.ReadFile(path))(t)) == "neu" })
 	wantNames(t, filepath.Dir(path), "a.txt")
 	if n := f.named(f.inbox, "a.txt", "neu"); n != 1 {
 		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))

@@ -112,7 +112,7 @@ func TestAutoExportOfALocalFile(t *testing.T) {
 				f.ClearFaults()
 				m.remount()
 			}
-			eventually(t, "auto-export is set", func() bool { return f.Documents(f.letters)[0].AutoExport })
+			heals(t, "auto-export is set", func() bool { return f.Documents(f.letters)[0].AutoExport })
 			if n := len(f.Documents(f.letters)); n != 1 {
 				t.Errorf("%d documents", n)
 			}
