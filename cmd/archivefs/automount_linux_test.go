@@ -66,9 +66,10 @@ func TestAMountIsNotWaitedForByItself(t *testing.T) {
 		select {
 		case <-asked:
 			t.Fatal("the mount point was looked into before it was mounted")
-		case err := <-p.done:
-			t.Fatalf("not mounted, but %v: %s", err, p.said())
-		case <-p.lines:
+		case _, open := <-p.lines:
+			if !open {
+				t.Fatalf("not mounted, but %v: %s", p.wait(), p.said())
+			}
 		}
 		p.stop()
 	}

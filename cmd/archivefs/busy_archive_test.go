@@ -143,6 +143,19 @@ func (b *busyArchive) keep(n int) (names []string) {
 	return names
 }
 
+// rests waits until the services have read all documents for searches, which they do when nothing
+// is asked for a second: then nobody but a backup reads contents.
+func (b *busyArchive) rests() {
+	b.t.Helper()
+	heals(b.t, "all documents are read", func() bool {
+		status, stdout, stderr := call(b.t, append([]string{"admin", "stats"}, flagsOf(b.place)...)...)
+		if status != 0 {
+			b.t.Fatal(stderr)
+		}
+		return strings.Contains(stdout, " indexed, 0 waiting, 0 failed\n")
+	})
+}
+
 // traffic uploads, renames, archives and deletes from several goroutines until stop.
 func (b *busyArchive) traffic() (stop func()) {
 	var ended atomic.Bool

@@ -103,8 +103,6 @@ func TestDoctorOfAnArchiveOfOnesOwn(t *testing.T) {
 }
 
 func TestDoctorFindsWhatIsWrong(t *testing.T) {
-	closed := httptest.NewServer(nil)
-	closed.Close()
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
 	tests := []struct {
@@ -113,7 +111,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		text, do  string
 	}{
 		{"wrong key", refusing(t), "credentials", "the service refuses them (an API key): list the folders: ", "check the API key"},
-		{"nobody there", closed.URL, "reachability", "cannot be reached: ", "check --base-url and the network"},
+		{"nobody there", "http://127.0.0.1:1", "reachability", "cannot be reached: ", "check --base-url and the network"},
 		{"something else there", web.URL, "service", "it does not answer as an archive service does", "check --base-url: what answers there is no archive service"},
 		{"http for https", strings.Replace(web.URL, "http", "https", 1), "reachability", "cannot be reached", "the service speaks http: write --base-url " + web.URL},
 	}
@@ -161,7 +159,8 @@ func encrypted(t *testing.T, ends time.Time, host string) (url, authority string
 }
 
 func TestDoctorOfCertificates(t *testing.T) {
-	later, soon, past := time.Now().AddDate(0, 3, 0), time.Now().AddDate(0, 0, 3), time.Now().AddDate(0, 0, -3)
+	now := time.Now().UTC() // whose days are all of 24 hours
+	later, soon, past := now.AddDate(0, 3, 0), now.AddDate(0, 0, 3), now.AddDate(0, 0, -3)
 	tests := []struct {
 		name    string
 		ends    time.Time
@@ -171,9 +170,9 @@ func TestDoctorOfCertificates(t *testing.T) {
 		text    string
 		do      string
 	}{
-		{"good", later, "127.0.0.1", true, doctor.OK, "the certificate is valid until " + later.UTC().Format(time.DateOnly), ""},
+		{"good", later, "127.0.0.1", true, doctor.OK, "the certificate is valid until " + later.Format(time.DateOnly), ""},
 		{"ends soon", soon, "127.0.0.1", true, doctor.Warning, "2 days from now", "has to renew it"},
-		{"expired", past, "127.0.0.1", true, doctor.Failure, "expired", " to " + past.UTC().Format(time.DateOnly) + ": who runs the service has to renew it, unless the date of this machine is wrong"},
+		{"expired", past, "127.0.0.1", true, doctor.Failure, "expired", " to " + past.Format(time.DateOnly) + ": who runs the service has to renew it, unless the date of this machine is wrong"},
 		{"unknown authority", later, "127.0.0.1", false, doctor.Failure, "", "name the certificate authority with --ca-file, if this is the right service"},
 		{"another host", later, "other.example", true, doctor.Failure, "", "the certificate is for other.example: check the host in --base-url"},
 	}

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 type program struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	lines  chan string // of standard output
+	lines  chan string // of standard output; closed when that ends
 	done   chan error
 	mu     sync.Mutex
 	stderr bytes.Buffer // guarded by mu
@@ -58,7 +58,8 @@ func startOn(t *testing.T, terminal *os.File, args ...string) *program {
 	}, args...)
 }
 
-// startWith starts the program as prepare wants it.
+// startWith starts the program as prepare wants it. When the test ends so has the program, which
+// writes nothing any more to directories that are removed then.
 func startWith(t *testing.T, prepare func(*exec.Cmd), args ...string) *program {
 	t.Helper()
 	p := &program{t: t, lines: make(chan string, 100), done: make(chan error, 1)}
@@ -77,9 +78,17 @@ func startWith(t *testing.T, prepare func(*exec.Cmd), args ...string) *program {
 		for s := bufio.NewScanner(out); s.Scan(); {
 			p.lines <- s.Text()
 		}
+		close(p.lines)
 		_, _ = io.Copy(io.Discard, out)
 		p.done <- p.cmd.Wait()
 	}()
+	t.Cleanup(func() {
+		go func() {
+			for range p.lines { // which nobody reads any more
+			}
+		}()
+		_ = p.wait() // it was killed, or has ended before
+	})
 	return p
 }
 
@@ -102,13 +111,13 @@ func (p *program) line(prefix string) string {
 	limit := time.After(time.Minute)
 	for {
 		select {
-		case text := <-p.lines:
+		case text, open := <-p.lines:
+			if !open {
+				p.t.Fatalf("no line %q, but %v: %s", prefix, p.wait(), p.said())
+			}
 			if rest, ok := strings.CutPrefix(text, prefix); ok {
 				return rest
 			}
-		case err := <-p.done:
-			p.done <- err
-			p.t.Fatalf("no line %q, but %v: %s", prefix, err, p.said())
 		case <-limit:
 			p.t.Fatalf("no line %q: %s", prefix, p.said())
 		}
@@ -174,10 +183,10 @@ func startMountOn(t *testing.T, terminal *os.File, dir string, args ...string) *
 	return startOn(t, terminal, append([]string{"mount", dir}, args...)...)
 }
 
-// heals tries until ok holds.
+// heals tries until ok holds. The limit is for what never comes.
 func heals(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -185,7 +194,7 @@ func heals(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("%s: not within 20 s", what)
+			t.Fatalf("%s: not within a minute", what)
 		}
 	}
 }
