@@ -18,7 +18,7 @@ import (
 func inBucket(t *testing.T) (*service, *s3test.Service) {
 	t.Helper()
 	s3 := s3test.Start(t)
-	address, err := blob.ParseAddress(s3.Bucket(t, "contents", "timeout=1s"))
+	address, err := blob.ParseAddress(s3.Bucket(t, "contents"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,15 @@ func (s *Server) EachContent(ctx context.Context, each func(digest string) error
 	return s.vault.Walk(ctx, time.Now().Add(time.Hour), each)
 }
 
-// SetContents has contents kept elsewhere from now on.
-func (s *Server) SetContents(c contents) { s.vault.contents = c }
+// StopBackground ends the work on the index, which reads contents, and writes and logs, while nothing
+// is asked for a second.
+func (s *Server) StopBackground() { s.stopBackground() }
+
+// SetContents has contents kept elsewhere from now on. Nothing reads them but who asks.
+func (s *Server) SetContents(c contents) {
+	s.stopBackground()
+	s.vault.contents = c
+}
 
 // spoiled are contents of which some are not as they were.
 type spoiled struct {
@@ -34,6 +41,6 @@ func (s spoiled) OpenPart(ctx context.Context, digest string, part blob.Part) (i
 // it was.
 func (s *Server) SpoilContents(open func(digest string) (io.ReadSeekCloser, error)) (restore func()) {
 	whole := s.vault.contents
-	s.vault.contents = spoiled{whole, open}
+	s.SetContents(spoiled{whole, open})
 	return func() { s.vault.contents = whole }
 }

@@ -53,6 +53,7 @@ func TestAFullDisk(t *testing.T) {
 	log, logged := test.NewNullLogger()
 	dir, fill := smallDisk(t)
 	h := start(t, func(o *server.Options) { o.Data, o.Database, o.Blobs, o.Log = dir, "", "", log })
+	h.StopBackground() // which finds the disk full as well
 	o := furnish(t, h)
 	large := strings.Repeat("0123456789abcdef", 256<<10)
 	doc := "/document/" + text(o.a)

@@ -39,9 +39,9 @@ func receiving(s3 *s3test.Service, fault func(n int, w http.ResponseWriter, r *h
 }
 
 func TestReadingFails(t *testing.T) {
-	bucket, s3 := broken(t, "timeout=500ms")
+	patient, impatient, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
-	keep(t, bucket, content)
+	keep(t, patient, content)
 	tests := map[string]struct {
 		fault    func(n int, w http.ResponseWriter, r *http.Request) bool
 		requests int
@@ -91,6 +91,10 @@ func TestReadingFails(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			n := receiving(s3, tt.fault)
+			bucket := patient
+			if strings.HasPrefix(name, "silent") {
+				bucket = impatient
+			}
 			var got []byte
 			r, err := bucket.Open(t.Context(), digest(content))
 			if err == nil {
@@ -110,7 +114,7 @@ func TestReadingFails(t *testing.T) {
 
 // A content that is replaced by others while it is read is not mixed.
 func TestReplacedWhileItIsRead(t *testing.T) {
-	bucket, s3 := broken(t)
+	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
 	keep(t, bucket, content)
 	receiving(s3, func(_ int, w http.ResponseWriter, r *http.Request) bool {
@@ -134,7 +138,7 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 
 // Who reads here and there costs few requests.
 func TestReadingHereAndThereCostsLittle(t *testing.T) {
-	bucket, s3 := broken(t)
+	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
 	keep(t, bucket, content)
 	n := receiving(s3, func(int, http.ResponseWriter, *http.Request) bool { return false })
@@ -158,7 +162,7 @@ func TestReadingHereAndThereCostsLittle(t *testing.T) {
 
 // A content that is read whole is compared with its digest, whatever part of it was to be read first.
 func TestPartsThatAreReadWhole(t *testing.T) {
-	bucket, s3 := broken(t)
+	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
 	keep(t, bucket, content)
 	read := func(part blob.Part) (string, error) {

@@ -51,11 +51,15 @@ func isLarge(r *http.Request) bool { return r.Method == http.MethodPut && r.Cont
 // What a failing service got is not there, nor is half of it; what it fails at once or twice is
 // sent again.
 func TestSendingFails(t *testing.T) {
-	bucket, s3 := broken(t, "timeout=500ms")
+	patient, impatient, s3 := broken(t)
 	for name, fault := range sending {
 		for kind, content := range map[string]string{"small": strings.Repeat("small ", 1000), "in parts": strings.Repeat("in parts", s3part/4)} {
 			if name == "silent" && kind != "small" {
 				continue // it takes long, and each part is sent like a small content
+			}
+			bucket := patient
+			if name == "silent" {
+				bucket = impatient
 			}
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				s3.Fail(func(w http.ResponseWriter, r *http.Request) bool { return isLarge(r) && fault(w, r) })
@@ -93,7 +97,7 @@ func TestSendingFails(t *testing.T) {
 
 // Parts that could not be dropped are dropped by Walk, when they are old.
 func TestWalkDropsParts(t *testing.T) {
-	bucket, s3 := broken(t, "timeout=1s")
+	bucket, _, s3 := broken(t)
 	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Query().Get("partNumber") == "2" || r.Method == http.MethodDelete {
 			w.WriteHeader(http.StatusForbidden)

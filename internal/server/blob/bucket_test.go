@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -51,13 +50,15 @@ func tryBucket(t *testing.T, address, scratch string) (*blob.Bucket, error) {
 	return blob.OpenBucket(t.Context(), parsed, scratch)
 }
 
-// broken is a bucket whose service fails as the test says.
-func broken(t *testing.T, parameters ...string) (*blob.Bucket, *s3test.Service) {
+// broken is a bucket whose service fails as the test says. The impatient one is the same bucket,
+// whose service may be silent for two seconds.
+func broken(t *testing.T) (bucket, impatient *blob.Bucket, s3 *s3test.Service) {
 	t.Helper()
-	s3 := s3test.Start(t)
-	bucket := openBucket(t, s3.Bucket(t, bucketName, parameters...), t.TempDir())
+	s3 = s3test.Start(t)
+	address := s3.Bucket(t, bucketName)
+	bucket, impatient = openBucket(t, address, t.TempDir()), openBucket(t, address+"&timeout=2s", t.TempDir())
 	bucket.SetPart(s3part)
-	return bucket, s3
+	return bucket, impatient, s3
 }
 
 // inBucket counts the objects, and the contents that were sent in part.
@@ -100,14 +101,14 @@ func TestBucketWithTLS(t *testing.T) {
 }
 
 func TestAwayService(t *testing.T) {
-	bucket, s3 := broken(t, "timeout=500ms")
+	bucket, impatient, s3 := broken(t)
 	keep(t, bucket, "content")
 	for name, fault := range sending {
 		if name == "cut" || name == "altered" {
 			continue
 		}
 		s3.Fail(fault)
-		_, openErr := bucket.Open(t.Context(), digest("content"))
+		_, openErr := impatient.Open(t.Context(), digest("content"))
 		failures := map[string]error{"open": openErr}
 		if name != "silent" { // which takes long
 			failures["walk"] = bucket.Walk(t.Context(), time.Now(), nil)
@@ -135,8 +136,7 @@ func TestAwayService(t *testing.T) {
 func TestBucketThatCannotBeUsed(t *testing.T) {
 	s3 := s3test.Start(t)
 	good := s3.Bucket(t, bucketName)
-	nobody := httptest.NewServer(nil)
-	nobody.Close()
+	const nobody = "http://127.0.0.1:1" // no system's service
 	tests := map[string]struct {
 		address string
 		environ map[string]string
@@ -145,10 +145,10 @@ func TestBucketThatCannotBeUsed(t *testing.T) {
 		"no such bucket":   {strings.Replace(good, bucketName, "other", 1), nil, "bucket other: service unreachable: " + s3.URL + " has no such bucket; make it"},
 		"wrong secret":     {good, map[string]string{"AWS_SECRET_ACCESS_KEY": "hunter2"}, "refuses the credentials"},
 		"unknown key":      {good, map[string]string{"AWS_ACCESS_KEY_ID": "nobody"}, "refuse"},
-		"nobody there":     {"s3://contents?timeout=1s&endpoint=" + nobody.URL, nil, "cannot be reached"},
+		"nobody there":     {"s3://contents?timeout=1s&endpoint=" + nobody, nil, "cannot be reached"},
 		"no bucket's name": {strings.Replace(good, bucketName, "X_Y", 1), nil, "bucket"},
 		"no credentials": {good, map[string]string{
-			"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": nobody.URL, "HOME": t.TempDir(),
+			"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": nobody, "HOME": t.TempDir(),
 		}, "set AWS_ACCESS_KEY_ID"},
 	}
 	for name, tt := range tests {

@@ -262,7 +262,7 @@ func TestBackupOfTheWrongContents(t *testing.T) {
 // A content that is being copied when the service of the bucket fails is not one that is missing.
 func TestBackupWhileTheBucketIsAway(t *testing.T) {
 	s3 := s3test.Start(t)
-	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive", "timeout=1s"), Data: t.TempDir()}
+	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}
 	s := serve(t, place)
 	mandator, err := s.AddMandator(t.Context(), "Muster GmbH")
 	if err != nil {
