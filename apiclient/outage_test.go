@@ -284,7 +284,7 @@ func TestAListenerWithAFullQueue(t *testing.T) {
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 	for full := false; !full; {
-		c, err := (&net.Dialer{Timeout: 200 * time.Millisecond}).DialContext(t.Context(), "tcp", address)
+		c, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(t.Context(), "tcp", address)
 		if full = err != nil; !full {
 			t.Cleanup(func() { _ = c.Close() })
 		}

@@ -78,12 +78,12 @@ func drive(ctx context.Context, op operation, connections int, each time.Duratio
 	return all, failed
 }
 
-// ask is one client, until a time.
+// ask is one client, until a time. It asks once in any case.
 func ask(ctx context.Context, client *http.Client, op operation, until time.Time) (result, error) {
 	var one result
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // it chooses documents
 	buffer := make([]byte, 64<<10)
-	for time.Now().Before(until) {
+	for first := true; first || time.Now().Before(until); first = false {
 		r, err := op.next(ctx, random)
 		if err != nil {
 			return one, err
