@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,12 +15,10 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/apiclient"
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/fusetest"
 	"github.com/archivefs/archivefs/internal/hostile"
-	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
@@ -164,102 +158,6 @@ func wantErrno(t testing.TB, what string, err error, want syscall.Errno) {
 	if !errors.Is(err, want) {
 		t.Errorf("%s: %v, want %v", what, err, want)
 	}
-}
-
-// office is the embedded service with a small archive in it.
-type office struct {
-	*server.Server
-	url  string
-	cred apiclient.Credentials
-
-	mandator, bills, letters, inbox archive.ID
-
-	mu       sync.Mutex
-	requests []server.Request // guarded by mu
-}
-
-// newOffice serves an archive: mandator "Muster GmbH" with the folders "Rechnungen" and
-// "Briefe", and the inbox "Administrator".
-func newOffice(t testing.TB, tweak func(*server.Options)) *office {
-	t.Helper()
-	o := &office{cred: apiclient.Credentials{APIKey: "key-of-the-test"}}
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	opts := server.Options{
-		Data: t.TempDir(), Credentials: server.Credentials{APIKey: o.cred.APIKey}, Log: log, OnRequest: o.note, Location: time.UTC,
-	}
-	if tweak != nil {
-		tweak(&opts)
-		o.cred = apiclient.Credentials(opts.Credentials)
-	}
-	o.Server = get(server.Open(t.Context(), opts))(t)
-	web := httptest.NewServer(http.StripPrefix("/customer/x", o.Handler()))
-	t.Cleanup(func() {
-		web.Close()
-		must(t, o.Close())
-	})
-	o.url = web.URL + "/customer/x/api/v2"
-	ctx := t.Context()
-	o.mandator = get(o.AddMandator(ctx, "Muster GmbH"))(t)
-	o.bills = get(o.AddFolder(ctx, o.mandator, "Rechnungen"))(t)
-	o.letters = get(o.AddFolder(ctx, o.mandator, "Briefe"))(t)
-	o.inbox = get(o.AddInbox(ctx, 1, "Administrator"))(t)
-	return o
-}
-
-func (o *office) note(r server.Request) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.requests = append(o.requests, r)
-}
-
-// asked returns the requests with the method and a path that ends in suffix, "" for all.
-func (o *office) asked(method, suffix string) []server.Request {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var found []server.Request
-	for _, r := range o.requests {
-		if (method == "" || r.Method == method) && strings.HasSuffix(r.Path, suffix) {
-			found = append(found, r)
-		}
-	}
-	return found
-}
-
-// forget empties the record of requests.
-func (o *office) forget() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.requests = nil
-}
-
-// put adds a document.
-func (o *office) put(t testing.TB, folder archive.ID, name, content string) archive.ID {
-	t.Helper()
-	d := server.NewDocument{Folder: folder, Name: name, Created: time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)}
-	if folder != o.inbox {
-		d.Archived = d.Created.Add(time.Hour)
-	}
-	return get(o.AddDocument(t.Context(), d, strings.NewReader(content)))(t)
-}
-
-// documents asks the service itself what a folder holds.
-func (o *office) documents(t testing.TB, folder archive.ID) []archive.Document {
-	t.Helper()
-	c := o.client(t)
-	defer c.Close()
-	return get(c.Documents(t.Context(), folder, archive.ListOptions{WithAutoExport: true}))(t)
-}
-
-func (o *office) client(t testing.TB) *apiclient.Client {
-	t.Helper()
-	return get(apiclient.New(apiclient.Config{BaseURL: o.url, Credentials: o.cred, Location: time.UTC}))(t)
-}
-
-// mount mounts the office.
-func (o *office) mount(t testing.TB, tweak func(*fs.Options)) *mounted {
-	t.Helper()
-	return mount(t, o.url, o.cred, tweak)
 }
 
 // foreign is a hostile service with the same small archive.

@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -13,6 +14,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		serveJobs(os.Stdin, os.Stdout)
 		return
+	}
+	if signal.Ignored(os.Interrupt) { // by what a shell runs in the background; programs of tests shall not
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	dir, err := os.MkdirTemp("", "fs")
 	if err == nil {

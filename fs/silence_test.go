@@ -32,12 +32,13 @@ func TestEveryOperationEnds(t *testing.T) {
 		"set metadata":                  `setfattr -n user.archive.metadata.Betrag -v 1 Rechnungen/a.txt`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 			f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("bytes"), Pages: 1})
 			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
 			l, address := newLine(t, f.url)
 			m := mount(t, address, f.cred, func(o *fs.Options) { o.AllowDelete = true })
-			m.stall = 500 * time.Millisecond
+			m.stall = 2 * time.Second
 			m.remount()
 			wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
 			if name != "list inboxes" {

@@ -25,8 +25,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
-	if signal.Ignored(syscall.SIGHUP) { // nohup(1) lets programs ignore it; those of tests shall not
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// nohup(1), and a shell for what runs in the background, let programs ignore these; those of tests
+	// shall not.
+	for _, s := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	keyring.MockInit() // tests touch nobody's
 	os.Exit(m.Run())

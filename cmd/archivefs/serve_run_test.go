@@ -24,18 +24,21 @@ func TestMetricsOfAService(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
-	status, text := scrape(t, metrics, "/metrics")
+	status, text := 0, ""
+	heals(t, "the service has done everything", func() bool { // a client may have its answer before
+		status, text = scrape(t, metrics, "/metrics")
+		return strings.Contains(text, `requests_total{method="GET",route="/api/v2/openapi.json",status="2xx"} 1`) &&
+			strings.Contains(text, "requests_in_flight 0") && strings.Contains(text, `connections{pool="write",state="used"} 0`)
+	})
 	if status != http.StatusOK {
 		t.Fatalf("status %d: %s", status, text)
 	}
 	for _, want := range []string{
 		`archivefs_server_requests_total{method="other",route="other",status="4xx"} 1`,
 		`archivefs_server_denied_total{reason="no-credentials"} 1`,
-		`archivefs_server_requests_total{method="GET",route="/api/v2/openapi.json",status="2xx"} 1`,
 		`archivefs_server_requests_total{method="POST",route="/api/v2/file-upload",status="2xx"} 0`,
 		`archivefs_server_request_duration_seconds_count{method="GET",route="/healthz"} 1`,
-		`archivefs_server_database_connections{pool="write",state="used"} 0`,
-		"archivefs_server_folders 2", "archivefs_server_documents 0", "archivefs_server_ready 1", "archivefs_server_requests_in_flight 0", "archivefs_build_info{version=",
+		"archivefs_server_folders 2", "archivefs_server_documents 0", "archivefs_server_ready 1", "archivefs_build_info{version=",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

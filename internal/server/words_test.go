@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"codeberg.org/go-pdf/fpdf"
 	"github.com/xuri/excelize/v2"
@@ -119,7 +120,7 @@ func TestTextOfOfficeDocuments(t *testing.T) {
 
 // Clients that take their time with large texts do not fill the memory.
 func TestLargeTextsWaitInFiles(t *testing.T) {
-	h := start(t)
+	h := start(t, func(o *server.Options) { o.Stall = time.Hour }) // nobody reads for a while
 	m, err := h.AddMandator(t.Context(), "M")
 	if err != nil {
 		t.Fatal(err)
