@@ -135,8 +135,7 @@ func TestChangesTakeEffectOnce(t *testing.T) {
 					f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
 					m := f.mount(t, func(o *fs.Options) { o.AllowDelete = true })
 					if fail.passing {
-						m.retry = 2 * time.Second
-						m.remount()
+						m.tries(2 * time.Second)
 					}
 					f.Fault(hostile.Fault{Method: "POST", Path: op.route, Times: fail.times, Do: fail.do()})
 					err := op.do(m)

@@ -51,6 +51,13 @@ func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(
 	return m
 }
 
+// tries has changes tried for that long.
+func (m *mounted) tries(d time.Duration) {
+	m.t.Helper()
+	m.retry = d
+	m.remount()
+}
+
 // remount mounts again with the state that the last mount left.
 func (m *mounted) remount() {
 	m.t.Helper()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pkg/xattr"
 
@@ -208,6 +209,7 @@ func TestMkdirWithLostAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})
 			m := f.mount(t, nil)
+			m.tries(time.Minute)
 			f.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Nth: 1, Times: 1, Do: do})
 			must(t, os.Mkdir(m.path("Muster GmbH", "Neu"), 0o700))
 			if n := len(f.Folders(f.mandator)); n != 3 {

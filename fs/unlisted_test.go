@@ -119,8 +119,7 @@ func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
 func TestListedLate(t *testing.T) {
 	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 2}})
 	m := f.mount(t, nil)
-	m.retry = 10 * time.Second
-	m.remount()
+	m.tries(10 * time.Second)
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
 	must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))
 	if id := get(xattr.Get(path, "user.archive.id"))(t); len(id) == 0 {

@@ -283,6 +283,7 @@ func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})
 			m := f.mount(t, nil)
+			m.tries(4 * time.Second) // half of it the spool looks for what has not arrived
 			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: do})
 			path := m.path("Muster GmbH", "Briefe", "a.txt")
 			must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))

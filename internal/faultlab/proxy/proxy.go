@@ -27,6 +27,7 @@ type Proxy struct {
 	passed []Passed       // guarded by mu
 	healed chan struct{}  // closed by Heal; guarded by mu
 	back   *time.Timer    // ends an absence; guarded by mu
+	closed bool           // guarded by mu
 }
 
 // Start serves on a free port of a loopback address of its own what is asked of the service. clock is the clock
@@ -74,11 +75,11 @@ func (p *Proxy) Away() bool {
 	return p.server == nil
 }
 
-// comeBack takes connections again.
+// comeBack takes connections again, unless the proxy has ended meanwhile.
 func (p *Proxy) comeBack() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.server != nil {
+	if p.server != nil || p.closed {
 		return nil
 	}
 	return p.listenLocked()
@@ -103,6 +104,7 @@ func (p *Proxy) Close() error {
 	defer p.mu.Unlock()
 	close(p.healed)
 	p.healed = make(chan struct{})
+	p.closed = true
 	if p.back != nil {
 		p.back.Stop()
 	}

@@ -153,6 +153,20 @@ func TestAwayRefusesConnections(t *testing.T) {
 	}
 }
 
+// An absence that ends with the proxy, or after it, is followed by nothing.
+func TestNothingComesBackAfterTheEnd(t *testing.T) {
+	b := start(t, Fault{Op: Any, Nth: 1, Times: 1, Deed: Away, For: time.Hour})
+	if _, _, err := b.post(t); err == nil {
+		t.Error("the first request was answered")
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.comeBack(); err != nil || !b.Away() { // as its timer calls it
+		t.Errorf("it takes connections again, %v", err)
+	}
+}
+
 func TestNthAndTimes(t *testing.T) {
 	b := start(t, Fault{Op: Upload, Nth: 2, Times: 2, Deed: AnswerBefore, Status: 500},
 		Fault{Op: List, Nth: 1, Times: 9, Deed: ResetBefore})
