@@ -70,7 +70,7 @@ func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 			t.Parallel()
 			f := newForeign(t, tt.cfg)
 			want := f.forest()
-			m := mount(t, f.url, f.cred, nil)
+			m, _ := f.slow(t) // however long the programs take between two folders
 			if tt.fault.Do != nil {
 				f.Fault(tt.fault)
 			}
@@ -91,7 +91,7 @@ func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 func TestWalkShowsWhatChangedHere(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	want := f.forest()
-	m := mount(t, f.url, f.cred, nil)
+	m, _ := f.slow(t)
 	m.walks(t, want)
 	in := "Muster GmbH/Ordner 1/Ordner 2"
 	must(t, os.WriteFile(m.path(in, "neu.txt"), []byte("new"), 0o600))
@@ -108,7 +108,7 @@ func TestWalkShowsWhatChangedHere(t *testing.T) {
 func TestLookingAtFoldersIsNoWalk(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.forest()
-	m := mount(t, f.url, f.cred, nil)
+	m, _ := f.slow(t)
 	for _, path := range []string{"", "Muster GmbH", "Muster GmbH/Ordner 1", "Muster GmbH/Ordner 1/Ordner 2", "Muster GmbH/Ordner 1/Ordner 2/Ordner 3"} {
 		sh(t, m, "ls \"$1/"+filepath.FromSlash(path)+"\" >/dev/null")
 	}
@@ -123,7 +123,7 @@ func TestLookingAtFoldersIsNoWalk(t *testing.T) {
 func TestWalkThatLooksAtFiles(t *testing.T) {
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	want := f.forest()
-	m := mount(t, f.url, f.cred, nil)
+	m, _ := f.slow(t)
 	m.walks(t, want)
 	before := len(f.Requests())
 	out := string(get(exec.CommandContext(t.Context(), "find", m.path("Muster GmbH"), "-type", "f", "-printf", "%i %s %f\n").Output())(t))

@@ -53,7 +53,7 @@ func TestLookupsInManyFoldersAreAWalk(t *testing.T) {
 					first = append(first, path)
 				}
 			}
-			m := mount(t, f.url, f.cred, nil)
+			m, _ := f.slow(t) // however long the programs take between two folders
 			m.cats(t, first...)
 			if contents, many, single := f.count(); contents < len(first) || many == 0 || many > tt.many || single > tt.single {
 				t.Errorf("%d documents: %d requests for contents, %d for many folders, %d for one", len(first), contents, many, single)
@@ -67,7 +67,7 @@ func TestLookupsInManyFoldersAreAWalk(t *testing.T) {
 func TestLookingAtDocumentsIsNoWalk(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.forest()
-	m := mount(t, f.url, f.cred, nil)
+	m, _ := f.slow(t)
 	sh(t, m, `ls -d "$1/Muster GmbH/Ordner 1"`)
 	folders, documents := hostile.NewGate(), hostile.NewGate()
 	f.Fault(hostile.Fault{Path: "/archivestructure", Do: hostile.StallBefore(folders)})
