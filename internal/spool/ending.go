@@ -16,7 +16,7 @@ func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, err
 		d.confirmed(0)
 		id = d.identify(ctx)
 	} else if err := d.recognise(context.WithoutCancel(ctx), id); err != nil {
-		return 0, d.fail(ctx, err, false)
+		return 0, d.fail(ctx, err, archive.Away(err))
 	}
 	return d.confirm(id)
 }

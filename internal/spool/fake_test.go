@@ -40,6 +40,7 @@ type fakeArchive struct {
 	hideIDs bool    // document data shows no external id
 	noData  bool    // the service lacks document data
 	content error   // answers every request for content
+	once    []error // errors of the next requests for content, nil for an answer
 	uploads []archive.Upload
 	listed  int
 	rename  func(string) string
@@ -184,6 +185,13 @@ func (f *fakeArchive) Data(_ context.Context, id archive.ID) (archive.DocumentDa
 func (f *fakeArchive) Content(_ context.Context, req archive.ContentRequest) (*archive.Content, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.once) > 0 {
+		err := f.once[0]
+		f.once = f.once[1:]
+		if err != nil {
+			return nil, err
+		}
+	}
 	d := f.findLocked(req.Document)
 	switch {
 	case f.content != nil:

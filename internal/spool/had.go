@@ -14,12 +14,27 @@ import (
 // was sent, or the service dropped it.
 
 // recognise finds out whether the document that the service answered with is one that it
-// had before. The error says that it holds something else.
+// had before. The error says that it holds something else, or that the service, which was
+// asked again as long as patience lasts, is away: then nobody knows.
 func (d *delivery) recognise(ctx context.Context, id archive.ID) error {
+	p := &d.patience
+	p.start()
+	for {
+		err := d.recogniseOnce(ctx, id)
+		if !archive.Away(err) || !p.obey(ctx, err) {
+			return err
+		}
+	}
+}
+
+func (d *delivery) recogniseOnce(ctx context.Context, id archive.ID) error {
 	r := d.u.rec.Load()
 	name, had := d.knownBefore(r, id)
 	if !had {
-		name, had = d.liesElsewhere(ctx, r, id)
+		var err error
+		if name, had, err = d.liesElsewhere(ctx, r, id); err != nil {
+			return fmt.Errorf("whether the archive had document %d before is not known: %w", id, err)
+		}
 	}
 	if !had {
 		return nil
@@ -32,6 +47,8 @@ func (d *delivery) recognise(ctx context.Context, id archive.ID) error {
 		return nil
 	}
 	switch same, err := d.sameContent(ctx, r, id); {
+	case archive.Away(err):
+		return fmt.Errorf("whether %s, which the archive had before, holds the same is not known: %w", d.had, err)
 	case err != nil:
 		d.log.Infof("that document %d holds the same is not known: %v", id, err) // the service says so
 	case !same:
@@ -52,15 +69,19 @@ func (d *delivery) knownBefore(r *Record, id archive.ID) (name string, known boo
 }
 
 // liesElsewhere reports whether the document is in another folder than this was sent to.
-// Only an external id of the user's own can be that of an older document.
-func (d *delivery) liesElsewhere(ctx context.Context, r *Record, id archive.ID) (name string, elsewhere bool) {
+// Only an external id of the user's own can be that of an older document. The error says that
+// the service is away.
+func (d *delivery) liesElsewhere(ctx context.Context, r *Record, id archive.ID) (name string, elsewhere bool, err error) {
 	if r.ExternalID == "" || r.SentReplace != 0 {
-		return "", false
+		return "", false, nil
 	}
 	data, err := d.a.Data(ctx, id)
-	if err != nil || data.Folder == 0 || data.Folder == r.SentFolder {
-		return "", false // nothing says so
+	switch {
+	case archive.Away(err):
+		return "", false, err
+	case err != nil, data.Folder == 0, data.Folder == r.SentFolder:
+		return "", false, nil // nothing says so
 	}
 	folder := strings.Trim(data.Mandator+"/"+strings.Trim(data.FolderPath, "/"), "/")
-	return strings.TrimPrefix(folder+"/"+data.Name, "/"), true
+	return strings.TrimPrefix(folder+"/"+data.Name, "/"), true, nil
 }

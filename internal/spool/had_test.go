@@ -72,3 +72,58 @@ func TestDocumentThatTheArchiveHadNot(t *testing.T) {
 		}
 	}
 }
+
+// Whether a document that the archive had holds what was sent is asked until there is an answer:
+// the bytes here are forgotten after it.
+func TestDocumentThatTheArchiveHadCannotBeAskedAbout(t *testing.T) {
+	const elsewhere = 8
+	away := []error{kindErr(archive.KindUnreachable)}
+	tests := []struct {
+		name   string
+		folder archive.ID // of the document that it has
+		holds  string
+		data   []error
+		once   []error
+		had    string // in the record, where it is confirmed
+	}{
+		{name: "its content, which is the same", folder: 7, holds: billBytes, once: away, had: "alt.pdf"},
+		{name: "its content, which is another", folder: 7, holds: "another", once: away},
+		{name: "its folder, with the same content", folder: elsewhere, holds: billBytes, data: away, had: "alt.pdf"},
+		{name: "its folder, with another content", folder: elsewhere, holds: "another", data: away},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := newFake()
+			id := a.add(tt.folder, "alt.pdf", "ERP-1", tt.holds)
+			a.script = []outcome{{had: id}}
+			a.data, a.once = tt.data, tt.once
+			s, _ := open(t, t.TempDir())
+			r := lateBill()
+			r.ExternalID = "ERP-1"
+			u := committed(t, s, r, billBytes)
+			_, err := s.Deliver(t.Context(), u, a, nil)
+			r = u.Record()
+			switch {
+			case tt.had != "" && (err != nil || r.State != Confirmed || r.Had != tt.had):
+				t.Errorf("is %s, had %q, with %v; want it confirmed", r.State, r.Had, err)
+			case tt.had == "" && (err == nil || r.State != Failed):
+				t.Errorf("is %s, had %q, with %v; want it failed, with its bytes", r.State, r.Had, err)
+			}
+		})
+	}
+}
+
+// Where nobody can be asked as long as the patience lasts, the upload stays, in doubt.
+func TestDocumentThatTheArchiveHadIsNeverToldOf(t *testing.T) {
+	a := newFake()
+	id := a.add(7, "alt.pdf", "ERP-1", "another")
+	a.script = []outcome{{had: id}}
+	a.content = kindErr(archive.KindUnreachable)
+	s, _ := open(t, t.TempDir())
+	r := lateBill()
+	r.ExternalID = "ERP-1"
+	u := committed(t, s, r, billBytes)
+	if _, err := s.Deliver(t.Context(), u, a, nil); err == nil || u.Record().State != Failed || !u.Record().Doubtful {
+		t.Errorf("is %s, doubtful %v, with %v", u.Record().State, u.Record().Doubtful, err)
+	}
+}
