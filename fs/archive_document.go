@@ -1,8 +1,10 @@
 package fs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -10,6 +12,10 @@ import (
 // errUnclear says that the inbox still lists a document and its folder lists one of that
 // name which was not known there: another client's, or a copy.
 var errUnclear = errors.New("it cannot be told whether it was archived")
+
+// errElsewhere says that a document has left the inbox, and is not where it was to go: somebody
+// else archived it, or an earlier request that was not waited for to the end.
+var errElsewhere = errors.New("it has left the inbox for another place or name")
 
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords
 // that were set on it. Whether the service gives it a new id or not, the file stays the
@@ -30,8 +36,14 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	}
 	took := func(ctx context.Context) (bool, error) {
 		docs, err := d.listAfresh(ctx)
-		if err != nil || findDocument(docs, inbox.ID) == nil {
-			return err == nil, err // no longer in the inbox, whenever the folder lists it
+		switch {
+		case err != nil:
+			return false, err
+		case findDocument(docs, inbox.ID) == nil:
+			return d.fs.lookLate(ctx, func(ctx context.Context) (bool, error) {
+				found, err := look(ctx)
+				return found && archived.Name == nameOr(target.Name, &inbox), err
+			})
 		}
 		if found, err := look(ctx); err != nil || found {
 			return false, errors.Join(errUnclear, err)
@@ -73,6 +85,28 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	return nil
 }
 
+// lookLate looks for what has left its inbox, as long as a folder may take to list it. The error says
+// that it is not there.
+func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
+	end := f.now().Add(min(f.opts.RetryFor/2, longestLate))
+	for pause := firstChangePause; ; pause = min(2*pause, longestChangePause) {
+		switch found, err := look(ctx); {
+		case found:
+			return true, nil
+		case err != nil && !archive.Away(err):
+			return false, err
+		case f.now().After(end):
+			return false, cmp.Or(err, errElsewhere)
+		}
+		if err := f.wait(ctx, pause); err != nil {
+			return false, err
+		}
+	}
+}
+
+// longestLate is how late, at most, a folder may list what was archived, as with an upload.
+const longestLate = 30 * time.Second
+
 // documentIDs is the set of documents known in the directory.
 func (d *dir) documentIDs() map[archive.ID]bool {
 	d.mu.Lock()
@@ -83,9 +117,7 @@ func (d *dir) documentIDs() map[archive.ID]bool {
 // newDocument finds what an inbox document became in the listing of its target: the same
 // id, or a new one with the name it was to get.
 func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *archive.Document, name string) *archive.Document {
-	if name == "" {
-		name = inbox.Name
-	}
+	name = nameOr(name, inbox)
 	var found *archive.Document
 	for i := range docs {
 		doc := &docs[i]
@@ -98,6 +130,14 @@ func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *arc
 		}
 	}
 	return found
+}
+
+// nameOr is the name that a document gets, its own where none is sent.
+func nameOr(name string, doc *archive.Document) string {
+	if name == "" {
+		return doc.Name
+	}
+	return name
 }
 
 // moveDocument shows e, now the document doc, in another directory. Without doc the

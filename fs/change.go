@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -11,9 +12,12 @@ import (
 // maxRetryAfter is how long, in sum, a service may ask a change to wait beyond RetryFor.
 const maxRetryAfter = 30 * time.Second
 
-// longestChangePause is between two attempts of a change at most, unless the service asks
-// for more.
-const longestChangePause = 5 * time.Second
+// firstChangePause is between the first two attempts of a change, and doubles up to
+// longestChangePause, unless the service asks for more.
+const (
+	firstChangePause   = 100 * time.Millisecond
+	longestChangePause = 5 * time.Second
+)
 
 // change carries out a request that must take effect exactly once. After an end that
 // leaves it open whether it did, took looks at the service; only what did not take effect
@@ -21,7 +25,7 @@ const longestChangePause = 5 * time.Second
 // the service may still be at it.
 func (f *FileSystem) change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
 	deadline := f.now().Add(f.opts.RetryFor)
-	pause, asked := 100*time.Millisecond, time.Duration(0)
+	pause, asked := firstChangePause, time.Duration(0)
 	for {
 		err := do(ctx)
 		if err == nil || !archive.Doubtful(err) {
@@ -42,7 +46,7 @@ func (f *FileSystem) change(ctx context.Context, do func(context.Context) error,
 		done, lerr := took(ctx)
 		switch {
 		case lerr != nil:
-			return err // nobody can tell now; the next listing will
+			return fmt.Errorf("%w; what became of it: %s", err, lerr.Error()) // the next listing may tell
 		case done:
 			return nil
 		case !patient, archive.KindOf(err) == archive.KindTimeout, f.now().After(deadline):
