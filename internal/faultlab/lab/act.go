@@ -107,6 +107,7 @@ func (s *session) reached(name string, told audit.Told) {
 
 // start starts the program of an action; ok is false when the machine is down.
 func (s *session) start(o *writer.Order) (p *process, ok bool) {
+	s.trace.say("%s: begins: %s %s", what(&o.Action), o.Path, o.To)
 	p, err := s.bench.start(s.ctx, o)
 	return p, err == nil
 }
@@ -116,7 +117,7 @@ func (s *session) start(o *writer.Order) (p *process, ok bool) {
 func (s *session) two(a history.Action) {
 	o := s.order(a)
 	f := s.file(&a, o.Content)
-	var parts [2]audit.File
+	parts := [2]audit.File{{What: f.What + ", first half"}, {What: f.What + ", second half"}}
 	var programs [2]*process
 	for i := range programs {
 		half := *o
@@ -166,7 +167,7 @@ func join(f, a, b *audit.File) {
 
 // mkdir makes a folder.
 func (s *session) mkdir(a history.Action) {
-	var f audit.File
+	f := audit.File{What: what(&a)}
 	if p, ok := s.start(s.order(a)); ok {
 		p.rest((&witness{run: s.run, file: &f}).see)
 	}

@@ -20,7 +20,7 @@ func (s *session) move(a history.Action) {
 	if a.Kind == history.Rename {
 		o.To = path.Join(d.dir, a.Name)
 	}
-	var f audit.File
+	f := audit.File{What: what(&a)}
 	if p, ok := s.start(o); ok {
 		p.rest((&witness{run: s.run, file: &f}).see)
 	}
@@ -76,6 +76,7 @@ type witness struct {
 func (w *witness) see(e writer.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.trace.say("%s: %s", w.file.What, e)
 	switch e.Mark {
 	case writer.Half:
 	case writer.Opening:

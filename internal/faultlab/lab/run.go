@@ -28,6 +28,7 @@ type run struct {
 	dir    string
 	result *Result
 
+	trace   trace
 	clock   atomic.Uint64
 	service service
 	proxy   *proxy.Proxy
@@ -79,6 +80,11 @@ func (r *run) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if r.bench.Keep {
+		if err := r.trace.begin(r.dir); err != nil {
+			return err
+		}
+	}
 	r.outcome.Sync = r.h.Writes == history.Sync
 	if r.service, err = newService(ctx, r.h.Service, filepath.Join(r.dir, "archive")); err != nil {
 		return err
@@ -92,7 +98,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		}
 		r.docs = append(r.docs, &document{dir: history.Inbox, name: w.Name, files: []*audit.File{f}})
 	}
-	if r.proxy, err = proxy.Start(r.service, r.tick); err != nil {
+	if r.proxy, err = proxy.Start(r.trace.overhear(r.service), r.tick, r.trace.say); err != nil {
 		return err
 	}
 	r.disk = disk.New()
@@ -146,5 +152,5 @@ func (r *run) close() error {
 	if r.service != nil {
 		err = errors.Join(err, r.service.close())
 	}
-	return err
+	return errors.Join(err, r.trace.end())
 }

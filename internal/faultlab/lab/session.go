@@ -36,6 +36,7 @@ func (r *run) session(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
+	s.trace.say("session %d: mounted: %v", n, ready)
 	s.program = p
 	if s.End == history.Crash {
 		go func() { // the machine takes the writers with it
@@ -85,6 +86,7 @@ func (s *session) end() error {
 	if end == history.Clean && s.program.gone() {
 		end = history.Kill
 	}
+	s.trace.say("session %d: ends: %s", s.number, end)
 	var err error
 	if end == history.Clean {
 		close(s.release)

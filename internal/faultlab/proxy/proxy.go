@@ -17,6 +17,7 @@ import (
 type Proxy struct {
 	service http.Handler
 	clock   func() uint64
+	say     func(format string, args ...any)
 	addr    *net.TCPAddr   // constant after Start
 	working sync.WaitGroup // requests that the service is carrying out
 
@@ -30,10 +31,11 @@ type Proxy struct {
 	closed bool           // guarded by mu
 }
 
-// Start serves on a free port of a loopback address of its own what is asked of the service. clock is the clock
-// of the run: each call answers more than the ones before.
-func Start(service http.Handler, clock func() uint64) (*Proxy, error) {
-	p := &Proxy{service: service, clock: clock, addr: &net.TCPAddr{IP: loopback.Own()}, struck: map[string]int{}, healed: make(chan struct{})}
+// Start serves on a free port of a loopback address of its own what is asked of the service.
+// clock is the clock of the run: each call answers more than the ones before. say is told of
+// each fault that strikes.
+func Start(service http.Handler, clock func() uint64, say func(format string, args ...any)) (*Proxy, error) {
+	p := &Proxy{service: service, clock: clock, say: say, addr: &net.TCPAddr{IP: loopback.Own()}, struck: map[string]int{}, healed: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.listenLocked()

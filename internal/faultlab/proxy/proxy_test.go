@@ -32,7 +32,7 @@ func start(t *testing.T, faults ...Fault) *bench {
 	p, err := Start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.served.Add(1)
 		_, _ = io.Copy(w, io.MultiReader(bytes.NewReader([]byte("answer to ")), r.Body))
-	}), func() uint64 { return clock.Add(1) })
+	}), func() uint64 { return clock.Add(1) }, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

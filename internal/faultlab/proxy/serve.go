@@ -24,6 +24,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	f := p.strike(operationOf(r))
 	if f == nil {
 		f = &Fault{}
+	} else {
+		p.say("proxy: %s: %s %s", f.name(), r.Method, r.URL)
 	}
 	switch f.Deed { //nolint:exhaustive // the others strike later
 	case ResetBefore:

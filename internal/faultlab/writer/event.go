@@ -50,6 +50,19 @@ type Event struct {
 	Errno      syscall.Errno     `json:",omitempty"`
 }
 
+// String is for people.
+func (e Event) String() string {
+	switch e.Mark { //nolint:exhaustive // the others are words
+	case Synced:
+		return fmt.Sprintf("%s: %d to %d", e.Mark, e.Begin, e.End)
+	case ReadIt:
+		return fmt.Sprintf("%s: %x", e.Mark, e.Sum[:4])
+	case Done:
+		return fmt.Sprintf("%s: %s: %v", e.Mark, e.Step, e.Errno)
+	}
+	return string(e.Mark)
+}
+
 // Main runs the action of the Order in the first line of in and returns the exit status.
 func Main(in io.Reader, out io.Writer) int {
 	p := &process{in: bufio.NewReader(in), out: json.NewEncoder(out)}
