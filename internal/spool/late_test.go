@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,71 @@ func TestFolderIsNotAskedForAgainWhileItMayBeMade(t *testing.T) {
 	must(t, clock.sleep(t.Context(), time.Minute))
 	if _, err := s.DeliverFolder(t.Context(), u, m, policy); err != nil || m.made != 1 {
 		t.Fatalf("%v, made %d times", err, m.made)
+	}
+}
+
+// A replacement that may still arrive would undo the next one: that waits.
+func TestReplacementWaitsForAnEarlierOneThatMayArriveLate(t *testing.T) {
+	scan := func(doc archive.ID) Record { return Record{Folder: 9, Inbox: true, Name: "scan.pdf", Replace: doc} }
+	for name, end := range map[string]func(*testing.T, *Spool, *fakeArchive, *Upload) (*Spool, *Upload){
+		"not answered in time": func(t *testing.T, s *Spool, f *fakeArchive, first *Upload) (*Spool, *Upload) {
+			f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
+			if _, err := s.Deliver(t.Context(), first, f, nil); err == nil {
+				t.Fatal("a request without an answer succeeded")
+			}
+			return s, committed(t, s, scan(first.Record().Replace), "the second")
+		},
+		"not answered in time, and the same file": func(t *testing.T, s *Spool, f *fakeArchive, first *Upload) (*Spool, *Upload) {
+			f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
+			if _, err := s.Deliver(t.Context(), first, f, nil); err == nil {
+				t.Fatal("a request without an answer succeeded")
+			}
+			must(t, first.Reopen())
+			must(t, first.Truncate(0))
+			if _, err := first.WriteAt([]byte("the second"), 0); err != nil {
+				t.Fatal(err)
+			}
+			must(t, first.Commit())
+			return s, first
+		},
+		"cut off": func(t *testing.T, s *Spool, _ *fakeArchive, first *Upload) (*Spool, *Upload) {
+			d := delivery{u: first}
+			must(t, d.prepare(t.Context()))
+			s = reopen(t, s, lateBy)
+			return s, committed(t, s, scan(first.Record().Replace), "the second")
+		},
+		"cut off with the machine": func(t *testing.T, s *Spool, _ *fakeArchive, first *Upload) (*Spool, *Upload) {
+			s = reopen(t, s, lateBy, func(o *Options) { o.Boot = "another" })
+			return s, committed(t, s, scan(first.Record().Replace), "the second")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake()
+			doc := f.add(9, "scan.pdf", "", "at the beginning")
+			s, _ := open(t, t.TempDir(), lateBy)
+			first := committed(t, s, scan(doc), "the first")
+			s, second := end(t, s, f, first)
+			f.script = nil
+			sleep, arrived := s.opts.Sleep, false
+			arrive := func() {
+				if !arrived {
+					f.findLocked(doc).bytes, arrived = []byte("the first"), true
+				}
+			}
+			s.opts.Sleep = func(ctx context.Context, d time.Duration) error {
+				arrive()
+				return sleep(ctx, d)
+			}
+			if _, err := s.Deliver(t.Context(), second, f, nil); err != nil {
+				t.Fatal(err)
+			}
+			arrive()
+			if got := string(f.findLocked(doc).bytes); got != "the second" {
+				t.Errorf("the document holds %q", got)
+			}
+			if other := committed(t, s, scan(doc+1), "of another document"); s.lateReplacement(other.Record().Replace) > 0 {
+				t.Error("another document waits, too")
+			}
+		})
 	}
 }

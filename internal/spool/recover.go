@@ -89,6 +89,7 @@ func (s *Spool) loadLoose(r Record, info os.FileInfo, end int64) *Upload {
 	}
 	u := newUpload(s, r, end)
 	u.linked, u.broken = true, errCrashed
+	u.doubt = s.opts.Now() // it may have been sent since
 	u.content.size.Store(r.Size)
 	return u
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -54,6 +55,9 @@ func (d *delivery) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.awaitLate(ctx, r.Replace); err != nil {
+		return err
+	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
 	return d.u.transit(PointSend, PointSending, func(r *Record) {
@@ -63,6 +67,40 @@ func (d *delivery) prepare(ctx context.Context) error {
 		r.State, r.Reason = Sending, ""
 		r.Attempts++
 	}, d.u.outlastsLocked())
+}
+
+// awaitLate waits until no earlier replacement of a document can arrive any more: it would undo
+// the one that is about to be sent.
+func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
+	for left := d.u.spool.lateReplacement(doc); left > 0; left = d.u.spool.lateReplacement(doc) {
+		d.log.Infof("waits %s: an earlier replacement of document %d may still arrive", left.Round(time.Second), doc)
+		if err := d.patience.sleep(ctx, left); err != nil {
+			return fmt.Errorf("given up while an earlier replacement of document %d may still arrive: %w", doc, err)
+		}
+	}
+	return nil
+}
+
+// lateReplacement is how long a replacement of the document that was not answered, or was cut
+// off, may still arrive.
+func (s *Spool) lateReplacement(doc archive.ID) (left time.Duration) {
+	if doc == 0 {
+		return 0
+	}
+	for _, u := range s.List() {
+		left = max(left, u.lateReplacement(doc))
+	}
+	return left
+}
+
+func (u *Upload) lateReplacement(doc archive.ID) time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	r := u.rec.Load()
+	if u.doubt.IsZero() || r.State == Confirmed || r.Replace != doc && r.SentReplace != doc {
+		return 0
+	}
+	return u.doubt.Add(u.spool.opts.LateBy).Sub(u.spool.opts.Now())
 }
 
 // aim takes the baseline of the folder and chooses the external id. One that may be on its
