@@ -11,19 +11,21 @@
 // # The rules
 //
 //  1. Lost: bytes that an answer of close or fsync had accepted are neither in the archive
-//     nor kept, as a failed upload with its bytes and a reason or as a local file. After a
-//     close that was refused the bytes are kept too: a caller that was told "not archived"
-//     still has them to retry. That is waived where the disk refused to take them. What is
-//     still pending when the service answers and nothing fails any more counts as lost:
-//     it would wait for ever.
+//     nor kept, as a failed upload with its bytes and a reason. What is never sent is kept as a
+//     local file. After a close that was refused the bytes are kept too: a caller that was
+//     told "not archived" still has them to retry. That is waived where the disk refused to
+//     take them. What is still pending when the service answers and nothing fails any more
+//     counts as lost: it would wait for ever. So does an inbox document of which the archive
+//     has no content any more, whatever was to replace it.
 //  2. Doubled: the archive has a content more often than once, or a folder twice. No answer
 //     allows that, since each content is put in by one program.
 //  3. Wrong bytes: the archive has a document whose bytes are not those of a whole file that
-//     somebody had begun to close: half of a killed program's file, torn or mixed. So is a
-//     read that succeeded with other bytes. Old bytes of an inbox document are whole as long
-//     as no replacement of them was accepted.
+//     somebody had begun to close: half of a killed program's file, torn or mixed; or one that
+//     was removed before. So is a read that succeeded with other bytes. Old bytes of an inbox
+//     document are whole as long as no replacement of them was accepted.
 //  4. Missing: in sync mode close, rename or mkdir answered 0, and the archive does not have
-//     it in the folder and under the name that were meant. That it is kept is no excuse.
+//     it in the folder and under the name that were meant. That it is kept is no excuse. Or a
+//     replacement was answered 0, and the archive has an older content of the document.
 //  5. Late: an error was answered, and the content was given to the service after that. That
 //     it had been given before is no violation: the look for it may have failed. Nor is
 //     that it is given after a person retried it; from then on the other rules are the same.
@@ -31,8 +33,9 @@
 //     no program was left without an answer whose file a crash could have cut off: a person
 //     could export it at best. Or, in sync mode, one stays as failed although close answered
 //     0 and the archive has it: who retries it makes two. Both are waived where the disk
-//     refused something, since what it did not take cannot be known after a restart.
+//     refused something, since what it did not take cannot be known after a restart. Or one
+//     stays that was removed.
 //
 // Asynchronous writes differ in rule 4 alone: accepted means that it is archived in the end
-// (rule 2), or failed with its bytes (rule 1).
+// (rule 2), in the folder and under the name that were meant, or failed with its bytes (rule 1).
 package audit

@@ -52,6 +52,8 @@ func (j *judge) checkDocuments() {
 			j.violate(Wrong, "%s/%s is archived although its program never closed it", d.Folder, d.Name)
 		case f.Stays:
 			j.violate(Wrong, "%s/%s is archived although it must stay", d.Folder, d.Name)
+		case f.Removed:
+			j.violate(Wrong, "%s/%s is archived although it was removed before", d.Folder, d.Name)
 		}
 	}
 	for sum, found := range j.archived {
@@ -81,13 +83,12 @@ func places(docs []Document) []string {
 func (j *judge) checkFile(f *File) {
 	found := j.archived[f.sum()]
 	if f.Old {
-		if len(found) == 0 && !j.replaced(f) {
-			j.violate(Lost, "%s, an inbox document, is gone", f.What)
-		}
+		j.checkVersions(f)
 	} else {
 		j.checkAccepted(f, len(found) > 0)
 	}
-	if f.Told == OK && !f.Stays && (j.Sync || f.Old) && !j.isThere(f, found) {
+	certain := j.Sync || f.Old || len(found) > 0 // else it may be kept
+	if f.Told == OK && !f.Stays && !f.Removed && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}
 	if f.Told == Failed {
@@ -122,14 +123,19 @@ func (j *judge) overwritten(f *File) bool {
 
 // checkAccepted looks for bytes that must not be lost.
 func (j *judge) checkAccepted(f *File, archived bool) {
-	if archived || j.replaced(f) || j.overwritten(f) {
+	if archived || f.Leaving || f.Removed || j.replaced(f) || j.overwritten(f) {
 		return
 	}
 	whole := Range{0, len(f.Content)}
 	switch {
-	case f.Told == OK && (!j.Sync || f.Stays): // in sync mode it is rule 4
+	case f.Told == OK && f.Stays:
 		if !j.isKept(f, whole) {
-			j.violate(Lost, "%s was accepted and is neither archived nor kept", f.What)
+			j.violate(Lost, "%s was accepted and is not kept", f.What)
+		}
+		return
+	case f.Told == OK && !j.Sync: // in sync mode it is rule 4
+		if !j.hasFailed(f, whole) {
+			j.violate(Lost, "%s was accepted and is neither archived nor kept as failed", f.What)
 		}
 		return
 	case f.Told == Failed && f.Refused && !j.DiskFailed:
@@ -148,12 +154,14 @@ func (j *judge) checkAccepted(f *File, archived bool) {
 // isKept reports whether a part of a content is kept: in a failed upload, or in a local
 // file.
 func (j *judge) isKept(f *File, r Range) bool {
-	for _, k := range j.Kept {
-		if k.State == "failed" && k.Reason != "" && holds(k.Content, f.Content, r) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(j.Local, func(l Local) bool { return holds(l.Content, f.Content, r) })
+	return j.hasFailed(f, r) || slices.ContainsFunc(j.Local, func(l Local) bool { return holds(l.Content, f.Content, r) })
+}
+
+// hasFailed reports whether a part of a content is kept in a failed upload.
+func (j *judge) hasFailed(f *File, r Range) bool {
+	return slices.ContainsFunc(j.Kept, func(k Kept) bool {
+		return k.State == "failed" && k.Reason != "" && holds(k.Content, f.Content, r)
+	})
 }
 
 // holds reports whether a part of content stands in kept at its place.
@@ -227,6 +235,9 @@ func (j *judge) checkNeedless() {
 	for _, k := range j.Kept {
 		sum := Sum(sha256.Sum256(k.Content))
 		f := j.files[sum]
+		if f != nil && f.Removed {
+			j.violate(Unexplained, "%s was removed, and is kept as %s: %s", f.What, k.State, k.Reason)
+		}
 		if j.Sync && f != nil && f.Told == OK && !f.Old && len(j.archived[sum]) > 0 {
 			j.violate(Unexplained, "%s was answered 0, is archived, and is kept as %s: %s", f.What, k.State, k.Reason)
 		}

@@ -21,6 +21,14 @@ func kept(content string) Kept {
 	return Kept{ID: "1", Name: "a.txt", State: "failed", Reason: "refused", Content: []byte(content)}
 }
 
+// replacing is a content that replaces another one of an inbox document.
+func replacing(old, content string, told Told) File {
+	return File{
+		What: "replace with " + content, Folder: "Eingang", Name: "a.txt", Content: []byte(content), Closing: true, Told: told,
+		Replacement: true, Replaces: sum(old),
+	}
+}
+
 func sum(content string) Sum { return sha256.Sum256([]byte(content)) }
 
 func TestJudge(t *testing.T) {
@@ -135,6 +143,51 @@ func TestJudge(t *testing.T) {
 				Replacement: true, Replaces: sum("a letter"),
 			})
 		}, []Kind{Lost}},
+		"a replacement that nobody was told of, and gone with what it replaced": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Archive = true, Nothing, nil
+			o.Files = append(o.Files, replacing("a letter", "new", Nothing))
+		}, []Kind{Lost}},
+		"an older content than one that was accepted": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told = true, Nothing
+			o.Files = append(o.Files, replacing("a letter", "new", OK), replacing("new", "newer", Nothing))
+		}, []Kind{Missing}},
+		"the content that was accepted last": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Archive[0].Sum = true, Nothing, sum("new")
+			o.Files = append(o.Files, replacing("a letter", "new", OK), replacing("new", "newer", Nothing))
+		}, nil},
+		"an older content than one that is kept as failed": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Sync, o.Kept = true, Nothing, false, []Kept{kept("new")}
+			o.Files = append(o.Files, replacing("a letter", "new", OK), replacing("new", "newer", Nothing))
+		}, nil},
+		"an older content than one that was truncated before it was sent": {func(o *Outcome) {
+			o.Files[0].Old, o.Files[0].Told, o.Sync = true, Nothing, false
+			o.Files = append(o.Files, replacing("a letter", "new", OK), replacing("new", "newer", Nothing))
+			o.Files[2].Opening = true
+		}, nil},
+		"archived elsewhere, asynchronously": {func(o *Outcome) {
+			o.Sync, o.Archive[0].Folder = false, "Ausgang"
+		}, []Kind{Missing}},
+		"archived under another name, asynchronously": {func(o *Outcome) {
+			o.Sync, o.Archive[0].Name = false, "draft.txt"
+		}, []Kind{Missing}},
+		"archived where nobody can tell": {func(o *Outcome) {
+			o.Sync, o.Archive[0].Name, o.Files[0].Folder = false, "draft.txt", ""
+		}, nil},
+		"accepted asynchronously and a local file for ever": {func(o *Outcome) {
+			o.Sync, o.Archive, o.Local = false, nil, []Local{{Name: "a.txt.part", Content: []byte("a letter")}}
+		}, []Kind{Lost}},
+		"removed before it was sent": {func(o *Outcome) {
+			o.Sync, o.Files[0].Removed, o.Archive = false, true, nil
+		}, nil},
+		"removed, nobody knows whether": {func(o *Outcome) {
+			o.Sync, o.Files[0].Leaving, o.Archive = false, true, nil
+		}, nil},
+		"removed and archived": {func(o *Outcome) {
+			o.Sync, o.Files[0].Removed = false, true
+		}, []Kind{Wrong}},
+		"removed and kept": {func(o *Outcome) {
+			o.Sync, o.Files[0].Removed, o.Archive, o.Kept = false, true, nil, []Kept{kept("a letter")}
+		}, []Kind{Unexplained}},
 		"an inbox document in two places": {func(o *Outcome) {
 			o.Files[0].Old, o.Archive = true, append(o.Archive, Document{Folder: "Inbox", Name: "a.txt", Sum: sum("a letter")})
 		}, []Kind{Doubled}},

@@ -52,10 +52,15 @@ type File struct {
 	Time    uint64 // when it was told, on the clock of the run
 	// Refused says that the answer was an error of close, after all was written.
 	Refused bool
+	// Late says that the answer was that there was none in time: it may take effect later.
+	Late bool
 	// Retried is when a person asked for it to be sent again after it had failed; 0: never.
 	Retried uint64
 	// Accepted are parts of the content that were accepted before the last answer.
 	Accepted []Range
+	// Leaving says that the program began to remove it after its close, Removed that this was
+	// answered with 0.
+	Leaving, Removed bool
 	// Stays says that it is never sent: it has a temporary name, or visibly lacks its end.
 	Stays bool
 }

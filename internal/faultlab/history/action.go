@@ -19,6 +19,8 @@ const (
 	Retry     Kind = "retry"      // writes a file, and a person has it sent again when it failed
 	Keep      Kind = "keep"       // leaves a file under a temporary name
 	KeepMore  Kind = "keep more"  // the same, and appends to it later
+	Move      Kind = "move"       // writes a file and closes it, and then gives it another name or folder
+	Remove    Kind = "remove"     // writes a file and closes it, and then removes it
 	Mkdir     Kind = "mkdir"
 	File      Kind = "file"    // moves an inbox document into the folder
 	Rename    Kind = "rename"  // renames an inbox document
@@ -32,6 +34,7 @@ type Action struct {
 	Index int    // of the content that it writes
 	Dir   string // Folder or Inbox
 	Name  string // of the file or folder, after all renames
+	From  string // where Move writes it: Folder or Inbox
 	Size  int    // in bytes
 	Chunk int    // of a write, in bytes
 	Fsync bool   // before the close
@@ -41,6 +44,9 @@ type Action struct {
 
 // Temp is the temporary name of the actions that have one.
 func (a *Action) Temp() string { return a.Name + ".part" }
+
+// Draft is the name under which Move writes.
+func (a *Action) Draft() string { return "entwurf-" + a.Name }
 
 // OnDocument reports whether the action is about a document of the inbox.
 func (a *Action) OnDocument() bool {

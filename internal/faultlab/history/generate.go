@@ -153,7 +153,7 @@ func (g *generator) step() Step {
 func mix() []Kind {
 	return []Kind{
 		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
-		Cut, CutRetry, Retry, Keep, KeepMore, Mkdir, File, File, Rename, Replace, Read,
+		Cut, CutRetry, Retry, Keep, KeepMore, Move, Move, Remove, Mkdir, File, File, Rename, Replace, Read,
 	}
 }
 
@@ -171,6 +171,8 @@ func (g *generator) action(kind Kind) Action {
 		a.Size++ // has two halves
 	case Rename, Read:
 		a.Dir = Inbox
+	case Move:
+		a.Dir, a.From = pick(g.rng, []string{Folder, Inbox}), pick(g.rng, []string{Folder, Inbox})
 	case Replace:
 		a.Dir, a.Name = Inbox, g.h.Waiting[a.Document].Name
 	default:

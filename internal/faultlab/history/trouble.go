@@ -65,8 +65,11 @@ func (g *generator) queue(s *Session) {
 	folder := g.action(Mkdir)
 	var files Step
 	for range 1 + g.rng.IntN(3) {
-		a := g.action(pick(g.rng, []Kind{Write, Write, Copy, Temporary, Rewrite, Killed}))
+		a := g.action(pick(g.rng, []Kind{Write, Write, Copy, Temporary, Rewrite, Killed, Move, Remove}))
 		a.Dir = path.Join(folder.Dir, folder.Name)
+		if a.Kind == Move && g.rng.IntN(2) == 0 {
+			a.Dir, a.From = a.From, a.Dir
+		}
 		files = append(files, a)
 	}
 	away := proxy.Fault{Op: proxy.Folder, Nth: 1, Times: 1, Deed: proxy.Away, For: time.Hour}
@@ -108,6 +111,9 @@ func (g *generator) netFaults() []proxy.Fault {
 			Times: 1 + g.rng.IntN(2)*g.rng.IntN(3),
 			Deed:  pick(g.rng, proxy.Deeds()),
 			For:   time.Duration(10+g.rng.IntN(300)) * time.Millisecond,
+		}
+		if f.Deed == proxy.Slow { // less than the program waits for an answer, and looks for one that it got none of
+			f.For *= 5
 		}
 		f.Status = pick(g.rng, []int{400, 403, 404, 409, 413, 429, 500, 502, 503})
 		if f.Deed == proxy.AnswerAfter {

@@ -39,6 +39,8 @@ func (s *session) order(a history.Action) *writer.Order {
 		o.Content = append([]byte("%PDF-1.4\n"), o.Content...)
 	case history.Temporary:
 		o.Path, o.To = path.Join(a.Dir, a.Temp()), o.Path
+	case history.Move:
+		o.Path, o.To = path.Join(a.From, a.Draft()), o.Path
 	case history.Keep, history.KeepMore:
 		o.Path = path.Join(a.Dir, a.Temp())
 	case history.Rewrite:
@@ -57,6 +59,9 @@ func (s *session) file(a *history.Action, content []byte) *audit.File {
 		What: what(a), Folder: a.Dir, Name: a.Name, Content: content,
 		Stays: a.Kind == history.Keep || a.Kind == history.KeepMore || a.Kind == history.Cut,
 	}
+	if a.Kind == history.Move {
+		f.Folder, f.Name = "", "" // until the move is answered
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files = append(s.files, f)
@@ -67,7 +72,7 @@ func (s *session) file(a *history.Action, content []byte) *audit.File {
 // written; then the program waits for the end of the session.
 func (s *session) put(a history.Action, half chan<- struct{}) {
 	o := s.order(a)
-	w := &witness{run: s.run, file: s.file(&a, o.Content)}
+	w := &witness{run: s.run, file: s.file(&a, o.Content), to: a}
 	p, ok := s.start(o)
 	switch {
 	case !ok:

@@ -5,6 +5,7 @@ package lab
 import (
 	"crypto/sha256"
 	"path"
+	"syscall"
 
 	"github.com/archivefs/archivefs/internal/faultlab/audit"
 	"github.com/archivefs/archivefs/internal/faultlab/history"
@@ -12,7 +13,7 @@ import (
 )
 
 // move moves a document or gives it another name. After an error nobody can tell where it
-// is, but it is somewhere.
+// is, but it is somewhere. After none, or one that may take effect later, nobody ever can.
 func (s *session) move(a history.Action) {
 	d := s.docs[a.Document]
 	o := s.order(a)
@@ -26,15 +27,23 @@ func (s *session) move(a history.Action) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dir, name := "", ""
 	if f.Told == audit.OK {
-		dir, name = path.Split(o.To)
-		dir = path.Clean(dir)
-		d.dir, d.name = dir, name
+		d.dir, d.name = path.Split(o.To)
+		d.dir = path.Clean(d.dir)
 	}
+	d.unsure = f.Told != audit.OK
+	d.late = d.late || f.Told == audit.Nothing || f.Late
 	for _, content := range d.files {
-		content.Folder, content.Name = dir, name
+		content.Folder, content.Name = d.place()
 	}
+}
+
+// place is where the document is in the archive, empty when nobody can tell.
+func (d *document) place() (dir, name string) {
+	if d.unsure || d.late {
+		return "", ""
+	}
+	return d.dir, d.name
 }
 
 // read reads a document.
@@ -54,7 +63,7 @@ func (s *session) replace(a history.Action) {
 	o := s.order(a)
 	o.Path = path.Join(d.dir, d.name)
 	f := s.file(&a, o.Content)
-	f.Folder, f.Name = d.dir, d.name
+	f.Folder, f.Name = d.place()
 	f.Replacement, f.Replaces = true, sha256.Sum256(d.files[len(d.files)-1].Content)
 	if p, ok := s.start(o); ok {
 		p.rest((&witness{run: s.run, file: f}).see)
@@ -70,7 +79,8 @@ func (s *session) replace(a history.Action) {
 type witness struct {
 	*run
 	file *audit.File
-	want []audit.Sum // of what it reads; nil: its own content
+	to   history.Action // where Move moves it
+	want []audit.Sum    // of what it reads; nil: its own content
 }
 
 func (w *witness) see(e writer.Event) {
@@ -86,6 +96,14 @@ func (w *witness) see(e writer.Event) {
 	case writer.Again:
 		w.file.Retried = w.tick()
 		w.result.Reached["failed uploads that a person retried"]++
+	case writer.Moved:
+		if e.Errno == 0 {
+			w.file.Folder, w.file.Name = w.to.Dir, w.to.Name
+		}
+	case writer.Leaving:
+		w.file.Leaving = true
+	case writer.Gone:
+		w.file.Leaving, w.file.Removed = told(e) == audit.Nothing, told(e) == audit.OK
 	case writer.Closing:
 		w.file.Closing = true
 	case writer.ReadIt:
@@ -99,5 +117,7 @@ func (w *witness) see(e writer.Event) {
 	case writer.Done:
 		w.file.Told, w.file.Time = told(e), w.tick()
 		w.file.Refused = w.file.Told == audit.Failed && e.Step == "close"
+		w.file.Late = e.Errno == syscall.ETIMEDOUT
+		w.file.Opening = w.file.Opening && e.Step != "open" // which then truncated nothing
 	}
 }

@@ -45,7 +45,10 @@ type run struct {
 
 // document is an inbox document and where it went. Only one action at a time is about it.
 type document struct {
-	dir, name string
+	dir, name string // where the program has it
+	// unsure says that nobody can tell where the archive has it, late that this does not end:
+	// a request that was not answered may still be carried out.
+	unsure, late bool
 	// files are the contents that it had, or may have; guarded by run.mu.
 	files []*audit.File
 }

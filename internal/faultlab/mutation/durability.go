@@ -142,6 +142,11 @@ func spooling() []Mutation {
 			Focus: archived(),
 		},
 		{
+			Name: "a removal of what was accepted may be forgotten", File: "internal/spool/transition.go",
+			Old: "lasts := u.linked || u.rec", New: "lasts := u.rec", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 4), Service: history.Full, Session: queued().Session},
+		},
+		{
 			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
 			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
 			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,

@@ -72,6 +72,16 @@ func rules() []Mutation {
 			},
 		},
 		{
+			Name: "the new name of what is queued is not written down", File: "fs/rename_local.go",
+			Old: "retarget(r, f.fs.record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},
+		},
+		{
+			Name: "a file that gets its real name is not sent", File: "fs/rename_local.go",
+			Old: "case f.ready(up, to, newName):", New: "case f.ready(up, to, newName) && up.Size() < 0:", Async: true,
+			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
+		},
+		{
 			Name: "a file that lacks its end is whole", File: "internal/whole/whole.go",
 			Old: "if err == nil && !whole {", New: "if err == nil && !whole && c.Size() < 0 {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Cut}, Session: history.Session{End: history.Clean}},

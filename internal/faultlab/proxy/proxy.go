@@ -27,6 +27,7 @@ type Proxy struct {
 	struck map[string]int // faults that struck, by name; guarded by mu
 	passed []Passed       // guarded by mu
 	healed chan struct{}  // closed by Heal; guarded by mu
+	gone   chan struct{}  // closed when the service goes away; guarded by mu
 	back   *time.Timer    // ends an absence; guarded by mu
 	closed bool           // guarded by mu
 }
@@ -35,7 +36,8 @@ type Proxy struct {
 // clock is the clock of the run: each call answers more than the ones before. say is told of
 // each fault that strikes.
 func Start(service http.Handler, clock func() uint64, say func(format string, args ...any)) (*Proxy, error) {
-	p := &Proxy{service: service, clock: clock, say: say, addr: &net.TCPAddr{IP: loopback.Own()}, struck: map[string]int{}, healed: make(chan struct{})}
+	p := &Proxy{service: service, clock: clock, say: say, addr: &net.TCPAddr{IP: loopback.Own()}, struck: map[string]int{}}
+	p.healed, p.gone = make(chan struct{}), make(chan struct{})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p, p.listenLocked()
@@ -67,6 +69,8 @@ func (p *Proxy) goAway(d time.Duration) {
 	}
 	_ = p.server.Close() // breaks connections, as it should
 	p.server = nil
+	close(p.gone)
+	p.gone = make(chan struct{})
 	p.back = time.AfterFunc(d, func() { _ = p.comeBack() }) // Heal says what is wrong
 }
 

@@ -78,6 +78,7 @@ func TestDeeds(t *testing.T) {
 		Truncate:     {served: 1, broken: true},
 		Garbage:      {served: 1, body: "{\"\xff garbage"},
 		Delay:        {served: 1, body: "answer to question"},
+		Slow:         {served: 1, body: "answer to question"},
 		Away:         {broken: true},
 	}
 	for deed, test := range tests {

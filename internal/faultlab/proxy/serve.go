@@ -54,13 +54,16 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 		reset(w)
 		return
 	}
-	p.answer(w, r, f, p.pass(r, body))
+	p.answer(w, r, f, p.pass(r, f, body))
 }
 
 // pass gives the service the whole request and returns its answer.
-func (p *Proxy) pass(r *http.Request, body []byte) *httptest.ResponseRecorder {
+func (p *Proxy) pass(r *http.Request, f *Fault, body []byte) *httptest.ResponseRecorder {
 	p.working.Add(1)
 	defer p.working.Done()
+	if f.Deed == Slow {
+		p.linger(f.For)
+	}
 	p.note(r, body)
 	whole := r.Clone(context.WithoutCancel(r.Context()))
 	whole.Body = io.NopCloser(bytes.NewReader(body))
@@ -119,6 +122,20 @@ func (p *Proxy) hang(r *http.Request, most time.Duration) {
 	case <-healed:
 	case <-over:
 	case <-r.Context().Done():
+	}
+}
+
+// linger waits, whether or not the client still does, but no longer than the service is there:
+// what takes effect long after its connection broke nobody can look for.
+func (p *Proxy) linger(d time.Duration) {
+	p.mu.Lock()
+	gone := p.gone
+	p.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-gone:
+	case <-timer.C:
 	}
 }
 

@@ -17,7 +17,7 @@ type Order struct {
 	history.Action
 	Root    string // the mount point
 	Path    string // below Root: the file, the folder, or the document that is moved or read
-	To      string // below Root, of Temporary, File and Rename
+	To      string // below Root, of Temporary, Move, File and Rename
 	Content []byte
 	// Other is written and replaced before Content, by Rewrite.
 	Other []byte
@@ -37,6 +37,9 @@ const (
 	Half    Mark = "half"    // half is written; the process waits for a line
 	Closing Mark = "closing" // all is written, the last step begins
 	ReadIt  Mark = "read"    // it read Event.Sum
+	Moved   Mark = "moved"   // Event.Errno was the answer of the rename after the close
+	Gone    Mark = "gone"    // Event.Errno was the answer of the removal after the close
+	Leaving Mark = "leaving" // the removal begins
 	Again   Mark = "again"   // it failed; the process waits for a line, then it is retried
 	Done    Mark = "done"    // Event.Errno was the answer of Event.Step
 )
@@ -59,6 +62,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s: %x", e.Mark, e.Sum[:4])
 	case Done:
 		return fmt.Sprintf("%s: %s: %v", e.Mark, e.Step, e.Errno)
+	case Moved, Gone:
+		return fmt.Sprintf("%s: %v", e.Mark, e.Errno)
 	}
 	return string(e.Mark)
 }
@@ -84,12 +89,16 @@ func (p *process) answer(err error) {
 		return
 	}
 	p.answered = true
+	p.say(outcome(Done, err))
+}
+
+// outcome is the event of a step that ended with err.
+func outcome(mark Mark, err error) Event {
 	var failed *stepError
 	if errors.As(err, &failed) {
-		p.say(Event{Mark: Done, Step: failed.step, Errno: failed.errno()})
-		return
+		return Event{Mark: mark, Step: failed.step, Errno: failed.errno()}
 	}
-	p.say(Event{Mark: Done})
+	return Event{Mark: mark}
 }
 
 // stepError is an error that archivefs answered.

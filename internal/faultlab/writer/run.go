@@ -41,6 +41,15 @@ func (p *process) run() error {
 		return p.keep()
 	case history.KeepMore:
 		return p.keepMore()
+	case history.Move:
+		return p.createAnd(func() {
+			p.say(outcome(Moved, step("rename", os.Rename(p.path(), p.to()))))
+		})
+	case history.Remove:
+		return p.createAnd(func() {
+			p.say(Event{Mark: Leaving})
+			p.say(outcome(Gone, step("remove", os.Remove(p.path()))))
+		})
 	case history.Mkdir:
 		return step("mkdir", os.Mkdir(p.path(), 0o700))
 	case history.File, history.Rename:
@@ -64,6 +73,16 @@ func (p *process) create(path string) error {
 		}
 		return p.sync(f, 0, len(p.Content))
 	})
+}
+
+// createAnd writes a new file and closes it, and then goes on if that was answered with 0.
+func (p *process) createAnd(then func()) error {
+	err := p.create(p.path())
+	p.answer(err)
+	if err == nil {
+		then()
+	}
+	return err
 }
 
 // open opens a file, lets work write to it, and closes it. The close answers last, but an
@@ -108,12 +127,7 @@ func (p *process) sync(f *os.File, begin, end int) error {
 }
 
 func (p *process) writeAndReadBack() error {
-	err := p.create(p.path())
-	p.answer(err)
-	if err != nil {
-		return err
-	}
-	return p.read()
+	return p.createAnd(func() { _ = p.read() })
 }
 
 // read reads the file. That it cannot be read is no violation, so that is no outcome.
