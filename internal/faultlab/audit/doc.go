@@ -30,11 +30,11 @@
 //     it had been given before is no violation: the look for it may have failed. Nor is
 //     that it is given after a person retried it; from then on the other rules are the same.
 //  6. Unexplained: an upload stays as failed that has lost its record or its bytes, although
-//     no program was left without an answer whose file a crash could have cut off: a person
-//     could export it at best. Or, in sync mode, one stays as failed although close answered
-//     0 and the archive has it: who retries it makes two. Both are waived where the disk
-//     refused something, since what it did not take cannot be known after a restart. Or one
-//     stays that was removed.
+//     no program was left without an answer, or could not write, whose file a crash could
+//     have cut off: a person could export it at best. Or, in sync mode, one stays as failed
+//     although close answered 0 and the archive has it: who retries it makes two. Or one stays
+//     that was removed. All are waived where the disk refused something, since what it did not
+//     take cannot be known after a restart.
 //
 // Asynchronous writes differ in rule 4 alone: accepted means that it is archived in the end
 // (rule 2), in the folder and under the name that were meant, or failed with its bytes (rule 1).

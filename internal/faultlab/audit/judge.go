@@ -216,7 +216,8 @@ func (j *judge) checkKept() {
 func (j *judge) checkBroken() {
 	cutOff, broken := 0, 0
 	for _, f := range j.Files {
-		if f.Told == Nothing && len(f.Accepted) == 0 && !f.Old {
+		unanswered := f.Told == Nothing || f.Told == Failed && !f.Refused // which is no close that keeps it
+		if unanswered && len(f.Accepted) == 0 && !f.Old {
 			cutOff++
 		}
 	}

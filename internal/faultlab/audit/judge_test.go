@@ -211,6 +211,10 @@ func TestJudge(t *testing.T) {
 			o.Files = append(o.Files, File{What: "killed 2", Content: []byte("never")})
 			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
 		}, nil},
+		"a broken upload of a file that could not be written": {func(o *Outcome) {
+			o.Files = append(o.Files, File{What: "write 2", Content: []byte("never"), Told: Failed})
+			o.Kept = []Kept{{ID: "2", State: "failed", Reason: "broken record", Broken: true}}
+		}, nil},
 		"a broken upload of a file that was synced": {func(o *Outcome) {
 			f := File{What: "hanging 2", Content: []byte("half"), Accepted: []Range{{0, 2}}}
 			o.Files = append(o.Files, f)
