@@ -41,6 +41,9 @@ func PublishAll(files []Named) error {
 
 // each calls do for all values, some at a time, and returns the first error.
 func each[T any](values []T, do func(T) error) error {
+	if len(values) == 1 { // as of each upload: nobody else has to be woken
+		return do(values[0])
+	}
 	var group errgroup.Group
 	group.SetLimit(abreast)
 	for _, v := range values {

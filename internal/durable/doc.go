@@ -6,4 +6,6 @@
 // Temporary files are named .tmp-* and readable by their owner alone; what a crash left
 // of them is removed by Sweep. An error after the rename says that the name may be gone
 // again after a crash of the machine, not that the file is incomplete.
+//
+// Spread has a directory's sub-directories placed where files are made quickly.
 package durable

@@ -78,6 +78,9 @@ func Open(opts Options) (*Spool, error) {
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
+	if err := durable.Spread(s.dir); err != nil { // each upload makes a directory, and deletes it
+		s.log.Debugf("spread the spool: %v", err)
+	}
 	reserve, err := reserveOf(s.dir, opts.Reserve)
 	if err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)

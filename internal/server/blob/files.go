@@ -25,7 +25,7 @@ const (
 type Files struct {
 	*staging
 	dir    string
-	shards sync.Map // the sub-directories whose names survive a crash
+	shards sync.Map // names of the sub-directories that survive a crash
 }
 
 // OpenFiles makes dir (0700) when it is not there and removes what an interrupted
@@ -92,8 +92,8 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 			}
 		}
 		target := f.path(staged.digest)
-		if err := f.makeShard(filepath.Dir(target)); err != nil {
-			return err
+		if err := f.makeShard(filepath.Base(filepath.Dir(target))); err != nil {
+			return fmt.Errorf("make content directory: %w", err)
 		}
 		named = append(named, durable.Named{File: staged.File, Path: target})
 	}
@@ -106,20 +106,27 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	return nil
 }
 
-// makeShard makes the sub-directory of a digest, and its name durable: also when it was there, because
-// whoever made it may not have come to that, or may be about to.
-func (f *Files) makeShard(dir string) error {
-	err := os.Mkdir(dir, 0o700)
+// makeShard makes a sub-directory, and its name durable: also when it was there, because whoever
+// made it may not have come to that, or may be about to. The sync is one of all names that are
+// there, so the others need none.
+func (f *Files) makeShard(name string) error {
+	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make content directory: %w", err)
+		return err
 	}
-	if _, kept := f.shards.Load(dir); kept && err != nil {
+	if _, kept := f.shards.Load(name); kept && err != nil {
 		return nil
 	}
-	if err := durable.SyncDir(f.dir); err != nil {
-		return fmt.Errorf("make content directory: %w", err)
+	there, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
 	}
-	f.shards.Store(dir, true)
+	if err := durable.SyncDir(f.dir); err != nil {
+		return err
+	}
+	for _, entry := range there {
+		f.shards.Store(entry.Name(), true)
+	}
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package cache
+package durable
 
 import (
 	"os"
@@ -9,12 +9,12 @@ import (
 // topDir is FS_TOPDIR_FL of linux/fs.h: what is made in the directory is not related.
 const topDir = 0x00020000
 
-// spread has the sub-directories of dir lie all over the disk, where the file system has a
+// Spread has the sub-directories of dir lie all over the disk, where the file system has a
 // choice (ext4; others refuse it). Where files were just deleted, by whomever, ext4 passes over
 // each of them for minutes whenever a file is created: that can take longer than all else that
-// is done for a small document.
-func spread(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // the cache's own directory
+// is done for a small document. It promises nothing.
+func Spread(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // the caller's own directory
 	if err != nil {
 		return err
 	}
