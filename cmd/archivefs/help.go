@@ -12,25 +12,26 @@ import (
 // helpWidth is the length of the longest line of a help text.
 const helpWidth = 100
 
-// writeHelp gives the app and all its commands their help texts. The library's own have
-// lines of any length.
-func writeHelp(app *cli.App) {
+// writeHelp gives the app and the commands that a command line names their help texts. The
+// library's own have lines of any length; to write those of all commands takes longer than to
+// carry out most of them.
+func writeHelp(app *cli.App, args []string) {
 	rows := append(commandRows(app.Commands), [2]string{"help", "explain a command, as in archivefs help uploads list"})
 	flags := []cli.Flag{cli.VersionFlag}
 	app.CustomAppHelpTemplate = helpText(app.Name, app.Usage, "COMMAND", app.Description, rows, flags)
-	for _, c := range app.Commands {
-		writeCommandHelp(app.Name, c)
-	}
-}
-
-func writeCommandHelp(above string, c *cli.Command) {
-	name, operands := above+" "+c.Name, c.ArgsUsage
-	if len(c.Subcommands) > 0 {
-		operands = "COMMAND"
-	}
-	c.CustomHelpTemplate = helpText(name, c.Usage, operands, c.Description, commandRows(c.Subcommands), c.Flags)
-	for _, sub := range c.Subcommands {
-		writeCommandHelp(name, sub)
+	name, commands := app.Name, app.Commands
+	for _, arg := range args {
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) })
+		if i < 0 {
+			return
+		}
+		c := commands[i]
+		name, commands = name+" "+c.Name, c.Subcommands
+		operands := c.ArgsUsage
+		if len(commands) > 0 {
+			operands = "COMMAND"
+		}
+		c.CustomHelpTemplate = helpText(name, c.Usage, operands, c.Description, commandRows(commands), c.Flags)
 	}
 }
 

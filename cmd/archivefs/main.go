@@ -41,6 +41,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
 	arranged, err := arrange(app, args)
 	if err == nil {
+		writeHelp(app, arranged[min(1, len(arranged)):])
 		err = app.RunContext(ctx, arranged)
 	}
 	var usage *config.UsageError
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
-	app := &cli.App{
+	return &cli.App{
 		Name:  "archivefs",
 		Usage: "mount a document archive as a file system",
 		Description: "Mandators and folders are directories, documents are files. Copy a file in to archive it,\n" +
@@ -87,6 +88,4 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			completeCommand(), shareCommand(),
 		},
 	}
-	writeHelp(app)
-	return app
 }
