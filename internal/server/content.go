@@ -82,14 +82,17 @@ func (s *Server) content(ctx context.Context, id archive.ID, original bool, part
 	if err != nil {
 		return nil, "", "", err
 	}
-	contentType, digest = d.ContentType, d.Digest
-	if !original {
-		contentType = inspect.PDF
-		if digest, err = s.rendition(ctx, d); err != nil {
-			return nil, "", "", s.of(ctx, d, err)
-		}
+	open := func(kept string) (err error) {
+		digest = kept
+		content, err = s.vault.OpenPart(ctx, digest, part)
+		return err
 	}
-	content, err = s.vault.OpenPart(ctx, digest, part)
+	if contentType = d.ContentType; original {
+		err = open(d.Digest)
+	} else {
+		contentType = inspect.PDF
+		err = s.withPDF(ctx, d, open)
+	}
 	if err != nil {
 		return nil, "", "", s.of(ctx, d, err)
 	}

@@ -23,6 +23,11 @@ func (s *Server) SetContents(c contents) {
 	s.vault.contents = c
 }
 
+// LoseContent removes a content whatever refers to it.
+func (s *Server) LoseContent(ctx context.Context, digest string) error {
+	return s.vault.Remove(ctx, digest)
+}
+
 // spoiled are contents of which some are not as they were.
 type spoiled struct {
 	contents

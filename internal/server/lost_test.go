@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -81,6 +82,63 @@ func TestALostContent(t *testing.T) {
 	}
 	if a := h.get("/document/" + text(o.a) + "/pdf?original=true"); a.status != http.StatusOK || a.body != content {
 		t.Errorf("when it is back: %d %s", a.status, a.body)
+	}
+}
+
+// What was made of a content is made again where it is lost, and kept as before.
+func TestWhatWasMadeIsMadeAgain(t *testing.T) {
+	needPoppler(t)
+	log, hook := test.NewNullLogger()
+	h := start(t, func(o *server.Options) { o.Log = log })
+	o := furnish(t, h)
+	const mail = "From: a@example.org\r\nTo: b@example.org\r\nMessage-ID: <1@example.org>\r\nDate: Mon, 1 Jan 2024 10:00:00 +0000\r\nSubject: S\r\n\r\nBody\r\n"
+	id := h.uploaded("m.eml", mail, "target-folder-id", text(o.other))
+	asked := []string{"/document/" + text(id) + "/pdf", "/document/" + text(id) + "/ocr-result", pageOf(id, 1) + "/preview"}
+	kept := func() (digests []string) {
+		t.Helper()
+		if err := h.EachContent(t.Context(), func(digest string) error {
+			digests = append(digests, digest)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return digests
+	}
+	before := kept()
+	answers := map[string]answer{}
+	for _, path := range asked {
+		answers[path] = h.get(path)
+	}
+	for _, path := range asked {
+		made := slices.DeleteFunc(kept(), func(digest string) bool { return slices.Contains(before, digest) })
+		if len(made) != 2 {
+			t.Fatalf("%d contents were made, want a PDF and a text", len(made))
+		}
+		for _, digest := range made {
+			if err := h.LoseContent(t.Context(), digest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			hook.Reset()
+			a := h.get(path)
+			var warned []*logrus.Entry
+			for _, entry := range hook.AllEntries() {
+				if entry.Level <= logrus.WarnLevel {
+					warned = append(warned, entry)
+				}
+			}
+			if a.status != http.StatusOK || path != asked[0] && a.body != answers[path].body || !strings.HasPrefix(a.body, answers[path].body[:4]) {
+				t.Errorf("%s: %d, %d bytes, want %d", path, a.status, len(a.body), len(answers[path].body))
+			}
+			if len(made) > 0 && (len(warned) != 1 || warned[0].Data["document"] != int64(id)) || len(made) == 0 && len(warned) > 0 {
+				t.Errorf("%s: warned %v", path, warned)
+			}
+			made = nil // it is there again
+		}
+		for _, path := range asked {
+			h.get(path)
+		}
 	}
 }
 

@@ -61,25 +61,21 @@ func (s *Server) page(r *http.Request) (store.Document, int, error) {
 
 // preview draws a page, of the content where it is a PDF or a picture that can be read, else
 // of its PDF. It is nil when it cannot be drawn.
-func (s *Server) preview(ctx context.Context, d store.Document, page, width, height int) ([]byte, error) {
-	draw := func(digest string, source render.Source) (picture []byte, err error) {
-		err = s.rendered(ctx, digest, source, func(source render.Source) error {
+func (s *Server) preview(ctx context.Context, d store.Document, page, width, height int) (picture []byte, err error) {
+	draw := func(digest string, source render.Source) error {
+		return s.rendered(ctx, digest, source, func(source render.Source) (err error) {
 			picture, err = render.Preview(ctx, source, page, width, height)
 			return err
 		})
-		return picture, err
 	}
 	source := sourceOf(d)
 	if render.Pictured(source) {
-		if picture, err := draw(d.Digest, source); picture != nil || err != nil || d.ContentType == inspect.PDF {
+		if err := draw(d.Digest, source); picture != nil || err != nil || d.ContentType == inspect.PDF {
 			return picture, err
 		}
 	}
-	digest, err := s.rendition(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return draw(digest, render.Source{ContentType: inspect.PDF})
+	err = s.withPDF(ctx, d, func(digest string) error { return draw(digest, render.Source{ContentType: inspect.PDF}) })
+	return picture, err
 }
 
 // unmade is the answer to an error of a preview or a text. That a program is missing is told:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/inspect"
@@ -13,22 +15,48 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// rendition returns the digest of a document's PDF. What is no PDF is rendered once and
-// kept, so that length and entity tag do not change. A client that gives up does not
+// withPDF does something with the digest of a document's PDF. What is no PDF is rendered once and
+// kept, so that length and entity tag do not change. One that is not where it is kept is made again.
+func (s *Server) withPDF(ctx context.Context, d store.Document, use func(digest string) error) error {
+	if d.ContentType == inspect.PDF {
+		return use(d.Digest)
+	}
+	for _, variant := range render.Variants(sourceOf(d)) {
+		digest, err := s.db.Rendition(ctx, d.Digest, variant)
+		if err != nil {
+			return err
+		}
+		if digest == "" {
+			continue
+		}
+		if err := use(digest); !s.gone(d, digest, err) {
+			return err
+		}
+		break
+	}
+	digest, err := s.rendition(ctx, d)
+	if err != nil {
+		return err
+	}
+	return use(digest)
+}
+
+// gone reports whether something that was made of a document's content is not where it is kept. It
+// can be made again, but what took it away may have taken more.
+func (s *Server) gone(d store.Document, digest string, err error) bool {
+	if e := lost(err); e == nil || e.digest != digest || digest == d.Digest {
+		return false
+	}
+	s.log.WithFields(logrus.Fields{"document": int64(d.ID), "content": digest}).
+		Warn("what was made of a document is missing, and is made again; archivefs admin verify shows what else is missing")
+	return true
+}
+
+// rendition makes the PDF of a document and returns its digest. A client that gives up does not
 // stop a rendering that others may wait for.
 func (s *Server) rendition(ctx context.Context, d store.Document) (string, error) {
-	if d.ContentType == inspect.PDF {
-		return d.Digest, nil
-	}
-	source := sourceOf(d)
-	for _, variant := range render.Variants(source) {
-		digest, err := s.db.Rendition(ctx, d.Digest, variant)
-		if err != nil || digest != "" {
-			return digest, err
-		}
-	}
 	made, err, _ := s.rendering.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
-		return s.render(context.WithoutCancel(ctx), d.Digest, source)
+		return s.render(context.WithoutCancel(ctx), d.Digest, sourceOf(d))
 	})
 	if err != nil {
 		return "", fmt.Errorf("render document %d: %w", d.ID, err)

@@ -99,7 +99,9 @@ func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err e
 			return nil, err
 		}
 		if digest != "" {
-			return s.keptText(ctx, digest)
+			if text, err := s.keptText(ctx, digest); !s.gone(d, digest, err) {
+				return text, err
+			}
 		}
 	}
 	err = s.rendered(ctx, d.Digest, source, func(source render.Source) error {
