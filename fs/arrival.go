@@ -44,6 +44,7 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
 	f.fs.log.WithField("path", archive.Printable(f.path())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
+	f.fs.mended(r)
 	d := f.lastPlace()
 	if d == nil {
 		f.fs.listAgain(r)
@@ -148,6 +149,7 @@ func (f *file) detach() {
 // that the archive had before has a time of its own, and bytes that the service says.
 func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
+	f.mended(&r)
 	if id != 0 && r.Had == "" {
 		f.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}

@@ -191,6 +191,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 		}
 	}
 	r := up.Record()
+	f.mended(&r)
 	f.outdate(r.Folder)
 	f.inboxes.Invalidate(struct{}{})
 	f.discard(up)

@@ -3,7 +3,6 @@ package fs
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,20 +164,4 @@ func (f *FileSystem) mayChange() error {
 		return errReadOnly
 	}
 	return nil
-}
-
-// keptFailures is how many things that went wrong the status tells.
-const keptFailures = 8
-
-// failed logs what went wrong with a change and remembers it for the status.
-func (f *FileSystem) failed(what, path string, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	path = archive.Printable(path)
-	f.log.WithField("path", path).Errorf("%s: %v", what, err)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.failures = slices.Insert(f.failures, 0, Failure{Time: f.now(), Text: what + " " + path + ": " + err.Error()})
-	f.failures = f.failures[:min(len(f.failures), keptFailures)]
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -32,14 +31,6 @@ type Status struct {
 	Requests []archive.OperationStats `json:"requests"`
 	Cache    CacheStatus              `json:"cache"`
 	Uploads  UploadStatus             `json:"uploads"`
-}
-
-// Failure is something that went wrong.
-type Failure struct {
-	Time time.Time `json:"time"`
-	Text string    `json:"text"`
-
-	refused bool // it is about the credentials
 }
 
 // CacheStatus tells how often the service need not be asked.
@@ -115,7 +106,7 @@ func (f *FileSystem) Status() Status {
 	}
 	if away := f.away.Load(); away != nil {
 		s.Health = HealthAway
-		if len(failures) == 0 || !strings.HasSuffix(failures[0].Text, away.Text) { // an upload that says the same
+		if len(failures) == 0 || !failures[0].says(away.Text) { // an upload may say the same
 			s.LastErrors = slices.Insert(s.LastErrors, 0, *away)
 		}
 		if away.refused {

@@ -269,6 +269,13 @@ func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 	if s := m.fs.Status(); s.Health != fs.HealthFailing || s.Cure != "" || m.fs.Away().Refused() {
 		t.Errorf("after an upload that succeeded the status is %+v", s)
 	}
+	if s := m.fs.Status(); len(s.LastErrors) != 1 || !s.LastErrors[0].Mended.IsZero() {
+		t.Errorf("another file was archived, and the last errors are %+v", s.LastErrors)
+	}
+	must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "a.txt"), []byte("Inhalt"), 0o600))
+	if s := m.fs.Status(); len(s.LastErrors) != 1 || s.LastErrors[0].Mended.IsZero() {
+		t.Errorf("the file was archived after all, and the last errors are %+v", s.LastErrors)
+	}
 }
 
 // After a doubtful end the spool looks before it repeats: never two, never none.

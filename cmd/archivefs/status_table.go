@@ -29,7 +29,7 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 		t.row("what to do\t%s", s.Cure)
 	}
 	for i, e := range s.LastErrors {
-		t.row("%s\t%s  %s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text)
+		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
 	}
 	t.uploads(&s.Uploads)
 	t.caches(&s.Cache)
@@ -37,6 +37,14 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	t.row("traffic\t%s sent, %s received", size(sent), size(received))
 	t.requests(s.Requests)
 	return t.w.Flush()
+}
+
+// mendedInWords says of something that failed when it succeeded after all.
+func mendedInWords(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "; it succeeded at " + at.Local().Format(time.DateTime)
 }
 
 func (t *statusTable) uploads(u *fs.UploadStatus) {

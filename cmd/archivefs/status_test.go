@@ -100,10 +100,10 @@ func TestStatusShowsRequests(t *testing.T) {
 
 func TestStatusShowsLastErrors(t *testing.T) {
 	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.Local)
-	s := fs.Status{LastErrors: []fs.Failure{{Time: at, Text: "newer"}, {Time: at.Add(-time.Minute), Text: "older"}}}
+	s := fs.Status{LastErrors: []fs.Failure{{Time: at, Text: "newer"}, {Time: at.Add(-time.Minute), Text: "older", Mended: at}}}
 	table := statusLines(t, &s)
 	wantLine(t, table, "last errors 2024-05-06 07:08:09 newer")
-	wantLine(t, table, "2024-05-06 07:07:09 older")
+	wantLine(t, table, "2024-05-06 07:07:09 older; it succeeded at 2024-05-06 07:08:09")
 }
 
 // What a process left behind that was killed is named with its cure.
