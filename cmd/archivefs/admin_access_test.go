@@ -62,6 +62,7 @@ func TestAdminFolders(t *testing.T) {
 	a.says(2, "needs NAME", "mandators", "add")
 	a.says(2, "needs NAME", "mandators", "add", "a", "b")
 	a.says(2, "takes no operands", "mandators", "list", "x")
+	a.says(2, "admin mandators add was given an empty operand; it takes NAME; ", "mandators", "add", "")
 	a.says(2, `no command admin mandators "ad"`, "mandators", "ad")
 	a.says(0, "added mandator 3\n", "mandators", "add", "Sch\u202eräg")
 	if got := fmt.Sprint(a.lines("mandators", "list")); got != `[[ID NAME] [2 Muster GmbH] [3 Sch\u202eräg]]` {
@@ -179,6 +180,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	}
 	a.says(1, "there is no key 8, 9", "keys", "revoke", "8", "9")
 	a.says(2, "no id of a key", "keys", "revoke", "x")
+	a.says(2, "admin keys add was given an empty operand; it takes [NAME]; ", "keys", "add", "")
 	a.says(2, "no scope", "keys", "add", "--scope", "all")
 	a.says(1, `there is no mandator "Other AG"`, "keys", "add", "--mandator", "Other AG")
 	a.says(2, "--expires", "keys", "add", "--expires", "yesterday")

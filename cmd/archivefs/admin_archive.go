@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -67,6 +68,8 @@ func (a administration) run(c *cli.Context) error {
 		return config.Usagef("%s takes no operands, and was given %d", name, c.NArg())
 	case c.NArg() < a.least || c.NArg() > a.most:
 		return config.Usagef("%s needs %s", name, a.operands)
+	case slices.Contains(c.Args().Slice(), ""): // as of a variable that is not set
+		return config.Usagef("%s was given an empty operand; it takes %s", name, a.operands)
 	}
 	at, err := archivePlace(c)
 	if err != nil {

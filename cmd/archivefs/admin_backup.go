@@ -16,11 +16,11 @@ func adminBackupCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "backup",
 		Usage:     "copy the archive into a directory, while services go on",
-		ArgsUsage: "DIR",
-		Description: "DIR then has the archive as it was at one moment after the call. Of an earlier backup in\n" +
-			"DIR the contents are not copied again, and it stays whole until the new one is. What is\n" +
-			"interrupted is never taken for a backup. Exit status 1 also says that contents are damaged or\n" +
-			"missing in the archive.",
+		ArgsUsage: "BACKUP",
+		Description: "The directory BACKUP then has the archive as it was at one moment after the call. Of an earlier\n" +
+			"backup there the contents are not copied again, and it stays whole until the new one is. What\n" +
+			"is interrupted is never taken for a backup. Exit status 1 also says that contents are damaged\n" +
+			"or missing in the archive.",
 		Flags:        append(placeOfArchiveFlags(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}),
 		OnUsageError: usageError,
 		Action:       adminBackup,
@@ -53,11 +53,11 @@ func adminRestoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
 		Usage:     "make an archive of a backup",
-		ArgsUsage: "DIR",
-		Description: "Copies the backup in DIR to --data, which must be empty, or to an empty --database and its\n" +
-			"contents, whatever kind of archive the backup was taken of, and compares every content with\n" +
-			"its SHA-256. A restore that was interrupted goes on when it is called again; no service takes\n" +
-			"the archive before it is whole.",
+		ArgsUsage: "BACKUP",
+		Description: "Copies the backup in the directory BACKUP to --data, which must be empty, or to an empty\n" +
+			"--database and its contents, whatever kind of archive the backup was taken of, and compares\n" +
+			"every content with its SHA-256. A restore that was interrupted goes on when it is called again;\n" +
+			"no service takes the archive before it is whole.",
 		Flags: append(placeOfArchiveFlags(),
 			&cli.BoolFlag{Name: "partial", Usage: "restore the archive even if contents are damaged or missing in the backup"},
 			&cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"},

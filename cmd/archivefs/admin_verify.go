@@ -24,7 +24,7 @@ func adminVerifyCommand() *cli.Command {
 			"meanwhile. A line on standard output names each finding and the documents it concerns; the last\n" +
 			"line has the numbers. Exit status: 0 all is well, 1 something was found, 2 wrong usage.",
 		Flags: append(placeOfArchiveFlags(),
-			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the backup in `DIR` instead"},
+			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the one in the directory `BACKUP` instead"},
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
 			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report a content that nothing refers to once it is older than `DURATION`"},
 			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},

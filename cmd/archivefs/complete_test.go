@@ -58,6 +58,7 @@ func TestComplete(t *testing.T) {
 		{"mount --config=" + other + " ", directories, "elsewhere"},
 		{"mount --config=~/other.toml ", directories, "elsewhere"},
 		{"mount -- --r", directories, ""},
+		{"admin restore --data d ", directories, ""},
 		{"mount --read", noPaths, "--read-only"},
 		{"mount --cpu", noPaths, ""}, // hidden
 		{"mount --h", noPaths, "--help"},

@@ -127,6 +127,8 @@ func (o *completion) operands(app *cli.App, path, before, operands []string) {
 			if path[0] == "uploads" {
 				o.uploads(app, path, before, operands)
 			}
+		case "DIR", "BACKUP":
+			o.paths = directories
 		case "FILE":
 			o.paths = files
 		}
