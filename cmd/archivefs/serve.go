@@ -97,7 +97,7 @@ func serve(c *cli.Context) error {
 		err = r.at(c, ln, name, keyFile)
 	}
 	if err == nil && skipped > 0 {
-		err = fmt.Errorf("%s of --import stayed out of the archive; the log says which and why", plural(skipped, "entry"))
+		err = fmt.Errorf("the service has ended well, but %s of --import stayed out of the archive, hence exit status 1; the log of the import says which and why", plural(skipped, "entry"))
 	}
 	if cerr := srv.Close(); cerr != nil {
 		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
