@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -234,6 +235,9 @@ func TestKilledRestoreToABucket(t *testing.T) {
 	var done struct{ Documents, Added int }
 	if err := json.Unmarshal([]byte(stdout), &done); err != nil || status != 0 || done.Documents != 20 || done.Added != 1 {
 		t.Errorf("exit status %d, %+v, %v: %s%s", status, done, err, stdout, stderr)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "archivefs-restore-*")); err != nil || len(left) > 0 {
+		t.Errorf("the restore that was killed has left %v, %v", left, err)
 	}
 	b.wantWhole(to, names)
 }

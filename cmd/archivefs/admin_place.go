@@ -47,6 +47,7 @@ func readPlace(c *cli.Context) (place care.Place, err error) {
 func watchCare(c *cli.Context, all backlog, seen *care.Progress) (bar *progress, stop func()) {
 	bar = newProgress(c.App.ErrWriter)
 	return bar, bar.follow(c.Context, func(context.Context) backlog { return all }, func() backlog {
-		return backlog{uploads: int(seen.Contents.Load()), bytes: seen.Bytes.Load()}
+		// How many rows there are is found out on the way.
+		return backlog{uploads: int(seen.Contents.Load()), bytes: seen.Bytes.Load(), rows: -seen.RowsLeft.Load()}
 	})
 }

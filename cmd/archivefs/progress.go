@@ -18,6 +18,7 @@ type backlog struct {
 	what    string // is still to be sent; empty for uploads
 	uploads int
 	bytes   int64
+	rows    int64 // of a database, which come last
 }
 
 func (b *backlog) add(bytes int64) {
@@ -26,16 +27,22 @@ func (b *backlog) add(bytes int64) {
 }
 
 func (b *backlog) String() string {
+	if b.uploads == 0 && b.rows > 0 {
+		return plural(int(b.rows), "row")
+	}
 	return plural(b.uploads, cmp.Or(b.what, "upload")) + ", " + size(b.bytes)
 }
 
 // after is what is left when some of it was done.
 func (b *backlog) after(done backlog) *backlog {
-	return &backlog{what: b.what, uploads: max(0, b.uploads-done.uploads), bytes: max(0, b.bytes-done.bytes)}
+	return &backlog{what: b.what, uploads: max(0, b.uploads-done.uploads), bytes: max(0, b.bytes-done.bytes), rows: max(0, b.rows-done.rows)}
 }
 
+// rowWork is how many bytes of a content take about as long as a row.
+const rowWork = 4 << 10
+
 // work is how much a bar shows for it: an upload counts also when it has no bytes.
-func (b *backlog) work() int64 { return b.bytes + int64(b.uploads) }
+func (b *backlog) work() int64 { return b.bytes + int64(b.uploads) + b.rows*rowWork }
 
 // progress shows a shrinking backlog in the last line of a terminal. Its methods may be
 // called concurrently.

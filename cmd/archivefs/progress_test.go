@@ -13,12 +13,14 @@ import (
 func TestProgressFollows(t *testing.T) {
 	out, in := io.Pipe()
 	bar := &progress{terminal: in}
-	var seen atomic.Int64
+	var seen, rows atomic.Int64
 	var asked context.Context
 	stop := bar.follow(t.Context(), func(ctx context.Context) backlog {
 		asked = ctx
 		return backlog{what: "content", uploads: 3, bytes: 3 << 10}
-	}, func() backlog { return backlog{uploads: int(seen.Load()), bytes: seen.Load() << 10} })
+	}, func() backlog {
+		return backlog{uploads: int(seen.Load()), bytes: seen.Load() << 10, rows: -rows.Load()}
+	})
 	shown := func(want string) {
 		t.Helper()
 		for text, part := "", make([]byte, 1<<10); !strings.Contains(text, want); {
@@ -32,7 +34,12 @@ func TestProgressFollows(t *testing.T) {
 	shown("3 contents, 3.0 KiB left")
 	seen.Store(2)
 	shown("1 content, 1.0 KiB left")
+	rows.Store(8)
 	seen.Store(4)
+	shown("8 rows left")
+	rows.Store(1)
+	shown("1 row left")
+	rows.Store(0)
 	shown("0 contents, 0 B left")
 	drained := make(chan struct{})
 	go func() {

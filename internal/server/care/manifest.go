@@ -71,13 +71,22 @@ func (m Manifest) write(dir string) error {
 
 // hashFile is the SHA-256 of a file, which is on disk when it returns.
 func hashFile(path string) (string, error) {
+	return sumOf(path, (*os.File).Sync)
+}
+
+// sumFile is the SHA-256 of a file.
+func sumFile(path string) (string, error) {
+	return sumOf(path, func(*os.File) error { return nil })
+}
+
+func sumOf(path string, then func(*os.File) error) (string, error) {
 	file, err := os.Open(path) //nolint:gosec // of an archive or a backup
 	if err != nil {
 		return "", err
 	}
 	hash := sha256.New()
 	_, err = io.Copy(hash, file)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+	if err := errors.Join(err, then(file), file.Close()); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil

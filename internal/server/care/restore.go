@@ -122,8 +122,7 @@ func takeTarget(data string) (*datalock.Lock, error) {
 // database copies the database to a temporary name, opens it, and brings it to the current
 // format.
 func (r restoring) database(ctx context.Context, in string) (opened *store.Store, path string, err error) {
-	want := r.done.Database
-	source, err := os.Open(filepath.Join(r.dir, want.File))
+	source, err := os.Open(filepath.Join(r.dir, r.done.Database.File))
 	if err != nil {
 		return nil, "", fmt.Errorf("read backup: %w", err)
 	}
@@ -137,14 +136,22 @@ func (r restoring) database(ctx context.Context, in string) (opened *store.Store
 		return nil, "", fmt.Errorf("copy database: %w", err)
 	}
 	sum, err := hashFile(target.Name())
-	if err == nil && sum != want.SHA256 {
-		err = fmt.Errorf("the backup in %s is damaged: %s has another SHA-256 than %s says", r.dir, want.File, manifestName)
+	if err == nil {
+		err = r.wantSum(sum)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	opened, err = store.Open(ctx, target.Name())
 	return opened, target.Name(), err
+}
+
+// wantSum is an error unless that is the SHA-256 of the backup's database.
+func (r restoring) wantSum(sum string) error {
+	if want := r.done.Database; sum != want.SHA256 {
+		return fmt.Errorf("the backup in %s is damaged: %s has another SHA-256 than %s says", r.dir, want.File, manifestName)
+	}
+	return nil
 }
 
 // contents copies what the database refers to.

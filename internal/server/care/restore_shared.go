@@ -15,21 +15,24 @@ import (
 // once, so that there is never a row without its content. The database tells everybody else until
 // then that it is not whole.
 func (r restoring) toShared(ctx context.Context, to Place) (err error) {
-	scratch, err := os.MkdirTemp("", "archivefs-restore-")
+	scratch, err := newScratch()
 	if err != nil {
-		return fmt.Errorf("make directory for the restore: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	contents, err := openShared(ctx, to, scratch)
+	defer func() { err = errors.Join(err, scratch.close()) }()
+	contents, err := openShared(ctx, to, scratch.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, contents.close()) }()
-	opened, _, err := r.database(ctx, scratch)
+	opened, err := r.source(ctx, scratch)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
+	if err := r.measure(ctx, opened, scratch, to); err != nil {
+		return err
+	}
 	held, target, err := store.RestorePostgres(ctx, to.Database)
 	if err != nil {
 		return err
@@ -45,7 +48,47 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	if err := r.contents(held, opened, contents); err != nil {
 		return err
 	}
-	return target.Fill(held, opened)
+	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
+}
+
+// source opens the database of the backup for reading, where it lies. One of an older format is copied,
+// and brought to the current one.
+func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, error) {
+	path := filepath.Join(r.dir, r.done.Database.File)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read backup: %w", err)
+	}
+	sum, err := sumFile(path)
+	if err == nil {
+		err = r.wantSum(sum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	opened, err := store.View(ctx, path)
+	if !errors.Is(err, store.ErrOlder) {
+		return opened, err
+	}
+	if err := scratch.want(2 * info.Size()); err != nil { // all of it may be in the log of SQLite, too
+		return nil, err
+	}
+	opened, _, err = r.database(ctx, scratch.dir)
+	return opened, err
+}
+
+// measure finds out how much there is to do, and whether there is room for it.
+func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *scratch, to Place) error {
+	extent, err := opened.Extent(ctx)
+	if err != nil {
+		return err
+	}
+	r.seen.RowsLeft.Store(extent.Rows)
+	needed := extent.Room
+	if to.Blobs != "" { // contents are on their way there before the texts are
+		needed = max(needed, min(r.done.Bytes, togetherBytes+extent.Largest))
+	}
+	return scratch.want(needed)
 }
 
 // claim has the contents belong to the archive that is restored. Those of an interrupted attempt

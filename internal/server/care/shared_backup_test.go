@@ -1,8 +1,10 @@
 package care_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -112,8 +114,8 @@ func TestBackupsBetweenKindsOfArchives(t *testing.T) {
 				t.Run("to "+name, func(t *testing.T) {
 					to, seen := newPlace(t), care.Progress{}
 					done, err := care.Restore(t.Context(), dir, to, false, &seen)
-					if err != nil || done.Documents != 4 || done.Added != 4 || seen.Contents.Load() != 4 || seen.Bytes.Load() != 12 {
-						t.Fatalf("%+v, %v", done, err)
+					if err != nil || done.Documents != 4 || done.Added != 4 || seen.Contents.Load() != 4 || seen.Bytes.Load() != 12 || seen.RowsLeft.Load() != 0 {
+						t.Fatalf("%+v, %+v, %v", done, &seen, err)
 					}
 					wantAll(t, to, 4)
 					add(t, serve(t, to), mandator, "new", day)
@@ -231,6 +233,54 @@ func TestARestoreThatGoesOnElsewhere(t *testing.T) {
 			}
 			serve(t, to)
 		})
+	}
+}
+
+// A backup that was taken by an older program is restored as well, and stays as it was.
+func TestRestoreOfAnOlderBackup(t *testing.T) {
+	o, dir := newOffice(t), t.TempDir()
+	backup(t, o, dir)
+	m, err := care.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, m.Database.File)
+	older(t, file)
+	content, err1 := os.ReadFile(file)
+	m.Database.SHA256 = digestOf(string(content))
+	text, err2 := json.Marshal(m)
+	if err := errors.Join(err1, err2, os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	to := sharedPlaces()["a shared directory"](t)
+	if _, err := care.Restore(t.Context(), dir, to, false, &care.Progress{}); err != nil {
+		t.Fatal(err)
+	}
+	wantAll(t, to, 4)
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, content) {
+		t.Errorf("the backup is not as it was: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(temporary, "archivefs-restore-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// older takes back the last step of a database's schema.
+func older(t *testing.T, file string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, query := range []string{
+		"DROP TABLE account", "DROP TABLE api_key", "DROP INDEX document_auto_export", "ALTER TABLE tenant DROP COLUMN name", "PRAGMA user_version = 5",
+	} {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ type Verification struct {
 // Progress counts what is done. Its fields may be read at any time.
 type Progress struct {
 	Contents, Bytes atomic.Int64
+	// RowsLeft is how many rows of a database are still to be written, where that takes long.
+	RowsLeft atomic.Int64
 }
 
 // Verified are the numbers of a verification.

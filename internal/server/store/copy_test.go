@@ -147,7 +147,7 @@ func filled(t *testing.T, file string) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.Fill(held, open(t, file).Store), r.Close()); err != nil {
+	if err := errors.Join(r.Fill(held, open(t, file).Store, t.TempDir(), func(int64) {}), r.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return url
@@ -238,7 +238,7 @@ func TestARestoreTakesAnEmptyDatabaseAlone(t *testing.T) {
 			if err := use(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Fill(held, source.Store); err == nil || !strings.Contains(err.Error(), "there is an archive in the database already") {
+			if err := r.Fill(held, source.Store, t.TempDir(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "there is an archive in the database already") {
 				t.Errorf("got %v", err)
 			}
 			if err := r.Close(); err != nil {
@@ -295,10 +295,10 @@ func TestARestoreIsWholeOrNot(t *testing.T) {
 	if err := spoil(ctx, damaged); err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Fill(held, open(t, damaged).Store); err == nil || !strings.Contains(err.Error(), "copy api_key: ") {
+	if err := again.Fill(held, open(t, damaged).Store, t.TempDir(), func(int64) {}); err == nil || !strings.Contains(err.Error(), "copy api_key: ") {
 		t.Errorf("what cannot be kept: %v", err)
 	}
-	if err := errors.Join(again.Abandon(held), again.Fill(held, source.Store), again.Close()); err != nil {
+	if err := errors.Join(again.Abandon(held), again.Fill(held, source.Store, t.TempDir(), func(int64) {}), again.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if roots, err := openURL(t, url).Roots(ctx, false); err != nil || len(roots) != 1 {

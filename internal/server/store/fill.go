@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -16,19 +15,33 @@ const (
 	bytesAtOnce = 4 << 20
 )
 
-// fillRows copies all tables to an empty PostgreSQL database.
-func fillRows(ctx context.Context, from *Store, to changing) error {
+// filling copies all that a SQLite database holds to an empty PostgreSQL database.
+type filling struct {
+	from *Store
+	to   changing
+	dir  string // for temporary files
+	// left is how many rows are still to be written, and tell is told of it.
+	left int64
+	tell func(left int64)
+}
+
+func (f *filling) wrote(rows int) {
+	f.left -= int64(rows)
+	f.tell(f.left)
+}
+
+func (f *filling) rows(ctx context.Context) error {
 	for _, t := range tables() {
-		if err := fillTable(ctx, t, from, to); err != nil {
+		if err := f.table(ctx, t); err != nil {
 			return err
 		}
 		if t.given {
-			if err := fillLast(ctx, t, from, to); err != nil {
+			if err := f.last(ctx, t); err != nil {
 				return err
 			}
 		}
 	}
-	return fillTexts(ctx, from, to)
+	return f.texts(ctx)
 }
 
 // rowBatch are rows of a table, by column.
@@ -64,8 +77,8 @@ func (b *rowBatch) add(r *row) {
 
 func (b *rowBatch) full() bool { return b.rows >= rowsAtOnce || b.bytes >= bytesAtOnce }
 
-// flush runs a query with the columns, and empties the batch.
-func (b *rowBatch) flush(ctx context.Context, to changing, query string) error {
+// flush runs a query with the columns of a batch, and empties it.
+func (f *filling) flush(ctx context.Context, b *rowBatch, query string) error {
 	if b.rows == 0 {
 		return nil
 	}
@@ -79,7 +92,8 @@ func (b *rowBatch) flush(ctx context.Context, to changing, query string) error {
 	for i := range b.switches {
 		columns = append(columns, b.switches[i])
 	}
-	_, err := to.exec(ctx, query, columns...)
+	_, err := f.to.exec(ctx, query, columns...)
+	f.wrote(b.rows)
 	for i := range b.numbers {
 		b.numbers[i] = b.numbers[i][:0]
 	}
@@ -109,82 +123,34 @@ func (t table) unnested() string {
 	return "unnest(" + strings.Join(arrays, ", ") + ")"
 }
 
-func fillTable(ctx context.Context, t table, from *Store, to changing) error {
+func (f *filling) table(ctx context.Context, t table) error {
 	query := "INSERT INTO " + t.name + " (" + strings.Join(t.columns(), ", ") + ") SELECT * FROM " + t.unnested()
 	b := newBatch(t)
-	err := t.each(ctx, from.read, func(r *row) error {
+	err := t.each(ctx, f.from.read, func(r *row) error {
 		if b.add(r); b.full() {
-			return b.flush(ctx, to, query)
+			return f.flush(ctx, b, query)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.flush(ctx, to, query); err != nil {
+	if err := f.flush(ctx, b, query); err != nil {
 		return fmt.Errorf("copy %s: %w", t.name, err)
 	}
 	return nil
 }
 
-// fillLast has PostgreSQL give out no id that SQLite has given out.
-func fillLast(ctx context.Context, t table, from *Store, to changing) error {
+// last has PostgreSQL give out no id that SQLite has given out.
+func (f *filling) last(ctx context.Context, t table) error {
 	var last int64
-	err := from.read.row(ctx, "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(id), 0)) FROM "+t.name, t.name).Scan(&last)
+	err := f.from.read.row(ctx, "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(id), 0)) FROM "+t.name, t.name).Scan(&last)
 	if err == nil {
-		_, err = to.exec(ctx, "SELECT setval(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS), greatest(CAST(? AS BIGINT), 1), CAST(? AS BIGINT) > 0)",
+		_, err = f.to.exec(ctx, "SELECT setval(CAST(pg_get_serial_sequence(?, 'id') AS REGCLASS), greatest(CAST(? AS BIGINT), 1), CAST(? AS BIGINT) > 0)",
 			t.name, last, last)
 	}
 	if err != nil {
 		return fmt.Errorf("copy the last id of %s: %w", t.name, err)
-	}
-	return nil
-}
-
-// selectTexts puts the words of the index of contents in order again: it knows where each is.
-const selectTexts = `SELECT doc, coalesce(max(text) FILTER (WHERE col = 'words'), ''), coalesce(max(text) FILTER (WHERE col = 'stems'), '')
-	FROM (SELECT doc, col, group_concat(term, ' ' ORDER BY offset) AS text FROM temp.word GROUP BY doc, col) GROUP BY doc`
-
-// fillTexts copies the index of contents.
-func fillTexts(ctx context.Context, from *Store, to changing) (err error) {
-	connection, err := from.write.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, connection.Close()) }()
-	for _, query := range []string{"PRAGMA cache_size = -16384", "CREATE VIRTUAL TABLE IF NOT EXISTS temp.word USING fts5vocab(main, content_index, instance)"} {
-		if _, err := connection.ExecContext(ctx, query); err != nil {
-			return fmt.Errorf("read texts: %w", err)
-		}
-	}
-	rows, err := connection.QueryContext(ctx, selectTexts)
-	if err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	texts := table{name: "texts", numbers: []string{"id"}, texts: []string{"words", "stems"}}
-	query := `UPDATE content SET words = CAST(text.words AS TSVECTOR), stems = CAST(text.stems AS TSVECTOR)
-		FROM ` + texts.unnested() + ` AS text (id, words, stems) WHERE content.id = text.id`
-	b := newBatch(texts)
-	for r := texts.newRow(); rows.Next() && err == nil; {
-		if err := rows.Scan(r.fields...); err != nil {
-			return fmt.Errorf("read texts: %w", err)
-		}
-		for i := range r.texts {
-			r.texts[i].String = tsvector(strings.Fields(r.texts[i].String))
-		}
-		if b.add(r); b.full() {
-			err = b.flush(ctx, to, query)
-		}
-	}
-	if err == nil {
-		err = rows.Err()
-	}
-	if err == nil {
-		err = b.flush(ctx, to, query)
-	}
-	if err != nil {
-		return fmt.Errorf("copy texts: %w", err)
 	}
 	return nil
 }

@@ -146,17 +146,23 @@ func (r *Restoring) Abandon(ctx context.Context) error {
 	})
 }
 
-// Fill copies all that another database holds, a SQLite one that Open opened, in one transaction:
-// with its end the archive is whole.
-func (r *Restoring) Fill(ctx context.Context, from *Store) error {
-	err := r.store.write.change(ctx, func(tx changing) error { return r.fill(ctx, from, tx) })
+// Fill copies all that another database holds, a SQLite one, in one transaction: with its end the
+// archive is whole. It needs room in dir, as from tells, and tells how many rows are left.
+func (r *Restoring) Fill(ctx context.Context, from *Store, dir string, tell func(left int64)) error {
+	extent, err := from.Extent(ctx)
+	if err == nil {
+		err = r.store.write.change(ctx, func(tx changing) error {
+			return r.fill(ctx, &filling{from: from, to: tx, dir: dir, left: extent.Rows, tell: tell})
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("fill database: %w", err)
 	}
 	return nil
 }
 
-func (r *Restoring) fill(ctx context.Context, from *Store, tx changing) error {
+func (r *Restoring) fill(ctx context.Context, f *filling) error {
+	tx := f.to
 	var names []string
 	for _, t := range tables() {
 		names = append(names, t.name)
@@ -178,7 +184,7 @@ func (r *Restoring) fill(ctx context.Context, from *Store, tx changing) error {
 			return err
 		}
 	}
-	if err := fillRows(ctx, from, tx); err != nil {
+	if err := f.rows(ctx); err != nil {
 		return err
 	}
 	if _, err := tx.exec(ctx, "INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)", DefaultTenant, SettingID, r.ID); err != nil {

@@ -116,13 +116,17 @@ func (r *row) values() []any {
 	return values
 }
 
+// where is the part of a query that leaves out what does not belong to the archive.
+func (t table) where() string {
+	if t.without == "" {
+		return ""
+	}
+	return " WHERE NOT (" + t.without + ")"
+}
+
 // each calls f for every row, in the order of the key. The row is the same one each time.
 func (t table) each(ctx context.Context, from session, f func(*row) error) error {
-	where := ""
-	if t.without != "" {
-		where = " WHERE NOT (" + t.without + ")"
-	}
-	rows, err := from.query(ctx, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+where+" ORDER BY "+t.key)
+	rows, err := from.query(ctx, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+t.where()+" ORDER BY "+t.key)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", t.name, err)
 	}

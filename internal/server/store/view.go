@@ -32,11 +32,14 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 	return inFile{}.wantNewest(ctx, s.read)
 }
 
+// ErrOlder says that a database has the schema of an older version.
+var ErrOlder = errors.New("it has an older schema version")
+
 // current is an error where an engine's schema is not of the newest version.
 func current(engine string, version int) error {
 	steps, err := stepsAfter(engine, version)
 	if err == nil && len(steps) > 0 {
-		err = fmt.Errorf("it has the older schema version %d: let archivefs serve open it once, and migrate it", version)
+		err = fmt.Errorf("%w, %d: let archivefs serve open it once, and migrate it", ErrOlder, version)
 	}
 	return err
 }
