@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/server"
 )
@@ -249,5 +250,23 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 	var conn net.Conn = raw(t, address, keyed("GET /api/v2/inboxes HTTP/1.1", "Connection: close"))
 	if answers := rest(t, conn); len(answers) != 1 || answers[0].status != http.StatusOK {
 		t.Errorf("%+v", answers)
+	}
+}
+
+// While uploads with one key stand still, as many as there can be, one with another key is taken.
+func TestAnUploadBesideSlowOnesOfAnotherKey(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.MaxUploads = 4 })
+	o := furnish(t, h)
+	key := h.key(h.manage(""), server.NewKey{})
+	address := h.serving()
+	for range 6 {
+		raw(t, address, keyed("POST /api/v2/file-upload HTTP/1.1", "Content-Type: multipart/form-data; boundary=b", "Content-Length: 1000000"))
+	}
+	for now := h.Stats(t.Context()); now.Uploads != 3 || now.Waiting != 3; now = h.Stats(t.Context()) {
+		time.Sleep(time.Millisecond) // until all have come
+	}
+	body, contentType := multipartBody(t, "beside.txt", "beside", "target-folder-id", text(o.other))
+	if a := h.send(http.MethodPost, "/file-upload", contentType, body, "API-Key", key); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }

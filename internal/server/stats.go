@@ -189,10 +189,9 @@ func (s *Server) holdings(ctx context.Context) (folders, documents int64) {
 // Stats takes all counters as they are now.
 func (s *Server) Stats(ctx context.Context) Stats {
 	c := &s.counters
-	stats := Stats{
-		Requests: int(c.requests.Load()), Uploads: s.uploads.taken(),
-		Waiting: s.uploads.waiting() + s.places.waiting(),
-	}
+	uploads, waiting := s.uploads.count()
+	_, more := s.places.count()
+	stats := Stats{Requests: int(c.requests.Load()), Uploads: uploads, Waiting: waiting + more}
 	stats.Folders, stats.Documents = s.holdings(ctx)
 	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {
 		stats.Databases = pools.Pools()

@@ -34,13 +34,13 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 	}
-	s.uploads.take(t.Context(), 0)
+	s.uploads.take(t.Context(), party{}, 0)
 	wantBusy(ask(http.MethodPost, "/api/v2/file-upload"))
 	if w := ask(http.MethodGet, "/api/v2/inboxes"); w.Code != http.StatusOK {
 		t.Errorf("beside an upload: %d", w.Code)
 	}
-	s.places.take(t.Context(), 0)
-	s.places.take(t.Context(), 0)
+	s.places.take(t.Context(), party{}, 0)
+	s.places.take(t.Context(), party{}, 0)
 	wantBusy(ask(http.MethodGet, "/api/v2/inboxes"))
 	if w := ask(http.MethodGet, "/readyz"); w.Code != http.StatusOK {
 		t.Errorf("readiness while all is busy: %d", w.Code)
@@ -51,7 +51,7 @@ func TestTurns(t *testing.T) {
 	for s.Stats(t.Context()).Waiting == 0 {
 		time.Sleep(time.Millisecond) // until it waits
 	}
-	s.places.leave()
+	s.places.leave(party{})
 	if w := <-waited; w.Code != http.StatusOK {
 		t.Errorf("after its turn came: %d", w.Code)
 	}

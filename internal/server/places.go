@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// portion is how many times the free places somebody may have who takes one more.
+const portion = 3
+
+// party is who has places: an API key, and the user that it is shown with.
+type party struct {
+	key  int64
+	user string
+}
+
+func partyOf(who identity) party { return party{who.key, who.user} }
+
+// places bounds how many do something at a time. However slow somebody is, others come in as well:
+// who has many gets another one only while many are free. One party has three quarters of all at
+// most, and another one three quarters of those that are left: it takes four of them, who give none
+// back, to hold 64 places.
+type places struct {
+	all int
+
+	mu    sync.Mutex
+	held  map[party]int // guarded by mu
+	taken int           // guarded by mu
+	queue []*waiter     // who waits, the first first; guarded by mu
+}
+
+// waiter waits for a place until come is closed.
+type waiter struct {
+	who  party
+	come chan struct{}
+}
+
+func newPlaces(n int) *places { return &places{all: n, held: map[party]int{}} }
+
+// count returns how many places are taken, and how many wait for one.
+func (p *places) count() (taken, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken, len(p.queue)
+}
+
+// take waits for a place. It reports false when there was none in time, or ctx ended.
+func (p *places) take(ctx context.Context, who party, patience time.Duration) bool {
+	p.mu.Lock()
+	if p.takeLocked(who) {
+		p.mu.Unlock()
+		return true
+	}
+	w := &waiter{who, make(chan struct{})}
+	p.queue = append(p.queue, w)
+	p.mu.Unlock()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-w.come:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.Index(p.queue, w)
+	if at < 0 { // it came just now
+		return true
+	}
+	p.queue = slices.Delete(p.queue, at, at+1)
+	return false
+}
+
+func (p *places) takeLocked(who party) bool {
+	if p.held[who] >= portion*(p.all-p.taken) {
+		return false
+	}
+	p.held[who]++
+	p.taken++
+	return true
+}
+
+// leave gives a place to those who have waited longest among those who may have it.
+func (p *places) leave(who party) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if p.held[who]--; p.held[who] == 0 {
+		delete(p.held, who)
+	}
+	p.queue = slices.DeleteFunc(p.queue, func(w *waiter) bool {
+		came := p.takeLocked(w.who)
+		if came {
+			close(w.come)
+		}
+		return came
+	})
+}
