@@ -10,7 +10,6 @@ import (
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
-	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/server"
 )
 
@@ -114,8 +113,7 @@ func (o *completion) operands(app *cli.App, path, before, operands []string) {
 		case "MOUNTPOINT":
 			o.paths = directories
 			if path[0] != "mount" {
-				info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
-				for _, dir := range doctor.Mounts(string(info)) {
+				for _, dir := range mountedArchives() {
 					o.offer(dir, "mounted archive")
 				}
 			}

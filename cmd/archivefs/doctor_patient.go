@@ -208,7 +208,9 @@ func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
 
 // mountedArchives are the directories at which archives are mounted, as far as the system
 // tells.
-func mountedArchives() []string {
-	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
-	return doctor.Mounts(string(info))
+func mountedArchives() (dirs []string) {
+	for _, m := range doctor.Mounts(mountinfo("self")) {
+		dirs = append(dirs, m.Dir)
+	}
+	return dirs
 }

@@ -115,10 +115,7 @@ func (s *mountSettings) prepareMountpoint(ctx context.Context) error {
 
 // isAutomount reports whether a mount at dir is waited for: systemd had it begun because
 // somebody looks into dir. There is nothing in it, and to look would be to wait for ourselves.
-func isAutomount(dir string) bool {
-	info, _ := os.ReadFile("/proc/self/mountinfo") // other systems have none
-	return doctor.Automount(string(info), dir)
-}
+func isAutomount(dir string) bool { return doctor.Automount(mountinfo("self"), dir) }
 
 // checkMountpoint makes sure that something can be mounted at dir without hiding what is
 // in it, unless nonempty allows that. What a killed process left behind is cleared away.

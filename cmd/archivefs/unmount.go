@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -64,6 +62,7 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	_, status, err := readStatus(dir)
+	others := otherPlaces(dir)
 	if err == nil && rest {
 		err = fs.NoteWaited(dir, true)
 	}
@@ -77,11 +76,15 @@ func unmount(c *cli.Context) error {
 		say(c.App.ErrWriter, "%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"),
 			status.StateDir, doctor.Quoted(status.StateDir))
 	}
-	return waitForEnd(c.Context, status.PID, drain+endPatience)
+	return waitForEnd(c.Context, status.PID, others, drain+endPatience)
 }
 
-// endPatience is how long the process of a mount may take to end, beside its uploads.
-const endPatience = 10 * time.Second
+const (
+	// endPatience is how long the process of a mount may take to end, beside its uploads.
+	endPatience = 10 * time.Second
+	// endsSoon is how long most of them take at most.
+	endsSoon = 500 * time.Millisecond
+)
 
 // waitForUploads returns when the mount has sent what it can send now, at the latest after
 // limit, and says what remains, if anything.
@@ -158,13 +161,20 @@ func unsent(status *fs.Status) (left *backlog, stuck bool) {
 }
 
 // waitForEnd returns when the process of the mount has ended, and its state directory is
-// free.
-func waitForEnd(ctx context.Context, pid int, limit time.Duration) error {
+// free. That goes on for as long as it is still mounted elsewhere, which is an error at once.
+func waitForEnd(ctx context.Context, pid int, others []place, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid) {
+	looked := false
+	for began := time.Now(); pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid); {
 		if pause(ctx) != nil {
 			return fmt.Errorf("it is unmounted, but its process %d is still busy; see its log", pid)
+		}
+		if !looked && time.Since(began) > endsSoon {
+			looked = true
+			if where := left(others); where != "" {
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, where)
+			}
 		}
 	}
 	return nil
@@ -191,10 +201,8 @@ func pause(ctx context.Context) error {
 // isMounted reports whether an archive is known to be mounted at dir. It asks the kernel and
 // not the mount, which may not answer.
 func isMounted(dir string) bool {
-	if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		dir = filepath.Join(above, filepath.Base(dir))
-	}
-	return slices.Contains(mountedArchives(), dir)
+	_, ok := mountAt(dir)
+	return ok
 }
 
 // isStale reports whether dir is a mount whose process is gone. It asks what the kernel does

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,8 +160,11 @@ func TestMounts(t *testing.T) {
 91 22 0:41 / /mnt rw - fuse.sshfs host: rw
 92 22 0:42 / /srv/a rw,nosuid - fuse.archivefs - rw
 `
-	if got := strings.Join(doctor.Mounts(info), "|"); got != `/home/erika/My Archive\|/srv/a` {
-		t.Errorf("got %s", got)
+	want := []doctor.Mounted{
+		{ID: "90", Device: "0:40", Dir: `/home/erika/My Archive\`, Kind: "fuse.archivefs"}, {ID: "92", Device: "0:42", Dir: "/srv/a", Kind: "fuse.archivefs"},
+	}
+	if got := doctor.Mounts(info); !slices.Equal(got, want) {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -4,44 +4,48 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Mounts are the directories at which archives are mounted, from the text of
-// /proc/self/mountinfo (proc_pid_mountinfo(5)).
-func Mounts(mountinfo string) []string {
-	var dirs []string
-	eachMount(mountinfo, func(dir, kind string) {
-		if kind == "fuse.archivefs" {
-			dirs = append(dirs, dir)
+// Mounted is a file system that is mounted.
+type Mounted struct {
+	ID, Device string // which it is, and of what
+	Dir, Kind  string
+}
+
+// archiveKind is the kind of file system that archives are.
+const archiveKind = "fuse.archivefs"
+
+// AllMounts are those in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the lower ones first.
+func AllMounts(mountinfo string) (all []Mounted) {
+	for line := range strings.Lines(mountinfo) {
+		before, after, ok := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if kind, _, _ := strings.Cut(after, " "); ok && len(fields) > 4 {
+			all = append(all, Mounted{ID: fields[0], Device: fields[2], Dir: unescape(fields[4]), Kind: kind})
 		}
-	})
-	return dirs
+	}
+	return all
+}
+
+// Mounts are the archives among them.
+func Mounts(mountinfo string) []Mounted {
+	return slices.DeleteFunc(AllMounts(mountinfo), func(m Mounted) bool { return m.Kind != archiveKind })
 }
 
 // Automount reports whether dir is where something is mounted as soon as somebody looks into
 // it (systemd.automount(5), autofs(5)), and nothing is yet. Who looks waits for that mount.
 func Automount(mountinfo, dir string) bool {
 	last := ""
-	eachMount(mountinfo, func(at, kind string) {
-		if at == dir {
-			last = kind
-		}
-	})
-	return last == "autofs"
-}
-
-// eachMount calls visit with directory and file system of each mount, the lower ones first.
-func eachMount(mountinfo string, visit func(dir, kind string)) {
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(line, " - ")
-		fields := strings.Fields(before)
-		if kind, _, _ := strings.Cut(after, " "); ok && len(fields) > 4 {
-			visit(unescape(fields[4]), kind)
+	for _, m := range AllMounts(mountinfo) {
+		if m.Dir == dir {
+			last = m.Kind
 		}
 	}
+	return last == "autofs"
 }
 
 // unescape turns \040 back into a blank, and what else a mount point may hold.

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// mountinfo is what is mounted in the mount namespace of a process, or of this one, "self". It is
+// empty where the system does not tell.
+func mountinfo(process string) string {
+	text, _ := os.ReadFile(filepath.Join("/proc", process, "mountinfo")) //nolint:gosec // below /proc
+	return string(text)
+}
+
+// mountAt is the archive that is known to be mounted at dir. It asks the kernel and not the mount,
+// which may not answer.
+func mountAt(dir string) (found doctor.Mounted, ok bool) {
+	if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		dir = filepath.Join(above, filepath.Base(dir))
+	}
+	for _, m := range doctor.Mounts(mountinfo("self")) {
+		if m.Dir == dir {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// place is where an archive is mounted: as a process sees it, or this one, "self".
+type place struct {
+	process string
+	doctor.Mounted
+}
+
+// otherPlaces are those where an archive is mounted beside dir, one of each mount namespace.
+// Processes of other users are not asked, but by root.
+func otherPlaces(dir string) (places []place) {
+	here, ok := mountAt(dir)
+	if !ok {
+		return nil
+	}
+	namespace := func(process string) string {
+		name, _ := os.Readlink(filepath.Join("/proc", process, "ns", "mnt"))
+		return name
+	}
+	asked := []string{"", namespace("self")}
+	look := func(process string) {
+		for _, m := range doctor.Mounts(mountinfo(process)) {
+			if m.Device == here.Device && m.ID != here.ID {
+				places = append(places, place{process, m})
+				return
+			}
+		}
+	}
+	look("self")
+	processes, _ := os.ReadDir("/proc")
+	for _, process := range processes {
+		if _, err := strconv.Atoi(process.Name()); err != nil {
+			continue
+		}
+		if of := namespace(process.Name()); !slices.Contains(asked, of) {
+			asked = append(asked, of)
+			look(process.Name())
+		}
+	}
+	return places
+}
+
+// left says which of the places is still one, and how it is unmounted there, too; empty for none. The number of
+// a device is another one's as soon as it is free, but not that of a mount with it.
+func left(places []place) string {
+	for _, p := range places {
+		if !slices.Contains(doctor.Mounts(mountinfo(p.process)), p.Mounted) {
+			continue
+		}
+		if p.process == "self" {
+			return fmt.Sprintf("it is mounted at %s as well; unmount that, too: umount %s", archive.Printable(p.Dir), doctor.Quoted(p.Dir))
+		}
+		name, _ := os.ReadFile(filepath.Join("/proc", p.process, "comm"))
+		return fmt.Sprintf("process %s (%s) has it in a mount namespace of its own, as in a container; end that, or as root: nsenter -m -t %s umount %s",
+			p.process, archive.Printable(strings.TrimSpace(string(name))), p.process, doctor.Quoted(p.Dir))
+	}
+	return ""
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/fusetest"
+)
+
+// needMounting skips a test that mounts without the helper.
+func needMounting(t *testing.T) {
+	t.Helper()
+	fusetest.Need(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can have mount namespaces and bind mounts")
+	}
+}
+
+// Who unmounts is told at once that a process in another mount namespace keeps the mount.
+func TestUnmountBesideAnotherNamespace(t *testing.T) {
+	needMounting(t)
+	isolate(t)
+	dir := t.TempDir()
+	m := startOffice(t).mount(dir, t.TempDir()+"/state")
+	other := exec.CommandContext(t.Context(), "cat") // until its input ends
+	other.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	input, err := other.StdinPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	heals(t, "it is in a namespace of its own", func() bool {
+		own, err := os.Readlink("/proc/self/ns/mnt")
+		its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", other.Process.Pid))
+		return err == nil && err2 == nil && its != own
+	})
+	unmount := start(t, "unmount", dir)
+	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because process %d (cat) has it in a mount namespace of its own, "+
+		"as in a container; end that, or as root: nsenter -m -t %d umount %s\n", m.cmd.Process.Pid, other.Process.Pid, other.Process.Pid, dir))
+	unmount.wantExit(1)
+	_ = input.Close()
+	if err := other.Wait(); err != nil {
+		t.Error(err)
+	}
+	m.wantExit(0)
+}
+
+// So it is with a mount that can be seen at two places.
+func TestUnmountBesideABindMount(t *testing.T) {
+	needMounting(t)
+	isolate(t)
+	dir, second := t.TempDir(), t.TempDir()
+	m := startOffice(t).mount(dir, t.TempDir()+"/state")
+	unmountAtEnd(t, second)
+	if err := syscall.Mount(dir, second, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := call(t, "unmount", dir)
+	want := fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because it is mounted at %s as well; unmount that, too: umount %s\n",
+		m.cmd.Process.Pid, second, second)
+	if status != 1 || stderr != want {
+		t.Errorf("exit status %d, %q; want %q", status, stderr, want)
+	}
+	if err := syscall.Unmount(second, 0); err != nil {
+		t.Error(err)
+	}
+	m.wantExit(0)
+}
