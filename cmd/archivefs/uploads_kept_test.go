@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,7 +64,7 @@ func (o *orphaned) wantListed(names ...string) {
 // since, and nothing of it is sent.
 func TestUploadsOfARevokedKey(t *testing.T) {
 	o := newOrphaned(t)
-	wantCall(t, 1, o.state+" is in use by the mount at "+o.mountpoint+": name that in its place", "uploads", "export", o.state)
+	wantCall(t, 1, fmt.Sprintf("%s is in use by the mount at %s (process %d): name that in its place", o.state, o.mountpoint, o.cmd.Process.Pid), "uploads", "export", o.state)
 
 	unmount := start(t, "unmount", o.mountpoint)
 	unmount.says("archivefs: the service refuses the credentials; kept in " + o.state + ": 2 uploads, 20 B; " + o.reach() + "\n")
@@ -130,7 +131,7 @@ func TestUploadsOfAStateDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantCall(t, 1, dirs.State+" is in use by a mount that begins: try again", "uploads", "list", dirs.State)
+	wantCall(t, 1, fmt.Sprintf("%s is in use by a mount that begins (process %d): try again", dirs.State, os.Getpid()), "uploads", "list", dirs.State)
 	if err := dirs.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestUploadsOfAStateDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := dirs.State + " is in use by archivefs uploads export; try again when that has ended"
+	want := fmt.Sprintf("%s is in use by archivefs uploads export (process %d); try again when that has ended", dirs.State, os.Getpid())
 	wantCall(t, 1, want, "uploads", "discard", dirs.State, "dn0yb93wtpu0")
 	if _, err := config.OpenDirs("", identity); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a mount beside it: %v", err)

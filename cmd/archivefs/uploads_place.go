@@ -112,9 +112,9 @@ func openKept(dir, command string) (*keptUploads, error) {
 	var used *config.InUseError
 	switch {
 	case errors.As(err, &used) && used.Mountpoint != "":
-		return nil, fmt.Errorf("%s is in use by the mount at %s: name that in its place, or try again when its process has ended", dir, used.Mountpoint)
+		return nil, fmt.Errorf("%s is in use by the mount at %s%s: name that in its place, or try again when its process has ended", dir, used.Mountpoint, used.Process())
 	case errors.As(err, &used) && used.Command == "":
-		return nil, fmt.Errorf("%s is in use by a mount that begins: try again", dir)
+		return nil, fmt.Errorf("%s is in use by a mount that begins%s: try again", dir, used.Process())
 	case err != nil:
 		return nil, err
 	}

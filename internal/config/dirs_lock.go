@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ type InUseError struct {
 	State      string
 	Mountpoint string // of the mount that has it, printable; empty before it is usable
 	Command    string // that has it, where that is no mount
+	PID        int    // of the process; 0 where it is not known
 }
 
 // atMountpoint begins what stands in the lock of a mount.
@@ -25,24 +27,38 @@ const atMountpoint = ", at "
 
 func (e *InUseError) Error() string {
 	if e.Command != "" {
-		return fmt.Sprintf("the state directory %s is in use by %s; try again when that has ended", e.State, e.Command)
+		return fmt.Sprintf("the state directory %s is in use by %s%s; try again when that has ended", e.State, e.Command, e.Process())
 	}
 	where := ""
 	if e.Mountpoint != "" {
 		where = atMountpoint + e.Mountpoint
 	}
-	return fmt.Sprintf("the state directory %s is in use by another mount of this archive%s; "+
-		"unmount that, or name another directory with --state-dir", e.State, where)
+	return fmt.Sprintf("the state directory %s is in use by another mount of this archive%s%s; "+
+		"unmount that, or name another directory with --state-dir", e.State, where, e.Process())
 }
 
-// inUse reads in the lock who has the directory.
-func (d *Dirs) inUse(lock io.Reader) error {
-	content, _ := io.ReadAll(lock) // empty until it is mounted
-	who := archive.Printable(string(content))
-	if at, ok := strings.CutPrefix(who, atMountpoint); ok {
-		return &InUseError{State: d.State, Mountpoint: at}
+// Process names the process behind who has the directory, empty where it is not known.
+func (e *InUseError) Process() string {
+	if e.PID == 0 {
+		return ""
 	}
-	return &InUseError{State: d.State, Command: who}
+	return fmt.Sprintf(" (process %d)", e.PID)
+}
+
+// inUse reads in the lock who has the directory: see usedBy.
+func (d *Dirs) inUse(lock io.Reader) error {
+	content, _ := io.ReadAll(lock)
+	who, e := string(content), &InUseError{State: d.State}
+	if at := strings.LastIndexByte(who, '\n'); at >= 0 {
+		e.PID, _ = strconv.Atoi(who[at+1:])
+		who = who[:at]
+	}
+	if at, ok := strings.CutPrefix(who, atMountpoint); ok {
+		e.Mountpoint = archive.Printable(at)
+	} else {
+		e.Command = archive.Printable(who)
+	}
+	return e
 }
 
 // take locks the state directory: two mounts never share one. The lock goes with the
@@ -92,8 +108,10 @@ func lockAlone(f *os.File) error {
 // MountedAt keeps where the archive is mounted, for those who find the directory in use.
 func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
 
-// usedBy keeps who has the directory, empty for a mount that is not usable yet.
+// usedBy keeps who has the directory, empty for a mount that is not usable yet, and in a line of its
+// own the process.
 func (d *Dirs) usedBy(who string) error {
+	who += "\n" + strconv.Itoa(os.Getpid())
 	err := d.lock.Truncate(0)
 	if err == nil {
 		_, err = d.lock.WriteAt([]byte(who), 0)

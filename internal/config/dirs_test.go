@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -160,16 +161,21 @@ func TestDirsInUseSayWhere(t *testing.T) {
 			t.Errorf("got error %v, want one with %q", err, text)
 		}
 	}
-	want("is in use by another mount of this archive; unmount")
+	process := fmt.Sprintf(" (process %d)", os.Getpid())
+	want("is in use by another mount of this archive" + process + "; unmount")
 	if err := first.MountedAt("/home/erika/My\nArchive"); err != nil {
 		t.Fatal(err)
 	}
-	want(`of this archive, at /home/erika/My\nArchive; unmount`)
+	want(`of this archive, at /home/erika/My\nArchive` + process + "; unmount")
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	openDirs(t, dir, ours)
-	want("is in use by another mount of this archive; unmount")
+	want("is in use by another mount of this archive" + process + "; unmount")
+	if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(", at /mnt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want("of this archive, at /mnt; unmount") // as an older program says it
 }
 
 func TestDirsThatCannotBeMade(t *testing.T) {

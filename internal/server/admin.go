@@ -62,7 +62,7 @@ func (at Place) open(ctx context.Context) (*store.Store, error) {
 // format only where none has.
 func openBeside(ctx context.Context, dir, file string) (*store.Store, error) {
 	lock, err := datalock.Take(dir)
-	if used := datalock.InUseError(""); errors.As(err, &used) {
+	if used := new(datalock.InUseError); errors.As(err, &used) {
 		return store.OpenBeside(ctx, file)
 	}
 	if err != nil {

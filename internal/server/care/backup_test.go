@@ -3,6 +3,7 @@ package care_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/care"
+	"github.com/archivefs/archivefs/internal/server/datalock"
 )
 
 func backup(t *testing.T, o *office, dir string) care.Copied {
@@ -221,4 +223,21 @@ func TestWhereNothingIsWritten(t *testing.T) {
 		t.Errorf("backup of nothing: %v", err)
 	}
 	wantWhole(t, o.dir, 4)
+}
+
+// Who finds a backup under way is told which process makes it.
+func TestTwoBackupsAtATime(t *testing.T) {
+	o, dir := newOffice(t), t.TempDir()
+	lock, err := datalock.TakeBackup(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s is in use by process %d: another backup goes there", dir, os.Getpid())
+	if _, err := care.Backup(t.Context(), o.place(), dir, &care.Progress{}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := lock.Release(true); err != nil {
+		t.Fatal(err)
+	}
+	backup(t, o, dir)
 }

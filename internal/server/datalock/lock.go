@@ -8,14 +8,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// What the lock file says while the directory is in use, and after that until the next one, if
+// What the lock file begins with while the directory is in use, and after that until the next one, if
 // the process was killed. An orderly end empties it.
 const (
-	inUse     = "in use\n"
+	inUse     = "in use by process "
 	restoring = "restoring\n"
 )
 
@@ -28,16 +30,19 @@ type Lock struct {
 	Restoring bool
 }
 
-// InUseError names a data directory that another process uses.
-type InUseError string
-
-// Error implements error.
-func (dir InUseError) Error() string {
-	return fmt.Sprintf("the data directory %s is in use: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
-		"use that, or name another directory with --data", string(dir))
+// InUseError says that another process uses a data directory.
+type InUseError struct {
+	dir string
+	by  string // that process in words, empty when it has not said so yet
 }
 
-// Take locks a data directory. One that another process uses is an InUseError, one that was
+// Error implements error.
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("the data directory %s is in use%s: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
+		"use that, or name another directory with --data", e.dir, e.by)
+}
+
+// Take locks a data directory. One that another process uses is an *InUseError, one that was
 // not restored whole an error, too.
 func Take(dir string) (*Lock, error) {
 	l, err := TakeAny(dir)
@@ -51,7 +56,7 @@ func Take(dir string) (*Lock, error) {
 // restore may be under way.
 func WantWhole(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "lock")) //nolint:gosec // the data directory is the operator's choice
-	if err == nil && string(text) == restoring {
+	if err == nil && strings.HasPrefix(string(text), restoring) {
 		return notWhole(dir, "is under way or was interrupted")
 	}
 	return nil
@@ -63,47 +68,68 @@ func notWhole(dir, what string) error {
 
 // TakeAny is Take also for a directory that was not restored whole.
 func TakeAny(dir string) (*Lock, error) {
-	return take(dir, InUseError(dir))
+	return take(dir, func(by string) error { return &InUseError{dir, by} })
 }
 
 // TakeBackup locks the directory of a backup.
 func TakeBackup(dir string) (*Lock, error) {
-	return take(dir, errors.New(dir+" is in use: another backup goes there, or it is restored"))
+	l, err := take(dir, func(by string) error { return fmt.Errorf("%s is in use%s: another backup goes there", dir, by) })
+	if err != nil {
+		return nil, err
+	}
+	if err := l.Begin(); err != nil {
+		return nil, errors.Join(err, l.file.Close())
+	}
+	return l, nil
 }
 
-// take locks a directory; busy is the error when another process has it.
-func take(dir string, busy error) (*Lock, error) {
+// take locks a directory; busy makes the error when another process has it.
+func take(dir string, busy func(by string) error) (*Lock, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the data directory: %w", err)
 	}
 	l := &Lock{file: file}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, errors.Join(busy, file.Close())
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, err), file.Close())
-	}
+	locked := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	text, err := io.ReadAll(io.LimitReader(file, 64))
-	if err != nil {
+	switch {
+	case errors.Is(locked, unix.EWOULDBLOCK):
+		return nil, errors.Join(busy(holder(string(text))), file.Close())
+	case locked != nil:
+		return nil, errors.Join(fmt.Errorf("lock data directory %s: %w", dir, locked), file.Close())
+	case err != nil:
 		return nil, errors.Join(fmt.Errorf("read lock of the data directory: %w", err), file.Close())
 	}
-	l.Interrupted, l.Restoring = len(text) > 0, string(text) == restoring
+	l.Interrupted, l.Restoring = len(text) > 0, strings.HasPrefix(string(text), restoring)
 	return l, nil
 }
 
+// holder says in words which process has the directory, as the lock file says.
+func holder(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	if pid, ok := strings.CutPrefix(line, inUse); ok {
+		if _, err := strconv.ParseUint(pid, 10, 32); err == nil {
+			return " by process " + pid
+		}
+	}
+	return ""
+}
+
 // Begin marks the directory as in use, durably.
-func (l *Lock) Begin() error { return l.mark(inUse) }
+func (l *Lock) Begin() error { return l.mark(inUse + strconv.Itoa(os.Getpid()) + "\n") }
 
 // BeginRestore marks the directory as not whole, durably, until Release says otherwise.
 func (l *Lock) BeginRestore() error { return l.mark(restoring) }
 
 func (l *Lock) mark(text string) error {
-	if _, err := l.file.WriteAt([]byte(text), 0); err != nil {
-		return fmt.Errorf("mark data directory as in use: %w", err)
+	_, err := l.file.WriteAt([]byte(text), 0)
+	if err == nil { // never empty in between
+		err = l.file.Truncate(int64(len(text)))
 	}
-	if err := l.file.Sync(); err != nil {
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("mark data directory as in use: %w", err)
 	}
 	return nil
