@@ -15,6 +15,10 @@ import (
 	"github.com/archivefs/archivefs/internal/server/inspect"
 )
 
+// originalType is the media type of a content as it was uploaded, whatever it holds: what it
+// holds is in document lists, and no browser shows what somebody else uploaded as a page.
+const originalType = "application/octet-stream"
+
 // documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
 // its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
 // 14); the entity tag is the SHA-256 of what is sent.
@@ -87,7 +91,7 @@ func (s *Server) content(ctx context.Context, id archive.ID, original bool, part
 		content, err = s.vault.OpenPart(ctx, digest, part)
 		return err
 	}
-	if contentType = d.ContentType; original {
+	if contentType = originalType; original {
 		err = open(d.Digest)
 	} else {
 		contentType = inspect.PDF

@@ -75,7 +75,7 @@ func TestOriginal(t *testing.T) {
 	}
 	head := h.send(http.MethodHead, path, "", nil)
 	if head.status != 200 || head.header.Get("Content-Length") != "10" || head.header.Get("ETag") != etag(content) ||
-		head.header.Get("Accept-Ranges") != "bytes" || head.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		head.header.Get("Accept-Ranges") != "bytes" || head.header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("HEAD: %d %v", head.status, head.header)
 	}
 	wantProblem(t, h.get("/document/999/pdf"), http.StatusNotFound, "id")

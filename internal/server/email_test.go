@@ -63,10 +63,11 @@ func TestUploadOfAnEmailKeepsContents(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
 	first := h.uploaded("offer.eml", mail, "target-folder-id", text(o.spare), "email-import-order", "EMAIL_THEN_ATTACHMENTS")
-	if a := h.get("/document/" + text(first) + "/pdf?original=true"); a.body != mail || a.header.Get("Content-Type") != "message/rfc822" {
-		t.Errorf("the message is %s %q", a.header.Get("Content-Type"), a.body)
+	listed := h.list(o.spare)
+	if a := h.get("/document/" + text(first) + "/pdf?original=true"); a.body != mail || *listed[0].Type != "message/rfc822" {
+		t.Errorf("the message is %s %q", *listed[0].Type, a.body)
 	}
-	list := h.list(o.spare)[1]
+	list := listed[1]
 	if a := h.get("/document/" + text(list.ID) + "/pdf?original=true"); a.body != "a;b" || *list.Type != "text/csv; charset=utf-8" {
 		t.Errorf("the attachment is %s %q", *list.Type, a.body)
 	}
