@@ -231,11 +231,11 @@ func TestConfigCheck(t *testing.T) {
 		{"nothing in it", "", "FILE: right, with 0 profiles\n"},
 		{"right", "ttl = \"1m\"\n[profile.a]\nbase-url = \"https://archive.example\"\nuser = \"erika\"\n", "FILE: right, with 1 profile\n"},
 		{
-			"several mistakes", "tttl = 5\nwrites = \"maybe\"\n[profile.a]\ncache-size = \"big\"\nttl = \"0s\"\nlog-level = \"loud\"\n",
+			"several mistakes", "tttl = 5\nwrites = \"maybe\"\n[profile.a]\ncache-size = \"big\"\nttl = \"-1s\"\nlog-level = \"loud\"\n",
 			"FILE:1: there is no key \"tttl\" (did you mean ttl?)\n" +
 				"FILE:2: writes: \"maybe\" is neither sync nor async\n" +
 				"FILE:4: cache-size: \"big\" is no size; write for example 512MiB or 10GiB\n" +
-				"FILE:5: ttl: a listing must be trusted for some time; write for example 1m\n" +
+				"FILE:5: ttl: a duration is not negative\n" +
 				"FILE:6: log-level: \"loud\" is none of error, warn, info, debug\n",
 		},
 		{

@@ -69,7 +69,7 @@ func storeFlags() []cli.Flag {
 		&cli.StringFlag{Name: "cache-size", EnvVars: env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
 		&cli.StringFlag{Name: "spool-size", EnvVars: env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
 		&cli.StringFlag{Name: "keep-free", EnvVars: env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
-		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "trust a listing for `DURATION` before it is asked for again"},
+		&cli.DurationFlag{Name: "ttl", EnvVars: env("TTL"), Value: time.Minute, Usage: "trust a listing for `DURATION` before it is asked for again; with 0 not at all"},
 		&cli.StringFlag{
 			Name: "writes", EnvVars: env("WRITES"), Value: "sync",
 			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
@@ -243,9 +243,10 @@ func readCaches(c *cli.Context, s *mountSettings) error {
 	if s.keepFree, err = config.Size("keep-free", c.String("keep-free")); err != nil {
 		return err
 	}
-	if s.fs.TTL = c.Duration("ttl"); s.fs.TTL <= 0 {
-		return config.Usagef("--ttl: a listing must be trusted for some time; write for example 1m")
+	if c.Duration("ttl") < 0 {
+		return config.Usagef("--ttl: a duration is not negative")
 	}
+	s.fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 is no default
 	s.fs.RetryFor = c.Duration("retry-for")
 	if s.drain, err = readDrain(c); err != nil {
 		return err

@@ -143,6 +143,22 @@ func TestMountWhileTheServiceIsAway(t *testing.T) {
 	o.running.stop()
 }
 
+func TestMountThatTrustsNothing(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	here, there := t.TempDir(), t.TempDir()
+	m, other := o.mount(here, t.TempDir(), "--ttl", "0"), o.mount(there, t.TempDir())
+	wantEntries(t, filepath.Join(here, "My Archive"), "")
+	if err := os.Mkdir(filepath.Join(there, "My Archive", "Made elsewhere"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantEntries(t, filepath.Join(here, "My Archive"), "Made elsewhere")
+	other.stop()
+	m.stop()
+	o.running.stop()
+}
+
 func TestMountAwayWithNothingKnown(t *testing.T) {
 	isolate(t)
 	o := startOffice(t)
