@@ -8,12 +8,7 @@ func adminCommand() *cli.Command {
 		Usage:           "look after the archive of the embedded service",
 		HideHelpCommand: true, // arrange knows help
 		OnUsageError:    usageError,
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return noCommand([]string{"admin"}, c.Args().First(), c.Command.Subcommands)
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
+		Action:          chooseCommand("admin"),
 		Subcommands: []*cli.Command{
 			adminTenantsCommand(), adminMandatorsCommand(), adminInboxesCommand(), adminUsersCommand(), adminKeysCommand(),
 			adminAutoExportCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),

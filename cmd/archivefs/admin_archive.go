@@ -22,13 +22,8 @@ func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
 		Usage:           usage,
 		HideHelpCommand: true, // arrange knows help
 		OnUsageError:    usageError,
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return noCommand([]string{"admin", name}, c.Args().First(), c.Command.Subcommands)
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
-		Subcommands: commands,
+		Action:          chooseCommand("admin", name),
+		Subcommands:     commands,
 	}
 }
 

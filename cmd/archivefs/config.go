@@ -27,12 +27,7 @@ func configCommand() *cli.Command {
 			"archivefs mount office then mounts it. The file is ~/.config/archivefs/config.toml; what that\n" +
 			"does not say is looked for in /etc/archivefs/config.toml. The environment counts more than both,\n" +
 			"and the command line more than the environment.",
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return noCommand([]string{"config"}, c.Args().First(), c.Command.Subcommands)
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
+		Action:      chooseCommand("config"),
 		Subcommands: []*cli.Command{configCheckCommand(), configShowCommand()},
 	}
 }

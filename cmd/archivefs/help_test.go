@@ -14,7 +14,6 @@ func TestHelp(t *testing.T) {
 		args  []string
 		names []string // what the text must name
 	}{
-		{[]string{}, []string{"mount", "unmount", "serve", "status", "uploads"}},
 		{[]string{"--help"}, []string{"mount", "unmount", "serve", "status", "uploads"}},
 		{[]string{"-h"}, []string{"mount"}},
 		{[]string{"help"}, []string{"mount"}},
@@ -55,6 +54,21 @@ func TestHelp(t *testing.T) {
 				t.Errorf("the help text shows a secret of the environment:\n%s", stdout)
 			}
 			wantUntouched(t, home)
+		})
+	}
+}
+
+func TestWithoutACommand(t *testing.T) {
+	for _, group := range []string{"", "uploads", "config", "admin", "admin keys"} {
+		t.Run(group, func(t *testing.T) {
+			isolate(t)
+			path := strings.Fields(group)
+			_, help, _ := call(t, append(path, "--help")...)
+			status, stdout, stderr := call(t, path...)
+			want := strings.Join(append(append([]string{"archivefs: a command is missing; see archivefs"}, path...), "--help"), " ") + "\n"
+			if status != 2 || stdout != help || stderr != want {
+				t.Errorf("exit status %d, error %q; want 2, the help text and %q; it says\n%s", status, stderr, want, stdout)
+			}
 		})
 	}
 }

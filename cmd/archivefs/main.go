@@ -76,12 +76,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		// Errors are printed and turned into an exit status by run.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return noCommand(nil, c.Args().First(), c.App.Commands)
-			}
-			return cli.ShowAppHelp(c)
-		},
+		Action:         chooseCommand(),
 		Commands: []*cli.Command{
 			mountCommand(), unmountCommand(), openCommand(), serveCommand(), adminCommand(), statusCommand(), uploadsCommand(),
 			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),

@@ -8,6 +8,24 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
+// chooseCommand is the action of what only has commands: the program, or a group of them at
+// path. The help text shows which there are.
+func chooseCommand(path ...string) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if c.Args().Present() {
+			return noCommand(path, c.Args().First(), c.Command.Subcommands)
+		}
+		show := cli.ShowSubcommandHelp
+		if len(path) == 0 {
+			show = cli.ShowAppHelp
+		}
+		if err := show(c); err != nil {
+			return err
+		}
+		return config.Usagef("a command is missing")
+	}
+}
+
 // noCommand says that there is no command of that name, and which may be meant.
 func noCommand(path []string, name string, commands []*cli.Command) error {
 	names := []string{"help"}

@@ -27,12 +27,7 @@ func uploadsCommand() *cli.Command {
 		Usage:           "see and decide about what the archive does not have yet, or could not take",
 		HideHelpCommand: true, // arrange knows help
 		OnUsageError:    usageError,
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return noCommand([]string{"uploads"}, c.Args().First(), c.Command.Subcommands)
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
+		Action:          chooseCommand("uploads"),
 		Subcommands: []*cli.Command{
 			{
 				Name:         "list",
