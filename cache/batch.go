@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// A database is written when this many changes are new, or this long after the first.
+// A database is written when this many changes are new, or this long after the first. A mount
+// that is killed and starts again while the service is away has what is older.
 const (
 	batchSize  = 256
-	batchDelay = 5 * time.Second
+	batchDelay = time.Second
 )
 
 // batch has changes written in the background, many at a time.
