@@ -125,7 +125,8 @@ func (o *outage) answered(status int) bool {
 }
 
 // begin notes the error of a call that began at that time and has failed for good. It
-// reports whether that is the begin of an outage. 503 is one only where the call was repeated
+// reports whether that is the begin of an outage that has to be told: what a service is that
+// never answered, the error says to whoever asked first. 503 begins one only where the call was repeated
 // for as long as it may be; it may still be about that call alone, so that the next one begins
 // a probe.
 func (o *outage) begin(began time.Time, err error, policy repetition) bool {
@@ -147,5 +148,5 @@ func (o *outage) begin(began time.Time, err error, policy repetition) bool {
 		return false
 	}
 	o.cause, o.kind, o.since, o.next = cause, kind, time.Now(), time.Now().Add(pause)
-	return true
+	return !o.heard.IsZero()
 }
