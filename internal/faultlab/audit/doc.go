@@ -25,7 +25,8 @@
 //     document are whole as long as no replacement of them was accepted.
 //  4. Missing: in sync mode close, rename or mkdir answered 0, and the archive does not have
 //     it in the folder and under the name that were meant. That it is kept is no excuse. Or a
-//     replacement was answered 0, and the archive has an older content of the document.
+//     replacement was answered 0, and the archive has an older content of the document. Or a
+//     keyword was set on what is archived, and the archive does not have it.
 //  5. Late: an error was answered, and the content was given to the service after that. That
 //     it had been given before is no violation: the look for it may have failed. Nor is
 //     that it is given after a person retried it; from then on the other rules are the same.

@@ -54,6 +54,8 @@ func (j *judge) checkDocuments() {
 			j.violate(Wrong, "%s/%s is archived although it must stay", d.Folder, d.Name)
 		case f.Removed:
 			j.violate(Wrong, "%s/%s is archived although it was removed before", d.Folder, d.Name)
+		case f.Keyword != "" && !slices.Contains(d.Keywords, f.Keyword):
+			j.violate(Missing, "%s/%s is archived without its keyword %s", d.Folder, d.Name, f.Keyword)
 		}
 	}
 	for sum, found := range j.archived {
@@ -87,7 +89,7 @@ func (j *judge) checkFile(f *File) {
 	} else {
 		j.checkAccepted(f, len(found) > 0)
 	}
-	certain := j.Sync || f.Old || len(found) > 0 // else it may be kept
+	certain := j.Sync || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
 	if f.Told == OK && !f.Stays && !f.Removed && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}

@@ -170,12 +170,21 @@ func TestJudge(t *testing.T) {
 		"archived under another name, asynchronously": {func(o *Outcome) {
 			o.Sync, o.Archive[0].Name = false, "draft.txt"
 		}, []Kind{Missing}},
+		"archived under another name, asynchronously, and kept because nobody could tell": {func(o *Outcome) {
+			o.Sync, o.Archive[0].Name, o.Kept = false, "draft.txt", []Kept{kept("a letter")}
+		}, nil},
 		"archived where nobody can tell": {func(o *Outcome) {
 			o.Sync, o.Archive[0].Name, o.Files[0].Folder = false, "draft.txt", ""
 		}, nil},
 		"accepted asynchronously and a local file for ever": {func(o *Outcome) {
 			o.Sync, o.Archive, o.Local = false, nil, []Local{{Name: "a.txt.part", Content: []byte("a letter")}}
 		}, []Kind{Lost}},
+		"archived with its keyword": {func(o *Outcome) {
+			o.Files[0].Keyword, o.Archive[0].Keywords = "k1", []string{"k0", "k1"}
+		}, nil},
+		"archived without its keyword": {func(o *Outcome) {
+			o.Files[0].Keyword, o.Archive[0].Keywords = "k1", []string{"k0"}
+		}, []Kind{Missing}},
 		"removed before it was sent": {func(o *Outcome) {
 			o.Sync, o.Files[0].Removed, o.Archive = false, true, nil
 		}, nil},

@@ -58,6 +58,8 @@ type File struct {
 	Retried uint64
 	// Accepted are parts of the content that were accepted before the last answer.
 	Accepted []Range
+	// Keyword was set on it, and the answer was 0; empty for none.
+	Keyword string
 	// Leaving says that the program began to remove it after its close, Removed that this was
 	// answered with 0.
 	Leaving, Removed bool
@@ -91,6 +93,7 @@ type Passed struct {
 // Document is a document of the archive.
 type Document struct {
 	Folder, Name string
+	Keywords     []string
 	Sum          Sum
 }
 

@@ -38,6 +38,9 @@ type Action struct {
 	Size  int    // in bytes
 	Chunk int    // of a write, in bytes
 	Fsync bool   // before the close
+	// Tagged says that a keyword is set on it: before the close of a new file, or before File
+	// moves it.
+	Tagged bool
 	// Document is the inbox document that it is about, by its place in History.Waiting.
 	Document int
 }

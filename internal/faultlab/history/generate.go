@@ -161,7 +161,7 @@ func mix() []Kind {
 func (g *generator) action(kind Kind) Action {
 	a := Action{
 		Kind: kind, Index: g.index(), Dir: Folder, Size: g.size(), Chunk: 1 << (9 + g.rng.IntN(9)), Fsync: g.rng.IntN(3) == 0,
-		Document: g.rng.IntN(len(g.h.Waiting)),
+		Document: g.rng.IntN(len(g.h.Waiting)), Tagged: g.rng.IntN(3) == 0,
 	}
 	a.Name = fmt.Sprintf("brief-%d.txt", a.Index)
 	switch kind { //nolint:exhaustive // the others are as they are

@@ -34,6 +34,9 @@ func (s *session) act(a history.Action) {
 // order is what the program of an action is told.
 func (s *session) order(a history.Action) *writer.Order {
 	o := &writer.Order{Action: a, Root: s.mountpoint(), Path: path.Join(a.Dir, a.Name), Content: s.h.Content(a.Index, a.Size), Program: s.bench.Program}
+	if a.Tagged && a.Kind != history.Rename {
+		o.Keyword = keyword(&a)
+	}
 	switch a.Kind { //nolint:exhaustive // the others are as they are
 	case history.Cut, history.CutRetry:
 		o.Content = append([]byte("%PDF-1.4\n"), o.Content...)
@@ -50,6 +53,8 @@ func (s *session) order(a history.Action) *writer.Order {
 	}
 	return o
 }
+
+func keyword(a *history.Action) string { return fmt.Sprintf("k%d", a.Index) }
 
 func what(a *history.Action) string { return fmt.Sprintf("%s %d", a.Kind, a.Index) }
 
@@ -72,7 +77,7 @@ func (s *session) file(a *history.Action, content []byte) *audit.File {
 // written; then the program waits for the end of the session.
 func (s *session) put(a history.Action, half chan<- struct{}) {
 	o := s.order(a)
-	w := &witness{run: s.run, file: s.file(&a, o.Content), to: a}
+	w := &witness{run: s.run, file: s.file(&a, o.Content), action: a}
 	p, ok := s.start(o)
 	switch {
 	case !ok:

@@ -23,7 +23,7 @@ func (s *session) move(a history.Action) {
 	}
 	f := audit.File{What: what(&a)}
 	if p, ok := s.start(o); ok {
-		p.rest((&witness{run: s.run, file: &f}).see)
+		p.rest((&witness{run: s.run, file: &f, action: a}).see)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,6 +35,11 @@ func (s *session) move(a history.Action) {
 	d.late = d.late || f.Told == audit.Nothing || f.Late
 	for _, content := range d.files {
 		content.Folder, content.Name = d.place()
+		if f.Told != audit.OK { // nobody can tell which it has
+			content.Keyword = ""
+		} else if f.Keyword != "" {
+			content.Keyword = f.Keyword
+		}
 	}
 }
 
@@ -79,8 +84,9 @@ func (s *session) replace(a history.Action) {
 type witness struct {
 	*run
 	file *audit.File
-	to   history.Action // where Move moves it
-	want []audit.Sum    // of what it reads; nil: its own content
+	want []audit.Sum // of what it reads; nil: its own content
+
+	action history.Action // of which it tells
 }
 
 func (w *witness) see(e writer.Event) {
@@ -96,9 +102,13 @@ func (w *witness) see(e writer.Event) {
 	case writer.Again:
 		w.file.Retried = w.tick()
 		w.result.Reached["failed uploads that a person retried"]++
+	case writer.Tagged:
+		if e.Errno == 0 {
+			w.file.Keyword = keyword(&w.action)
+		}
 	case writer.Moved:
 		if e.Errno == 0 {
-			w.file.Folder, w.file.Name = w.to.Dir, w.to.Name
+			w.file.Folder, w.file.Name = w.action.Dir, w.action.Name
 		}
 	case writer.Leaving:
 		w.file.Leaving = true

@@ -109,8 +109,9 @@ const lockedFor = 5 * time.Second
 // documentsOf returns the documents of a folder, which is dir in the mount.
 func documentsOf(ctx context.Context, h http.Handler, folder archive.ID, dir string) ([]audit.Document, error) {
 	var listed []struct {
-		ID   archive.ID
-		Name string
+		ID       archive.ID
+		Name     string
+		Keywords []string
 	}
 	if err := getJSON(ctx, h, fmt.Sprintf("/document/list?folder-id=%d", folder), &listed); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func documentsOf(ctx context.Context, h http.Handler, folder archive.ID, dir str
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, audit.Document{Folder: dir, Name: d.Name, Sum: sha256.Sum256(content)})
+		all = append(all, audit.Document{Folder: dir, Name: d.Name, Keywords: d.Keywords, Sum: sha256.Sum256(content)})
 	}
 	return all, nil
 }

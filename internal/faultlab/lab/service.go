@@ -93,7 +93,7 @@ func (f *fake) contents(context.Context) (all []audit.Document, folders []string
 	}
 	for id, dir := range dirs {
 		for _, d := range f.Documents(id) {
-			all = append(all, audit.Document{Folder: dir, Name: d.Name, Sum: sha256.Sum256(d.Content)})
+			all = append(all, audit.Document{Folder: dir, Name: d.Name, Keywords: d.Keywords, Sum: sha256.Sum256(d.Content)})
 		}
 	}
 	return all, folders, nil

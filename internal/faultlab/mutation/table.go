@@ -72,6 +72,16 @@ func rules() []Mutation {
 			},
 		},
 		{
+			Name: "keywords do not go along with a file", File: "internal/spool/send.go",
+			Old: "Name: r.SentName, Keywords: r.Keywords,", New: "Name: r.SentName,",
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 4), Session: history.Session{End: history.Clean}},
+		},
+		{
+			Name: "keywords do not go along out of an inbox", File: "fs/archive_document.go",
+			Old: "newName), Keywords: keywords}", New: "newName)}",
+			Focus: history.Focus{Kinds: []history.Kind{history.File}, Session: history.Session{End: history.Clean}},
+		},
+		{
 			Name: "the new name of what is queued is not written down", File: "fs/rename_local.go",
 			Old: "retarget(r, f.fs.record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},

@@ -21,6 +21,8 @@ type Order struct {
 	Content []byte
 	// Other is written and replaced before Content, by Rewrite.
 	Other []byte
+	// Keyword is to be set, empty for none.
+	Keyword string
 	// Part is which half is written, 1 or 2, by Two and TwoKilled; 0 for all of it.
 	Part int
 	// Program is the archivefs that a person uses, for CutRetry and Retry.
@@ -37,6 +39,7 @@ const (
 	Half    Mark = "half"    // half is written; the process waits for a line
 	Closing Mark = "closing" // all is written, the last step begins
 	ReadIt  Mark = "read"    // it read Event.Sum
+	Tagged  Mark = "tagged"  // Event.Errno was the answer of setting the keyword
 	Moved   Mark = "moved"   // Event.Errno was the answer of the rename after the close
 	Gone    Mark = "gone"    // Event.Errno was the answer of the removal after the close
 	Leaving Mark = "leaving" // the removal begins
@@ -62,7 +65,7 @@ func (e Event) String() string {
 		return fmt.Sprintf("%s: %x", e.Mark, e.Sum[:4])
 	case Done:
 		return fmt.Sprintf("%s: %s: %v", e.Mark, e.Step, e.Errno)
-	case Moved, Gone:
+	case Tagged, Moved, Gone:
 		return fmt.Sprintf("%s: %v", e.Mark, e.Errno)
 	}
 	return string(e.Mark)

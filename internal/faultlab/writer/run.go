@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 )
 
@@ -53,6 +55,7 @@ func (p *process) run() error {
 	case history.Mkdir:
 		return step("mkdir", os.Mkdir(p.path(), 0o700))
 	case history.File, history.Rename:
+		p.tag()
 		return step("rename", os.Rename(p.path(), p.to()))
 	case history.Replace:
 		return p.replace()
@@ -71,8 +74,17 @@ func (p *process) create(path string) error {
 		if err := p.write(f, 0, len(p.Content)); err != nil {
 			return err
 		}
+		p.tag()
 		return p.sync(f, 0, len(p.Content))
 	})
+}
+
+// tag sets the keyword on the file, where there is one to set. What comes of it is no outcome of
+// the action.
+func (p *process) tag() {
+	if p.Keyword != "" {
+		p.say(outcome(Tagged, step("tag", unix.Setxattr(p.path(), "user.archive.keywords", []byte(p.Keyword), 0))))
+	}
 }
 
 // createAnd writes a new file and closes it, and then goes on if that was answered with 0.
