@@ -57,8 +57,9 @@
 // So it is certain on a service that shows external ids in document data, provided that a
 // request whose connection broke takes effect within the time of the looks (half of
 // RetryFor, at most 30 s), and one that was not answered in time, or that the end of the
-// program cut off, within LateBy. On a service that shows none, a doubtful end is either seen not to have
-// arrived or becomes failed, never a second document.
+// program cut off, within LateBy; so long the next replacement of the same document waits. On a
+// service that shows none, a doubtful end is either seen not to have arrived or becomes failed,
+// never a second document.
 //
 // # Locks
 //
