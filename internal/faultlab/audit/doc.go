@@ -5,8 +5,8 @@
 // # What a program is told
 //
 // An answer of close, fsync, rename or mkdir counts. ENOTCONN and ECONNABORTED are the
-// kernel's words for a mount that has gone: no answer, and so is the death of the program
-// itself. What nobody was told binds to nothing but rules 2 and 3.
+// kernel's words for a mount that has gone, and EIO for one whose process is being killed: no
+// answer, and so is the death of the program itself. What nobody was told binds to nothing but rules 2 and 3.
 //
 // # The rules
 //

@@ -113,7 +113,8 @@ func (w *witness) see(e writer.Event) {
 	case writer.Leaving:
 		w.file.Leaving = true
 	case writer.Gone:
-		w.file.Leaving, w.file.Removed = told(e) == audit.Nothing, told(e) == audit.OK
+		told := w.told(e)
+		w.file.Leaving, w.file.Removed = told == audit.Nothing, told == audit.OK
 	case writer.Closing:
 		w.file.Closing = true
 	case writer.ReadIt:
@@ -125,7 +126,7 @@ func (w *witness) see(e writer.Event) {
 			w.outcome.Reads = append(w.outcome.Reads, audit.Read{What: w.file.What, Got: e.Sum, Want: want})
 		}
 	case writer.Done:
-		w.file.Told, w.file.Time = told(e), w.tick()
+		w.file.Told, w.file.Time = w.told(e), w.tick()
 		w.file.Refused = w.file.Told == audit.Failed && e.Step == "close"
 		w.file.Late = e.Errno == syscall.ETIMEDOUT
 		w.file.Opening = w.file.Opening && e.Step != "open" // which then truncated nothing

@@ -16,13 +16,19 @@ import (
 	"github.com/archivefs/archivefs/internal/faultlab/writer"
 )
 
-// told is what an answer says to the program that got it.
-func told(e writer.Event) audit.Told {
+// told is what an answer says to the program that got it. The kernel answers for a mount that
+// has gone, and with EIO where the process was killed while it took the request over
+// (fuse_dev_do_read). The caller holds mu.
+func (r *run) told(e writer.Event) audit.Told {
 	switch e.Errno { //nolint:exhaustive // every other one is an answer
 	case 0:
 		return audit.OK
-	case syscall.ENOTCONN, syscall.ECONNABORTED: // the kernel's, of a mount that has gone
+	case syscall.ENOTCONN, syscall.ECONNABORTED:
 		return audit.Nothing
+	case syscall.EIO:
+		if r.program.dying() {
+			return audit.Nothing
+		}
 	}
 	return audit.Failed
 }

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,18 @@ func (p *program) bury(mountpoint string) {
 			_ = unix.Unmount(mountpoint, unix.MNT_FORCE|unix.UMOUNT_NOFOLLOW) // breaks it also when it is busy
 		}
 	}
+}
+
+// dying reports whether the process was killed, and may be gone.
+func (p *program) dying() bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil || p.gone() {
+		return true
+	}
+	const exiting = 0x4                                                       // PF_EXITING of linux/sched.h
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // proc_pid_stat(5), from the third on
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	return err == nil && flags&exiting != 0 || p.stuck()
 }
 
 // stuck reports whether the process was killed and is still there: its main thread is a

@@ -41,6 +41,7 @@ type run struct {
 	outcome audit.Outcome // folders and reads are guarded by mu
 	files   []*audit.File // that programs put in; guarded by mu
 	found   writer.Found  // in the end
+	program *program      // of the session, or of the last one; guarded by mu
 }
 
 // document is an inbox document and where it went. Only one action at a time is about it.

@@ -18,7 +18,6 @@ type session struct {
 	*run
 	history.Session
 	number  int
-	program *program
 	ctx     context.Context // of the writers: done when the machine crashes
 	crash   context.CancelFunc
 	release chan struct{}  // closed when those that hang may go on
@@ -37,7 +36,9 @@ func (r *run) session(ctx context.Context, n int) error {
 		return err
 	}
 	s.trace.say("session %d: mounted: %v", n, ready)
+	s.mu.Lock()
 	s.program = p
+	s.mu.Unlock()
 	if s.End == history.Crash {
 		go func() { // the machine takes the writers with it
 			<-p.exited
