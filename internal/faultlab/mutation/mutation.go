@@ -20,7 +20,7 @@ type Mutation struct {
 	// Import is a line of the file's imports that New does without, if there is one.
 	Import string
 	Focus  history.Focus
-	// Async says that only asynchronous writes pass the place.
+	// Async says that only asynchronous writes pass the place, or show it.
 	Async bool
 	// Unneeded, when it is set, says why no promise rests on what is taken away. Then the
 	// lab must not notice.

@@ -2,7 +2,9 @@ package mutation
 
 import (
 	"slices"
+	"syscall"
 
+	"github.com/archivefs/archivefs/internal/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/faultlab/history"
 	"github.com/archivefs/archivefs/internal/faultlab/proxy"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -65,10 +67,12 @@ func rules() []Mutation {
 		},
 		{
 			Name: "a close ends before its bytes are accepted", File: "fs/outcome.go",
-			Old: "accepted := h.amongOthers()\n", New: "accepted := h.amongOthers() && h.ended() && h.file == nil\n",
+			Old: "accepted := h.amongOthers()\n", New: "accepted := h.amongOthers() && h.ended() && h.file == nil\n", Async: true,
 			Focus: history.Focus{
-				Kinds:   slices.Repeat([]history.Kind{history.Two}, 4),
-				Session: history.Session{End: history.Clean, Point: history.Strike{Point: spool.PointSynced, Nth: 1, Deed: history.FailEIO}},
+				Kinds: slices.Repeat([]history.Kind{history.Two}, 6),
+				Session: history.Session{
+					End: history.Clean, Disk: []disk.Fault{{Op: disk.Sync, Name: "data", Nth: 1, Times: 6, Errno: syscall.EIO}},
+				},
 			},
 		},
 		{
