@@ -21,8 +21,9 @@
 //     allows that, since each content is put in by one program.
 //  3. Wrong bytes: the archive has a document whose bytes are not those of a whole file that
 //     somebody had begun to close: half of a killed program's file, torn or mixed; or one that
-//     was removed before. So is a read that succeeded with other bytes. Old bytes of an inbox
-//     document are whole as long as no replacement of them was accepted.
+//     was given to the service after its program had removed it. So is a read that succeeded
+//     with other bytes. Old bytes of an inbox document are whole as long as no replacement of
+//     them was accepted.
 //  4. Missing: in sync mode close, rename or mkdir answered 0, and the archive does not have
 //     it in the folder and under the name that were meant. That it is kept is no excuse. Or a
 //     replacement was answered 0, and the archive has an older content of the document. Or a

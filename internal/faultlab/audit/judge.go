@@ -52,8 +52,6 @@ func (j *judge) checkDocuments() {
 			j.violate(Wrong, "%s/%s is archived although its program never closed it", d.Folder, d.Name)
 		case f.Stays:
 			j.violate(Wrong, "%s/%s is archived although it must stay", d.Folder, d.Name)
-		case f.Removed:
-			j.violate(Wrong, "%s/%s is archived although it was removed before", d.Folder, d.Name)
 		case f.Keyword != "" && !slices.Contains(d.Keywords, f.Keyword):
 			j.violate(Missing, "%s/%s is archived without its keyword %s", d.Folder, d.Name, f.Keyword)
 		}
@@ -90,14 +88,16 @@ func (j *judge) checkFile(f *File) {
 		j.checkAccepted(f, len(found) > 0)
 	}
 	certain := j.Sync || f.Old || len(found) > 0 && !j.hasFailed(f, Range{0, len(f.Content)}) // else it may be kept
-	if f.Told == OK && !f.Stays && !f.Removed && certain && !j.isThere(f, found) {
+	if f.Told == OK && !f.Stays && f.Removed == 0 && certain && !j.isThere(f, found) {
 		j.violate(Missing, "%s was answered 0 and is not in the archive as %s/%s, but as %v", f.What, f.Folder, f.Name, places(found))
 	}
-	if f.Told == Failed {
-		for _, p := range j.Passed {
-			if p.Sum == f.sum() && p.Time > f.Time && (f.Retried == 0 || p.Time < f.Retried) {
-				j.violate(Late, "%s was answered an error and sent after that", f.What)
-			}
+	for _, p := range j.Passed {
+		switch {
+		case p.Sum != f.sum():
+		case f.Told == Failed && p.Time > f.Time && (f.Retried == 0 || p.Time < f.Retried):
+			j.violate(Late, "%s was answered an error and sent after that", f.What)
+		case f.Removed > 0 && p.Time > f.Removed:
+			j.violate(Wrong, "%s was removed and sent after that", f.What)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (j *judge) overwritten(f *File) bool {
 
 // checkAccepted looks for bytes that must not be lost.
 func (j *judge) checkAccepted(f *File, archived bool) {
-	if archived || f.Leaving || f.Removed || j.replaced(f) || j.overwritten(f) {
+	if archived || f.Leaving || f.Removed > 0 || j.replaced(f) || j.overwritten(f) {
 		return
 	}
 	whole := Range{0, len(f.Content)}
@@ -238,7 +238,7 @@ func (j *judge) checkNeedless() {
 	for _, k := range j.Kept {
 		sum := Sum(sha256.Sum256(k.Content))
 		f := j.files[sum]
-		if f != nil && f.Removed {
+		if f != nil && f.Removed > 0 {
 			j.violate(Unexplained, "%s was removed, and is kept as %s: %s", f.What, k.State, k.Reason)
 		}
 		if j.Sync && f != nil && f.Told == OK && !f.Old && len(j.archived[sum]) > 0 {

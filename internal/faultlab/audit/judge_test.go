@@ -186,16 +186,19 @@ func TestJudge(t *testing.T) {
 			o.Files[0].Keyword, o.Archive[0].Keywords = "k1", []string{"k0"}
 		}, []Kind{Missing}},
 		"removed before it was sent": {func(o *Outcome) {
-			o.Sync, o.Files[0].Removed, o.Archive = false, true, nil
+			o.Sync, o.Files[0].Removed, o.Archive, o.Passed = false, 6, nil, nil
 		}, nil},
 		"removed, nobody knows whether": {func(o *Outcome) {
 			o.Sync, o.Files[0].Leaving, o.Archive = false, true, nil
 		}, nil},
-		"removed and archived": {func(o *Outcome) {
-			o.Sync, o.Files[0].Removed = false, true
+		"removed when nobody could tell whether it was archived": {func(o *Outcome) {
+			o.Sync, o.Files[0].Removed = false, 6
+		}, nil},
+		"removed and sent after that": {func(o *Outcome) {
+			o.Sync, o.Files[0].Removed, o.Passed[0].Time = false, 6, 7
 		}, []Kind{Wrong}},
 		"removed and kept": {func(o *Outcome) {
-			o.Sync, o.Files[0].Removed, o.Archive, o.Kept = false, true, nil, []Kept{kept("a letter")}
+			o.Sync, o.Files[0].Removed, o.Archive, o.Kept = false, 6, nil, []Kept{kept("a letter")}
 		}, []Kind{Unexplained}},
 		"an inbox document in two places": {func(o *Outcome) {
 			o.Files[0].Old, o.Archive = true, append(o.Archive, Document{Folder: "Inbox", Name: "a.txt", Sum: sum("a letter")})

@@ -60,9 +60,10 @@ type File struct {
 	Accepted []Range
 	// Keyword was set on it, and the answer was 0; empty for none.
 	Keyword string
-	// Leaving says that the program began to remove it after its close, Removed that this was
-	// answered with 0.
-	Leaving, Removed bool
+	// Leaving says that the program began to remove it after its close.
+	Leaving bool
+	// Removed is when that was answered with 0; 0: never.
+	Removed uint64
 	// Stays says that it is never sent: it has a temporary name, or visibly lacks its end.
 	Stays bool
 }

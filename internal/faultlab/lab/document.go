@@ -114,7 +114,9 @@ func (w *witness) see(e writer.Event) {
 		w.file.Leaving = true
 	case writer.Gone:
 		told := w.told(e)
-		w.file.Leaving, w.file.Removed = told == audit.Nothing, told == audit.OK
+		if w.file.Leaving = told == audit.Nothing; told == audit.OK {
+			w.file.Removed = w.tick()
+		}
 	case writer.Closing:
 		w.file.Closing = true
 	case writer.ReadIt:
