@@ -1,7 +1,7 @@
 package fs
 
 import (
-	"path"
+	"slices"
 	"strings"
 )
 
@@ -68,18 +68,27 @@ func alnum(s string) bool {
 }
 
 func matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		ok, err := path.Match(p, name)
-		if err == nil && ok {
-			return matchesWildcard(p, name)
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }
 
-// matchesWildcard narrows the "??????" of sed and zip to letters and digits, so that a
-// file called "sedán.txt" or "zi 2024" is a document.
-func matchesWildcard(pattern, name string) bool {
-	prefix, found := strings.CutSuffix(pattern, "??????")
-	return !found || alnum(strings.TrimPrefix(name, prefix))
+// match reports whether a name is as a pattern says: * stands for any text, and the "??????" of
+// sed and zip for letters and digits, so that a file called "sedán.txt" or "zi 2024" is a
+// document. Every name that is looked up is compared with all patterns, for which path.Match
+// takes too long.
+func match(pattern, name string) bool {
+	if prefix, six := strings.CutSuffix(pattern, "??????"); six {
+		rest, found := strings.CutPrefix(name, prefix)
+		return found && len(rest) == 6 && alnum(rest)
+	}
+	part, pattern, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return name == part
+	}
+	name, found := strings.CutPrefix(name, part)
+	for found && wild {
+		if part, pattern, wild = strings.Cut(pattern, "*"); wild {
+			_, name, found = strings.Cut(name, part)
+		}
+	}
+	return found && strings.HasSuffix(name, part)
 }

@@ -1,6 +1,7 @@
 package closing
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -18,15 +19,15 @@ const (
 const lookLimit = 5 * time.Second
 
 // ThreadGroup returns the process that a thread belongs to, 0 when it cannot be told.
-func ThreadGroup(pid uint32) int { return tgid(taskStatus(pid)) }
+func ThreadGroup(pid uint32) int { return tgid(taskStatus(pid, nil)) }
 
 // taskStatus is what proc_pid_status(5) shows of a thread, nothing when that cannot be told.
-// It can be read at any time.
-func taskStatus(pid uint32) []byte {
+// It can be read at any time. As others here it reads by way of buf.
+func taskStatus(pid uint32, buf []byte) []byte {
 	if pid == 0 {
 		return nil // a process of another pid namespace
 	}
-	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/status", nil)
+	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/status", buf)
 	if err != nil {
 		return nil
 	}
@@ -72,7 +73,8 @@ func Examine(pid uint32, opener int, ino uint64, mappable bool, mounts *Mounts) 
 
 // look is Examine without regard to mappings.
 func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
-	status := taskStatus(pid)
+	buf := make([]byte, 0, procRoom)
+	status := taskStatus(pid, buf)
 	group := tgid(status)
 	if group == 0 {
 		return Unknown
@@ -83,7 +85,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 		}
 		return More // what a program starts does not get what that has open
 	}
-	if flags := taskFlags(pid); flags&pfExiting != 0 && flags&pfSignaled != 0 {
+	if flags := taskFlags(pid, buf); flags&pfExiting != 0 && flags&pfSignaled != 0 {
 		if group == opener || opener == 0 {
 			return Killed
 		}
@@ -95,18 +97,18 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	if group != opener {
 		return More
 	}
-	if c := otherDescriptors(group, ino, mounts); c != Last {
+	if c := otherDescriptors(group, ino, mounts, buf); c != Last {
 		return c
 	}
-	if inherited(group, ino, mounts) {
+	if inherited(group, ino, mounts, buf) {
 		return Inherited // half of what they write is not to be archived
 	}
 	return Last
 }
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
-func taskFlags(pid uint32) uint64 {
-	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/stat", nil)
+func taskFlags(pid uint32, buf []byte) uint64 {
+	b, err := readProc("/proc/"+strconv.Itoa(int(pid))+"/stat", buf)
 	if err != nil {
 		return 0
 	}
@@ -123,16 +125,15 @@ func taskFlags(pid uint32) uint64 {
 }
 
 // otherDescriptors looks for open descriptors of the file in a process.
-func otherDescriptors(group int, ino uint64, mounts *Mounts) Meaning {
+func otherDescriptors(group int, ino uint64, mounts *Mounts, buf []byte) Meaning {
 	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
-	fds, err := listProc(dir)
+	fds, err := listProc(dir, buf)
 	if err != nil {
 		return Last // the process is exiting: its descriptors are gone
 	}
 	want := strconv.FormatUint(ino, 10)
-	var b []byte
 	for _, fd := range fds {
-		b, err = readProc(dir+"/"+fd, b)
+		b, err := readProc(dir+"/"+fd, buf)
 		if err != nil {
 			continue // closed meanwhile
 		}
@@ -149,28 +150,28 @@ const mostDescendants = 64
 // inherited reports whether a process that the opener has started, or one of those has,
 // holds the file open: in `(a; b &) > f` the file is not complete when the shell closes it.
 // What has another parent by then is not found.
-func inherited(opener int, ino uint64, mounts *Mounts) bool {
-	below := children(opener)
+func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
+	below := children(opener, buf)
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
-		if otherDescriptors(below[n], ino, mounts) == More {
+		if otherDescriptors(below[n], ino, mounts, buf) == More {
 			return true
 		}
-		below = append(below, children(below[n])...)
+		below = append(below, children(below[n], buf)...)
 	}
 	return false
 }
 
 // children are the processes that a process has started and that have not been waited for
 // (proc_pid_task(5)); none where the kernel does not tell.
-func children(group int) []int {
+func children(group int, buf []byte) []int {
 	dir := "/proc/" + strconv.Itoa(group) + "/task"
-	threads, err := listProc(dir)
+	threads, err := listProc(dir, buf)
 	if err != nil {
 		return nil // the process is gone
 	}
 	var all []int
 	for _, thread := range threads {
-		b, err := readProc(dir+"/"+thread+"/children", nil)
+		b, err := readProc(dir+"/"+thread+"/children", buf)
 		if err != nil {
 			continue
 		}
@@ -203,9 +204,9 @@ func mapped(group int, ino uint64) bool {
 
 // infoField returns a field of a file in /proc that has one in each line.
 func infoField(info []byte, name string) string {
-	for line := range strings.Lines(string(info)) {
-		if v, ok := strings.CutPrefix(line, name); ok {
-			return strings.TrimSpace(v)
+	for line := range bytes.Lines(info) {
+		if v, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			return string(bytes.TrimSpace(v))
 		}
 	}
 	return ""

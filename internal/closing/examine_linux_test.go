@@ -81,10 +81,10 @@ func TestThreadGroup(t *testing.T) {
 }
 
 func TestTaskFlagsOfTheLiving(t *testing.T) {
-	if flags := taskFlags(uint32(os.Getpid())); flags == 0 || flags&(pfExiting|pfSignaled) != 0 {
+	if flags := taskFlags(uint32(os.Getpid()), nil); flags == 0 || flags&(pfExiting|pfSignaled) != 0 {
 		t.Errorf("this process has the flags %#x", flags)
 	}
-	if flags := taskFlags(nobody); flags != 0 {
+	if flags := taskFlags(nobody, nil); flags != 0 {
 		t.Errorf("nobody has the flags %#x", flags)
 	}
 }
@@ -121,7 +121,7 @@ func end(t *testing.T, how func(*exec.Cmd) error) *os.Process {
 func TestCloseByTheKilled(t *testing.T) {
 	for _, sig := range []os.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM} {
 		p := end(t, func(cmd *exec.Cmd) error { return cmd.Process.Signal(sig) })
-		if flags := taskFlags(uint32(p.Pid)); flags&pfExiting == 0 || flags&pfSignaled == 0 {
+		if flags := taskFlags(uint32(p.Pid), nil); flags&pfExiting == 0 || flags&pfSignaled == 0 {
 			t.Errorf("a process ended by %v has the flags %#x", sig, flags)
 		}
 		tests := []struct {
@@ -143,7 +143,7 @@ func TestCloseByTheKilled(t *testing.T) {
 
 func TestCloseByOneThatExited(t *testing.T) {
 	p := end(t, nil)
-	if flags := taskFlags(uint32(p.Pid)); flags&pfSignaled != 0 {
+	if flags := taskFlags(uint32(p.Pid), nil); flags&pfSignaled != 0 {
 		t.Errorf("a process that exited has the flags %#x", flags)
 	}
 	if got := look(uint32(p.Pid), p.Pid, 1, &Mounts{}); got != Last {

@@ -19,9 +19,7 @@ func readProc(path string, buf []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // read only
-	if buf = buf[:0]; cap(buf) < procRoom {
-		buf = make([]byte, 0, procRoom)
-	}
+	buf = roomIn(buf)
 	for {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
@@ -39,15 +37,15 @@ func readProc(path string, buf []byte) ([]byte, error) {
 	}
 }
 
-// listProc returns the names in a directory below /proc.
-func listProc(path string) ([]string, error) {
+// listProc returns the names in a directory below /proc. It uses buf likewise.
+func listProc(path string, buf []byte) ([]string, error) {
 	fd, err := openProc(path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd) //nolint:errcheck // read only
 	var names []string
-	buf := make([]byte, procRoom)
+	buf = roomIn(buf)[:procRoom]
 	for {
 		n, err := unix.ReadDirent(fd, buf)
 		switch {
@@ -60,6 +58,14 @@ func listProc(path string) ([]string, error) {
 			_, _, names = unix.ParseDirent(buf[:n], -1, names)
 		}
 	}
+}
+
+// roomIn returns buf without what is in it, or another one where it has not enough room.
+func roomIn(buf []byte) []byte {
+	if cap(buf) < procRoom {
+		return make([]byte, 0, procRoom)
+	}
+	return buf[:0]
 }
 
 func openProc(path string, flags int) (fd int, err error) {

@@ -122,8 +122,12 @@ func (c *content) sum(file io.ReaderAt) (string, error) {
 // sum reads what is not hashed yet of the size bytes of file.
 func (d *digest) sum(file io.ReaderAt, size int64) (string, error) {
 	d.start()
-	n, err := io.Copy(d.hash, io.NewSectionReader(file, d.pos, size-d.pos))
-	d.pos += n
+	var err error
+	if d.pos < size { // of most files all is hashed by now
+		var n int64
+		n, err = io.Copy(d.hash, io.NewSectionReader(file, d.pos, size-d.pos))
+		d.pos += n
+	}
 	d.front = d.pos
 	switch {
 	case err != nil:

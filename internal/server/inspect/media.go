@@ -14,26 +14,32 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 )
 
-// headSize is how much of a content is looked at for its media type, in bytes.
-const headSize = 64 << 10
+const (
+	// headSize is how much of a text is looked at for its media type, in bytes.
+	headSize = 64 << 10
+	// startSize is how much of a content is looked at to tell whether it is one, in bytes: package
+	// mimetype looks at no more of whatever it is given.
+	startSize = 4 << 10
+)
 
 // unknown is the media type of bytes that say nothing (RFC 2046, 4.5.1).
 const unknown = "application/octet-stream"
 
 // contentType returns the media type of a content.
 func contentType(r io.ReaderAt, hint Hint) string {
-	head := make([]byte, headSize)
-	n, err := r.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) || n == 0 {
+	head := start(r, startSize)
+	if len(head) == 0 {
 		return unknown
 	}
-	head = head[:n]
 	if tiffFormatOf(head).big {
 		return TIFF
 	}
 	found := mimetype.Detect(head)
 	if !isText(found) {
 		return found.String()
+	}
+	if head = start(r, headSize); len(head) == 0 {
+		return unknown
 	}
 	media, params, err := mime.ParseMediaType(found.String())
 	if err != nil {
@@ -49,6 +55,16 @@ func contentType(r io.ReaderAt, hint Hint) string {
 		media = "text/plain"
 	}
 	return withCharset(media, params["charset"], head)
+}
+
+// start returns the first bytes of a content, nothing when they cannot be read.
+func start(r io.ReaderAt, size int) []byte {
+	head := make([]byte, size)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return head[:n]
 }
 
 func isText(m *mimetype.MIME) bool {
