@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // sameName reports whether a document listed under one name may be the one sent under the
@@ -43,55 +42,49 @@ func (l *nameLikeness) matches(other string) bool {
 	return false
 }
 
-// differsWithin reports whether bones(name) does not begin with want, as far as its ASCII
-// letters tell that lie before all others. Most names differ so: with these bones, and those
-// of the name without its extension, which want is here, begins whatever matches.
+// differsWithin reports whether bones(name) does not begin with want. Most names differ so, and
+// early: with these bones, and those of the name without its extension, which want is here,
+// begins whatever matches.
 func differsWithin(name, want string) bool {
-	last := byte(0) // the letter before, which a combining mark would take along
-	for i := range len(name) {
-		c := name[i]
-		if c >= utf8.RuneSelf {
+	last := noLetter // the letter before, which a combining mark would take along
+	for _, r := range name {
+		switch {
+		case last != noLetter && isMark(r):
+			last = noLetter
+			continue
+		case last != noLetter && want == "":
 			return false
-		}
-		if last != 0 {
-			if want == "" {
-				return false
-			}
-			if want[0] != last {
-				return true
-			}
+		case last != noLetter && rune(want[0]) != last:
+			return true
+		case last != noLetter:
 			want = want[1:]
 		}
-		if last = 0; 'A' <= c && c <= 'Z' {
-			last = c | ' '
-		} else if !isNoBone(rune(c)) {
-			last = c
+		if last = noLetter; !isNoBone(r) {
+			last = unicode.ToLower(r)
 		}
 	}
-	return want != "" && (len(want) > 1 || want[0] != last)
+	return want != "" && (len(want) > 1 || rune(want[0]) != last)
 }
 
 // hasBones reports whether bones(name) is want. Most names differ from it early, where it ends.
 func hasBones(name, want string) bool {
-	const none = -1
-	last := rune(none) // the letter before, which a combining mark would take along
+	last := noLetter // as there
 	for _, r := range name {
 		switch {
-		case isNoBone(r) && last != none && unicode.Is(unicode.Mn, r):
-			last = none
+		case last != noLetter && isMark(r):
+			last = noLetter
 			continue
-		case last != none:
+		case last != noLetter:
 			if want == "" || rune(want[0]) != last {
 				return false
 			}
 			want = want[1:]
 		}
-		last = none
-		if !isNoBone(r) {
+		if last = noLetter; !isNoBone(r) {
 			last = unicode.ToLower(r)
 		}
 	}
-	if last == none {
+	if last == noLetter {
 		return want == ""
 	}
 	return len(want) == 1 && rune(want[0]) == last
@@ -114,7 +107,7 @@ func bones(name string) string {
 	letter := false // the last of left is the character just before
 	for _, r := range name {
 		switch {
-		case unicode.Is(unicode.Mn, r) && letter:
+		case letter && isMark(r):
 			left = left[:len(left)-1]
 			letter = false
 		case isNoBone(r):
@@ -126,6 +119,11 @@ func bones(name string) string {
 	}
 	return string(left)
 }
+
+const noLetter rune = -1
+
+// isMark reports whether r is a combining mark. The first is U+0300.
+func isMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.Mn, r) }
 
 func isNoBone(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
