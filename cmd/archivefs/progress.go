@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // backlog is what is still to be sent to the archive.
@@ -138,7 +141,8 @@ func (p *progress) clearLocked() {
 	}
 }
 
-// say prints a sentence on standard error.
+// say prints a sentence on standard error. Whatever it names, it is one line, and harmless.
 func say(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, "archivefs: "+format+"\n", args...) //nolint:errcheck // nowhere to say it
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors that are joined
+	fmt.Fprintf(stderr, "archivefs: %s\n", archive.Printable(text))      //nolint:errcheck // nowhere to say it
 }

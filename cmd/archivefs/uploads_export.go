@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -38,7 +39,7 @@ func exportUploads(c *cli.Context) error {
 		if err != nil {
 			return fmt.Errorf("export: %w", err)
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s  %s\n", u.ID, target)
+		_, err = fmt.Fprintf(c.App.Writer, "%s  %s\n", u.ID, archive.Printable(target))
 		return err
 	})
 }
