@@ -19,12 +19,13 @@ func detachMount(ctx context.Context, dir string) error {
 
 // fusermount calls the helper that unmounts without privileges.
 func fusermount(ctx context.Context, lazily bool, dir string) error {
-	if !strings.HasPrefix(dir, "/") {
-		dir = "./" + dir
+	mount := behindLinks(dir) // the helper follows none
+	if !strings.HasPrefix(mount, "/") {
+		mount = "./" + mount
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	command := unmounter(lazily, dir)
+	command := unmounter(lazily, mount)
 	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // a path, as an argument
 	switch {
 	case err == nil:

@@ -22,15 +22,32 @@ func mountinfo(process string) string {
 // mountAt is the archive that is known to be mounted at dir. It asks the kernel and not the mount,
 // which may not answer.
 func mountAt(dir string) (found doctor.Mounted, ok bool) {
-	if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
-		dir = filepath.Join(above, filepath.Base(dir))
-	}
+	dir = behindLinks(dir)
 	for _, m := range doctor.Mounts(mountinfo("self")) {
 		if m.Dir == dir {
 			found, ok = m, true
 		}
 	}
 	return found, ok
+}
+
+// behindLinks is the directory that dir names, where a mount may be that does not answer: it is
+// not looked at.
+func behindLinks(dir string) string {
+	for range 40 { // as many as Linux follows
+		if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+			dir = filepath.Join(above, filepath.Base(dir))
+		}
+		target, err := os.Readlink(dir)
+		if err != nil {
+			return dir
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(dir), target)
+		}
+		dir = target
+	}
+	return dir
 }
 
 // place is where an archive is mounted: as a process sees it, or this one, "self".

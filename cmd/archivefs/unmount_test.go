@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,6 +109,24 @@ func TestUnmountByForceAsksNobody(t *testing.T) {
 		t.Errorf("the process ended with %v", err)
 	}
 	wantUntouched(t, dir)
+}
+
+func TestUnmountThroughLinks(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	top := t.TempDir()
+	dir, far, near := filepath.Join(top, "mnt"), filepath.Join(top, "far"), filepath.Join(t.TempDir(), "near")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Symlink("mnt", far), os.Symlink(far, near)); err != nil {
+		t.Fatal(err)
+	}
+	for _, options := range [][]string{{}, {"--force"}} {
+		m := o.mount(dir, t.TempDir())
+		start(t, append(append([]string{"unmount"}, options...), near)...).wantExit(0)
+		m.wantExit(0)
+	}
+	wantUntouched(t, dir)
+	o.running.stop()
 }
 
 // A unit that stands for any profile mounts and unmounts it by its name, where the profile
