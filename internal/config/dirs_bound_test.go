@@ -5,7 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/config"
 )
@@ -122,4 +125,34 @@ func TestOpenDirsWhileOthersLook(t *testing.T) {
 	}
 	close(end)
 	looker.Wait()
+}
+
+// Nor does one who looks and is left without the processor meanwhile.
+func TestOpenDirsWhileALookTakesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		closeDirs(t, openDirs(t, dir, ours))
+		lock, err := os.Open(filepath.Join(dir, "lock"))
+		if err == nil {
+			err = syscall.Flock(int(lock.Fd()), syscall.LOCK_SH)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := make(chan error)
+		go func() {
+			d, err := config.OpenDirs(dir, ours)
+			if err == nil {
+				err = d.Close()
+			}
+			opened <- err
+		}()
+		time.Sleep(5 * time.Second)
+		if err := lock.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -84,10 +84,11 @@ func (d *Dirs) take() error {
 	return d.usedBy("")
 }
 
-// Who only looks at a state directory has its lock for an instant, beside others that look.
+// Who only looks at a state directory has its lock for an instant, beside others that look, or for
+// as long as a busy machine leaves it without the processor.
 const (
 	lookTime = 2 * time.Millisecond
-	lookMost = 50 // waits for those who look
+	lookMost = 5000 // waits for those who look
 )
 
 // lockAlone takes the lock for this process alone. It waits for those who only look, and is

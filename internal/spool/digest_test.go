@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 )
 
 // Whatever is written, and however the digest keeps up with it, it is that of the file.
-func TestDigestOfAnyWrites(t *testing.T) {
+func TestDigestOfAnyWrites(t *testing.T) { synctest.Test(t, digestOfAnyWrites) }
+
+func digestOfAnyWrites(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 25 {
@@ -43,13 +46,16 @@ func TestDigestOfAnyWrites(t *testing.T) {
 		must(t, u.Close())
 		must(t, u.Remove())
 	}
+	synctest.Wait() // for who hashes beside the writer, and has the file open
 	if used, _ := s.Usage(); used != 0 {
 		t.Errorf("%d bytes are still counted", used)
 	}
 }
 
 // A large file is hashed beside its writer, from front to back and once.
-func TestALargeFileIsHashedBesideItsWriter(t *testing.T) {
+func TestALargeFileIsHashedBesideItsWriter(t *testing.T) { synctest.Test(t, largeFileIsHashed) }
+
+func largeFileIsHashed(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u, err := s.Create(lateBill())
 	must(t, err)
@@ -58,18 +64,11 @@ func TestALargeFileIsHashedBesideItsWriter(t *testing.T) {
 		_, err := u.WriteAt(piece, int64(i*len(piece)))
 		must(t, err)
 	}
-	must(t, u.Open())
-	defer func() { must(t, u.Close()) }()
-	u.catchUp() // what a goroutine is at already, or would be
+	synctest.Wait() // for who hashes it
 	c := &u.content
 	c.mu.Lock()
-	for busy := c.digest.busy; busy != nil; busy = c.digest.busy {
-		c.mu.Unlock()
-		<-busy
-		c.mu.Lock()
-	}
+	defer c.mu.Unlock()
 	if left := c.digest.front - c.digest.pos; c.digest.front != 8<<20 || left >= digestBehind {
 		t.Errorf("of %d bytes %d are not hashed", c.digest.front, left)
 	}
-	c.mu.Unlock()
 }
