@@ -52,8 +52,7 @@ func TestMoveThatIsListedLate(t *testing.T) {
 			f := newForeign(t, hostile.Config{ArchiveKeepsID: keeps, Upload: hostile.UploadShape{VisibleAfter: 2}})
 			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
 			m := f.mount(t, nil)
-			m.retry = 2 * time.Second
-			m.remount()
+			m.tries(time.Minute)
 			f.Fault(hostile.Fault{Method: "POST", Path: "/document/{id}/archive", Times: 1, Do: hostile.DropAfter()})
 			must(t, os.Rename(m.path("inboxes", "Administrator", "scan.txt"), m.path("Muster GmbH", "Briefe", "hier.txt")))
 			if n := f.named(f.letters, "hier.txt", "alt"); n != 1 {
