@@ -255,7 +255,8 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 
 // While uploads with one key stand still, as many as there can be, one with another key is taken.
 func TestAnUploadBesideSlowOnesOfAnotherKey(t *testing.T) {
-	h := start(t, func(o *server.Options) { o.MaxUploads = 4 })
+	h := start(t, func(o *server.Options) { o.MaxUploads, o.Stall = 4, time.Hour })
+	h.SetPatience(time.Hour)
 	o := furnish(t, h)
 	key := h.key(h.manage(""), server.NewKey{})
 	address := h.serving()

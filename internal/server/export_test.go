@@ -28,6 +28,9 @@ func (s *Server) LoseContent(ctx context.Context, digest string) error {
 	return s.vault.Remove(ctx, digest)
 }
 
+// SetPatience has requests wait so long for their turn.
+func (s *Server) SetPatience(d time.Duration) { s.patience = d }
+
 // spoiled are contents of which some are not as they were.
 type spoiled struct {
 	contents
