@@ -123,6 +123,16 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
+// RetryAfter is how long the service asked to wait by the first *Error in err's chain, 0 when
+// it did not.
+func RetryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
+}
+
 // statusTooMany turns a request away unseen (RFC 6585, section 4).
 const statusTooMany = 429
 

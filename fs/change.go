@@ -2,18 +2,16 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// maxRetryAfter is how long, in sum, a service may ask a change to wait beyond RetryFor.
+// maxRetryAfter is how long a service may ask a change to wait.
 const maxRetryAfter = 30 * time.Second
 
-// firstChangePause is between the first two attempts of a change, and doubles up to
-// longestChangePause, unless the service asks for more.
+// The pause between two attempts of a change doubles, unless the service asks for one.
 const (
 	firstChangePause   = 100 * time.Millisecond
 	longestChangePause = 5 * time.Second
@@ -22,37 +20,38 @@ const (
 // change carries out a request that must take effect exactly once. After an end that
 // leaves it open whether it did, took looks at the service; only what did not take effect
 // is asked for again, for as long as RetryFor allows. After a time-out it is not repeated:
-// the service may still be at it.
+// the service may still be at it. A service that asks to be waited for within RetryFor is,
+// unless it does not even answer a look.
 func (f *FileSystem) change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
-	deadline := f.now().Add(f.opts.RetryFor)
-	pause, asked := firstChangePause, time.Duration(0)
-	for {
+	until := f.now().Add(f.opts.RetryFor)
+	for pause := firstChangePause; ; {
 		err := do(ctx)
 		if err == nil || !archive.Doubtful(err) {
 			return err
 		}
-		wait, patient := pause, true
-		var ae *archive.Error
-		if errors.As(err, &ae) && ae.RetryAfter > 0 {
-			asked += ae.RetryAfter
-			if patient = asked <= maxRetryAfter; patient {
-				wait = ae.RetryAfter
-				deadline = deadline.Add(wait)
+		ended, asked := f.now(), archive.RetryAfter(err)
+		again := archive.KindOf(err) != archive.KindTimeout && asked <= maxRetryAfter && !ended.After(until)
+		for _, after := range []time.Duration{pause, asked} {
+			wait := after - f.now().Sub(ended)
+			if wait <= 0 {
+				continue
+			}
+			if werr := f.wait(ctx, wait); werr != nil {
+				return err
+			}
+			done, lerr := took(ctx)
+			switch {
+			case lerr != nil:
+				return fmt.Errorf("%w; what became of it: %s", err, lerr.Error()) // the next listing may tell
+			case done:
+				return nil
+			case !again, f.now().After(until.Add(asked)):
+				return err
 			}
 		}
-		if werr := f.wait(ctx, wait); werr != nil {
-			return err
+		if asked == 0 {
+			pause = min(2*pause, longestChangePause)
 		}
-		done, lerr := took(ctx)
-		switch {
-		case lerr != nil:
-			return fmt.Errorf("%w; what became of it: %s", err, lerr.Error()) // the next listing may tell
-		case done:
-			return nil
-		case !patient, archive.KindOf(err) == archive.KindTimeout, f.now().After(deadline):
-			return err
-		}
-		pause = min(2*pause, longestChangePause)
 	}
 }
 

@@ -18,10 +18,10 @@ func TestChangeEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		err    error
-		within time.Duration // RetryFor, what it asks for, and one pause
+		within time.Duration // RetryFor, what it asks for last, and one pause
 	}{
 		{"failing", &archive.Error{Op: "document/archive", Kind: archive.KindServer}, 10 * time.Second},
-		{"busy for a second, again and again", busy(time.Second), 40 * time.Second},
+		{"busy for a second, again and again", busy(time.Second), 5 * time.Second},
 		{"busy for 20 seconds, again and again", busy(20 * time.Second), 25 * time.Second},
 		{"busy for an hour", busy(time.Hour), time.Second},
 	} {
@@ -33,6 +33,44 @@ func TestChangeEnds(t *testing.T) {
 					func(context.Context) (bool, error) { looked = true; return false, nil })
 				if took := time.Since(began); !errors.Is(err, tt.err) || took > tt.within || !looked {
 					t.Errorf("ended after %s with %v; looked at its outcome: %v", took, err, looked)
+				}
+			})
+		})
+	}
+}
+
+// A service that asks to be waited for is looked at before: where that shows nothing, because
+// it is away, nobody waits.
+func TestChangeLooksBeforeItWaits(t *testing.T) {
+	busy := &archive.Error{Op: "folder/create", Kind: archive.KindBusy, Status: 503, RetryAfter: 5 * time.Second}
+	for _, tt := range []struct {
+		name  string
+		look  func(looks int) (bool, error)
+		asked int
+		looks int
+		took  time.Duration
+		err   error
+	}{
+		{"away", func(int) (bool, error) { return false, busy }, 1, 1, 100 * time.Millisecond, busy},
+		{"made before the answer", func(int) (bool, error) { return true, nil }, 1, 1, 100 * time.Millisecond, nil},
+		{"made while it is waited for", func(looks int) (bool, error) { return looks == 2, nil }, 1, 2, 5 * time.Second, nil},
+		{"not made", func(int) (bool, error) { return false, nil }, 2, 2, 5 * time.Second, nil},
+		{"back at the end of a long look", func(int) (bool, error) { time.Sleep(5 * time.Second); return false, nil }, 2, 1, 5100 * time.Millisecond, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &FileSystem{opts: Options{RetryFor: 3 * time.Second, Now: time.Now}}
+				began, asked, looks := time.Now(), 0, 0
+				err := f.change(t.Context(),
+					func(context.Context) error {
+						if asked++; asked == 1 {
+							return busy
+						}
+						return nil
+					},
+					func(context.Context) (bool, error) { looks++; return tt.look(looks) })
+				if took := time.Since(began); !errors.Is(err, tt.err) || asked != tt.asked || looks != tt.looks || took != tt.took {
+					t.Errorf("asked %d times, looked %d times, ended after %s with %v; want %d, %d, %s, %v", asked, looks, took, err, tt.asked, tt.looks, tt.took, tt.err)
 				}
 			})
 		})

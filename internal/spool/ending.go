@@ -23,6 +23,7 @@ func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, err
 
 // confirm ends the delivery of what the archive has.
 func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
+	d.u.spool.declining.Store(false)
 	d.confirmed(id)
 	d.u.receipt()
 	return id, nil
@@ -66,6 +67,7 @@ func (u *Upload) receipt() {
 // for before anything is sent again.
 func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.log.Infof("not archived: %v", err)
+	d.u.spool.declining.Store(declined(err))
 	state := Failed
 	if d.patience.policy.Queue && (waits(err) || ctx.Err() != nil) {
 		state = Committed
@@ -87,6 +89,12 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 		return errors.Join(u.outcome, werr)
 	}
 	return u.outcome
+}
+
+// declined reports whether err is the service's word that it did not take what was sent, now.
+func declined(err error) bool {
+	var e *archive.Error
+	return errors.As(err, &e) && !e.Unsent && (e.Kind == archive.KindBusy || e.RetryAfter > 0)
 }
 
 // secureLocked makes a loose upload durable whose end is in doubt, or that is kept. The record

@@ -21,7 +21,7 @@ func (d *delivery) recognise(ctx context.Context, id archive.ID) error {
 	p.start()
 	for {
 		err := d.recogniseOnce(ctx, id)
-		if !archive.Away(err) || !p.obey(ctx, err) {
+		if !archive.Away(err) || !p.obey(ctx, err, p.now()) {
 			return err
 		}
 	}

@@ -49,15 +49,13 @@ func joinIDs(ids []archive.ID) string {
 
 // settle looks until it is clear whether what was sent arrived, or patience ends. A
 // document can come later than the first look, so it is absent only when looks over some
-// time do not show it. Where the service had said that it was too busy to take it, two
-// looks are enough: a proxy may say so after the service took it.
+// time do not show it. Where the service had said that it did not take it, two looks are
+// enough: a proxy may say so after the service took it. The first of them comes at once,
+// because nobody waits for a service that does not even answer that.
 func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	p := &d.patience
 	p.start()
-	busy := archive.KindOf(cause) == archive.KindBusy
-	if busy {
-		p.obey(ctx, cause)
-	}
+	quick := declined(cause)
 	since := p.now()
 	for absent := 0; ; {
 		v := d.looks(context.WithoutCancel(ctx))
@@ -66,15 +64,17 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			d.log.Infof("found as document %d after: %v", v.id, cause)
 			return v
 		case v.err != nil:
-			if !archive.Away(v.err) || !p.obey(ctx, v.err) {
+			if !archive.Away(v.err) || !p.obey(ctx, v.err, p.now()) {
 				return v
 			}
 		case len(v.open) > 0:
 			return v
+		case quick && absent == 0 && p.obey(ctx, cause, since):
+			absent++
 		default:
 			absent++
 			left := p.settling() - p.now().Sub(since)
-			if absent > 1 && (busy || left <= 0) || !p.pause(ctx, left) {
+			if absent > 1 && (quick || left <= 0) || !p.pause(ctx, left) {
 				return v
 			}
 		}

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -10,8 +9,8 @@ import (
 
 // Policy says how long a delivery goes on.
 type Policy struct {
-	// RetryFor bounds looking and repeating after the first end in doubt. A service that
-	// asks to wait (Retry-After) extends it by up to 30 s altogether.
+	// RetryFor bounds looking and repeating after the first end in doubt. What a service asks
+	// within it to wait (Retry-After) extends it, by up to 30 s.
 	RetryFor time.Duration
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
@@ -22,7 +21,7 @@ type Policy struct {
 
 const (
 	foregroundAttempts = 4
-	longestAsked       = 30 * time.Second // of Retry-After, in one delivery
+	longestAsked       = 30 * time.Second // of Retry-After
 	firstWait          = 200 * time.Millisecond
 	longestWait        = 5 * time.Second
 	longestSettling    = 30 * time.Second
@@ -33,15 +32,18 @@ type patience struct {
 	policy   Policy
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
-	deadline time.Time // zero until the first end in doubt
+	until    time.Time // the end of RetryFor; zero until the first end in doubt
+	deadline time.Time // until, and what the service asked to wait
 	next     time.Duration
-	asked    time.Duration
+	// hurried: nothing that the service asks to wait is waited for.
+	hurried bool
 }
 
 // start sets the deadline, the first time it is called.
 func (p *patience) start() {
-	if p.deadline.IsZero() {
-		p.deadline = p.now().Add(p.policy.RetryFor)
+	if p.until.IsZero() {
+		p.until = p.now().Add(p.policy.RetryFor)
+		p.deadline = p.until
 		p.next = firstWait
 	}
 }
@@ -60,20 +62,22 @@ func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	return p.sleep(ctx, d) == nil
 }
 
-// obey waits before the service is asked again after err, as long as it asked for. It is
-// false when there is no time left for that, or ctx is done; then nothing is to be sent.
-func (p *patience) obey(ctx context.Context, err error) bool {
-	var e *archive.Error
-	if !errors.As(err, &e) || e.RetryAfter <= 0 {
+// obey waits before the service is asked again after err, its answer of that time, as long as
+// it asked for. It is false when there is no time left for that, or ctx is done; then nothing
+// is to be sent.
+func (p *patience) obey(ctx context.Context, err error, at time.Time) bool {
+	asked := archive.RetryAfter(err)
+	switch {
+	case asked == 0:
 		return !p.now().Add(p.next).After(p.deadline) && p.pause(ctx, longestWait)
-	}
-	if p.asked+e.RetryAfter > longestAsked {
+	case p.hurried, asked > longestAsked, at.After(p.until):
 		p.deadline = p.now().Add(-1)
 		return false
 	}
-	p.asked += e.RetryAfter
-	p.deadline = p.deadline.Add(e.RetryAfter)
-	return p.sleep(ctx, e.RetryAfter) == nil
+	if later := p.until.Add(asked); later.After(p.deadline) {
+		p.deadline = later
+	}
+	return p.sleep(ctx, max(asked-p.now().Sub(at), firstWait)) == nil
 }
 
 // mayRepeat reports whether the bytes may be sent once more after sent times.

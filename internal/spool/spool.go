@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -60,6 +61,9 @@ type Spool struct {
 	ids    ids
 
 	receipts receipts
+	// declining says that the service did not take what was sent last, although it was waited
+	// for: it is not waited for again until it takes something.
+	declining atomic.Bool
 
 	mu      sync.RWMutex
 	uploads map[string]*Upload // by id; guarded by mu
