@@ -24,11 +24,12 @@ type Client struct {
 	log       logrus.FieldLogger
 	watch     func(*http.Response) // nil: nobody does
 
-	slots   slots
-	lockout lockout
-	outage  outage
-	support supportTable
-	stats   statsTable
+	slots    slots
+	lockout  lockout
+	outage   outage
+	contents contents
+	support  supportTable
+	stats    statsTable
 	// lazyIsSilent is set once a lazy structure has left out the children of the very
 	// parent that was asked for.
 	lazyIsSilent atomic.Bool

@@ -14,7 +14,8 @@
 //     backoff, and Retry-After is honoured.
 //   - While the service is away nothing is sent but a probe now and then, and requests fail at
 //     once, as unsent: no connection was made, nothing was answered, or 503 for as long as a
-//     request may be repeated.
+//     request may be repeated. While it lacks contents alone, 503 to a request for one is not
+//     waited for.
 //   - A request ends when no byte is sent or received for Config.Stall; a transfer that
 //     makes progress may take as long as it needs.
 //   - Memory does not grow with the document: uploads stream from an archive.Blob with

@@ -54,6 +54,10 @@ func (op Operation) perDocument() bool {
 	return false
 }
 
+// ofContent reports whether a service that answers op has what it keeps contents in. A text
+// can be had without.
+func (op Operation) ofContent() bool { return op.perDocument() || op == OpPreview }
+
 // rare reports whether so many documents lack what op answers that those which do say
 // nothing about the deployment.
 func (op Operation) rare() bool { return op == OpText || op == OpPreview }

@@ -36,21 +36,38 @@ func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Respons
 			// neighbours would be next.
 			c.http.CloseIdleConnections()
 		}
+		if c.contents.hopeless(r.op, plan.last) {
+			return struct{}{}, backoff.Permanent(plan.last)
+		}
 		return struct{}{}, plan.last
 	}, backoff.WithBackOff(plan), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
 		c.stats.retry(r.op)
 		c.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
 	}))
 	if err == nil {
+		if c.contents.had(r.op) {
+			c.log.Info("contents can be had again")
+		}
 		return nil
 	}
 	if ctx.Err() != nil {
 		return ended(ctx, r.op, plan.last)
 	}
+	c.giveUp(r, plan)
+	return plan.last
+}
+
+// giveUp notes that r has failed for good.
+func (c *Client) giveUp(r *request, plan *retryPlan) {
+	if c.contents.hopeless(r.op, plan.last) {
+		return // as the one before it
+	}
+	if c.contents.missed(r.op, plan.last) {
+		c.log.WithError(plan.last).Info("contents cannot be had; until one can, none is waited for")
+	}
 	if c.outage.begin(plan.started, plan.last, r.repeat) {
 		c.log.WithError(plan.last).Info("the service is away; until it answers, requests fail at once")
 	}
-	return plan.last
 }
 
 // once sends r once and hands the answer to read.

@@ -1,0 +1,102 @@
+package fs_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// later is what a service answers that lacks something itself.
+func later() hostile.Action { return hostile.Answer(503, "", "Retry-After", "1") }
+
+// repetitions counts how often a content was asked for once more.
+func (m *mounted) repetitions() (n int64) {
+	for _, op := range m.fs.Status().Requests {
+		if strings.HasPrefix(op.Operation, "document/original") {
+			n += op.Retries
+		}
+	}
+	return n
+}
+
+// The first change of an outage is sent once, looked for and waited for once, the next ones
+// not even sent.
+func TestAnOutageIsWaitedForOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do         func(path string) error
+		post, look string // what is asked once, and by what it is looked for
+	}{
+		"mkdir": {func(path string) error { return os.Mkdir(path, 0o700) }, "/folder/create", "/archivestructure"},
+		"cp":    {func(path string) error { return os.WriteFile(path, []byte("Inhalt"), 0o600) }, "/file-upload", "/document/list"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{})
+			m := f.mount(t, nil)
+			letters := m.path("Muster GmbH", "Briefe")
+			wantNames(t, letters)
+			f.Fault(hostile.Fault{Times: hostile.Always, Do: later()})
+			f.Reset()
+			wantErrno(t, "the first", tt.do(filepath.Join(letters, "new 1.txt")), syscall.EAGAIN)
+			looks := 0
+			for _, r := range f.RequestsTo("GET", tt.look) {
+				if r.Query.Has("parent-folder-id") || r.Query.Has("folder-id") { // else it is a probe
+					looks++
+				}
+			}
+			if sent := f.Count("POST", tt.post); sent != 1 || looks < 1 || looks > 2 {
+				t.Errorf("sent %d times, looked for %d times", sent, looks)
+			}
+			for range 5 {
+				wantErrno(t, "another", tt.do(filepath.Join(letters, "new 2.txt")), syscall.EAGAIN)
+			}
+			if sent := f.Count("POST", tt.post); sent != 1 {
+				t.Errorf("sent %d times", sent)
+			}
+			f.ClearFaults()
+			heals(t, "a new one", func() bool { return tt.do(filepath.Join(letters, "new 3.txt")) == nil })
+		})
+	}
+}
+
+// While a service cannot reach its contents one reader waits for it, whatever else there is is
+// there, and all documents are as soon as it can.
+func TestContentsThatAreAway(t *testing.T) {
+	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+	for _, name := range []string{"cached.txt", "1.txt", "2.txt", "3.txt", "4.txt"} {
+		f.AddDocument(f.bills, hostile.Document{Name: name, Content: []byte(name), Pages: 1})
+	}
+	m := f.mount(t, nil)
+	bills := m.path("Muster GmbH", "Rechnungen")
+	wantContent(t, filepath.Join(bills, "cached.txt"), "cached.txt")
+	f.Fault(hostile.Fault{Path: "/document/{id}/pdf", Times: hostile.Always, Do: later()})
+	read := func(name string) error {
+		_, err := os.ReadFile(filepath.Join(bills, name))
+		return err
+	}
+	if err := read("1.txt"); err == nil {
+		t.Fatal("read")
+	}
+	before := m.repetitions()
+	for range 5 {
+		for _, name := range []string{"1.txt", "2.txt", "3.txt", "4.txt"} {
+			if err := read(name); !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EIO) {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	if n := m.repetitions() - before; n != 0 {
+		t.Errorf("%d repetitions for the others", n)
+	}
+	wantNames(t, bills, "1.txt", "2.txt", "3.txt", "4.txt", "cached.txt")
+	wantContent(t, filepath.Join(bills, "cached.txt"), "cached.txt")
+	must(t, os.Mkdir(filepath.Join(bills, "new"), 0o700))
+	f.ClearFaults()
+	for _, name := range []string{"1.txt", "2.txt", "3.txt", "4.txt"} {
+		wantContent(t, filepath.Join(bills, name), name)
+	}
+}
