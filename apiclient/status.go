@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -57,11 +58,18 @@ func (c *Client) refusal(op Operation, resp *http.Response) *archive.Error {
 		Detail:     c.detail(resp),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
+	if e.Status == http.StatusInsufficientStorage {
+		e.RetryAfter = cmp.Or(e.RetryAfter, roomAfter)
+	}
 	if target, err := resp.Location(); err == nil && resp.StatusCode <= 399 {
 		e.Err = &redirectError{"the service redirects a change, which is not followed, to " + origin(target)}
 	}
 	return e
 }
+
+// roomAfter is what a service asks to wait that has no room (507) and does not say how long: it
+// is for a person to repeat that (RFC 4918, section 11.5), and longer than any call waits.
+const roomAfter = time.Minute
 
 // longestRetryAfter bounds what a service can ask for.
 const longestRetryAfter = 24 * time.Hour

@@ -84,6 +84,9 @@ func TestAFullDisk(t *testing.T) {
 	if a := h.get(doc + "/pdf?original=true"); a.status != http.StatusOK || a.body != "content of a" {
 		t.Errorf("reading: %d %s", a.status, a.body)
 	}
+	if refused := h.Stats(t.Context()).Refused; refused["full"] != 2 {
+		t.Errorf("counted %v, want 2 uploads", refused)
+	}
 	before := h.list(o.year)
 	fill(10 << 20)
 	h.uploaded("large.bin", large, "target-folder-id", text(o.year))
