@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -10,8 +9,6 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-
-	"github.com/archivefs/archivefs/archive"
 )
 
 // mayHold refuses a new name in a directory. In the root and among the inboxes nothing
@@ -123,114 +120,6 @@ func (d *dir) create(name string) (*entry, error) {
 	d.addLocked(e)
 	d.fs.hold(up, f)
 	return e, nil
-}
-
-// Mkdir creates a folder at the service, or a local directory under a junk name.
-func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	d := n.d
-	e, err := d.mkdir(detached(ctx), name)
-	if err != nil {
-		return nil, d.fs.errno("mkdir", d.pathOf(name), err)
-	}
-	d.fillEntry(e, out)
-	return n.nodeOf(ctx, e), 0
-}
-
-func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
-	if err := d.mayHold(name); err != nil {
-		return nil, err
-	}
-	if d.kind == localDir || isJunkDir(name) {
-		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
-		d.add(e)
-		return e, nil
-	}
-	if err := d.loadFolders(ctx, needNames); err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	free := d.free
-	d.mu.Unlock()
-	if !free {
-		return nil, errNotFree
-	}
-	if d.queuesFolders() {
-		return d.queueFolder(name, false)
-	}
-	id, err := d.createFolder(ctx, name)
-	switch {
-	case err != nil && d.fs.opts.Async && archive.Away(err):
-		return d.queueFolder(name, archive.Doubtful(err))
-	case err != nil:
-		return nil, err
-	}
-	d.outdate()
-	if d.kind.archives() {
-		d.fs.children.Put(id, archive.Structure{Free: free})
-		d.fs.documents.Put(id, nil)
-	}
-	return d.addFolder(id, name), nil
-}
-
-// createFolder creates a folder and finds out its id, by a listing where the answer does
-// not tell it.
-func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error) {
-	before := d.folderIDs()
-	var id archive.ID
-	look := func(ctx context.Context) (bool, error) {
-		var err error
-		id, err = d.newFolder(ctx, name, before)
-		return id != 0, err
-	}
-	err := d.fs.change(ctx, func(ctx context.Context) error {
-		made, err := d.fs.archive.CreateFolder(ctx, d.id(), name)
-		id = made.ID
-		return err
-	}, look)
-	if err != nil || id != 0 {
-		return id, err
-	}
-	if found, err := look(ctx); err != nil || found {
-		return id, err
-	}
-	return 0, fmt.Errorf("folder %s was created but is not listed: %w", archive.Printable(name), syscall.EIO)
-}
-
-// newFolder lists the directory afresh and returns the folder of that name that was not
-// there before, 0 when there is none.
-func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]bool) (archive.ID, error) {
-	d.distrust()
-	if err := d.loadFolders(ctx, needListing); err != nil {
-		return 0, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, e := range d.folders.list {
-		if !before[e.id] && e.entry.told == name {
-			return e.id, nil
-		}
-	}
-	return 0, nil
-}
-
-// folderIDs is the set of sub-folders known now.
-func (d *dir) folderIDs() map[archive.ID]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.folders.ids()
-}
-
-// addFolder shows a folder that was created here.
-func (d *dir) addFolder(id archive.ID, name string) *entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e := d.folders.get(id); e != nil {
-		return e
-	}
-	e := &entry{name: name, keep: d.fs.keepFor()}
-	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.of(inoFolder, id), d, name)
-	d.addLocked(e)
-	return e
 }
 
 // Links are nothing that an archive has.

@@ -63,6 +63,27 @@ func TestAnOutageIsWaitedForOnce(t *testing.T) {
 	}
 }
 
+// Where folders are queued nobody waits for a service that has no time, and what it made in
+// spite of that is not made twice.
+func TestAQueuedFolderIsLookedForByTheQueue(t *testing.T) {
+	for name, do := range map[string]hostile.Action{
+		"not made": hostile.Answer(503, "", "Retry-After", "1"),
+		"made":     hostile.AnswerAfter(503, "", "Retry-After", "1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAsync(t, hostile.Config{})
+			gate := hostile.NewGate()
+			a.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Do: do})
+			a.Fault(hostile.Fault{Method: "GET", Path: "/archivestructure", Times: hostile.Always, Do: hostile.StallBefore(gate)})
+			must(t, ends(t, run(t, "mkdir", a.path("Muster GmbH", "Neu"))))
+			wantNames(t, a.path("Muster GmbH", "Neu"))
+			gate.Open()
+			heals(t, "it is made", func() bool { return len(a.uploads()) == 0 })
+			a.wantTree(t, "Neu/")
+		})
+	}
+}
+
 // While a service cannot reach its contents one reader waits for it, whatever else there is is
 // there, and all documents are as soon as it can.
 func TestContentsThatAreAway(t *testing.T) {
