@@ -47,6 +47,7 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	id, err := d.createFolder(ctx, name)
 	switch {
 	case err != nil && d.fs.opts.Async && archive.Away(err):
+		_ = d.fs.answered(err) // so that the next one is not asked for, and in doubt, too
 		return d.queueFolder(name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err

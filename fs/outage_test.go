@@ -75,11 +75,14 @@ func TestAQueuedFolderIsLookedForByTheQueue(t *testing.T) {
 			gate := hostile.NewGate()
 			a.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Do: do})
 			a.Fault(hostile.Fault{Method: "GET", Path: "/archivestructure", Times: hostile.Always, Do: hostile.StallBefore(gate)})
-			must(t, ends(t, run(t, "mkdir", a.path("Muster GmbH", "Neu"))))
+			must(t, ends(t, run(t, "mkdir", a.path("Muster GmbH", "Neu"), a.path("Muster GmbH", "Andere"))))
 			wantNames(t, a.path("Muster GmbH", "Neu"))
+			if n := a.Count("POST", "/folder/create"); n != 1 {
+				t.Errorf("asked for %d folders, want the first alone", n)
+			}
 			gate.Open()
-			heals(t, "it is made", func() bool { return len(a.uploads()) == 0 })
-			a.wantTree(t, "Neu/")
+			heals(t, "they are made", func() bool { return len(a.uploads()) == 0 })
+			a.wantTree(t, "Neu/", "Andere/")
 		})
 	}
 }

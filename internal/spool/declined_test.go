@@ -56,6 +56,24 @@ func TestHowLongAServiceIsWaitedFor(t *testing.T) {
 	}
 }
 
+// The queue waits by itself, so that an attempt of it does not, and says how long.
+func TestTheQueueWaitsByItself(t *testing.T) {
+	for name, away := range map[string][]error{"busy": nil, "away": {nil, busyFor(5 * time.Second)}} {
+		t.Run(name, func(t *testing.T) {
+			s, clock := open(t, t.TempDir())
+			f := newFake(outcome{err: busyFor(5 * time.Second)})
+			f.lists = away
+			u := create(t, s, lateBill(), billBytes)
+			must(t, u.Update(func(r *Record) { r.Queued = true }))
+			must(t, u.Commit())
+			_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{RetryFor: time.Minute, Attempts: 1, Queue: true})
+			if archive.RetryAfter(err) != 5*time.Second || clock.total() > firstWait || f.sends() != 1 || !u.Record().Queued || !u.rec.Load().inDoubt() {
+				t.Errorf("waited %v, sent %d times, %+v; %v", clock.slept, f.sends(), u.Record(), err)
+			}
+		})
+	}
+}
+
 // What the service declines after it took it is found by either look, and not sent again.
 func TestDeclinedAfterItWasTaken(t *testing.T) {
 	for late := range 2 {

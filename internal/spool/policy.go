@@ -15,7 +15,8 @@ type Policy struct {
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
 	// Queue keeps an upload that the service cannot take now in the queue: it stays
-	// committed, or sending when it may have arrived, instead of failed.
+	// committed, or sending when it may have arrived, instead of failed. Nothing that the service
+	// asks to wait is waited for then: whoever has the queue does.
 	Queue bool
 }
 
@@ -35,7 +36,8 @@ type patience struct {
 	until    time.Time // the end of RetryFor; zero until the first end in doubt
 	deadline time.Time // until, and what the service asked to wait
 	next     time.Duration
-	// hurried: nothing that the service asks to wait is waited for.
+	// hurried: what the service asks to wait is not waited for here. The queue does that, or
+	// it was in vain the last time.
 	hurried bool
 }
 
