@@ -27,8 +27,8 @@ type Config struct {
 	// them, one at least if there are two, serves what carries no content. Default 16.
 	Connections int
 	// RetryFor is how long a repeatable request is repeated before its error is
-	// returned, default 3 s; what the service asks within it to wait (Retry-After) may end
-	// later, 30 s at most. After 429 that is 30 s longer. Negative: nothing is repeated.
+	// returned, default 3 s; waiting as Retry-After asks comes on top, 30 s at most in
+	// sum. Negative: nothing is repeated.
 	RetryFor time.Duration
 	// Stall ends a request with archive.KindTimeout when no byte was sent or received
 	// for so long, default 30 s. One that only reads is sent once more then.

@@ -14,7 +14,7 @@ import (
 )
 
 // Backoff between repetitions: from 100 ms, doubled up to 1 s, each time half as much
-// more or less. patience is how long a request waits at most because Retry-After says so.
+// more or less. patience is how long a request waits in sum because Retry-After says so.
 const (
 	firstDelay   = 100 * time.Millisecond
 	longestDelay = time.Second
@@ -83,12 +83,13 @@ func (c *Client) once(ctx context.Context, r *request, read func(*http.Response)
 }
 
 // retryPlan is the schedule of one request's repetitions, a backoff.BackOff that looks
-// at the last error. What the service asks to wait may end after limit.
+// at the last error. Waits that the service asked for do not count against limit.
 type retryPlan struct {
 	policy   repetition
 	limit    time.Duration
 	delays   backoff.ExponentialBackOff
 	started  time.Time
+	waited   time.Duration // as Retry-After said
 	timedOut bool
 	last     error
 }
@@ -111,7 +112,6 @@ func (p *retryPlan) NextBackOff() time.Duration {
 	if p.limit < 0 || !errors.As(p.last, &e) || !p.policy.allows(e) {
 		return backoff.Stop
 	}
-	elapsed := time.Since(p.started)
 	switch {
 	case e.Kind == archive.KindTimeout:
 		// Once, whatever the limit: a stall is longer than any sensible one.
@@ -121,19 +121,14 @@ func (p *retryPlan) NextBackOff() time.Duration {
 		p.timedOut = true
 		return p.delays.NextBackOff()
 	case e.RetryAfter > 0:
-		// A service that was not back when it said so is not believed for ever; one that
-		// turns away what is too much is there, and takes it in the end.
-		until := p.limit
-		if e.Status == http.StatusTooManyRequests {
-			until += patience - e.RetryAfter
-		}
-		if e.RetryAfter > patience || elapsed > until {
+		if p.waited+e.RetryAfter > patience || time.Since(p.started)+e.RetryAfter > p.limit+patience {
 			return backoff.Stop
 		}
+		p.waited += e.RetryAfter
 		return e.RetryAfter
 	}
 	next := p.delays.NextBackOff()
-	if elapsed+next > p.limit {
+	if time.Since(p.started)-p.waited+next > p.limit {
 		return backoff.Stop
 	}
 	return next

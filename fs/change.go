@@ -8,7 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// maxRetryAfter is how long a service may ask a change to wait.
+// maxRetryAfter is how long, in sum, a service may ask a change to wait beyond RetryFor.
 const maxRetryAfter = 30 * time.Second
 
 // The pause between two attempts of a change doubles, unless the service asks for one.
@@ -20,17 +20,22 @@ const (
 // change carries out a request that must take effect exactly once. After an end that
 // leaves it open whether it did, took looks at the service; only what did not take effect
 // is asked for again, for as long as RetryFor allows. After a time-out it is not repeated:
-// the service may still be at it. A service that asks to be waited for within RetryFor is,
-// unless it does not even answer a look.
+// the service may still be at it. A service that asks to be waited for is, unless it does not
+// even answer a look.
 func (f *FileSystem) change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
-	until := f.now().Add(f.opts.RetryFor)
-	for pause := firstChangePause; ; {
+	deadline := f.now().Add(f.opts.RetryFor)
+	pause, waited := firstChangePause, time.Duration(0)
+	for {
 		err := do(ctx)
 		if err == nil || !archive.Doubtful(err) {
 			return err
 		}
 		ended, asked := f.now(), archive.RetryAfter(err)
-		again := archive.KindOf(err) != archive.KindTimeout && asked <= maxRetryAfter && !ended.After(until)
+		waited += asked
+		again := archive.KindOf(err) != archive.KindTimeout && waited <= maxRetryAfter
+		if again {
+			deadline = deadline.Add(asked)
+		}
 		for _, after := range []time.Duration{pause, asked} {
 			wait := after - f.now().Sub(ended)
 			if wait <= 0 {
@@ -45,7 +50,7 @@ func (f *FileSystem) change(ctx context.Context, do func(context.Context) error,
 				return fmt.Errorf("%w; what became of it: %s", err, lerr.Error()) // the next listing may tell
 			case done:
 				return nil
-			case !again, f.now().After(until.Add(asked)):
+			case !again, f.now().After(deadline):
 				return err
 			}
 		}

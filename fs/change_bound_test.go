@@ -18,10 +18,10 @@ func TestChangeEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		err    error
-		within time.Duration // RetryFor, what it asks for last, and one pause
+		within time.Duration // RetryFor, what it asks for, and one pause
 	}{
 		{"failing", &archive.Error{Op: "document/archive", Kind: archive.KindServer}, 10 * time.Second},
-		{"busy for a second, again and again", busy(time.Second), 5 * time.Second},
+		{"busy for a second, again and again", busy(time.Second), 40 * time.Second},
 		{"busy for 20 seconds, again and again", busy(20 * time.Second), 25 * time.Second},
 		{"busy for an hour", busy(time.Hour), time.Second},
 	} {

@@ -86,7 +86,7 @@ func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*del
 	defer u.endDelivery()
 	d := &delivery{
 		u: u, log: s.log.WithField("upload", u.id),
-		patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep, hurried: p.Queue || s.declining.Load()},
+		patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep},
 	}
 	d.looks = d.look
 	return work(d)

@@ -23,7 +23,6 @@ func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, err
 
 // confirm ends the delivery of what the archive has.
 func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
-	d.u.spool.declining.Store(false)
 	d.confirmed(id)
 	d.u.receipt()
 	return id, nil
@@ -67,7 +66,6 @@ func (u *Upload) receipt() {
 // for before anything is sent again.
 func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 	d.log.Infof("not archived: %v", err)
-	d.u.spool.declining.Store(declined(err))
 	state := Failed
 	if d.patience.policy.Queue && (waits(err) || ctx.Err() != nil) {
 		state = Committed

@@ -9,8 +9,8 @@ import (
 
 // Policy says how long a delivery goes on.
 type Policy struct {
-	// RetryFor bounds looking and repeating after the first end in doubt. What a service asks
-	// within it to wait (Retry-After) extends it, by up to 30 s.
+	// RetryFor bounds looking and repeating after the first end in doubt. A service that
+	// asks to wait (Retry-After) extends it by up to 30 s altogether.
 	RetryFor time.Duration
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
@@ -22,7 +22,7 @@ type Policy struct {
 
 const (
 	foregroundAttempts = 4
-	longestAsked       = 30 * time.Second // of Retry-After
+	longestAsked       = 30 * time.Second // of Retry-After, in one delivery
 	firstWait          = 200 * time.Millisecond
 	longestWait        = 5 * time.Second
 	longestSettling    = 30 * time.Second
@@ -33,19 +33,15 @@ type patience struct {
 	policy   Policy
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
-	until    time.Time // the end of RetryFor; zero until the first end in doubt
-	deadline time.Time // until, and what the service asked to wait
+	deadline time.Time // zero until the first end in doubt
 	next     time.Duration
-	// hurried: what the service asks to wait is not waited for here. The queue does that, or
-	// it was in vain the last time.
-	hurried bool
+	asked    time.Duration
 }
 
 // start sets the deadline, the first time it is called.
 func (p *patience) start() {
-	if p.until.IsZero() {
-		p.until = p.now().Add(p.policy.RetryFor)
-		p.deadline = p.until
+	if p.deadline.IsZero() {
+		p.deadline = p.now().Add(p.policy.RetryFor)
 		p.next = firstWait
 	}
 }
@@ -72,13 +68,12 @@ func (p *patience) obey(ctx context.Context, err error, at time.Time) bool {
 	switch {
 	case asked == 0:
 		return !p.now().Add(p.next).After(p.deadline) && p.pause(ctx, longestWait)
-	case p.hurried, asked > longestAsked, at.After(p.until):
+	case p.policy.Queue, p.asked+asked > longestAsked, at.After(p.deadline):
 		p.deadline = p.now().Add(-1)
 		return false
 	}
-	if later := p.until.Add(asked); later.After(p.deadline) {
-		p.deadline = later
-	}
+	p.asked += asked
+	p.deadline = p.deadline.Add(asked)
 	return p.sleep(ctx, max(asked-p.now().Sub(at), firstWait)) == nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -61,9 +60,6 @@ type Spool struct {
 	ids    ids
 
 	receipts receipts
-	// declining says that the service did not take what was sent last, although it was waited
-	// for: it is not waited for again until it takes something.
-	declining atomic.Bool
 
 	mu      sync.RWMutex
 	uploads map[string]*Upload // by id; guarded by mu
