@@ -246,6 +246,11 @@ func (d *dir) distrust() {
 func (d *dir) doubt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.doubtLocked()
+}
+
+// doubtLocked is doubt for who holds mu.
+func (d *dir) doubtLocked() {
 	d.doubts++
 	d.subs.fetched, d.files.fetched = time.Time{}, time.Time{}
 }

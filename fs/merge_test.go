@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -318,8 +319,8 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	wantShown(t, d)
 }
 
-// spooled is an empty file in a spool of its own.
-func spooled(t *testing.T) *spool.Upload {
+// emptySpool is a spool of its own.
+func emptySpool(t *testing.T) *spool.Spool {
 	t.Helper()
 	s, err := spool.Open(spool.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -330,6 +331,12 @@ func spooled(t *testing.T) *spool.Upload {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// spooled is an empty file in a spool.
+func spooled(t *testing.T, s *spool.Spool) *spool.Upload {
+	t.Helper()
 	up, err := s.Create(spool.Record{})
 	if err != nil {
 		t.Fatal(err)
@@ -341,10 +348,10 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(newEntry("entwurf.txt", nil, &file{fs: tr.FileSystem, up: spooled(t)}))
+	d.add(newEntry("entwurf.txt", nil, &file{fs: tr.FileSystem, up: spooled(t, emptySpool(t))}))
 	replaced := d.fileOf(d.get("a.pdf"))
 	replaced.mu.Lock()
-	replaced.up = spooled(t)
+	replaced.up = spooled(t, emptySpool(t))
 	replaced.mu.Unlock()
 
 	wantStale(t, tr.documents(d), "b.pdf")
@@ -457,5 +464,31 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)
 		}
+	}
+}
+
+// What waited in the spool may have been archived while the folder was listed for the first time:
+// then the listing may be from before that, and the next who looks for a name asks again.
+func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
+	for name, end := range map[string]func(*spool.Upload) error{
+		"waits":  func(*spool.Upload) error { return nil },
+		"is not": (*spool.Upload).Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTree()
+			tr.opts.TTL = time.Minute
+			d := tr.dir(folderDir)
+			tr.folders(d)
+			tr.spool = emptySpool(t)
+			up := spooled(t, tr.spool)
+			if err := errors.Join(up.Commit(), end(up)); err != nil {
+				t.Fatal(err)
+			}
+			tr.waiting[folderRef{id: d.id()}] = []*spool.Upload{up}
+			tr.documents(d)
+			if trusted := d.enough(&d.files, needNames); trusted != (name == "waits") {
+				t.Errorf("trusted: %v", trusted)
+			}
+		})
 	}
 }

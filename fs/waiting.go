@@ -82,7 +82,9 @@ func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
 	_, there := d.fs.spool.Get(up.ID())
 	switch e := d.here().docs.get(r.Replace); {
-	case !there, r.State == spool.Confirmed: // meanwhile; what is archived the listing shows
+	case !there, r.State == spool.Confirmed: // meanwhile: what is archived a listing shows, of which this one may be too old
+		d.outdate()
+		d.doubtLocked()
 	case r.Directory:
 		d.placeFolderLocked(up)
 	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
