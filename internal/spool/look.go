@@ -69,10 +69,11 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			}
 		case len(v.open) > 0:
 			return v
-		case quick && absent == 0 && p.obey(ctx, cause, since):
-			absent++
 		default:
 			absent++
+			if quick && absent == 1 && p.obey(ctx, cause, since) {
+				continue
+			}
 			left := p.settling() - p.now().Sub(since)
 			if absent > 1 && (quick || left <= 0) || !p.pause(ctx, left) {
 				return v
