@@ -3,9 +3,6 @@ package apiclient
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -212,22 +209,7 @@ func byteRange(want archive.ContentRequest) string {
 func describe(resp *http.Response) *archive.Content {
 	return &archive.Content{
 		Size: archive.SizeUnknown, ETag: resp.Header.Get("ETag"), ContentType: resp.Header.Get("Content-Type"),
-		SHA256: reprDigest(resp.Header.Values("Repr-Digest")),
 	}
-}
-
-// reprDigest returns the SHA-256 in Repr-Digest fields, which is that of the whole content, also with a part
-// of it (RFC 9530, section 3). It is empty where there is none that can be read: nothing depends on it.
-func reprDigest(lines []string) string {
-	for _, member := range strings.Split(strings.Join(lines, ","), ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(member), "=")
-		text, begins := strings.CutPrefix(value, ":")
-		text, ends := strings.CutSuffix(text, ":")
-		if sum, err := base64.StdEncoding.DecodeString(text); name == "sha-256" && begins && ends && err == nil && len(sum) == sha256.Size {
-			return hex.EncodeToString(sum)
-		}
-	}
-	return ""
 }
 
 func isEncoded(resp *http.Response) bool {

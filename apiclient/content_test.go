@@ -59,17 +59,6 @@ func TestContent(t *testing.T) {
 		{"whole", ranges(text, `"a"`), request, text, archive.Content{Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
 		{"some of it", ranges(text, `"a"`), some, "456", archive.Content{Offset: 4, Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
 		{"some of another", ranges(text, `"a"`), someOfAnother, text, archive.Content{Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
-		{"a digest", func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Add("Repr-Digest", "unixsum=:AA==:, sha-512=:AA==:")
-			w.Header().Add("Repr-Digest", " sha-256=:hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=:")
-			ranges(text, `"a"`)(w, r)
-		}, some, "456", archive.Content{
-			Offset: 4, Size: 10, ETag: `"a"`, ContentType: "application/pdf", SHA256: "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882",
-		}},
-		{"a digest that cannot be read", func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Repr-Digest", `sha-256=:AA==:, sha-256="84d8", sha-256, =:,`)
-			ranges(text, `"a"`)(w, r)
-		}, request, text, archive.Content{Size: 10, ETag: `"a"`, ContentType: "application/pdf"}},
 		{"without a length", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/pdf")
 			chunk(w, text[:5])

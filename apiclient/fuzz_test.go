@@ -182,13 +182,3 @@ func FuzzContentRange(f *testing.F) {
 		}
 	})
 }
-
-func FuzzReprDigest(f *testing.F) {
-	f.Add("sha-256=:hNiYd/DUBB77a/kaFvAkjy/Vc+avBcGflr7bn4gveII=:")
-	f.Add("sha-512=:AA==:, sha-256=:")
-	f.Fuzz(func(t *testing.T, field string) {
-		if got := reprDigest([]string{field}); got != "" && (len(got) != 64 || !strings.Contains(field, "sha-256=:")) {
-			t.Errorf("%q gives %q", field, got)
-		}
-	})
-}

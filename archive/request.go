@@ -122,7 +122,6 @@ type Content struct {
 	// Size is the length of the whole content, or SizeUnknown.
 	Size        int64
 	ETag        string // with its quotes, empty when the service sends none
-	SHA256      string // of the whole content, in hexadecimal, empty when the service does not tell
 	ContentType string
 	NotModified bool
 }

@@ -15,8 +15,7 @@ import (
 //
 // What is downloaded has a CRC-32C, which costs a fraction of a cryptographic hash: it is
 // no one's attempt to deceive that has to be noticed, but blocks that were never written.
-// What was uploaded from here comes with the SHA-256 that its upload has anyway, and what is
-// downloaded with the one that the service tells, if it does, and with which it was compared.
+// What was uploaded from here comes with the SHA-256 that its upload has anyway.
 type check string
 
 // The kinds of checks, by their first letter.
@@ -26,10 +25,10 @@ const (
 )
 
 // newCRC returns a running CRC-32C, for which processors have an instruction.
-func newCRC() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
+func newCRC() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
 // crcOf is the check of the bytes that sum has seen.
-func crcOf(sum hash.Hash) check { return check(fmt.Sprintf("%c%x", checkCRC, sum.Sum(nil))) }
+func crcOf(sum hash.Hash32) check { return check(fmt.Sprintf("%c%08x", checkCRC, sum.Sum32())) }
 
 // shaOf is the check of a SHA-256.
 func shaOf(sum []byte) check {

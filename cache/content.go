@@ -18,8 +18,6 @@ import (
 var (
 	// ErrChanged: the content became another one while it was downloaded.
 	ErrChanged = errors.New("content changed while it was read")
-	// ErrDigest: what came is not what the service says it is.
-	ErrDigest = errors.New("the content came damaged: it has another SHA-256 than the service says")
 	// ErrLength: the service sent more bytes than it had announced.
 	ErrLength = errors.New("content is longer than announced")
 	// ErrTooLarge: the content is larger than the whole cache may be.

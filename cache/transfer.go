@@ -2,8 +2,6 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -47,11 +45,8 @@ type transfer struct {
 	c     *Content
 	fetch Fetch
 	v     *version
-	// sum is of the bytes in the file, nil for a content that nobody checks (checkable): a SHA-256
-	// where there is digest, else a CRC-32C.
-	sum hash.Hash
-	// digest is the SHA-256 that the service tells of the content, empty where it does not.
-	digest check
+	// sum is of the bytes in the file, nil for a content that nobody checks (checkable).
+	sum hash.Hash32
 	// have is how many bytes are in the file.
 	have int64
 	// known is where bytes that come a second time are compared, made when needed.
@@ -78,9 +73,6 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	t := &transfer{c: c, fetch: d.fetch, v: v}
 	if checkable(v.size) { // as one of unknown size may be
 		t.sum = newCRC()
-		if sum, err := hex.DecodeString(content.SHA256); err == nil && len(sum) == sha256.Size {
-			t.sum, t.digest = sha256.New(), shaOf(sum)
-		}
 	}
 	return t, nil
 }
@@ -90,19 +82,7 @@ func (t *transfer) check() check {
 	if t.sum == nil || !checkable(t.have) {
 		return ""
 	}
-	if t.digest != "" {
-		return t.digest
-	}
 	return crcOf(t.sum)
-}
-
-// verify returns ErrDigest unless all that is there, which is the whole content, is what the
-// service says.
-func (t *transfer) verify() error {
-	if t.digest != "" && checkable(t.have) && shaOf(t.sum.Sum(nil)) != t.digest {
-		return ErrDigest
-	}
-	return nil
 }
 
 // run takes the body of content and resumes it when it breaks, until all is there.
@@ -206,13 +186,13 @@ func (t *transfer) take(content *archive.Content) error {
 
 // fill reads from body, which is at the position at of the content, until buf is full or the
 // body ends: one large write costs far less than several small ones. Readers need not wait
-// for that, but for what comes a second time, or is too much, and for the end of what is verified.
+// for that, but for what comes a second time, or is too much.
 func (t *transfer) fill(body io.Reader, buf []byte, at int64) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int
 		more, err = body.Read(buf[n:])
 		n += more
-		if end := at + int64(n); at == t.have && (t.v.size < 0 || end < t.v.size || end == t.v.size && t.digest == "") {
+		if at == t.have && (t.v.size < 0 || at+int64(n) <= t.v.size) {
 			t.v.progress.receive(buf[:n])
 		}
 	}
@@ -229,5 +209,5 @@ func (t *transfer) ended(at int64) error {
 	case at < t.have:
 		return ErrChanged // shorter than it was before it was begun again
 	}
-	return t.verify()
+	return nil
 }

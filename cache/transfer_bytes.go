@@ -24,7 +24,10 @@ func (t *transfer) accept(p []byte, at int64) error {
 	if t.v.size >= 0 && t.have+int64(len(p)) > t.v.size {
 		return ErrLength
 	}
-	return t.append(p)
+	if err := t.append(p); err != nil {
+		return fmt.Errorf("write to the content cache: %w", err)
+	}
+	return nil
 }
 
 // compare returns ErrChanged unless p is in the file at position at.
@@ -42,30 +45,9 @@ func (t *transfer) compare(p []byte, at int64) error {
 	return nil
 }
 
-// append writes p behind what is there and shows it to the readers, the end only when all is
-// verified. On a full disk it makes room as long as there is something to drop.
+// append writes p behind what is there and shows it to the readers. On a full disk it
+// makes room as long as there is something to drop.
 func (t *transfer) append(p []byte) error {
-	summed := t.add(p)
-	err := t.write(p)
-	<-summed
-	if err != nil {
-		return fmt.Errorf("write to the content cache: %w", err)
-	}
-	t.have += int64(len(p))
-	if t.have == t.v.size {
-		if err := t.verify(); err != nil {
-			return err
-		}
-	}
-	t.c.mu.Lock()
-	t.c.countLocked(t.v, int64(len(p)))
-	t.c.unlock()
-	t.v.progress.advance(t.have)
-	return nil
-}
-
-// write writes p behind what is there.
-func (t *transfer) write(p []byte) error {
 	for rest, at := p, t.have; len(rest) > 0; {
 		n, err := t.c.write(t.v.file, rest, at)
 		rest, at = rest[n:], at+int64(n)
@@ -77,29 +59,15 @@ func (t *transfer) write(p []byte) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// shortest is from how many bytes on a SHA-256 is computed beside the write, which takes about as
-// long: whoever reads waits for both.
-const shortest = 16 << 10
-
-// add adds p to the sum, and closes summed when that is done.
-func (t *transfer) add(p []byte) (summed <-chan struct{}) {
-	done := make(chan struct{})
-	switch {
-	case t.sum == nil || !checkable(t.have):
-		close(done)
-	case t.digest != "" && len(p) >= shortest:
-		go func() {
-			defer close(done)
-			_, _ = t.sum.Write(p) // never fails
-		}()
-	default:
-		_, _ = t.sum.Write(p)
-		close(done)
+	if t.sum != nil && checkable(t.have) {
+		_, _ = t.sum.Write(p) // never fails
 	}
-	return done
+	t.have += int64(len(p))
+	t.c.mu.Lock()
+	t.c.countLocked(t.v, int64(len(p)))
+	t.c.unlock()
+	t.v.progress.advance(t.have)
+	return nil
 }
 
 // closeBody closes the body of an answer, if it has one.

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -63,18 +61,8 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		return errors.Join(sendWhole(w, body), from.err())
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
-	if s.keys != nil { // contents that are generated only look as if their digests were some
-		w.Header().Set("Repr-Digest", reprDigest(digest))
-	}
 	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, body)
 	return from.err()
-}
-
-// reprDigest tells the SHA-256 of a content, so that who has all of it can compare (RFC 9530). It is not
-// compared here when it is sent.
-func reprDigest(digest string) string {
-	sum, _ := hex.DecodeString(digest) // as the service itself wrote it
-	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
 // documentHead answers HEAD of the same; net/http leaves the body out.
