@@ -125,10 +125,10 @@ func (o *outage) answered(status int) bool {
 }
 
 // begin notes the error of a call that began at that time and has failed for good. It
-// reports whether that is the begin of an outage that has to be told: what a service is that
-// never answered, the error says to whoever asked first. 503 begins one only where the call was repeated
-// for as long as it may be; it may still be about that call alone, so that the next one begins
-// a probe.
+// reports whether that is the begin of an outage that is to be logged: one of a service that has
+// never answered is not, because the error says it to whoever asked. 503 begins an outage only
+// where the call was repeated for as long as it may be; it may still be about that call alone, so
+// that the next one begins a probe.
 func (o *outage) begin(began time.Time, err error, policy repetition) bool {
 	var e *archive.Error
 	if !errors.As(err, &e) {

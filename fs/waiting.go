@@ -82,7 +82,7 @@ func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
 	_, there := d.fs.spool.Get(up.ID())
 	switch e := d.here().docs.get(r.Replace); {
-	case !there, r.State == spool.Confirmed: // meanwhile: what is archived a listing shows, of which this one may be too old
+	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.outdate()
 		d.doubtLocked()
 	case r.Directory:
