@@ -2,9 +2,9 @@ package apiclient
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/textproto"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -25,6 +25,8 @@ type attempt struct {
 	// dialled and connected tell a request that never left from one that may have
 	// arrived.
 	dialled, connected atomic.Bool
+	written            atomic.Bool // the request has left the program as a whole
+	conn               atomic.Pointer[net.Conn]
 }
 
 // send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
@@ -62,10 +64,12 @@ func (c *Client) newAttempt(ctx context.Context, op Operation) *attempt {
 	ctx, a.cancel = context.WithCancelCause(ctx)
 	a.guard = newWatchdog(c.stall, func() { a.cancel(errStalled) })
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              func(string) { a.dialled.Store(true) },
-		GotConn:              func(httptrace.GotConnInfo) { a.connected.Store(true); a.guard.touch() },
-		GotFirstResponseByte: a.guard.touch,
-		Got1xxResponse:       func(int, textproto.MIMEHeader) error { a.guard.touch(); return nil },
+		GetConn: func(string) { a.dialled.Store(true) },
+		GotConn: func(got httptrace.GotConnInfo) {
+			a.connected.Store(true)
+			a.conn.Store(&got.Conn)
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { a.wrote() },
 	})
 	return a
 }
@@ -88,7 +92,12 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	if a.client.watch != nil {
 		a.client.watch(resp)
 	}
-	resp.Body = &receiving{attempt: a, source: resp.Body}
+	pace := answerPace
+	if a.op.isContent() && resp.StatusCode/100 == 2 {
+		pace = bodyPace
+		a.guard.renew()
+	}
+	resp.Body = &receiving{attempt: a, source: resp.Body, pace: pace}
 	return resp, nil
 }
 
@@ -119,9 +128,44 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 
 // sent takes note of n bytes of the body that the transport took.
 func (a *attempt) sent(n int) {
-	a.guard.touch()
+	a.guard.earn(n, bodyPace)
 	a.counts.sent.Add(int64(n))
 }
+
+// wrote gives the service all its time for the answer, once the body has left.
+func (a *attempt) wrote() {
+	if a.body == nil || a.written.Swap(true) {
+		return
+	}
+	a.guard.renew()
+	if left := unsent(*a.conn.Load()); left > bodyPace {
+		go a.follow(left)
+	}
+}
+
+// follow watches what the system has yet to send of the body, left bytes: on a slow line that may
+// take longer than the answer.
+func (a *attempt) follow(left int) {
+	tick := time.NewTicker(max(a.client.stall/followed, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-a.ctx.Done():
+			return
+		}
+		now := unsent(*a.conn.Load())
+		if now == 0 {
+			a.guard.renew()
+			return
+		}
+		a.guard.earn(max(left-now, 0), bodyPace)
+		left = now
+	}
+}
+
+// followed is how often follow looks within the limit.
+const followed = 20
 
 // release ends the attempt and lets the next request have its slot. An answer may come
 // while the body is still being sent, so the body ends only here.

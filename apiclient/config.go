@@ -30,8 +30,10 @@ type Config struct {
 	// returned, default 3 s; waiting as Retry-After asks comes on top, 30 s at most in
 	// sum. Negative: nothing is repeated.
 	RetryFor time.Duration
-	// Stall ends a request with archive.KindTimeout when no byte was sent or received
-	// for so long, default 30 s. One that only reads is sent once more then.
+	// Stall ends a request with archive.KindTimeout when it takes longer, default 30 s. The time
+	// begins anew once a body was sent, or when a content begins to arrive; while either goes on,
+	// the request ends when less than 1 KiB a second moved for so long. A listing has a second more
+	// for every 64 KiB. One that only reads is sent once more then.
 	Stall time.Duration
 	// Location is the zone of dates that carry none, default time.Local.
 	Location *time.Location

@@ -54,6 +54,9 @@ func (op Operation) perDocument() bool {
 	return false
 }
 
+// isContent reports whether op is answered by a content, which may be of any length.
+func (op Operation) isContent() bool { return op.perDocument() || op.rare() }
+
 // ofContent reports whether a service that answers op has what it keeps contents in. A text
 // can be had without.
 func (op Operation) ofContent() bool { return op.perDocument() || op == OpPreview }

@@ -7,10 +7,11 @@ import (
 )
 
 // receiving is an answer's body. Its errors are *archive.Error values but for io.EOF,
-// and each Read may take as long as the stall limit.
+// and its bytes come at the least pace.
 type receiving struct {
 	attempt *attempt
 	source  io.ReadCloser
+	pace    int
 	closing sync.Once
 }
 
@@ -19,6 +20,7 @@ func (b *receiving) Read(p []byte) (int, error) {
 	b.attempt.guard.arm()
 	n, err := b.source.Read(p)
 	b.attempt.guard.rest()
+	b.attempt.guard.earn(n, b.pace)
 	b.attempt.counts.received.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = b.attempt.failure(err)

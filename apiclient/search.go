@@ -16,6 +16,10 @@ import (
 // pageSize is how many hits are asked for at a time, the most that is described.
 const pageSize = 100
 
+// withoutPages asks for documents without their pages (RFC 7240): a service may have to read contents to tell which of
+// them are hit.
+const withoutPages = "return=minimal"
+
 var errNoHits = errors.New("the answer is no result of a search")
 
 // Search returns the documents that fulfil s, at most limit of them, from as many pages as
@@ -79,7 +83,7 @@ func searchQuery(s archive.Search) url.Values {
 
 // searchPage asks for one page.
 func (c *Client) searchPage(ctx context.Context, query url.Values) (answer hitReader, err error) {
-	r := &request{op: OpSearch, method: http.MethodPost, path: "/search", query: query, repeat: harmless}
+	r := &request{op: OpSearch, method: http.MethodPost, path: "/search", query: query, repeat: harmless, header: http.Header{"Prefer": {withoutPages}}}
 	err = c.stream(ctx, r, func(r *jsonReader) error {
 		answer = hitReader{location: c.location}
 		return answer.read(r)

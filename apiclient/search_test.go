@@ -29,7 +29,7 @@ func TestSearchAsks(t *testing.T) {
 	} {
 		c := newService(t, func(w http.ResponseWriter, r *http.Request) {
 			query := r.URL.Query()
-			if r.Method != http.MethodPost || r.URL.Path != "/search" || query.Get("pagination-page") != "0" || query.Get("pagination-size") != "100" {
+			if r.Method != http.MethodPost || r.URL.Path != "/search" || r.Header.Get("Prefer") != "return=minimal" || query.Get("pagination-page") != "0" || query.Get("pagination-size") != "100" {
 				t.Errorf("%s %s", r.Method, r.URL)
 			}
 			query.Del("pagination-page")

@@ -98,7 +98,10 @@ type Error struct {
 
 // Error implements error, for people: the log of requests has the operation itself.
 func (e *Error) Error() string {
-	s := Doing(e.Op) + ": " + e.Kind.String()
+	s := e.Kind.String()
+	if e.Op != "" {
+		s = Doing(e.Op) + ": " + s
+	}
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)
 	}

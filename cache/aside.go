@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"io"
-	"strings"
 	"sync"
 )
 
@@ -50,7 +49,7 @@ type part struct {
 
 // newAside returns nil where no parts can be had, or are not needed.
 func newAside(ctx context.Context, t *transfer) *aside {
-	if t.v.size <= farAhead || t.v.etag == "" || strings.HasPrefix(t.v.etag, "W/") {
+	if t.v.size <= farAhead || !t.v.strong() {
 		return nil
 	}
 	return &aside{

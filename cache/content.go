@@ -22,6 +22,8 @@ var (
 	ErrLength = errors.New("content is longer than announced")
 	// ErrTooLarge: the content is larger than the whole cache may be.
 	ErrTooLarge = errors.New("content is larger than the cache")
+	// ErrNotKept: the disk does not take the content, which can be read all the same.
+	ErrNotKept = errors.New("the disk of the content cache has no room for it")
 )
 
 // Key names a content.
@@ -58,6 +60,10 @@ type Options struct {
 	Dir string
 	// Limit bounds the bytes of all files, running downloads included.
 	Limit int64
+	// Local names the file in which a service on this machine keeps the bytes of a SHA-256, in
+	// hexadecimal, which never change; empty where it does not. The ETags of the service are
+	// these sums then. nil for a service elsewhere.
+	Local func(sha256 string) (path string)
 	Log   logrus.FieldLogger
 	// Now is the clock, time.Now when nil; Log may be nil too.
 	Now func() time.Time
@@ -69,16 +75,20 @@ type Options struct {
 // index on disk. The least recently opened file goes first when the limit is reached. A
 // file in use stays: when it is replaced or removed its readers keep its bytes, which
 // count until the last of them has closed it. A content larger than the limit is served
-// from a file that goes with its last reader.
+// from a file that goes with its last reader, and one that the disk does not take is read
+// through a window in memory, fetched as it is read.
 type Content struct {
 	dir   string
 	limit int64
+	local func(sha256 string) (path string) // nil for a service elsewhere
 	log   logrus.FieldLogger
 	now   func() time.Time
 	// pause waits between two tries of a download. It ends early with ctx's error.
 	pause func(ctx context.Context, d time.Duration) error
 	// write is (*os.File).WriteAt.
 	write func(f *os.File, p []byte, off int64) (int, error)
+	// free returns how many bytes the disk can take.
+	free func() (int64, error)
 
 	// closing ends every download; running counts them.
 	closing context.Context
@@ -93,6 +103,8 @@ type Content struct {
 	recent *list.List
 	// downloads holds the ones that an Open joins and that will be kept. Guarded by mu.
 	downloads map[Key]*download
+	// locals is how many of versions lie in files of the service's. Guarded by mu.
+	locals int
 	// used is the sum of all version.counted. Guarded by mu.
 	used int64
 	// serial is the last one given out. Guarded by mu.

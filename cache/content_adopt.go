@@ -27,6 +27,9 @@ type Adoption struct {
 // the caller to remove: after a crash of the machine it must not be gone before whatever says that
 // it is not needed. On an error, of which ErrTooLarge is one, the cache is as before.
 func (c *Content) Adopt(key Key, a Adoption) error {
+	if c.adoptLocal(key, a) {
+		return nil
+	}
 	if err := c.adopt(key, a); err != nil {
 		return fmt.Errorf("adopt the content of %s: %w", key, err)
 	}

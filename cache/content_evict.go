@@ -18,6 +18,10 @@ func (c *Content) dropLocked(v *version) {
 	c.recent.Remove(v.element)
 	v.element = nil
 	delete(c.versions, v.key)
+	if v.local != "" {
+		c.locals-- // the file is not ours
+		return
+	}
 	c.trash.paths = append(c.trash.paths, c.path(v))
 	if v.refs == 0 {
 		c.discountLocked(v)
@@ -52,7 +56,7 @@ func (c *Content) freeLocked(want int64) int64 {
 	for e := c.recent.Back(); e != nil && freed < want; {
 		v := e.Value.(*version) //nolint:forcetypeassert // the list holds nothing else
 		e = e.Prev()            // before v's element leaves the list
-		if v.refs > 0 {
+		if v.refs > 0 || v.local != "" {
 			continue
 		}
 		freed += v.counted

@@ -30,8 +30,8 @@ func OpenContent(o Options) (*Content, error) {
 	}
 	closing, stop := context.WithCancel(context.Background())
 	c := &Content{
-		dir: o.Dir, limit: o.Limit, log: o.Log, now: o.Now,
-		pause: pause, write: (*os.File).WriteAt,
+		dir: o.Dir, limit: o.Limit, local: o.Local, log: o.Log, now: o.Now,
+		pause: pause, write: (*os.File).WriteAt, free: func() (int64, error) { return diskFree(o.Dir) },
 		closing: closing, stop: stop,
 		versions: make(map[Key]*version), recent: list.New(), downloads: make(map[Key]*download),
 	}
@@ -44,6 +44,10 @@ func OpenContent(o Options) (*Content, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	for _, v := range found {
+		if c.keptLocally(v) {
+			c.trash.paths = append(c.trash.paths, c.path(v))
+			continue
+		}
 		c.restoreLocked(v)
 	}
 	c.evictLocked()

@@ -21,7 +21,7 @@ func (c *Content) Stats() ContentStats {
 	c.mu.Lock()
 	defer c.unlock()
 	s := c.stats
-	s.Files, s.Bytes, s.Limit = len(c.versions), c.used, c.limit
+	s.Files, s.Bytes, s.Limit = len(c.versions)-c.locals, c.used, c.limit
 	return s
 }
 

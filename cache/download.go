@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -73,6 +74,8 @@ func (d *download) run(ctx context.Context) {
 	case content.Body == nil || content.Offset != 0:
 		closeBody(content)
 		d.fail(errAnswer)
+	case d.receiveLocal(content.ETag, content.Size):
+		closeBody(content)
 	default:
 		d.receive(ctx, content)
 	}
@@ -81,17 +84,18 @@ func (d *download) run(ctx context.Context) {
 // receive takes the body of content, and of what resumes it, into a file.
 func (d *download) receive(ctx context.Context, content *archive.Content) {
 	t, err := d.newTransfer(content)
-	if err != nil {
-		closeBody(content)
-		d.fail(err)
-		return
+	if err == nil {
+		if t.v.size >= 0 {
+			t.v.aside = newAside(ctx, t)
+			d.settle(t.v)
+		}
+		err = t.run(ctx, content)
+		t.v.aside.close()
+		content = nil
 	}
-	if t.v.size >= 0 {
-		t.v.aside = newAside(ctx, t)
-		d.settle(t.v)
+	if full := new(diskError); errors.As(err, &full) {
+		err = d.past(ctx, t, content, full)
 	}
-	err = t.run(ctx, content)
-	t.v.aside.close()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", d.key, err)
 		t.v.progress.finish(err)
@@ -178,7 +182,11 @@ func (d *download) renew() {
 	if old := d.old; d.leaveLocked() && old.element != nil {
 		name := old.fileName
 		name.fetched, name.final = d.began, d.final
-		if err := os.Rename(c.path(old), name.path(c.dir)); err != nil {
+		var err error
+		if old.local == "" {
+			err = os.Rename(c.path(old), name.path(c.dir))
+		}
+		if err != nil {
 			c.warnLocked(err)
 		} else {
 			old.fetched, old.final = name.fetched, name.final
@@ -228,7 +236,7 @@ func (c *Content) abandonLocked(d *download) {
 	readers := d.waiting
 	if v := d.version; v != nil {
 		readers += v.refs - 1 // the download's own
-		if 2*v.progress.reached() >= v.size {
+		if v.window.Load() == nil && 2*v.progress.reached() >= v.size {
 			return
 		}
 	}

@@ -12,6 +12,12 @@ func (c *Content) SetPause(pause func(context.Context, time.Duration) error) { c
 // SetWrite replaces the writing to files.
 func (c *Content) SetWrite(write func(*os.File, []byte, int64) (int, error)) { c.write = write }
 
+// SetFree replaces the question how much the disk can take.
+func (c *Content) SetFree(free func() (int64, error)) { c.free = free }
+
+// BlockSize is how many bytes of what the disk does not take are fetched at a time.
+const BlockSize = blockSize
+
 // WaitIdle returns when no download runs.
 func (c *Content) WaitIdle() { c.running.Wait() }
 

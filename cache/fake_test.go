@@ -32,6 +32,8 @@ type shelf struct {
 	t     testing.TB
 	dir   string
 	limit int64
+	// service names the files of a service on this machine; nil for one elsewhere.
+	service func(sum string) string
 }
 
 func newShelf(t testing.TB, limit int64) *shelf {
@@ -46,7 +48,7 @@ func (s *shelf) start() {
 	s.t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	c, err := cache.OpenContent(cache.Options{Dir: s.dir, Limit: s.limit, Log: log, Now: s.Now})
+	c, err := cache.OpenContent(cache.Options{Dir: s.dir, Limit: s.limit, Local: s.service, Log: log, Now: s.Now})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (r *Reader) File() *os.File {
 	return r.file
 }
 
-// Growing is File, also while a download is under way: then it does not hold all bytes yet.
+// Growing is File, also while a download is under way: then it does not hold all bytes yet. nil
+// where the disk could not take the file.
 func (r *Reader) Growing() *os.File { return r.file }
 
 // ReadAt reads as io.ReaderAt says, waiting for bytes that are on their way. Once the
@@ -55,23 +56,32 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	want := min(int64(len(p)), r.v.size-off)
-	inFile, err := r.await(ctx, p[:want], off)
+	n, err := r.fromFile(ctx, p[:want], off)
+	if w := r.v.window.Load(); err != nil && w != nil {
+		if err = w.read(ctx, p[:want], off); err == nil {
+			n = int(want)
+		}
+	}
+	if err == nil && want < int64(len(p)) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// fromFile reads all of p from the file, or from memory where it is on its way there.
+func (r *Reader) fromFile(ctx context.Context, p []byte, off int64) (int, error) {
+	inFile, err := r.await(ctx, p, off)
 	if err != nil {
 		return 0, err
 	}
-	if stored := p[:inFile]; len(stored) > 0 {
-		n, err := r.file.ReadAt(stored, off)
-		if errors.Is(err, io.EOF) { // the file was cut off behind our back
-			err = errDamaged
-		}
-		if n < len(stored) {
-			return n, fmt.Errorf("%s: %w", r.v.key, err)
-		}
+	n, err := r.file.ReadAt(p[:inFile], off)
+	if errors.Is(err, io.EOF) { // the file was cut off behind our back
+		err = errDamaged
 	}
-	if want < int64(len(p)) {
-		return int(want), io.EOF
+	if n < inFile {
+		return n, fmt.Errorf("%s: %w", r.v.key, err)
 	}
-	return int(want), nil
+	return len(p), nil
 }
 
 // await returns when the bytes for p, from off on, are there, and how many of them are to be
@@ -85,7 +95,7 @@ func (r *Reader) await(ctx context.Context, p []byte, off int64) (inFile int, er
 }
 
 // Wait returns when all bytes are there, or with the error because of which they never will
-// be, or with ctx's.
+// be, as ErrNotKept, or with ctx's.
 func (r *Reader) Wait(ctx context.Context) error { return r.v.progress.wait(ctx, math.MaxInt64) }
 
 // Close gives the content back. A second Close does nothing.

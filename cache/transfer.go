@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ const roomFor = 16 << 20
 
 // A broken transfer is tried again this often without a byte of progress, after waits
 // that double from the first to the longest. Where the service made fetch wait there is
-// one try.
+// one try, and one after a time-out, until a chunk has come again.
 const (
 	maxTries    = 5
 	firstPause  = 100 * time.Millisecond
@@ -53,18 +52,19 @@ type transfer struct {
 	known []byte
 }
 
-// newTransfer makes the file that the answer content goes into.
+// newTransfer makes the file that the answer content goes into. A *diskError says that the disk
+// does not take it.
 func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c := d.c
 	f, err := c.createTemp(d.key)
-	if err != nil {
-		return nil, err
-	}
 	v := &version{
 		fileName: fileName{
 			key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, final: d.final, etag: content.ETag, tag: newTag(),
 		},
-		temp: f.Name(), file: f, refs: 1, download: d,
+		file: f, refs: 1, download: d,
+	}
+	if err == nil {
+		v.temp = f.Name()
 	}
 	c.mu.Lock()
 	c.serial++
@@ -73,6 +73,12 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	t := &transfer{c: c, fetch: d.fetch, v: v}
 	if checkable(v.size) { // as one of unknown size may be
 		t.sum = newCRC()
+	}
+	if err != nil {
+		return t, &diskError{err}
+	}
+	if v.size >= 0 && !c.hasRoom(v.size) {
+		return t, &diskError{ErrNotKept}
 	}
 	return t, nil
 }
@@ -87,7 +93,7 @@ func (t *transfer) check() check {
 
 // run takes the body of content and resumes it when it breaks, until all is there.
 func (t *transfer) run(ctx context.Context, content *archive.Content) error {
-	tries := 0
+	tries, timedOut := 0, false
 	for {
 		before := t.have
 		err := t.take(content)
@@ -97,6 +103,13 @@ func (t *transfer) run(ctx context.Context, content *archive.Content) error {
 		}
 		if t.have > before {
 			tries = 0
+		}
+		timedOut = timedOut && t.have < before+chunk
+		if archive.KindOf(err) == archive.KindTimeout {
+			if timedOut {
+				return t.brokenOff(err)
+			}
+			timedOut = true
 		}
 		if content, err = t.resume(ctx, &tries, broken); err != nil {
 			return err
@@ -109,7 +122,7 @@ func (t *transfer) run(ctx context.Context, content *archive.Content) error {
 // so the content is asked for from its start and compared.
 func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archive.Content, error) {
 	want := Want{}
-	if t.v.etag != "" && !strings.HasPrefix(t.v.etag, "W/") {
+	if t.v.strong() {
 		want = Want{Offset: t.have, Match: t.v.etag}
 	}
 	for ; *tries < maxTries; *tries++ {
@@ -127,11 +140,15 @@ func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archiv
 		case ctx.Err() != nil || !archive.Away(err):
 			return nil, err
 		case archive.KindOf(err) == archive.KindTimeout, archive.KindOf(err) == archive.KindBusy:
-			return nil, fmt.Errorf("broken off after %d bytes: %w", t.have, err) // fetch has waited for long
+			return nil, t.brokenOff(err) // fetch has waited for long
 		}
 		cause = err
 	}
-	return nil, fmt.Errorf("broken off after %d bytes: %w", t.have, cause)
+	return nil, t.brokenOff(cause)
+}
+
+func (t *transfer) brokenOff(cause error) error {
+	return fmt.Errorf("broken off after %d bytes: %w", t.have, cause)
 }
 
 // admit checks that an answer goes on with what is there, and closes one that does not.

@@ -25,7 +25,7 @@ func (t *transfer) accept(p []byte, at int64) error {
 		return ErrLength
 	}
 	if err := t.append(p); err != nil {
-		return fmt.Errorf("write to the content cache: %w", err)
+		return &diskError{err}
 	}
 	return nil
 }

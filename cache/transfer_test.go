@@ -98,6 +98,7 @@ func TestDownloadsThatCannotBeCompletedFail(t *testing.T) {
 		"the rest longer than announced":  {[]cache.Fetch{begin, part(4, "456789a", 10, etag, nil)}, cache.ErrLength},
 		"gone meanwhile":                  {[]cache.Fetch{begin, refuse(gone)}, gone},
 		"away for too long":               {[]cache.Fetch{begin, refuse(away), refuse(away), refuse(away), refuse(away), refuse(away)}, away},
+		"trickling":                       {[]cache.Fetch{part(0, "0123", 10, etag, hangs), part(4, "45", 10, etag, hangs)}, hangs},
 		"hanging after it broke":          {[]cache.Fetch{begin, refuse(hangs)}, hangs},
 		"busy for long after it broke":    {[]cache.Fetch{begin, refuse(busy)}, busy},
 		"broken again and again":          {append([]cache.Fetch{begin}, slices.Repeat([]cache.Fetch{part(4, "", 10, etag, errBroken)}, 5)...), errBroken},
@@ -174,10 +175,10 @@ func TestFullDiskDropsWhatNobodyUses(t *testing.T) {
 	s.WaitIdle()
 	s.SetWrite(func(*os.File, []byte, int64) (int, error) { return 0, syscall.ENOSPC })
 	r := s.open(key(4), forever, whole("finds none", ""))
-	s.WaitIdle() // until then it can be read from memory
-	if _, err := r.ReadAt(t.Context(), make([]byte, 10), 0); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("got %v, want one that wraps ENOSPC", err)
-	}
+	wantBytes(t, r, "finds none")
+	_ = r.Close()
+	s.WaitIdle()
+	s.wantUsage(2, 16) // nothing of it is kept
 }
 
 func TestLastReaderCancelsLessThanHalf(t *testing.T) {

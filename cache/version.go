@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/durable"
@@ -38,6 +40,8 @@ type version struct {
 	// aside fetches parts ahead of the download; nil where there are none. It never changes
 	// once a reader has the version.
 	aside *aside
+	// window shows the version instead of the file, which cannot take it; nil where it can.
+	window atomic.Pointer[window]
 	// serial never changes.
 	serial uint64
 
@@ -48,11 +52,14 @@ type version struct {
 	// damaged is the result of the check.
 	damaged error
 
+	// local is the file of a service on this machine that holds the bytes, empty when they are in
+	// one of the cache's own. It never changes.
+	local string
 	// temp is where the file lies while it is not published, empty once it lies where its
 	// name says. Guarded by Content.mu.
 	temp string
-	// file is open while refs > 0. Guarded by Content.mu, and free to use for who holds
-	// a reference.
+	// file is open while refs > 0, nil where none could be made. Guarded by Content.mu, and free
+	// to use for who holds a reference.
 	file *os.File
 	// refs counts readers, a download that fills or revalidates the version, and openers
 	// on their way. Guarded by Content.mu.
@@ -68,8 +75,14 @@ type version struct {
 	touched time.Time
 }
 
+// strong reports whether the ETag says that two answers are of the same bytes (RFC 9110, 8.8.1).
+func (v *version) strong() bool { return v.etag != "" && !strings.HasPrefix(v.etag, "W/") }
+
 // path returns where the file of v lies. Called with mu held.
 func (c *Content) path(v *version) string {
+	if v.local != "" {
+		return v.local
+	}
 	if v.temp != "" {
 		return v.temp
 	}
@@ -89,7 +102,11 @@ func (v *version) publish(target string) error {
 func (c *Content) holdLocked(v *version) bool {
 	if v.refs == 0 {
 		f, err := openSized(c.path(v), v.size)
-		if err != nil {
+		switch {
+		case err != nil && v.local != "": // the service does not have it any more
+			c.dropLocked(v)
+			return false
+		case err != nil:
 			c.damagedLocked(v, err)
 			return false
 		}
@@ -126,6 +143,9 @@ func openSized(path string, size int64) (*os.File, error) {
 
 // touchLocked writes the time of an open to the file, for the order after a restart.
 func (c *Content) touchLocked(v *version) {
+	if v.local != "" {
+		return
+	}
 	now := c.now()
 	if age := now.Sub(v.touched); age >= 0 && age < touchEvery {
 		return
@@ -151,7 +171,7 @@ func (c *Content) releaseLocked(v *version) {
 	switch {
 	case v.element == nil:
 		c.discountLocked(v)
-	case v.size > c.limit:
+	case v.size > c.limit && v.local == "":
 		c.dropLocked(v)
 	}
 	c.evictLocked()

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"context"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -26,6 +27,9 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
 	f.fs.settle(up, id)
+	if id == 0 && f.fs.awaits(up, &r) {
+		return // what the folder shows when it is listed tells which document it is
+	}
 	switch d := f.lastPlace(); {
 	case d == nil: // recovered and not shown yet
 		f.fs.listAgain(&r)
@@ -87,16 +91,22 @@ func (f *FileSystem) outdate(id archive.ID) {
 
 // confirmed is the document as far as is known without a listing.
 func (f *file) confirmed(r *spool.Record, id archive.ID, d *dir) *archive.Document {
-	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: f.fs.now()}
-	if old := d.document(id); old != nil {
-		doc = *old // it got new bytes
+	return d.kind.confirmed(r, id, d.document(id), f.fs.now())
+}
+
+// confirmed is the document that is archived now in such a directory. old is it with its old
+// bytes, nil for a new one.
+func (k dirKind) confirmed(r *spool.Record, id archive.ID, old *archive.Document, now time.Time) *archive.Document {
+	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: now}
+	if old != nil {
+		doc = *old
 	}
 	if r.DocumentName != "" {
 		doc.Name = r.DocumentName
 	}
 	doc.Size, doc.Keywords, doc.Metadata = r.Size, r.Keywords, r.Metadata
-	if d.kind.archives() {
-		doc.Archived = f.fs.now()
+	if k.archives() {
+		doc.Archived = now
 	}
 	return &doc
 }

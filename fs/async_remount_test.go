@@ -3,7 +3,10 @@ package fs_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
@@ -146,4 +149,40 @@ func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
 	wantNames(t, a.letters, "a.txt")
 	heals(t, "nothing is left of it", func() bool { return len(get(os.ReadDir(filepath.Join(a.state, "spool")))(t)) == 0 })
+}
+
+// What was accepted and not yet archived when the program was killed is shown by the first look,
+// although the listing may be from before its document, which may be there when the answer comes.
+func TestAcceptedFilesAreShownByTheFirstLook(t *testing.T) {
+	for svcName, cfg := range map[string]hostile.Config{"ids": {}, "no ids": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}}} {
+		t.Run(svcName, func(t *testing.T) {
+			a := newAsync(t, cfg)
+			a.line.cut()
+			write(t, filepath.Join(a.letters, "a.txt"), "Inhalt")
+			crashed := a.spoolNow()
+			a.unmount()
+			a.line.mend()
+			sends, lists := hostile.NewGate(), hostile.NewGate()
+			defer sends.Open()
+			defer lists.Open()
+			a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallBefore(sends)})
+			a.remountAfter(crashed)
+			<-sends.Arrived()
+			a.Fault(hostile.Fault{Method: "GET", Path: "/document/list", Do: hostile.StallAfter(lists)})
+			seen := make(chan []string, 1)
+			go func() {
+				out, _ := exec.CommandContext(t.Context(), "ls", a.letters).Output()
+				seen <- strings.Fields(string(out))
+			}()
+			<-lists.Arrived()
+			sends.Open()
+			heals(t, "it is archived", func() bool { return len(a.fs.Status().Uploads.List) == 0 })
+			lists.Open()
+			if got := <-seen; !slices.Equal(got, []string{"a.txt"}) {
+				t.Errorf("the first look shows %q", got)
+			}
+			wantContent(t, filepath.Join(a.letters, "a.txt"), "Inhalt")
+			a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
+		})
+	}
 }

@@ -77,13 +77,42 @@ func fillTime(out *fuse.Attr, t time.Time) {
 func (d *dir) fillEntry(e *entry, out *fuse.EntryOut) {
 	if e.dir != nil {
 		e.dir.fill(&out.Attr)
-		out.SetEntryTimeout(d.foldersValidFor())
+		out.SetEntryTimeout(d.lendName(e, d.foldersValidForLocked))
 		out.SetAttrTimeout(d.foldersValidFor())
 		return
 	}
 	f := d.fileOf(e)
 	out.SetAttrTimeout(f.fill(&out.Attr))
 	if f.pending() == nil { // else the name may go with a failed close
-		out.SetEntryTimeout(d.validFor())
+		out.SetEntryTimeout(d.lendName(e, d.validForLocked))
 	}
+}
+
+// lendName is how long the kernel may keep the name of e, which is noted; 0 when it has become
+// another one's, or nobody's, by now.
+func (d *dir) lendName(e *entry, valid func() time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.held.names.get(e.name) != e {
+		return 0
+	}
+	validity := valid()
+	d.lend(validity)
+	return validity
+}
+
+// lendAbsence is how long the kernel may remember that the directory does not have a name, which
+// is noted. Names that desktops ask for all the time are remembered whatever is known.
+func (d *dir) lendAbsence(name string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.reachLocked(name) != nil {
+		return 0
+	}
+	validity := d.validForLocked()
+	if isJunk(name) {
+		validity = min(d.fs.opts.TTL, kernelTrust)
+	}
+	d.lend(validity)
+	return validity
 }

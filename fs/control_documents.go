@@ -23,7 +23,6 @@ func (n *documentsDir) Lookup(ctx context.Context, name string, out *fuse.EntryO
 	}
 	path := controlPath(documentsName, name)
 	if _, err := n.fs.aboutDocument(ctx, id); err != nil {
-		out.SetEntryTimeout(briefly)
 		return nil, n.fs.errno("lookup", path, err)
 	}
 	return n.show(ctx, &documentDir{fixedDir: n.below(inoOfPath(path)), id: id, path: path}, out), 0

@@ -23,7 +23,6 @@ func (n *byIDDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	path := controlPath(byIDName, name)
 	a, err := n.fs.aboutDocument(ctx, id)
 	if err != nil {
-		out.SetEntryTimeout(briefly)
 		return nil, n.fs.errno("lookup", path, err)
 	}
 	link := &linkNode{fs: n.fs, ino: inoOfPath(path), doc: id, time: a.doc.Created, up: "../../"}

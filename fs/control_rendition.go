@@ -64,6 +64,9 @@ func (f *file) measure(ctx context.Context) error {
 	f.measured(r.Size())
 	if key.Representation != archive.Original && key.Representation != archive.PDF {
 		err = r.Wait(ctx) // else what nobody reads is fetched again for who does
+		if errors.Is(err, cache.ErrNotKept) {
+			err = nil
+		}
 	}
 	return errors.Join(err, r.Close())
 }

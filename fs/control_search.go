@@ -33,7 +33,6 @@ func (n *searchDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	path := controlPath(searchName, name)
 	if _, err := n.fs.search(ctx, name); err != nil {
-		out.SetEntryTimeout(briefly)
 		return nil, n.fs.errno("search", path, err)
 	}
 	return n.show(ctx, &foundDir{fixedDir: n.below(inoOfPath(path)), query: name, path: path}, out), 0

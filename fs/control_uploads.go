@@ -11,24 +11,43 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// uploadsDir shows the bytes of what is not archived.
+// uploadsDir shows the bytes of what is not archived. Local files are found in it by their names
+// and not listed. An ID alone is a link to the name.
 type uploadsDir struct{ fixedDir }
 
 func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if up := n.find(name); up != nil {
 		return n.file(ctx, up, out), 0
 	}
+	if up, r := n.byID(name); up != nil {
+		link := &fusefs.MemSymlink{Data: []byte(uploadName(r))}
+		link.Attr.Ino, link.Attr.Mode, link.Attr.Size = n.fs.inodes.local(), fuse.S_IFLNK|0o777, uint64(len(link.Data))
+		n.fs.fillOwner(&link.Attr)
+		fillTime(&link.Attr, r.Changed)
+		out.Attr = link.Attr
+		return n.NewInode(ctx, link, fusefs.StableAttr{Mode: fuse.S_IFLNK, Ino: link.Attr.Ino}), 0
+	}
 	return nil, syscall.ENOENT
+}
+
+// byID returns an upload, or a local file that holds something; nil without one.
+func (n *uploadsDir) byID(id string) (*spool.Upload, *spool.Record) {
+	up, ok := n.fs.spool.Get(id)
+	if !ok {
+		return nil, nil
+	}
+	r := up.Record()
+	if !listed(&r) && !holdsHere(up, &r) {
+		return nil, nil
+	}
+	return up, &r
 }
 
 // find returns the upload of that name, nil without one.
 func (n *uploadsDir) find(name string) *spool.Upload {
 	id, _, _ := strings.Cut(name, " ")
-	up, ok := n.fs.spool.Get(id)
-	if !ok {
-		return nil
-	}
-	if r := up.Record(); !listed(&r) || uploadName(&r) != name {
+	up, r := n.byID(id)
+	if up == nil || uploadName(r) != name {
 		return nil
 	}
 	return up

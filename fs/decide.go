@@ -10,20 +10,25 @@ import (
 
 // retry sends a failed upload again, in the background, and shows it in its folder. What
 // waits for the service is tried at once. The folder that it lies in is made first, and
-// with a folder what failed because of it is sent. A temporary file is never sent.
-func (f *FileSystem) retry(up *spool.Upload) error {
-	if folder, ok := f.spool.Get(up.Record().Within); ok && folder.State() == spool.Failed {
-		if err := f.retry(folder); err != nil {
+// with a folder what failed because of it is sent. A temporary or an empty file is never sent,
+// and one that is not whole only asItIs.
+func (f *FileSystem) retry(up *spool.Upload, asItIs bool) error {
+	r := up.Record()
+	if err := mayRetry(&r, asItIs); err != nil {
+		return err
+	}
+	if folder, ok := f.spool.Get(r.Within); ok && folder.State() == spool.Failed {
+		if err := f.retry(folder, false); err != nil {
 			return err
 		}
 	}
 	inside := f.failedIn(up) // before: once the folder is made it is not told any more what lay in it
-	if err := f.retryOne(up); err != nil {
+	if err := f.retryOne(up, asItIs); err != nil {
 		return err
 	}
 	for _, in := range inside {
 		if r := in.Record(); r.State == spool.Failed {
-			if err := f.retry(in); err != nil {
+			if err := f.retry(in, false); err != nil {
 				f.failed("retry", r.Path+"/"+r.Name, err)
 			}
 		}
@@ -31,29 +36,44 @@ func (f *FileSystem) retry(up *spool.Upload) error {
 	return nil
 }
 
-// failedIn is what failed directly in a folder that is not made.
+// mayRetry refuses what is never sent, or not unless somebody asks for it as it is.
+func mayRetry(r *spool.Record, asItIs bool) error {
+	switch {
+	case staysHere(r):
+		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
+	case r.Incomplete() && r.Size == 0:
+		return refuse(syscall.EPERM, spool.ErrEmpty.Error())
+	case r.Incomplete() && !asItIs:
+		return refuse(syscall.EPERM, spool.ErrIncomplete.Error())
+	}
+	return nil
+}
+
+// failedIn is what failed directly in a folder that is not made, and is whole.
 func (f *FileSystem) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 	for _, up := range f.spool.List() {
-		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible {
+		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
 			inside = append(inside, up)
 		}
 	}
 	return inside
 }
 
-func (f *FileSystem) retryOne(up *spool.Upload) error {
+func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 	held := f.holder(up)
 	held.commit.Lock()
 	defer held.commit.Unlock()
 	r := up.Record()
+	take := up.Retry
+	if asItIs {
+		take = up.RetryAsItIs
+	}
 	switch _, there := f.spool.Get(up.ID()); {
 	case !there:
 		return syscall.ENOENT // it was archived meanwhile
-	case isJunk(r.Name) || len(r.Local) > 0:
-		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
 	case r.State == spool.Created && r.Queued: // taken back for a change
 	default:
-		if err := up.Retry(); err != nil {
+		if err := take(); err != nil {
 			if up.Record().Queued { // which the disk may have all the same
 				f.queue.add(up)
 			}
@@ -77,10 +97,10 @@ func (f *FileSystem) retryOne(up *spool.Upload) error {
 // into another one since. before is its record from then.
 func (f *FileSystem) leftFolder(up *spool.Upload, before *spool.Record) {
 	r := up.Record()
-	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within {
+	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
 		return
 	}
-	if err := f.retry(up); err != nil {
+	if err := f.retry(up, false); err != nil {
 		f.failed("retry", r.Path+"/"+r.Name, err)
 	}
 }
@@ -89,7 +109,9 @@ func (f *FileSystem) leftFolder(up *spool.Upload, before *spool.Record) {
 // that the archive may have, is busy.
 func (f *FileSystem) forget(up *spool.Upload) error {
 	held := f.holder(up)
-	if !held.commit.TryLock() {
+	if up.State() == spool.Failed { // the attempt that failed may still be ending
+		held.commit.Lock()
+	} else if !held.commit.TryLock() {
 		return errSending
 	}
 	defer held.commit.Unlock()

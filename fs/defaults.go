@@ -110,19 +110,10 @@ func setDefault(def *state.Defaults, a xattr.Attr, value []byte) (err error) {
 	case xattr.KindUploadEmailImportOrder:
 		def.EmailImportOrder, err = xattr.ParseEmailImportOrder(value)
 	case xattr.KindUploadForceNewDocument:
-		def.ForceNew, err = parseFlag(value)
+		def.ForceNew, err = xattr.ParseFlag(value)
 	default:
 	}
 	return err
-}
-
-// parseFlag is the flag of a value; nil is not known.
-func parseFlag(value []byte) (archive.Flag, error) {
-	if value == nil {
-		return archive.FlagUnknown, nil
-	}
-	b, err := xattr.ParseBool(value)
-	return archive.FlagOf(b), err
 }
 
 // setKey sets the value of a key, or removes the key when value is nil.

@@ -44,9 +44,11 @@ type dir struct {
 	files   merged            // which listing of documents; guarded by mu
 	doubts  uint64            // how often it was distrusted; guarded by mu
 	changes atomic.Uint64     // how often it was outdated
-	changed time.Time         // when names changed last; guarded by mu
-	version uint64            // how often names changed; guarded by mu
-	free    bool              // whether folders may be created here; guarded by mu
+	// lentUntil is until when the kernel may use names of it without asking, since clock.
+	lentUntil atomic.Int64
+	changed   time.Time // when names changed last; guarded by mu
+	version   uint64    // how often names changed; guarded by mu
+	free      bool      // whether folders may be created here; guarded by mu
 }
 
 // merged says which listing a directory has taken in.

@@ -259,6 +259,9 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	if up == nil {
 		return errNotMoved
 	}
+	if err := mayBeFolder(newName); err != nil {
+		return err
+	}
 	defer d.fs.lockFolder(up)()
 	to.mu.Lock()
 	free := to.free

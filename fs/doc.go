@@ -18,11 +18,13 @@
 //
 // Reads follow the context of the FUSE request: an interrupted reader leaves at once.
 // A change that was begun goes on without it (detached), because an interrupt may be
-// nothing but the signal by which Go's scheduler preempts a thread of the caller.
+// nothing but the signal by which Go's scheduler preempts a thread of the caller. A caller
+// that was killed is let go before the change has ended (outlive).
 //
 // # Locks
 //
 // The order is: file.commit, dir.mu (the one with the smaller inode number first),
-// file.mu, FileSystem.mu. No lock but file.commit is held during a request to the service,
-// and none while the kernel is notified.
+// file.mu, FileSystem.mu; below all of them epochs.mu and connection.mu. No lock but file.commit is
+// held during a request to the service. What the kernel may be told, because it waits for none of its
+// own locks then, is in invalidate.go.
 package fs

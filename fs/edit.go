@@ -12,7 +12,8 @@ import (
 // is made under commit, and counts the handle among those that write: so nobody archives
 // half of what a program writes, nor are its further writes refused. A file that failed
 // meanwhile, with what the handle wrote, is not gone on with. h is nil for a change that no
-// close follows. What is being sent is waited for.
+// close follows. What is being sent, or has to be fetched first, is waited for, unless the caller is
+// killed.
 func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func(*spool.Upload) error) error {
 	up, writing := f.writtenBy(h)
 	if writing && up != nil {
@@ -25,7 +26,11 @@ func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func
 	if err := f.mayStage(); err != nil {
 		return err
 	}
-	f.commit.Lock()
+	ctx, stop := whileAlive(ctx)
+	defer stop()
+	if err := lockWhile(ctx, &f.commit); err != nil {
+		return err
+	}
 	defer f.commit.Unlock()
 	if up = f.pending(); writing && (up == nil || up.State() == spool.Failed) {
 		return errFailed

@@ -56,7 +56,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 		"release with nothing written": func(f *file, _ context.Context) { f.keepUnwritten() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := newLetters(t).create("a.txt")
+			e, err := newLetters(t).create("a.txt", false)
 			if err != nil {
 				t.Fatal(err)
 			}

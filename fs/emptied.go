@@ -1,6 +1,9 @@
 package fs
 
-import "github.com/archivefs/archivefs/internal/spool"
+import (
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
 
 // An archive holds no empty document. An inbox document that is emptied and closed stays at
 // the service as it was, and reads empty here for a while, because what is emptied is
@@ -29,5 +32,8 @@ func (d *dir) refillLocked(e *entry) {
 		return
 	}
 	f.up = nil
-	d.fs.goBackground(func() { d.fs.discard(up) })
+	d.fs.goBackground(func() {
+		d.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
+		d.fs.discard(up)
+	})
 }

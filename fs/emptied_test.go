@@ -3,6 +3,7 @@ package fs_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/hostile"
@@ -81,4 +82,22 @@ func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
 	if n := f.named(f.inbox, "desktop.ini", "neu"); n != 1 {
 		t.Errorf("the inbox holds %+v", f.Documents(f.inbox))
 	}
+}
+
+// What comes back by itself is not to be archived by somebody who takes it for what he wrote.
+func TestEmptiedDocumentThatComesBackIsLogged(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
+	m, log, c := f.logged(t)
+	path := m.path("inboxes", "Administrator", "scan.txt")
+	must(t, os.Truncate(path, 0))
+	change(t, filepath.Dir(path))
+	c.advance(2 * longTTL)
+	log.take()
+	_ = get(os.ReadDir(filepath.Dir(path)))(t)
+	var said string
+	heals(t, "the log tells", func() bool {
+		said += log.take()
+		return strings.Contains(said, `level=warning`) && strings.Contains(said, "it was emptied") && strings.Contains(said, "inboxes/Administrator/scan.txt")
+	})
 }

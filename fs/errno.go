@@ -62,7 +62,7 @@ func (f *FileSystem) errno(op string, path string, err error) syscall.Errno {
 	errno := toErrno(err)
 	log := f.log.WithField("path", archive.Printable(path))
 	if refused(err, errno) {
-		if f.refusals.news(path, err.Error(), f.now()) {
+		if f.refusals.news(op, path, err.Error(), f.now()) {
 			log.Infof("%s refused: %v", op, err)
 		}
 		return errno

@@ -50,6 +50,10 @@ type file struct {
 	reading *reading
 	// way is how the handles are read; guarded by mu.
 	way way
+	// opening counts who is about to open it, dropping is closed when the kernel has dropped its
+	// pages, nil while it does not; guarded by mu.
+	opening  int
+	dropping chan struct{}
 	// superseded is nil until another file takes the place of this one; then it holds the
 	// threads that were told so; guarded by mu.
 	superseded map[uint32]bool
@@ -145,7 +149,7 @@ func (f *file) state() xattr.State {
 			return xattr.StateFailed
 		case r.Queued:
 			return xattr.StatePending
-		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && f.dir.staysLocal(f.entry.name)):
+		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && (r.Temporary || f.dir.staysLocal(f.entry.name))):
 			return xattr.StateLocal
 		case r.State == spool.Created && f.dirty, r.State != spool.Created:
 			return xattr.StatePending

@@ -15,7 +15,7 @@ import (
 func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	if up := f.pending(); up != nil {
 		if a.Kind == xattr.KindRetry {
-			return f.fs.retry(up)
+			return f.fs.retry(up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
 		}
 		return f.changeLocal(up, a, value)
 	}
@@ -50,10 +50,10 @@ func setField(r *spool.Record, a xattr.Attr, value []byte) (err error) {
 	case xattr.KindEmailImportOrder:
 		r.EmailImportOrder, err = xattr.ParseEmailImportOrder(value)
 	case xattr.KindForceNewDocument:
-		r.ForceNew, err = parseFlag(value)
+		r.ForceNew, err = xattr.ParseFlag(value)
 	case xattr.KindAutoExport:
 		var flag archive.Flag
-		flag, err = parseFlag(value)
+		flag, err = xattr.ParseFlag(value)
 		r.AutoExport = flag == archive.FlagTrue
 	default:
 		return refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")

@@ -55,6 +55,8 @@ type FileSystem struct {
 	heads heads
 	// away is why the service could not be asked the last time, nil when it answered.
 	away atomic.Pointer[Failure]
+	// epochs make the kernel look up names again.
+	epochs epochs
 	// sending counts uploads under way.
 	sending atomic.Int64
 	// handles are the open files.

@@ -29,8 +29,8 @@ func (hs *handles) remove(h fusefs.FileReleaser) {
 	delete(hs.open, h)
 }
 
-// releaseAll releases what the kernel has not, after the mount has ended: then nobody has a
-// file open.
+// releaseAll releases what the kernel has not, after the mount has ended: then nobody can use a
+// file any more. What was not written to its end fails.
 func (hs *handles) releaseAll(ctx context.Context) {
 	hs.mu.Lock()
 	left := make([]fusefs.FileReleaser, 0, len(hs.open))
@@ -38,6 +38,11 @@ func (hs *handles) releaseAll(ctx context.Context) {
 		left = append(left, h)
 	}
 	hs.mu.Unlock()
+	for _, h := range left {
+		if w, ok := h.(*writeHandle); ok {
+			w.cutOff()
+		}
+	}
 	for _, h := range left {
 		_ = h.Release(ctx) // which always succeeds
 	}

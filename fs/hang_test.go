@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/hostile"
 )
 
@@ -76,6 +77,35 @@ func TestInterruptEndsAReader(t *testing.T) {
 			if err := ends(t, cmd); err == nil {
 				t.Error("ended without an error")
 			}
+		})
+	}
+}
+
+// A service that answers a byte now and then keeps nobody.
+func TestAnAnswerThatTricklesKeepsNobody(t *testing.T) {
+	for _, tt := range []struct{ name, command string }{
+		{"cp", "cp Rechnungen/cached.txt Briefe/new.txt"},
+		{"mv", "mv ../inboxes/Administrator/scan.txt Briefe"},
+		{"mkdir", "mkdir new"},
+		{"rm", "rm ../inboxes/Administrator/scan.txt"},
+		{"ls", "ls Briefe"},
+		{"ls of inboxes", "ls ../inboxes/Administrator"},
+		{"cat", "cat Rechnungen/big.txt"},
+		{"setfattr", "setfattr -n user.archive.auto-export -v true Rechnungen/big.txt"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+			f.AddDocument(f.bills, hostile.Document{Name: "cached.txt", Content: []byte("cached"), Pages: 1})
+			f.AddDocument(f.bills, hostile.Document{Name: "big.txt", Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})
+			f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
+			m := f.mount(t, func(o *fs.Options) { o.AllowDelete = true })
+			m.stall = time.Second
+			m.remount()
+			wantContent(t, m.path("Muster GmbH", "Rechnungen", "cached.txt"), "cached")
+			f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Trickle(200 * time.Millisecond)})
+			cmd := run(t, "env", "-C", m.path("Muster GmbH"), "sh", "-c", tt.command)
+			_ = ends(t, cmd) // with or without an error
+			f.ClearFaults()
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cache"
@@ -101,7 +102,17 @@ func (m *mounted) open() error {
 	}
 	m.fs.Recover()
 	m.mount = get(m.fs.Mount(m.dir))(m.t)
+	m.settle()
 	return nil
+}
+
+// settle has the kernel learn that nobody can poll files of the mount (POLL is ENOSYS): Go would have it
+// ask, of a thread that this process may need to answer. The library has a name for that.
+func (m *mounted) settle() {
+	m.t.Helper()
+	fd := get(unix.Open(m.path(".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0))(m.t)
+	get(unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLOUT}}, 0))(m.t)
+	must(m.t, unix.Close(fd))
 }
 
 // unmount ends the mount, if there is one, and fails the test when anything stays.

@@ -1,30 +1,126 @@
 package fs
 
 import (
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// forgetNames makes the kernel forget what it knows under the names, which changed at the
-// service. It returns at once: the kernel must not be told from inside a handler.
-func (f *FileSystem) forgetNames(d *dir, names []string) {
-	if len(names) == 0 {
-		return
-	}
-	f.goBackground(func() { d.notify(names) })
+// What the kernel is told of its own accord, and what never.
+//
+// The notifications of a name (NotifyEntry, NotifyDelete) wait in the kernel for the lock of the
+// directory. A create, mkdir, unlink, rmdir or rename holds it for as long as we take to answer, and
+// who waits for it can be ended by nobody: a process in which one waits for what the other is to
+// answer never ends. So no name is ever notified; the linter refuses it.
+//
+// Names expire with the listing that they are from: no time-out goes beyond the listing's. When one
+// changes earlier, and the kernel was told names of the directory with a time-out that still runs, a new
+// epoch begins (FUSE_NOTIFY_INC_EPOCH, Linux 6.16): the kernel looks up every name again when it is
+// used next. That takes no lock. Older kernels are told nothing.
+//
+// Attributes are notified (attrsOnly), which takes no lock either. A notification of pages waits for
+// those that are being read, from us: it is sent only for a file that nobody has open (dropPages).
+
+// epochPause is the shortest time between two epochs.
+const epochPause = 200 * time.Millisecond
+
+// epochs begins new epochs, no more often than every epochPause. The zero value begins none.
+type epochs struct {
+	mu    sync.Mutex
+	send  func() // nil where the kernel has none, or is gone; guarded by mu
+	last  time.Time
+	timer *time.Timer // of the one that waits, nil for none; guarded by mu
 }
 
-// notify is forgetNames for whoever is in no handler and holds no lock.
-func (d *dir) notify(names []string) {
+// start lets epochs begin.
+func (e *epochs) start(send func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.send = send
+}
+
+// stop lets no more begin.
+func (e *epochs) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.send = nil
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer = nil
+	}
+}
+
+// begin begins an epoch, or has one begin soon. It returns at once.
+func (e *epochs) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.send == nil || e.timer != nil {
+		return
+	}
+	if wait := epochPause - time.Since(e.last); wait > 0 {
+		e.timer = time.AfterFunc(wait, e.late)
+		return
+	}
+	e.last = time.Now()
+	e.send()
+}
+
+// late begins the epoch that waited.
+func (e *epochs) late() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.timer == nil {
+		return // stopped
+	}
+	e.timer, e.last = nil, time.Now()
+	e.send()
+}
+
+// forgetNames makes the kernel look up the names again, which changed, where it may know them. It
+// returns at once, and may be called with any lock held.
+func (f *FileSystem) forgetNames(d *dir, names []string) {
+	if len(names) == 0 || d.node.Load() == nil {
+		return
+	}
+	if d.lends() {
+		f.epochs.begin()
+	}
+	f.goBackground(d.forgetAttributes)
+}
+
+// forgetAttributes makes the kernel ask for the attributes of the directory again.
+func (d *dir) forgetAttributes() {
 	node := d.node.Load()
 	if node == nil {
-		return // it knows nothing of the directory
+		return
 	}
-	for _, n := range names {
-		if errno := node.NotifyEntry(n); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-			d.fs.log.Debugf("notify %s: %v", archive.Printable(d.pathOf(n)), errno)
+	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
+		d.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
+	}
+}
+
+// clock is the kernel's, which goes on whatever Options.Now says.
+var clock = time.Now() //nolint:gochecknoglobals // a constant
+
+// lend notes that the kernel may keep a name of the directory for so long.
+func (d *dir) lend(validity time.Duration) {
+	until := int64(time.Since(clock) + validity)
+	for {
+		before := d.lentUntil.Load()
+		if before >= until || d.lentUntil.CompareAndSwap(before, until) {
 			return
 		}
+	}
+}
+
+// lends reports whether the kernel may have names of the directory that it does not ask for.
+func (d *dir) lends() bool { return d.lentUntil.Load() > int64(time.Since(clock)) }
+
+// lendTo notes that names of d, with their time-outs, become such of to.
+func (d *dir) lendTo(to *dir) {
+	if d.lends() {
+		to.lend(time.Duration(d.lentUntil.Load()) - time.Since(clock))
 	}
 }

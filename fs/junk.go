@@ -3,6 +3,9 @@ package fs
 import (
 	"slices"
 	"strings"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // junkDirs are directories that desktops make for themselves. They and all below them
@@ -25,8 +28,6 @@ var junkFiles = []string{
 	"*.swp", "*~",      // vim, editors
 	".fuse_hidden*", // libfuse
 	"*.trashinfo*",  // trash
-	"sed??????",     // sed -i
-	"zi??????",      // zip
 }
 
 // junkAnyCase are junk names that Windows programs write in any case.
@@ -35,7 +36,11 @@ var junkAnyCase = []string{"thumbs.db", "desktop.ini"}
 // isJunkDir reports whether a directory of that name, and all below it, stays local.
 func isJunkDir(name string) bool { return matches(junkDirs, name) }
 
-// isJunk reports whether a file created under that name stays local until it is renamed.
+// staysHere reports whether a record is of a file that is never uploaded as it is called.
+func staysHere(r *spool.Record) bool { return r.Temporary || isJunk(r.Name) || len(r.Local) > 0 }
+
+// isJunk reports whether a file created under that name stays local until it is renamed, in
+// whichever way it is made.
 func isJunk(name string) bool {
 	lower := strings.ToLower(name)
 	for _, n := range junkAnyCase {
@@ -43,18 +48,57 @@ func isJunk(name string) bool {
 			return true
 		}
 	}
-	return matches(junkFiles, name) || isRsyncTemp(name) || isJunkDir(name)
+	return matches(junkFiles, name) || isJunkDir(name) || isNoWord(tempSuffix(name))
 }
 
-// isRsyncTemp recognises rsync's ".NAME.XXXXXX": six letters or digits behind a dot, in
-// front of them a name that is not empty. An extension of six letters that somebody
-// typed looks the same only in a hidden file.
-func isRsyncTemp(name string) bool {
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 2 || name[0] != '.' || len(name)-dot-1 != 6 {
-		return false
+// Some programs have mkstemp(3) make a name for what they rename later. Its six characters can be
+// those of a word, as in .bashrc.backup or zinssatz, so that such a name says something only
+// together with the way in which the file is made, or when they are no word.
+
+// tempPrefixes stand before the six characters; rsync puts them behind ".NAME.".
+var tempPrefixes = []string{"sed", "zi"} // sed -i, zip
+
+// tempSuffix is what mkstemp would have made of a name, empty where no program calls a file so.
+func tempSuffix(name string) string {
+	at := len(name) - 6
+	if at < 2 || !alnum(name[at:]) {
+		return ""
 	}
-	return alnum(name[dot+1:])
+	prefix := name[:at]
+	if slices.Contains(tempPrefixes, prefix) || len(prefix) > 2 && prefix[0] == '.' && prefix[at-1] == '.' {
+		return name[at:]
+	}
+	return ""
+}
+
+// isMkstemp reports whether a file is made as mkstemp does it, under a name that it makes. What
+// copies a file opens it for writing alone.
+func isMkstemp(name string, flags, mode uint32) bool {
+	const how = syscall.O_RDWR | syscall.O_CREAT | syscall.O_EXCL
+	return tempSuffix(name) != "" && flags&how == how && mode&0o777&^0o600 == 0
+}
+
+// isNoWord reports whether letters of both cases and digits follow each other in a way in which
+// nobody writes: they change three times or more.
+func isNoWord(s string) bool {
+	changes := 0
+	for i := 1; i < len(s); i++ {
+		if kindOf(s[i]) != kindOf(s[i-1]) {
+			changes++
+		}
+	}
+	return changes >= 3
+}
+
+// kindOf tells digits, capitals and small letters apart.
+func kindOf(c byte) int {
+	switch {
+	case c <= '9':
+		return 0
+	case c <= 'Z':
+		return 1
+	}
+	return 2
 }
 
 func alnum(s string) bool {
@@ -71,15 +115,9 @@ func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }
 
-// match reports whether a name is as a pattern says: * stands for any text, and the "??????" of
-// sed and zip for letters and digits, so that a file called "sedán.txt" or "zi 2024" is a
-// document. Every name that is looked up is compared with all patterns, for which path.Match
-// takes too long.
+// match reports whether a name is as a pattern says, in which * stands for any text. Every name
+// that is looked up is compared with all patterns, for which path.Match takes too long.
 func match(pattern, name string) bool {
-	if prefix, six := strings.CutSuffix(pattern, "??????"); six {
-		rest, found := strings.CutPrefix(name, prefix)
-		return found && len(rest) == 6 && alnum(rest)
-	}
 	part, pattern, wild := strings.Cut(pattern, "*")
 	if !wild {
 		return name == part

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path"
 	"syscall"
 	"time"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -16,11 +14,8 @@ import (
 // directory of a mount does, but for what only the archive service could tell.
 type Kept struct{ Spool *spool.Spool }
 
-// What is said of an upload that has no reason of its own.
-const (
-	mayBeArchived = "it was being sent, and the archive may have it already"
-	staysHere     = "its name is a temporary one, and such a file stays on this machine"
-)
+// mayBeArchived is said of an upload that has no reason of its own.
+const mayBeArchived = "it was being sent, and the archive may have it already"
 
 // List tells what the archive does not have, or may not have, oldest first. Local files are
 // among them, in the state StateLocal: no folder shows their bytes.
@@ -28,20 +23,16 @@ func (k Kept) List() []UploadInfo {
 	list := []UploadInfo{}
 	for _, up := range k.Spool.List() {
 		r := up.Record()
-		local := r.StaysHere() && up.Size() > 0
-		if !listed(&r) && !local {
-			continue
-		}
-		info := uploadInfo(k.Spool, &r, up.Size())
 		switch {
-		case local:
-			info.State = StateLocal
-			info.Path = archive.Printable(path.Join(r.Path, path.Join(r.Local...), r.Name))
-			info.Error = cmp.Or(info.Error, staysHere)
-		case r.State == spool.Sending:
-			info.Error = cmp.Or(info.Error, mayBeArchived)
+		case holdsHere(up, &r):
+			list = append(list, localInfo(k.Spool, up, &r))
+		case listed(&r):
+			info := uploadInfo(k.Spool, up, &r)
+			if r.State == spool.Sending {
+				info.Error = cmp.Or(info.Error, mayBeArchived)
+			}
+			list = append(list, info)
 		}
-		list = append(list, info)
 	}
 	return list
 }

@@ -95,7 +95,7 @@ func TestKeptThatWasBeingSent(t *testing.T) {
 func TestKeptLocalFiles(t *testing.T) {
 	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))
 	for _, text := range []string{"Inhalt", ""} {
-		up, err := k.Spool.Create(spool.Record{Path: "My Archive", Local: []string{".Trash-0", "files"}, Name: "a.part"})
+		up, err := k.Spool.Create(spool.Record{Path: "My Archive/.Trash-0/files", Local: []string{".Trash-0", "files"}, Name: "a.part"})
 		if err == nil {
 			_, err = up.WriteAt([]byte(text), 0)
 		}
@@ -104,7 +104,7 @@ func TestKeptLocalFiles(t *testing.T) {
 		}
 	}
 	list := k.List()
-	if len(list) != 1 || list[0].State != StateLocal || list[0].Path != "My Archive/.Trash-0/files/a.part" || list[0].Size != 6 || list[0].Error != staysHere {
+	if len(list) != 1 || list[0].State != StateLocal || list[0].Path != "My Archive/.Trash-0/files/a.part" || list[0].Size != 6 || list[0].Error != temporaryStays {
 		t.Errorf("%+v", list)
 	}
 }
@@ -125,6 +125,20 @@ func TestKeptFolder(t *testing.T) {
 		t.Error(err)
 	}
 	if list := k.List(); len(list) != 1 || list[0].ID != beside.ID() || list[0].Path != "My Archive/b.txt" {
+		t.Errorf("%+v", list)
+	}
+}
+
+// What only bytes are left of is said to be never sent.
+func TestKeptWithoutARecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	k := keptIn(t, dir)
+	up := k.puts(t, spool.Record{Path: "My Archive", Name: "b.txt"}, "Inhalt")
+	if err := errors.Join(k.Spool.Close(), os.WriteFile(filepath.Join(dir, up.ID(), "record.json"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k = keptIn(t, dir)
+	if list := k.List(); len(list) != 1 || list[0].State != "failed" || list[0].Never == "" || list[0].Error == "" {
 		t.Errorf("%+v", list)
 	}
 }

@@ -104,6 +104,11 @@ func (d *dir) enough(m *merged, n need) bool {
 func (d *dir) validFor() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.validForLocked()
+}
+
+// validForLocked is validFor for who holds mu.
+func (d *dir) validForLocked() time.Duration {
 	oldest := d.subs.fetched
 	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
 		oldest = d.files.fetched
@@ -116,8 +121,11 @@ func (d *dir) validFor() time.Duration {
 func (d *dir) foldersValidFor() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.trustedForLocked(d.subs.fetched)
+	return d.foldersValidForLocked()
 }
+
+// foldersValidForLocked is foldersValidFor for who holds mu.
+func (d *dir) foldersValidForLocked() time.Duration { return d.trustedForLocked(d.subs.fetched) }
 
 // trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
 // mu.
@@ -191,6 +199,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 		d.fs.chooseAsBefore()
 	} else {
 		d.fs.chooseRepresentation(ctx, got.Value)
+		d.identify(ctx, got.Value)
 	}
 	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)

@@ -481,7 +481,8 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 			tr.folders(d)
 			tr.spool = emptySpool(t)
 			up := spooled(t, tr.spool)
-			if err := errors.Join(up.Commit(), end(up)); err != nil {
+			_, err := up.WriteAt([]byte("Inhalt"), 0)
+			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
 				t.Fatal(err)
 			}
 			tr.waiting[folderRef{id: d.id()}] = []*spool.Upload{up}

@@ -8,7 +8,6 @@ import (
 	"log"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -20,7 +19,10 @@ type Mount struct {
 	Dir    string
 	fs     *FileSystem
 	server *fuse.Server
-	ended  sync.Once
+	conn   *connection
+	// ended is closed when the connection to the kernel has, releasing when nothing that came through
+	// it is worked on any more, and what it left open is released.
+	ended, releasing chan struct{}
 }
 
 // Mount mounts the file system at dir. It returns when the mount is usable.
@@ -34,27 +36,47 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	}
 	root := &dirNode{d: f.root}
 	f.root.node.Store(root.EmbeddedInode())
-	negative := min(f.opts.TTL, kernelTrust)
-	server, err := fusefs.Mount(dir, root, &fusefs.Options{
-		MountOptions:    f.mountOptions(),
-		NegativeTimeout: &negative,
+	options := f.mountOptions()
+	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
+		MountOptions:    options,
 		NullPermissions: true,
 		RootStableAttr:  &fusefs.StableAttr{Ino: inoRoot},
-		Logger:          log.New(logWriter{f}, "", 0),
+		Logger:          options.Logger,
 	})
+	server, conn, err := connect(dir, absences{nodes}, options)
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
 	f.passthrough.begin(asBacker(server))
 	f.mounts.Learn(dir)
-	return &Mount{Dir: dir, fs: f, server: server}, nil
+	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
+	if conn.hasEpochs() {
+		f.epochs.start(func() {
+			if err := conn.newEpoch(); err != nil {
+				f.log.Debugf("begin an epoch: %v", err)
+			}
+		})
+	}
+	go m.attend()
+	return m, nil
+}
+
+// absences lets the kernel remember for how long a name is not there, which the library can do only
+// with one time for all names.
+type absences struct{ fuse.RawFileSystem }
+
+func (a absences) Lookup(cancel <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	status := a.RawFileSystem.Lookup(cancel, header, name, out)
+	if status == fuse.ENOENT && out.EntryTimeout() > 0 {
+		return fuse.OK // with the node 0
+	}
+	return status
 }
 
 func (f *FileSystem) mountOptions() fuse.MountOptions {
 	o := fuse.MountOptions{
-		AllowOther:  f.opts.AllowOther,
-		DirectMount: true, // falls back to the helper fusermount3
-		FsName:      cmp.Or(f.opts.MountSource, f.opts.Source), Name: "archivefs",
+		AllowOther: f.opts.AllowOther,
+		FsName:     cmp.Or(f.opts.MountSource, f.opts.Source), Name: "archivefs",
 		MaxWrite:                1 << 20,
 		MaxBackground:           64,
 		MaxInflightRequestBytes: 64 << 20,
@@ -80,31 +102,97 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Wait returns when the file system was unmounted, by whomever.
-func (m *Mount) Wait() {
-	m.server.Wait()
-	m.end()
+// endEvery is how often is looked whether the connection has been aborted. Of an unmount the
+// library tells at once, unless a request hangs.
+const endEvery = time.Second
+
+// attend waits for the end of the connection, and makes up for the releases that it dropped.
+func (m *Mount) attend() {
+	served := make(chan struct{})
+	go func() {
+		m.server.Wait()
+		close(served)
+	}()
+	tick := time.NewTicker(endEvery)
+	defer tick.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-served:
+			ended = true
+		case <-tick.C:
+			ended = m.conn.ended()
+		}
+	}
+	m.fs.epochs.stop()
+	close(m.ended)
+	if err := m.conn.clear(); err != nil {
+		m.fs.log.Debugf("take %s away: %v", m.Dir, err)
+	}
+	m.conn.close()
+	<-served
+	m.fs.work.begin()
+	defer m.fs.work.end()
+	close(m.releasing)
+	m.fs.handles.releaseAll(context.Background())
 }
 
-// end makes up for the releases that the end of the mount dropped.
-func (m *Mount) end() {
-	m.ended.Do(func() { m.fs.handles.releaseAll(context.Background()) })
-}
+// Ended is closed when the file system was unmounted, by whomever, or its connection to the kernel
+// aborted: nobody can use it any more.
+func (m *Mount) Ended() <-chan struct{} { return m.ended }
+
+// ErrNoHelper says that there is no fusermount3, which mounts for those who may not.
+var ErrNoHelper = errors.New("the program fusermount3 is missing")
 
 // ErrBusy says that files of the mount are still open somewhere.
 var ErrBusy = errors.New("files of it are still open")
 
+// settling is how long an unmount waits beyond its patience for requests that are under way.
+const settling = time.Second
+
 // Unmount unmounts. While files are open it tries again for patience, then it fails with
-// ErrBusy.
+// ErrBusy. What it released is waited for by Close.
 func (m *Mount) Unmount(patience time.Duration) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		err := m.server.Unmount()
+	deadline := time.Now().Add(patience)
+	for ; ; time.Sleep(100 * time.Millisecond) {
+		var err error
+		select {
+		case <-m.ended:
+			err = m.conn.clear()
+		default:
+			err = m.conn.unmount()
+		}
 		if err == nil {
-			m.end()
-			return nil
+			break
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("unmount %s: %w (%w)", m.Dir, ErrBusy, err)
 		}
+	}
+	limit := time.NewTimer(time.Until(deadline) + settling)
+	defer limit.Stop()
+	select {
+	case <-m.releasing:
+	case <-limit.C: // a request hangs, or it is mounted elsewhere, too
+	}
+	return nil
+}
+
+// aborting is how long Abort may take.
+const aborting = 5 * time.Second
+
+// Abort ends the connection to the kernel, whatever waits for it: each request fails, and so does all
+// that is asked of the mount later. Where the user may not, the end of the process does the same.
+func (m *Mount) Abort() {
+	done := make(chan error, 1)
+	go func() { done <- m.conn.abort() }()
+	limit := time.NewTimer(aborting)
+	defer limit.Stop()
+	select {
+	case err := <-done:
+		if err != nil {
+			m.fs.log.Debugf("abort the connection: %v", err)
+		}
+	case <-limit.C:
+		m.fs.log.Warn("the connection to the kernel could not be aborted in time")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kernelTrust is no bound: the kernel is told what changed.
+// kernelTrust is no bound: the kernel is told what changes earlier, where it can be.
 const kernelTrust = time.Duration(math.MaxInt64)
 
 func platformOptions(*Options) []string { return nil }

@@ -40,8 +40,8 @@ func (d *dir) isArchived(name string) bool {
 }
 
 // Create makes a file in the spool and opens it.
-func (n *dirNode) Create(ctx context.Context, name string, flags uint32, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags))
+func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags), isMkstemp(name, flags, mode))
 	if err != nil {
 		return nil, nil, 0, n.d.fs.errno("create", n.d.pathOf(name), err)
 	}
@@ -62,7 +62,7 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), errNoLinks)
 	}
-	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY))
+	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
 		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), err)
 	}
@@ -73,12 +73,13 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	return n.nodeOf(ctx, e), 0
 }
 
-// createOpen makes a file in the spool and opens it for writing.
-func (d *dir) createOpen(ctx context.Context, name string, a access) (*entry, *writeHandle, error) {
+// createOpen makes a file in the spool and opens it for writing. A temporary one stays here until
+// it gets another name.
+func (d *dir) createOpen(ctx context.Context, name string, a access, temporary bool) (*entry, *writeHandle, error) {
 	if err := d.mayHold(name); err != nil {
 		return nil, nil, err
 	}
-	e, err := d.create(name)
+	e, err := d.create(name, temporary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,14 +98,16 @@ func (d *dir) createOpen(ctx context.Context, name string, a access) (*entry, *w
 
 // create puts an empty file into the spool and shows it. Under the name of a document that
 // was set aside it is that document, which gets new bytes.
-func (d *dir) create(name string) (*entry, error) {
+func (d *dir) create(name string, temporary bool) (*entry, error) {
 	if d.reach(name) != nil {
 		return nil, errTaken
 	}
 	if e := d.showAgain(name); e != nil {
 		return e, nil
 	}
-	up, err := d.fs.spool.Create(d.fs.record(d, name, nil))
+	r := d.fs.record(d, name, nil)
+	r.Temporary = temporary
+	up, err := d.fs.spool.Create(r)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package fs
 import (
 	"context"
 	"syscall"
-	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -34,10 +33,6 @@ func (d *dir) attach(ctx context.Context, n *dirNode) *fusefs.Inode {
 	return d.node.Load()
 }
 
-// briefly is how long the kernel remembers that a name is not there, while a listing that
-// cannot be trusted says so. It is not 0, which the library takes for the usual time.
-const briefly = time.Nanosecond
-
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	if len(name) > maxName {
@@ -49,10 +44,11 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	d.lookAheadOf(ctx, name)
 	e, err := d.lookup(ctx, name)
 	if err != nil {
-		if d.validFor() == 0 && !isJunk(name) {
-			out.SetEntryTimeout(briefly)
+		errno := d.fs.errno("lookup", d.pathOf(name), err)
+		if errno == syscall.ENOENT {
+			out.SetEntryTimeout(d.lendAbsence(name))
 		}
-		return nil, d.fs.errno("lookup", d.pathOf(name), err)
+		return nil, errno
 	}
 	if e.dir == nil {
 		d.looked()

@@ -35,8 +35,8 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	}
 	if size, ok := in.GetSize(); ok {
 		h, _ := through.(*writeHandle)
-		if err := f.setSize(detached(ctx), h, int64(size)); err != nil { //nolint:gosec // the kernel bounds it
-			return f.fs.errno("truncate", f.path(), err)
+		if errno := f.resize(ctx, h, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
+			return errno
 		}
 	}
 	if mtime, ok := in.GetMTime(); ok {
@@ -50,6 +50,18 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	}
 	out.SetTimeout(f.fill(&out.Attr))
 	return 0
+}
+
+// resize truncates the file, through h where there is a handle: a killed caller's goes no further,
+// as its close tells.
+func (f *file) resize(ctx context.Context, h *writeHandle, size int64) syscall.Errno {
+	set := func(ctx context.Context) syscall.Errno {
+		return f.fs.errno("truncate", f.path(), f.setSize(ctx, h, size))
+	}
+	if h != nil {
+		return set(ctx)
+	}
+	return f.fs.outlive(ctx, set, nil)
 }
 
 // setSize truncates the file, through h where there is a handle. When nobody has it open for
@@ -81,6 +93,7 @@ func (f *file) setSize(ctx context.Context, h *writeHandle, size int64) error {
 // writing as well.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
+	defer f.enterOpen()()
 	if a.write {
 		if err := f.mayWrite(); err != nil {
 			return nil, 0, f.fs.errno("open", f.path(), err)
@@ -106,9 +119,6 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 			f.fs.handles.add(h)
 			return h.asKernelReads(), openFlags(same), 0
 		}
-	}
-	if a.write {
-		ctx = detached(ctx)
 	}
 	h, err := f.openWrite(ctx, a, v)
 	if err != nil {

@@ -15,9 +15,14 @@ import (
 // Mkdir creates a folder at the service, or a local directory under a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
-	e, err := d.mkdir(detached(ctx), name)
-	if err != nil {
-		return nil, d.fs.errno("mkdir", d.pathOf(name), err)
+	var e *entry
+	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		var err error
+		e, err = d.mkdir(ctx, name)
+		return d.fs.errno("mkdir", d.pathOf(name), err)
+	}, placed{d, name})
+	if errno != 0 {
+		return nil, errno
 	}
 	d.fillEntry(e, out)
 	return n.nodeOf(ctx, e), 0
@@ -31,6 +36,9 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
 		d.add(e)
 		return e, nil
+	}
+	if err := mayBeFolder(name); err != nil {
+		return nil, err
 	}
 	if err := d.loadFolders(ctx, needNames); err != nil {
 		return nil, err

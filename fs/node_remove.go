@@ -9,7 +9,10 @@ import (
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
-	return n.d.fs.errno("remove", n.d.pathOf(name), n.d.unlink(detached(ctx), name))
+	d := n.d
+	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return d.fs.errno("remove", d.pathOf(name), d.unlink(ctx, name))
+	}, placed{d, name})
 }
 
 func (d *dir) unlink(ctx context.Context, name string) error {
@@ -103,7 +106,10 @@ func (f *file) remove() {
 
 // Rmdir removes a directory that only this machine has.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
-	return n.d.fs.errno("rmdir", n.d.pathOf(name), n.d.rmdir(detached(ctx), name))
+	d := n.d
+	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return d.fs.errno("rmdir", d.pathOf(name), d.rmdir(ctx, name))
+	}, placed{d, name})
 }
 
 func (d *dir) rmdir(ctx context.Context, name string) error {

@@ -22,8 +22,10 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	if !ok {
 		return d.fs.errno("rename", d.pathOf(name), refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
-	err := d.rename2(detached(ctx), name, to.d, newName, flags)
-	errno := d.fs.errno("rename", d.pathOf(name), err)
+	d.lendTo(to.d)
+	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return d.fs.errno("rename", d.pathOf(name), d.rename2(ctx, name, to.d, newName, flags))
+	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
 		return syscall.EPERM
@@ -77,7 +79,7 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 func (d *dir) renameEntry(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
 	if up := e.upload(); up != nil {
 		before := up.Record()
-		defer d.fs.leftFolder(up, &before)
+		defer d.fs.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.dir != nil:

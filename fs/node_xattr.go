@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"syscall"
@@ -84,7 +85,11 @@ func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint
 }
 
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	return setErrno(n.f.fs.errno("setxattr", n.f.path(), n.f.setAttr(detached(ctx), name, value, flags)))
+	f := n.f
+	value = bytes.Clone(value) // which is the library's
+	return setErrno(f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		return f.fs.errno("setxattr", f.path(), f.setAttr(ctx, name, value, flags))
+	}, nil))
 }
 
 // setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
@@ -97,7 +102,10 @@ func setErrno(errno syscall.Errno) syscall.Errno {
 }
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	return n.f.fs.errno("removexattr", n.f.path(), n.f.removeAttr(detached(ctx), name))
+	f := n.f
+	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		return f.fs.errno("removexattr", f.path(), f.removeAttr(ctx, name))
+	}, nil)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {

@@ -109,9 +109,35 @@ func (f *file) wrote(up *spool.Upload, h *writeHandle) {
 		return // archived meanwhile, with these bytes
 	}
 	f.dirty = true
-	if h != nil && !h.writing {
+	if h == nil {
+		return
+	}
+	h.perhaps = false
+	if !h.writing {
 		h.writing = true
 		f.writing++
+	}
+}
+
+// perhapsEnded notes a close of which cannot be told whether it was the handle's last.
+func (h *writeHandle) perhapsEnded() {
+	h.file.mu.Lock()
+	defer h.file.mu.Unlock()
+	h.perhaps = true
+}
+
+// errAborted is why a file fails that was being written when the kernel was parted from the mount.
+var errAborted = errors.New("the mount was aborted while a program was writing it")
+
+// cutOff fails a file that the handle was writing, after the connection to the kernel has ended:
+// each program that ends a file by itself closes it before, which we are told.
+func (h *writeHandle) cutOff() {
+	f := h.file
+	f.mu.Lock()
+	half := h.writing && !h.perhaps
+	f.mu.Unlock()
+	if half {
+		f.abandon(errAborted.Error())
 	}
 }
 

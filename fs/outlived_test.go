@@ -14,6 +14,10 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 	}{
 		"read through us":         {change: func(*file) {}, want: true},
 		"read still":              {change: func(f *file) { f.reading = &reading{} }},
+		"open, and not read yet":  {change: func(f *file) { f.handles = 1 }},
+		"about to be opened":      {change: func(f *file) { f.enterOpen() }},
+		"opened before":           {change: func(f *file) { f.enterOpen()() }, want: true},
+		"being dropped":           {change: func(f *file) { f.outlived() }},
 		"read by the kernel":      {change: func(f *file) { f.way = byKernel }},
 		"replaced by another one": {change: func(f *file) { f.superseded = map[uint32]bool{} }},
 		"written to":              {change: func(f *file) { f.up = &spool.Upload{} }},
@@ -22,7 +26,7 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &file{way: throughUs, dir: &dir{}}
 			tt.change(f)
-			if got := f.outlived(); got != tt.want {
+			if _, got := f.outlived(); got != tt.want {
 				t.Errorf("they go: %v", got)
 			}
 		})

@@ -76,7 +76,8 @@ func (f *file) direct(r *cache.Reader, a access) bool {
 	if a.write || r.Size() < minDirect || !f.immutable(r.Key().Representation) {
 		return false
 	}
-	return f.fs.passthrough.reads(r.Growing()) && r.File() != nil
+	file := r.Growing()
+	return file != nil && f.fs.passthrough.reads(file) && r.File() != nil
 }
 
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
@@ -96,18 +97,54 @@ func (f *file) wayLocked(r *cache.Reader, direct bool) bool {
 }
 
 // outlived reports whether the next to open the file, which the kernel could read by itself, gets
-// another inode (wayLocked), so that nobody will use the pages of this one.
-func (f *file) outlived() bool {
+// another inode (wayLocked), so that nobody will use the pages of this one, and nobody has it
+// open. Nobody can then open it before done is called.
+func (f *file) outlived() (done func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.reading == nil && f.way == throughUs && f.superseded == nil && f.up == nil && f.dir != nil
+	if f.reading != nil || f.handles > 0 || f.opening > 0 || f.dropping != nil ||
+		f.way != throughUs || f.superseded != nil || f.up != nil || f.dir == nil {
+		return nil, false
+	}
+	dropping := make(chan struct{})
+	f.dropping = dropping
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.dropping = nil
+		close(dropping)
+	}, true
 }
 
-// dropPages has the kernel give back what it has of the file, in the background: else the next
-// to open the file would wait for that. It returns at once.
+// enterOpen begins to open the file, not while its pages are dropped, and leave ends that.
+func (f *file) enterOpen() (leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.dropping != nil {
+		dropping := f.dropping
+		f.mu.Unlock()
+		<-dropping
+		f.mu.Lock()
+	}
+	f.opening++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.opening--
+	}
+}
+
+// dropPages has the kernel give back what it has of a file that nobody uses any more (outlived),
+// in the background: else the next to open the file would wait for that. It returns at once. The
+// kernel waits for pages that are being read, and so for us: nobody may have the file open.
 func (n *fileNode) dropPages() {
 	fs := n.f.fs
+	done, ok := n.f.outlived()
+	if !ok {
+		return
+	}
 	fs.goBackground(func() {
+		defer done()
 		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
 			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
 		}

@@ -172,7 +172,7 @@ func (h *readHandle) Release(context.Context) syscall.Errno {
 	if err := h.view.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
 	}
-	if direct && h.file.outlived() {
+	if direct {
 		h.node.dropPages()
 	}
 	return 0

@@ -4,23 +4,26 @@ import (
 	"context"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // junkAge is how long files under temporary names stay after their last change: longer than
-// anybody waits for a download that was broken off.
+// anybody waits for a download that was broken off. So long their bytes stay after that.
 const junkAge = 7 * 24 * time.Hour
 
 // Recover takes up what an earlier mount left in the spool: local files show in their
 // folders again, what was accepted goes on to the archive, what was being sent is looked
 // for at the service, what had not been sent when its close was cut off is failed, and old
-// temporary files are forgotten. It does not wait for the service.
+// temporary files leave their folders. It does not wait for the service.
 func (f *FileSystem) Recover() {
 	for _, up := range f.spool.List() {
 		r := up.Record()
 		switch {
-		case r.State == spool.Created && r.Closed && f.old(&r), nothingIn(&r):
+		case nothingIn(&r):
 			f.discard(up)
+		case r.StaysHere() && (f.old(&r) || !r.Forgotten.IsZero()):
+			f.putAway(up, &r)
 		case r.State == spool.Confirmed && r.Directory:
 			f.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
@@ -66,5 +69,31 @@ func (f *FileSystem) resolve(ctx context.Context, up *spool.Upload) (wait bool, 
 // old reports whether a local file is one that programs leave behind, and is so old that
 // nobody will ask for it.
 func (f *FileSystem) old(r *spool.Record) bool {
-	return (isJunk(r.Name) || len(r.Local) > 0) && f.now().Sub(r.Changed) > junkAge
+	return staysHere(r) && f.now().Sub(r.Changed) > junkAge
 }
+
+// putAway takes an old temporary file out of its folder and, where it holds something, keeps the
+// bytes for as long once more.
+func (f *FileSystem) putAway(up *spool.Upload, r *spool.Record) {
+	log := f.log.WithField("path", archive.Printable(r.Path+"/"+r.Name))
+	switch {
+	case up.Size() == 0:
+		f.discard(up)
+	case r.Forgotten.IsZero():
+		since := r.Changed
+		if err := up.Update(func(r *spool.Record) { r.Forgotten = f.now() }); err != nil {
+			log.Warnf("an old temporary file stays in its folder: %v", err)
+			f.await(up)
+			return
+		}
+		*r = up.Record()
+		log.Warnf("a temporary file that nobody has changed since %s has left its folder; its bytes are kept until %s: archivefs uploads export MOUNTPOINT %s saves them",
+			since.Format(time.DateOnly), goneOn(r).Format(time.DateOnly), r.ID)
+	case f.now().After(goneOn(r)):
+		log.Warnf("the bytes of a temporary file that left its folder on %s are removed", r.Forgotten.Format(time.DateOnly))
+		f.discard(up)
+	}
+}
+
+// goneOn is when nothing is kept any more of a file that was put away.
+func goneOn(r *spool.Record) time.Time { return r.Forgotten.Add(junkAge) }

@@ -20,6 +20,7 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 		return err
 	}
 	f.root.forgetAll()
+	f.epochs.begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)
 	}
@@ -34,18 +35,10 @@ func (d *dir) doubtAll() {
 	}
 }
 
-// forgetAll makes the kernel look up again what is below the directory. With a name that
-// nobody uses it forgets all below that; so directories are told of one by one, from the top
-// on, for those that somebody is in.
+// forgetAll makes the kernel ask for the attributes of the directory again, and of all below it.
 func (d *dir) forgetAll() {
-	subfolders := d.subfolders()
-	names := make([]string, 0, len(subfolders))
-	for _, below := range subfolders {
-		_, name := below.place()
-		names = append(names, name)
-	}
-	d.notify(names)
-	for _, below := range subfolders {
+	d.forgetAttributes()
+	for _, below := range d.subfolders() {
 		below.forgetAll()
 	}
 }

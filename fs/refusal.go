@@ -2,6 +2,7 @@ package fs
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -61,16 +62,43 @@ const sayAgain = time.Minute
 // maxSaid bounds the refusals that are remembered.
 const maxSaid = 1024
 
+// keptRefusals is how many refusals the status tells.
+const keptRefusals = 8
+
+// Refusal is a change that was refused.
+type Refusal struct {
+	Time      time.Time `json:"time"`
+	Operation string    `json:"operation"`
+	Path      string    `json:"path"`
+	Reason    string    `json:"reason"`
+}
+
 // refusals remembers what was logged. The zero value is ready for use.
 type refusals struct {
 	mu   sync.Mutex
 	said map[string]time.Time // when, by path and reason; guarded by mu
+	last []Refusal            // the newest first; guarded by mu
 }
 
-// news reports whether a refusal is to be logged now.
-func (r *refusals) news(path, why string, now time.Time) bool {
+// latest are a few, the newest first.
+func (r *refusals) latest() []Refusal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return slices.Clone(r.last)
+}
+
+// keepLocked keeps n for the status, once for each path and reason. The caller holds mu.
+func (r *refusals) keepLocked(n Refusal) {
+	r.last = slices.DeleteFunc(r.last, func(o Refusal) bool { return o.Path == n.Path && o.Reason == n.Reason })
+	r.last = slices.Insert(r.last, 0, n)
+	r.last = r.last[:min(len(r.last), keptRefusals)]
+}
+
+// news takes note of a refusal and reports whether it is to be logged now.
+func (r *refusals) news(op, path, why string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keepLocked(Refusal{Time: now, Operation: op, Path: "/" + archive.Printable(path), Reason: why})
 	key := path + "\x00" + why
 	if at, said := r.said[key]; said && now.Sub(at) < sayAgain {
 		return false

@@ -60,7 +60,7 @@ func TestRefusalsRememberedAreBounded(t *testing.T) {
 	var r refusals
 	now := time.Now()
 	for i := range 3 * maxSaid {
-		if !r.news(fmt.Sprint(i), "no", now) || len(r.said) > maxSaid {
+		if !r.news("open", fmt.Sprint(i), "no", now) || len(r.said) > maxSaid || len(r.last) > keptRefusals {
 			t.Fatalf("the refusal %d is no news, or one of %d", i, len(r.said))
 		}
 	}

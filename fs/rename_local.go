@@ -105,7 +105,7 @@ func (f *file) sendAs(ctx context.Context, up *spool.Upload, before spool.Record
 // retarget gives a record another place and name.
 func retarget(r *spool.Record, place spool.Record) {
 	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
-	r.Name, r.DocumentName, r.Replace = place.Name, place.DocumentName, place.Replace
+	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
 }
 
 // ready reports whether a local file becomes a document under the name: not when it is

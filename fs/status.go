@@ -25,8 +25,12 @@ type Status struct {
 	Health   string `json:"health"`
 	// Cure is what to do, where the service refuses the credentials.
 	Cure string `json:"cure,omitempty"`
+	// Disk says why the disk of StateDir takes no files, empty while it does.
+	Disk string `json:"disk,omitempty"`
 	// LastErrors are a few, the newest first. Where the service is away the first one says why.
 	LastErrors []Failure `json:"last-errors,omitempty"`
+	// LastRefusals are a few, the newest first.
+	LastRefusals []Refusal `json:"last-refusals,omitempty"`
 
 	Requests []archive.OperationStats `json:"requests"`
 	Cache    CacheStatus              `json:"cache"`
@@ -47,12 +51,14 @@ type UploadStatus struct {
 	Bytes   int64        `json:"bytes"` // on disk, local files included
 	Local   int          `json:"local"` // files that stay on this machine: temporary or empty ones
 	List    []UploadInfo `json:"list"`  // pending and failed, oldest first
+	// Locals are those of the local files that hold something, oldest first, in the state StateLocal.
+	Locals []UploadInfo `json:"locals,omitempty"`
 }
 
 // UploadInfo is one file that is not archived yet, or could not be.
 type UploadInfo struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // pending or failed, in Kept also StateLocal
+	State string `json:"state"` // pending or failed, of a local file StateLocal
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
 	// Sent is how many bytes are on their way to the archive by now.
@@ -60,6 +66,10 @@ type UploadInfo struct {
 	Changed time.Time `json:"changed"`
 	// Directory: it is a folder to be made.
 	Directory bool `json:"directory,omitempty"`
+	// Incomplete: it failed because it is no whole file, or empty, as Error tells.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// Never is why it is not even sent as it is; empty where it may be.
+	Never string `json:"never,omitempty"`
 	// Waits: it was tried, and is tried again later; Error tells why.
 	Waits bool   `json:"waits,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -73,6 +83,7 @@ const StateLocal = "local"
 const (
 	HealthOK      = "ok"
 	HealthAway    = "away"    // the service does not answer, or refuses the credentials
+	HealthDisk    = "disk"    // the disk of the state directory takes no files
 	HealthFailing = "failing" // an upload failed, and waits for somebody to decide
 )
 
@@ -96,13 +107,16 @@ func (f *FileSystem) Status() Status {
 	used, _ := f.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures,
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.refusals.latest(),
 		Requests: f.archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),
 			Content: f.content.Stats(),
 		},
 		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
+	}
+	if err := f.spool.Disk(); err != nil && !f.opts.ReadOnly {
+		s.Health, s.Disk = HealthDisk, err.Error()
 	}
 	if away := f.away.Load(); away != nil {
 		s.Health = HealthAway
@@ -118,10 +132,13 @@ func (f *FileSystem) Status() Status {
 		if r.StaysHere() {
 			s.Uploads.Local++
 		}
+		if holdsHere(up, &r) {
+			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.spool, up, &r))
+		}
 		if !listed(&r) {
 			continue
 		}
-		info := uploadInfo(f.spool, &r, up.Size())
+		info := uploadInfo(f.spool, up, &r)
 		info.Sent = up.Sent()
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing

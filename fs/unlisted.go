@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -28,8 +30,59 @@ func (f *file) stayUnlisted() bool {
 	}
 	f.dirty, f.accepted = false, false
 	f.entry.keep = d.fs.keepFor()
-	d.late = append(d.late, f)
+	if !slices.Contains(d.late, f) {
+		d.late = append(d.late, f)
+	}
 	return true
+}
+
+// mostIdentified is how many files of a folder are looked up in the data of documents before a
+// listing is shown. The others are downloaded when they are read.
+const mostIdentified = 64
+
+// identify finds out which documents of a listing are files that stayed unlisted, and moves
+// their bytes into the content cache.
+func (d *dir) identify(ctx context.Context, list []archive.Document) {
+	docs := make([]*archive.Document, len(list))
+	for i := range list {
+		docs[i] = &list[i]
+	}
+	found := map[*spool.Upload][]archive.ID{}
+	d.mu.Lock()
+	for _, f := range d.late {
+		up := f.pending()
+		if up == nil || len(found) == mostIdentified {
+			continue
+		}
+		if r := up.Record(); r.Document == 0 {
+			if ids := d.mayBeLocked(&r, docs); len(ids) > 0 {
+				found[up] = ids
+			}
+		}
+	}
+	d.mu.Unlock()
+	var asks errgroup.Group
+	asks.SetLimit(uploadsAtOnce)
+	for up, ids := range found {
+		asks.Go(func() error {
+			if id := d.fs.spool.Identify(ctx, up, d.fs.archive, ids); id != 0 {
+				d.fs.settle(up, id)
+			}
+			return nil
+		})
+	}
+	_ = asks.Wait() // none returns an error
+}
+
+// mayBeLocked are those of the documents that are new here and may be what was sent. The caller
+// holds mu.
+func (d *dir) mayBeLocked(r *spool.Record, list []*archive.Document) (ids []archive.ID) {
+	for _, doc := range list {
+		if d.here().docs.get(doc.ID) == nil && r.MayBe(doc) {
+			ids = append(ids, doc.ID)
+		}
+	}
+	return ids
 }
 
 // showListedLocked makes room for the documents of a listing that may be files which stayed
@@ -41,27 +94,30 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		defer f.mu.Unlock()
 		up := f.up
 		r := up.Record()
-		found := slices.DeleteFunc(slices.Clone(list), func(doc *archive.Document) bool {
-			return d.here().docs.get(doc.ID) != nil || !r.MayBe(doc)
-		})
+		found := d.mayBeLocked(&r, list)
 		if len(found) == 0 && instantOf(d.fs.now()) < f.entry.keep {
 			return false
 		}
 		stale = append(stale, f.entry.name)
 		d.dropLocked(f.entry)
 		f.dir, f.removed = nil, true // who has it open reads on
-		var id archive.ID
-		switch len(found) {
-		case 0:
-			d.fs.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
-		case 1: // its time, not its bytes, which must be certain
-			id = found[0].ID
-			d.fs.keepTime(&r, id)
-		}
-		d.fs.goBackground(func() { d.fs.conclude(context.Background(), up, id) })
+		d.fs.goBackground(func() { d.fs.ended(up, &r, found) })
 		return true
 	})
 	return stale
+}
+
+// ended ends an upload that is archived as one of these documents, or as none that is listed.
+func (f *FileSystem) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
+	var id archive.ID
+	switch len(as) {
+	case 0:
+		f.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
+	case 1: // its time, not its bytes, which must be certain
+		id = as[0]
+		f.keepTime(r, id)
+	}
+	f.conclude(context.Background(), up, id)
 }
 
 // archivedUnlisted reports whether the archive has the file under an id that is not known.

@@ -127,3 +127,33 @@ func TestListedLate(t *testing.T) {
 	}
 	wantNames(t, m.path("Muster GmbH", "Briefe"), "a.txt")
 }
+
+// What was put in is read back without a download, also where the service does not say which
+// document it became: its document data show it.
+func TestReadingWhatWasPutInDownloadsNothing(t *testing.T) {
+	for name, cfg := range map[string]hostile.Config{
+		"listed at once": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}},
+		"listed late":    silent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newForeign(t, cfg)
+			m, c := f.slow(t)
+			dir := m.path("Muster GmbH", "Briefe")
+			for _, name := range []string{"a.txt", "b.txt"} {
+				must(t, os.WriteFile(filepath.Join(dir, name), []byte("Inhalt "+name), 0o600))
+			}
+			f.Reveal()
+			c.advance(longTTL)
+			wantNames(t, dir, "a.txt", "b.txt")
+			for _, name := range []string{"a.txt", "b.txt"} {
+				wantContent(t, filepath.Join(dir, name), "Inhalt "+name)
+				if id := get(xattr.Get(filepath.Join(dir, name), "user.archive.id"))(t); len(id) == 0 {
+					t.Errorf("%s has no id", name)
+				}
+			}
+			if n := f.Count("GET", "/document/{id}/pdf"); n != 0 {
+				t.Errorf("%d downloads", n)
+			}
+		})
+	}
+}

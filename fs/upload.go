@@ -38,7 +38,7 @@ func (f *file) finish(ctx context.Context, later bool) error {
 		return f.accept(up)
 	}
 	_, name := f.place()
-	if doc == nil && d.staysLocal(name) || up.Size() == 0 {
+	if doc == nil && (d.staysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
 		f.clean()
 		return up.Keep()
 	}
@@ -66,9 +66,10 @@ func (f *file) clean() {
 func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
 	f.clean()
 	later = later || f.fs.opts.Async || d.queuedAs() != nil
-	err = d.refused()
+	refused := d.refused()
+	err = f.seal(up, d, later && refused == nil)
 	if err == nil {
-		err = f.seal(up, d, later)
+		err = refused // which leaves it a whole file
 	}
 	if err != nil {
 		f.fs.failed("archive", f.path(), err)

@@ -13,6 +13,31 @@ func listed(r *spool.Record) bool {
 	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
 }
 
+// holdsHere reports whether a local file holds something: it is somebody's work.
+func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
+
+// Why a local file that has no reason of its own is one.
+const (
+	temporaryStays = "its name, or that of a directory it lies in, is a temporary one, and such a file stays on this machine"
+	takenForOne    = "it was taken for a temporary file: under another name it is archived"
+)
+
+// localInfo tells of a local file.
+func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
+	info := uploadInfo(s, up, r)
+	info.State = StateLocal
+	switch {
+	case !r.Forgotten.IsZero():
+		info.Error = "a temporary file that nobody changed for long, and no longer in its folder: its bytes are kept until " + goneOn(r).Format(time.DateOnly)
+	case info.Error != "":
+	case staysHere(r):
+		info.Error = temporaryStays
+	default:
+		info.Error = takenForOne
+	}
+	return info
+}
+
 // uploadName is the name of an upload in the control directory.
 func uploadName(r *spool.Record) string {
 	stem, ext := splitExt(safeName(r.Name))
@@ -31,15 +56,28 @@ func whyWaits(s *spool.Spool, r *spool.Record) string {
 	return r.Reason
 }
 
-func uploadInfo(s *spool.Spool, r *spool.Record, size int64) UploadInfo {
+func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	state, reason := "pending", whyWaits(s, r)
 	if r.State == spool.Failed {
 		state = "failed"
 	}
 	return UploadInfo{
-		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: size,
-		Changed: r.Changed, Directory: r.Directory, Waits: r.Queued && reason != "", Error: archive.Printable(reason),
+		ID: r.ID, State: state, Path: archive.Printable(r.Path + "/" + r.Name), Size: up.Size(),
+		Changed: r.Changed, Directory: r.Directory, Incomplete: r.Incomplete(), Never: neverSent(up, r), Waits: r.Queued && reason != "", Error: archive.Printable(reason),
 	}
+}
+
+// neverSent is why nobody can have something sent, empty where somebody can.
+func neverSent(up *spool.Upload, r *spool.Record) string {
+	switch {
+	case up.Broken():
+		return "only its bytes are left"
+	case staysHere(r):
+		return "its name is a temporary one"
+	case r.Incomplete() && up.Size() == 0:
+		return spool.ErrEmpty.Error()
+	}
+	return ""
 }
 
 // modifiedOf is when an upload was changed last, as its file shows it.

@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -203,4 +204,55 @@ func TestRetryOfATemporaryFile(t *testing.T) {
 	wantErrno(t, "retry", m.retryNow(m.uploads()[0]), syscall.EPERM)
 	m.unmount()
 	f.wantHolds(t, f.letters)
+}
+
+// asItIs sends an upload that is not whole.
+func (m *mounted) asItIs(u fs.UploadInfo) error {
+	return xattr.Set(m.kept(u), "user.archive.retry", []byte("incomplete"))
+}
+
+// What its writer did not finish is sent only when somebody says so, and what is empty never.
+func TestRetryOfWhatIsNotFinished(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	killed, empty := get(os.Create(filepath.Join(dir, "halb.txt")))(t), get(os.Create(filepath.Join(dir, "leer.txt")))(t)
+	get(killed.WriteString("halb"))(t)
+	crashed := m.spoolNow()
+	must(t, os.Remove(killed.Name()))
+	must(t, errors.Join(killed.Close(), empty.Close()))
+	m.remountAfter(crashed)
+	half, nothing := m.upload("Muster GmbH/Briefe/halb.txt"), m.upload("Muster GmbH/Briefe/leer.txt")
+	for _, u := range []fs.UploadInfo{half, nothing} {
+		if !u.Incomplete || u.State != "failed" {
+			t.Errorf("%+v", u)
+		}
+		wantErrno(t, "retry of "+u.Path, m.retryNow(u), syscall.EPERM)
+	}
+	wantErrno(t, "retry of an empty file as it is", m.asItIs(nothing), syscall.EPERM)
+	f.wantHolds(t, f.letters)
+	must(t, m.asItIs(half))
+	heals(t, "it is archived", func() bool { return len(m.uploads()) == 1 })
+	f.wantHolds(t, f.letters, "halb.txt=halb")
+}
+
+// Who has a folder made after all sends what is whole in it, and nothing else.
+func TestRetryOfAFolderWithHalfAFile(t *testing.T) {
+	a := newAsync(t, hostile.Config{})
+	a.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Times: 1, Do: hostile.Answer(400, "not today")})
+	a.line.cut()
+	must(t, os.Mkdir(a.path("Muster GmbH", "Neu"), 0o700))
+	write(t, a.path("Muster GmbH", "Neu", "ganz.txt"), "ganz")
+	a.line.mend()
+	heals(t, "the folder fails", func() bool { return a.upload("Muster GmbH/Neu/ganz.txt").State == "failed" })
+	wantErrno(t, "close in it", os.WriteFile(a.path("Muster GmbH", "Neu", "spät.txt"), []byte("spät"), 0o600), syscall.EIO)
+	wantErrno(t, "close of half a PDF in it", os.WriteFile(a.path("Muster GmbH", "Neu", "halb.pdf"), []byte("%PDF-1.7 halb"), 0o600), syscall.EIO)
+	late, half := a.upload("Muster GmbH/Neu/spät.txt"), a.upload("Muster GmbH/Neu/halb.pdf")
+	if late.Incomplete || !half.Incomplete || !strings.Contains(half.Error, "end of the file is missing") {
+		t.Errorf("late %+v, half %+v", late, half)
+	}
+	wantErrno(t, "retry of half a PDF", a.retryNow(half), syscall.EPERM)
+	must(t, a.retryNow(late))
+	a.sends()
+	a.wantTree(t, "Neu/", "Neu/ganz.txt=ganz", "Neu/spät.txt=spät")
 }

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
@@ -20,6 +21,13 @@ func (f *FileSystem) await(up *spool.Upload) {
 	if d := f.folder(ref); d != nil {
 		d.placeWaiting()
 	}
+}
+
+// awaits reports whether an upload is to be shown when its folder is listed.
+func (f *FileSystem) awaits(up *spool.Upload, r *spool.Record) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.waiting[refOf(r)], up)
 }
 
 // folder returns the directory of a folder, nil when nobody has looked at it.
@@ -85,6 +93,7 @@ func (d *dir) placeLocked(up *spool.Upload) {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.outdate()
 		d.doubtLocked()
+		d.placeArchivedLocked(up, &r)
 	case r.Directory:
 		d.placeFolderLocked(up)
 	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
@@ -96,6 +105,39 @@ func (d *dir) placeLocked(up *spool.Upload) {
 		d.localPathLocked(r.Local, up)
 	default:
 		d.looseLocked(up)
+	}
+}
+
+// placeArchivedLocked shows a file that was archived while the folder was listed for the first
+// time, unless the listing has its document. Where that is not known the file stays unlisted.
+// The caller holds mu.
+func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
+	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
+		return
+	}
+	if r.Document != 0 {
+		if d.here().docs.get(r.Document) == nil {
+			e := newEntry(d.freeLocked(r.Name), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
+			e.keep = d.fs.keepFor()
+			d.addLocked(e)
+		}
+		return
+	}
+	var found []archive.ID
+	for _, listed := range d.here().docs.list {
+		if doc := listed.entry.doc.Load(); r.MayBe(doc) {
+			found = append(found, doc.ID)
+		}
+	}
+	f := d.fs.holder(up)
+	e := newEntry(d.freeLocked(r.Name), nil, f)
+	switch {
+	case len(found) > 0:
+		d.fs.goBackground(func() { d.fs.ended(up, r, found) })
+	case f.standFor(d, e):
+		e.keep = d.fs.keepFor()
+		d.addLocked(e)
+		d.late = append(d.late, f)
 	}
 }
 

@@ -27,8 +27,9 @@ type writeHandle struct {
 	// may know an estimate of the length or a former one, takes that to be.
 	appends bool
 
-	// writing says that it wrote and was not closed since; guarded by mu of the file.
-	writing bool
+	// writing says that it wrote and was not closed since, perhaps that it may have been, as far
+	// as could be told; guarded by mu of the file.
+	writing, perhaps bool
 
 	mu     sync.Mutex
 	reader *view // of the document, while nothing was written; guarded by mu
@@ -76,7 +77,7 @@ func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, 
 		if err := f.truncate(ctx, h, 0); err != nil {
 			h.ended()
 			if lastWriter := f.leaveHandle(h); lastWriter {
-				f.untouched(ctx)
+				f.untouched(detached(ctx))
 			}
 			return nil, err
 		}
@@ -135,7 +136,7 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	f := h.file
 	var n int
-	err := f.edit(detached(ctx), h, false, func(up *spool.Upload) (err error) {
+	err := f.edit(ctx, h, false, func(up *spool.Upload) (err error) {
 		f.doubtPages()
 		if h.appends {
 			off = up.Size() // the kernel sends one write of an inode at a time

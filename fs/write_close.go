@@ -41,7 +41,9 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	case closing.More:
 		return 0
 	case closing.Unknown: // the end shows at release
-		return closeErrno(h.accept(up))
+		err := h.accept(up)
+		h.perhapsEnded()
+		return closeErrno(err)
 	case closing.Inherited:
 		err := h.accept(up)
 		h.ended() // until one of those writes
@@ -54,10 +56,10 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	case closing.Last:
 	}
 	last, err := h.end(up)
-	if err == nil && last {
-		err = f.finish(detached(ctx), false)
+	if err != nil || !last {
+		return closeErrno(err)
 	}
-	return closeErrno(err)
+	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.finish(ctx, false)) }, nil)
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has

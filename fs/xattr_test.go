@@ -248,3 +248,31 @@ func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
 	wantErrno(t, "keywords", setAttr(path, "keywords", "neu"), syscall.EPERM)
 	must(t, setAttr(path, "auto-export", "true"))
 }
+
+// An empty value is none of the few that an attribute may have: it unsets the attribute.
+func TestAnEmptyValueIsNoneOfAFew(t *testing.T) {
+	o := newOffice(t, nil)
+	m := o.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	f := get(os.Create(filepath.Join(dir, "brief.txt")))(t)
+	defer f.Close() //nolint:errcheck // nothing was written
+	for name, value := range map[string]string{"email-import-order": "EMAIL_ONLY", "force-new-document": "true"} {
+		for _, where := range []struct{ path, name string }{{dir, "upload." + name}, {f.Name(), name}} {
+			must(t, setAttr(where.path, where.name, value))
+			for _, empty := range []string{"", "\n"} { // once it is set, and once it is not
+				if err := setAttr(where.path, where.name, empty); err != nil {
+					t.Errorf("set %s to %q: %v", where.name, empty, err)
+				}
+				_, err := xattr.Get(where.path, "user.archive."+where.name)
+				wantErrno(t, where.name+" with an empty value", err, syscall.ENODATA)
+			}
+			wantErrno(t, "a bad "+where.name, setAttr(where.path, where.name, "RANDOM"), syscall.EINVAL)
+		}
+	}
+	must(t, setAttr(f.Name(), "auto-export", "true"))
+	must(t, setAttr(f.Name(), "auto-export", ""))
+	_, err := xattr.Get(f.Name(), "user.archive.auto-export")
+	wantErrno(t, "auto-export with an empty value", err, syscall.ENODATA)
+	o.put(t, o.bills, "r.txt", "x")
+	wantErrno(t, "auto-export of a document", setAttr(m.path("Muster GmbH", "Rechnungen", "r.txt"), "auto-export", ""), syscall.EINVAL)
+}

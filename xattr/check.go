@@ -7,8 +7,12 @@ import "fmt"
 func (a Attr) Check(v []byte) error {
 	var err error
 	switch a.Kind {
-	case KindAutoExport, KindForceNewDocument, KindUploadForceNewDocument, KindRetry:
-		_, err = ParseBool(v)
+	case KindAutoExport, KindForceNewDocument, KindUploadForceNewDocument:
+		_, err = ParseFlag(v)
+	case KindRetry:
+		if string(v) != RetryIncomplete {
+			_, err = ParseBool(v)
+		}
 	case KindKeywords, KindDocumentTypes, KindUploadKeywords, KindUploadDocumentTypes:
 		_, err = ParseKeywords(v)
 	case KindEmailImportOrder, KindUploadEmailImportOrder:

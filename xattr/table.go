@@ -34,6 +34,9 @@ const (
 	kindEnd // keep last
 )
 
+// RetryIncomplete is the value of KindRetry for a file that is to be sent although it is not whole.
+const RetryIncomplete = "incomplete"
+
 // Node is what an attribute can be on.
 type Node uint8
 

@@ -51,6 +51,15 @@ func ParseBool(v []byte) (bool, error) {
 	return false, fmt.Errorf("neither true nor false: %w", ErrValue)
 }
 
+// ParseFlag is ParseBool for what may be unset, which an empty value does.
+func ParseFlag(v []byte) (archive.Flag, error) {
+	if text, err := ParseText(v); text == "" {
+		return archive.FlagUnknown, err
+	}
+	b, err := ParseBool(v)
+	return archive.FlagOf(b), err
+}
+
 // FormatBool is the inverse of ParseBool.
 func FormatBool(b bool) []byte {
 	if b {

@@ -16,15 +16,10 @@ import (
 // statusEvery is how often the service manager is told how the mount is, if that has changed.
 const statusEvery = 2 * time.Second
 
-// attend looks after a mount until it is unmounted, and returns nil then, or until somebody
-// asks for its end. Whatever may take long is done elsewhere: that this loop goes round is a
-// part of what the service manager watches.
-func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
-	unmounted := make(chan struct{})
-	go func() {
-		m.Wait()
-		close(unmounted)
-	}()
+// attend looks after a mount until it has ended, or until somebody asks for its end. Whatever may
+// take long is done elsewhere: that this loop goes round is a part of what the service manager
+// watches.
+func (s *session) attend(c *cli.Context, m *fs.Mount) {
 	status := s.manager.every(statusEvery)
 	defer status.Stop()
 	// From outside, as anybody who uses the mount does.
@@ -39,14 +34,14 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) *fs.Mount {
 			hangup = nil // waits until it is over
 		}
 		select {
-		case <-unmounted:
-			return nil
+		case <-m.Ended():
+			return
 		case <-c.Done():
-			return m
+			return
 		case <-hangup:
 			if s.attended && !hasTerminal() {
 				s.log.Warn("the terminal that the mount was started from is gone")
-				return m
+				return
 			}
 			renewal.begin(c)
 		case <-renewal.done:

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/archivefs/archivefs/internal/config"
@@ -33,21 +35,31 @@ func (all *choices) named(reason string) (name string, value config.Value, ok bo
 	return name, value, ok && value.IsFromFile()
 }
 
-// mentioned is where the options of files stand that a sentence mentions: the one of a profile
-// rather than one for all, and the last of those.
-func (all *choices) mentioned(reason string) (at config.Value) {
-	for _, word := range strings.FieldsFunc(reason, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }) {
-		value, there := all.values[strings.TrimPrefix(word, "--")]
-		if there && strings.HasPrefix(word, "--") && value.IsFromFile() && (at.File == "" || before(at, value)) {
-			at = value
-		}
-	}
-	return at
+// mentioned are the options of files that a sentence mentions: first the one to blame, which is
+// one of the profile rather than one for all, and the last of those.
+func (all *choices) mentioned(reason string) []string {
+	names := slices.DeleteFunc(optionsIn(reason), func(name string) bool {
+		value, there := all.values[name]
+		return !there || !value.IsFromFile()
+	})
+	slices.SortFunc(names, func(a, b string) int { return lastFirst(all.values[a], all.values[b]) })
+	return names
 }
 
-// before reports whether a stands for more than b, or in front of it.
-func before(a, b config.Value) bool {
-	return a.Source > b.Source || a.Source == b.Source && a.Line < b.Line
+// optionsIn are the names of the options that a sentence mentions.
+func optionsIn(sentence string) (names []string) {
+	for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }) {
+		if name, is := strings.CutPrefix(word, "--"); is {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// lastFirst orders what stands for fewer before what stands for more, and what stands below
+// before what stands above.
+func lastFirst(a, b config.Value) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(b.Line, a.Line))
 }
 
 // problem puts a sentence about an option into the words of a configuration file.

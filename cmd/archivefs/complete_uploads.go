@@ -23,7 +23,9 @@ func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	case list := <-asked:
 		for i := range list {
 			u := &list[i]
-			if slices.Contains(operands[1:], u.ID) || u.Directory && path[len(path)-1] == exportCommand().Name {
+			command := path[len(path)-1]
+			if slices.Contains(operands[1:], u.ID) || u.Directory && command == exportCommand().Name ||
+				u.State == fs.StateLocal && command == retryCommand().Name {
 				continue
 			}
 			o.offer(u.ID, u.State+": "+u.Path)

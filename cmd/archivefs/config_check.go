@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -67,40 +68,70 @@ func wrongValues(files config.Files) (problems config.Problems) {
 		}
 		for _, layer := range layers {
 			for name, value := range layer {
-				problems = append(problems, try("", config.Layer{name: value}, name)...)
+				problems = append(problems, try(name, value)...)
 			}
 		}
 	}
-	if len(problems) > 0 {
-		return problems // which would be told again
-	}
 	for _, profile := range append([]string{""}, files.Profiles()...) {
-		problems = append(problems, try(profile, config.Merge(files.Layers(profile), alternatives), "")...)
+		problems = append(problems, wrongTogether(profile, config.Merge(files.Layers(profile), alternatives))...)
 	}
 	return problems
 }
 
-// try reads options as a mount does and tells what is wrong with the one called name, or,
-// without a name, with all together.
-func try(profile string, values config.Layer, name string) config.Problems {
-	all := &choices{profile: profile, values: values}
-	err := all.read()
+// wrongTogether tells what is wrong with the options of a profile together. After each mistake
+// it goes on without the option that is to blame, and is silent about what may come of that.
+func wrongTogether(profile string, values config.Layer) (problems config.Problems) {
+	blamed := map[string]bool{}
+	for {
+		all := &choices{profile: profile, values: values}
+		reason := all.mistake()
+		if reason == "" {
+			return problems
+		}
+		name, value, own := all.named(reason)
+		at := problem(value, name, reason)
+		if !own {
+			if names := all.mentioned(reason); len(names) > 0 {
+				name = names[0]
+			}
+			value = values[name]
+			at = config.Problem{File: value.File, Line: value.Line, Text: reason}
+			if value.Source == config.FromProfile {
+				at.Text = "profile " + profile + ": " + reason
+			}
+		}
+		names := optionsIn(reason)
+		if !slices.ContainsFunc(names, func(n string) bool { return blamed[n] }) {
+			problems = append(problems, at)
+		}
+		if _, there := values[name]; !there {
+			return problems
+		}
+		for _, n := range names {
+			blamed[n] = true
+		}
+		delete(values, name)
+	}
+}
+
+// try reads one option as a mount does and tells what is wrong with it by itself: it may lack
+// what stands beside it.
+func try(name string, value config.Value) config.Problems {
+	all := &choices{values: config.Layer{name: value}}
+	reason := all.mistake()
+	if wrong, value, ok := all.named(reason); ok {
+		return config.Problems{problem(value, wrong, reason)}
+	}
+	return nil
+}
+
+// mistake is the first one that a mount finds in these options; empty when there is none.
+func (all *choices) mistake() string {
 	var usage *config.UsageError
-	if !errors.As(err, &usage) {
-		return nil
+	if errors.As(all.read(), &usage) {
+		return usage.Reason
 	}
-	if wrong, value, ok := all.named(usage.Reason); ok {
-		return config.Problems{problem(value, wrong, usage.Reason)}
-	}
-	if name != "" { // it lacks what stands beside it
-		return nil
-	}
-	at := all.mentioned(usage.Reason)
-	text := usage.Reason
-	if at.Source == config.FromProfile {
-		text = "profile " + profile + ": " + text
-	}
-	return config.Problems{{File: at.File, Line: at.Line, Text: text}}
+	return ""
 }
 
 // context is that of a mount for which these options are chosen.

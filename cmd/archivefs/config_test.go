@@ -239,12 +239,30 @@ func TestConfigCheck(t *testing.T) {
 				"FILE:6: log-level: \"loud\" is none of error, warn, info, debug\n",
 		},
 		{
+			"mistakes that hide others",
+			"writes = async\n" +
+				"connections = \"0\"\n" +
+				"read-only = \"no\"\n" +
+				"ttl = \"5m\"\nttl = \"6m\"\n" +
+				"[profile.a]\nbase-url = \"https://archive.example\"\nembedded = true\ncache-size = 5\nclient-key = \"/key\"\n",
+			"FILE:1: this is no TOML: unexpected character U+0061 'a' at start of value\n" +
+				"FILE:2: connections: write a whole number, without quotes\n" +
+				"FILE:2: connections: at least one request must be in flight\n" +
+				"FILE:3: read-only: write true or false, without quotes\n" +
+				"FILE:5: this is no TOML: key ttl is already defined\n" +
+				"FILE:8: profile a: --embedded and --base-url exclude each other\n" +
+				"FILE:9: cache-size: write a text in quotes\n" +
+				"FILE:9: cache-size: 5 is a number of bytes; write for example 10GiB\n" +
+				"FILE:10: profile a: --client-cert and --client-key go together: give both or none\n",
+		},
+		{
 			"options that exclude each other", "[profile.a]\nbase-url = \"https://archive.example\"\nembedded = true\n",
 			"FILE:3: profile a: --embedded and --base-url exclude each other\n",
 		},
 		{
 			"a key in two ways", "[profile.a]\nbase-url = \"https://archive.example\"\napi-key = \"k-geheim\"\napi-key-file = \"/key\"\n",
-			"FILE:4: api-key-file: open /key: no such file or directory\n",
+			"FILE:4: api-key-file: open /key: no such file or directory\n" +
+				"FILE:4: profile a: --api-key and --api-key-file say the same: give one of them\n",
 		},
 		{
 			"addresses that no client takes", "base-url = \"archive.example\"\n[profile.a]\nbase-url = \"ftp://archive.example\"\n[profile.b]\nbase-url = \"http://archive.example:99999\"\n",

@@ -74,6 +74,6 @@ func askMount(dir string) (s doctor.State, err error) {
 			s.Away = status.LastErrors[0].Text
 		}
 	}
-	s.Failed = failedUploads(status)
+	s.Disk, s.Failed = status.Disk, failedUploads(status)
 	return s, nil
 }

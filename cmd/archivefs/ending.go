@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -47,14 +49,19 @@ func readDrain(c *cli.Context) (time.Duration, error) {
 
 // end unmounts what is still mounted (m; nil for nothing), waits for uploads, says what
 // remains, and closes what the session opened. From here on the next signal ends the
-// program at once: what is in the spool survives that.
+// program at once: what is in the spool survives that. Whoever still waits for the mount in the end is
+// told that it is gone, so that nothing keeps the process.
 func (s *session) end(m *fs.Mount) error {
 	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
 	s.manager.tell("unmounting", daemon.SdNotifyStopping)
 	if m != nil {
-		s.log.Info("unmounting")
+		select {
+		case <-m.Ended():
+		default:
+			s.log.Info("unmounting")
+		}
 		err = s.takeDown(hurry, m)
 	}
 	limit := s.settings.drain
@@ -64,21 +71,44 @@ func (s *session) end(m *fs.Mount) error {
 	ctx, cancel := context.WithTimeout(hurry, limit)
 	defer cancel()
 	s.drain(ctx)
-	rest := s.remainder()
+	if m != nil {
+		m.Abort() // before the stores are closed
+	}
+	rest, local := s.remainder(), s.localRemainder()
 	switch {
 	case hurry.Err() != nil: // uploads may use the stores: they stay open
-		return errors.Join(err, errors.New(join("ended at once", rest)))
+		return errors.Join(err, errors.New(join("ended at once", rest, local)))
 	case s.fs.Away() != nil && rest != "":
-		say(s.stderr, "%s", join(awayInWords(s.fs.Away().Refused()), rest))
+		say(s.stderr, "%s", join(awayInWords(s.fs.Away().Refused()), rest, local))
 	case ctx.Err() != nil && rest != "":
-		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest))
-	case rest != "":
-		say(s.stderr, "%s", rest)
+		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest, local))
+	case rest != "" || local != "":
+		say(s.stderr, "%s", join(rest, local))
 	}
 	if ctx.Err() != nil {
 		return err // uploads are under way, and use the stores
 	}
 	return errors.Join(err, s.closeStores())
+}
+
+// abortOnWatchdog lets nothing wait for a mount that a service manager ends because it does not answer
+// (SIGABRT): the process then says where it stands, and dies of it. end ends that.
+func abortOnWatchdog(m *fs.Mount) (end func()) {
+	aborts, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(aborts, syscall.SIGABRT)
+	go func() {
+		select {
+		case <-aborts:
+			m.Abort()
+			signal.Reset(syscall.SIGABRT)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(aborts)
+		close(done)
+	}
 }
 
 // takeDown unmounts. A mount with open files is taken out of sight when they are not closed
@@ -87,7 +117,7 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 	patience, cancel := context.WithTimeout(hurry, unmountPatience)
 	defer cancel()
 	for {
-		if err := m.Unmount(0); err == nil { //nolint:contextcheck // what it releases goes on
+		if err := m.Unmount(0); err == nil {
 			return nil
 		}
 		if pause(patience) != nil {
@@ -135,6 +165,7 @@ func (s *session) drain(ctx context.Context) {
 type leftover struct {
 	pending backlog // goes on at the next mount
 	failed  int     // waits for somebody to decide
+	local   int     // files that hold something and stay on this machine
 }
 
 // left counts what the archive does not have, as the next mount would find it.
@@ -142,6 +173,8 @@ func (s *session) left() leftover {
 	var l leftover
 	for _, up := range s.spool.List() {
 		switch r := up.Record(); {
+		case r.StaysHere() && up.Size() > 0:
+			l.local++
 		case r.State == spool.Confirmed, r.State == spool.Created && r.Closed:
 		case r.State == spool.Sending, r.Queued:
 			l.pending.add(up.Size())
@@ -162,6 +195,24 @@ func (s *session) remainder() string {
 	away := s.fs.Away()
 	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s",
 		l.failed, l.pending.uploads, s.dirs.State, goesOn(s.dirs.State, away != nil && away.Refused()))
+}
+
+// localRemainder says in one sentence what stays on this machine for its name, empty when nothing
+// does.
+func (s *session) localRemainder() string {
+	if !s.usable {
+		return ""
+	}
+	return localInWords(s.left().local, s.dirs.State)
+}
+
+// localInWords says how many local files a state directory keeps, empty for none.
+func localInWords(n int, state string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s on this machine, in %s, and %s not archived; archivefs uploads list %s says why",
+		doing(n, "file", "stays", "stay"), state, english.PluralWord(n, "is", "are"), doctor.Quoted(state))
 }
 
 // join joins what is said into one sentence.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
@@ -31,7 +32,7 @@ func fusermount(ctx context.Context, lazily bool, dir string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("unmount %s: the program fusermount3 is missing; install fuse3", dir)
+		return fmt.Errorf("unmount %s: %w; %s", dir, fs.ErrNoHelper, doctor.InstallHelper)
 	}
 	return refusal(dir, strings.Join(strings.Fields(string(out)), " "), err)
 }

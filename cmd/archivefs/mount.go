@@ -15,6 +15,7 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -85,8 +86,8 @@ func mount(c *cli.Context) error {
 	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
 }
 
-// serve checks the service, mounts, and waits for the end. It returns the mount when it is
-// still there, because somebody asks for the end.
+// serve checks the service, mounts, and waits for the end. It returns the mount, nil where there was
+// none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.fs.Check(c.Context); err != nil {
 		return nil, s.unreachable(err)
@@ -98,8 +99,12 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	s.tellLeftBehind()
 	s.fs.Recover()
 	m, err := s.fs.Mount(s.settings.mountpoint)
-	if err != nil { // its text may have line breaks
-		return nil, fmt.Errorf("%s; a line of fusermount3 above, if there is one, says why", strings.Join(strings.Fields(err.Error()), " "))
+	if err != nil {
+		why := "a line of fusermount3 above, if there is one, says why"
+		if errors.Is(err, fs.ErrNoHelper) {
+			why = doctor.InstallHelper
+		}
+		return nil, fmt.Errorf("%s; %s", strings.Join(strings.Fields(err.Error()), " "), why) // its text may have line breaks
 	}
 	s.usable = true
 	if err := s.dirs.MountedAt(m.Dir); err != nil {
@@ -108,7 +113,9 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.announce(c.App.Writer, m.Dir); err != nil {
 		return m, err
 	}
-	return s.attend(c, m), nil
+	defer abortOnWatchdog(m)()
+	s.attend(c, m)
+	return m, nil
 }
 
 // session is everything that one mount holds open.
@@ -119,6 +126,7 @@ type session struct {
 	fs       *fs.FileSystem
 	spool    *spool.Spool
 	client   clientCloser
+	local    func(sha256 string) (path string) // where the embedded service keeps a content; nil without one
 	dirs     *config.Dirs
 	manager  *manager
 	usable   bool // the mount came up

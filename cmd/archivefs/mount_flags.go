@@ -38,7 +38,7 @@ func connectionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "base-url", EnvVars: env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
 		&cli.DurationFlag{Name: "retry-for", EnvVars: env("RETRY_FOR"), Value: 3 * time.Second, Usage: "repeat a call for `DURATION` before it fails"},
-		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that makes no progress for `DURATION`"},
+		&cli.DurationFlag{Name: "timeout", EnvVars: env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that is not answered within `DURATION`, or moves less than 1 KiB a second of a content for so long"},
 		&cli.IntFlag{Name: "connections", EnvVars: env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
 		&cli.StringFlag{Name: "ca-file", EnvVars: env("CA_FILE"), TakesFile: true, Usage: "trust the certificates in `FILE` beside the system's"},
 		&cli.StringFlag{Name: "client-cert", EnvVars: env("CLIENT_CERT"), TakesFile: true, Usage: "show the service the client certificate in `FILE`"},

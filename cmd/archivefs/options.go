@@ -173,7 +173,7 @@ func (all *choices) apply(c *cli.Context) error {
 		if !chosen {
 			continue
 		}
-		if err := c.Set(name, value.Text); err != nil {
+		if err := c.Set(name, value.Text); err != nil && !value.Mistyped {
 			quoted := fmt.Sprintf("%q", value.Text)
 			return config.Usagef("--%s: %s %s", name, quoted, complaint(kindOfFlag(c, name), quoted))
 		}

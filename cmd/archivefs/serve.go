@@ -79,7 +79,7 @@ func serve(c *cli.Context) error {
 	if c.String("generate") != "" {
 		return serveGenerated(c, ln, r, options)
 	}
-	name, err := archiveName(options)
+	what, kept, err := archiveName(options)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,10 @@ func serve(c *cli.Context) error {
 	}
 	if err == nil {
 		r.server = srv
-		err = r.at(c, ln, name, keyFile)
+		if keyFile != "" {
+			kept = append(kept, "API key in "+keyFile)
+		}
+		err = r.at(c, ln, what, kept...)
 	}
 	if err == nil && skipped > 0 {
 		err = fmt.Errorf("the service has ended well, but %s of --import stayed out of the archive, hence exit status 1; the log of the import says which and why", plural(skipped, "entry"))

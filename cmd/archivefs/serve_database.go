@@ -21,17 +21,20 @@ func databaseFlags() []cli.Flag {
 	}
 }
 
-// archiveName says where the archive is that is served, without secrets.
-func archiveName(o server.Options) (string, error) {
+// archiveName says which archive is served and, where its name does not tell, in what it is kept, without
+// secrets.
+func archiveName(o server.Options) (name string, kept []string, err error) {
 	if o.Database == "" {
-		return o.Data, nil
+		return o.Data, nil, nil
 	}
 	database, err := store.NamePostgres(o.Database)
-	if err != nil || o.Blobs == "" {
-		return database + ", contents in " + o.Data, err
+	contents := o.Data
+	if err == nil && o.Blobs != "" {
+		var address blob.Address
+		address, err = blob.ParseAddress(o.Blobs)
+		contents = archive.Printable(address.Name())
 	}
-	address, err := blob.ParseAddress(o.Blobs)
-	return database + ", contents in " + archive.Printable(address.Name()), err
+	return "the archive", []string{"kept in " + database + ", contents in " + contents}, err
 }
 
 // readDatabase reads them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -27,8 +28,11 @@ func TestServeWithPostgreSQL(t *testing.T) {
 	for name, given := range map[string][]string{"plain": {"--database", url}, "file": {"--database-file", file}} {
 		p := start(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--api-key", "k", "--data", data, "--sample"}, given...)...)
 		said, at, _ := strings.Cut(p.line("serving "), " at ")
-		if !strings.HasPrefix(said, `database "`) || !strings.HasSuffix(said, ", contents in "+data) || strings.Contains(said, password) {
+		if said != "the archive" {
 			t.Errorf("it serves %q", said)
+		}
+		if kept := p.line("kept in "); !strings.HasPrefix(kept, `database "`) || !strings.HasSuffix(kept, ", contents in "+data) || strings.Contains(kept, password) {
+			t.Errorf("it is kept in %q", kept)
 		}
 		line, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/cmdline")
 		if err == nil && strings.Contains(string(line), password) {
@@ -56,16 +60,17 @@ func TestArchiveName(t *testing.T) {
 		want    string
 	}{
 		{server.Options{Data: "/srv/office"}, "/srv/office"},
-		{server.Options{Database: url, Data: "/srv/office"}, `database "office" on db.example:5433, contents in /srv/office`},
-		{server.Options{Database: url, Blobs: "s3://documents/office?endpoint=https://s3.example.com", Data: "/tmp"}, `database "office" on db.example:5433, contents in s3://documents/office`},
-		{server.Options{Database: "host=a,b port=1,2 dbname=o user=u password=geheim", Blobs: "s3://documents"}, `database "o" on a:1, b:2, contents in s3://documents`},
+		{server.Options{Database: url, Data: "/srv/office"}, "the archive\n" + `kept in database "office" on db.example:5433, contents in /srv/office`},
+		{server.Options{Database: url, Blobs: "s3://documents/office?endpoint=https://s3.example.com", Data: "/tmp"}, "the archive\n" + `kept in database "office" on db.example:5433, contents in s3://documents/office`},
+		{server.Options{Database: "host=a,b port=1,2 dbname=o user=u password=geheim", Blobs: "s3://documents"}, "the archive\n" + `kept in database "o" on a:1, b:2, contents in s3://documents`},
 	} {
-		if got, err := archiveName(test.options); err != nil || got != test.want {
+		name, kept, err := archiveName(test.options)
+		if got := strings.Join(append([]string{name}, kept...), "\n"); err != nil || got != test.want {
 			t.Errorf("%q, %v; want %q", got, err, test.want)
 		}
 	}
-	if got, err := archiveName(server.Options{Database: "postgres://archivefs:geheim@["}); err == nil || strings.Contains(err.Error()+got, "geheim") {
-		t.Errorf("%q, %v", got, err)
+	if name, kept, err := archiveName(server.Options{Database: "postgres://archivefs:geheim@["}); err == nil || strings.Contains(fmt.Sprint(err, name, kept), "geheim") {
+		t.Errorf("%q, %q, %v", name, kept, err)
 	}
 }
 

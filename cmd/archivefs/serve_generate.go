@@ -37,5 +37,5 @@ func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.O
 		return config.Usagef("--generate: %v", err)
 	}
 	r.server = server.Generate(options, shape)
-	return r.at(c, ln, "generated archive "+shape.String(), "")
+	return r.at(c, ln, "generated archive "+shape.String())
 }

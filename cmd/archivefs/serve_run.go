@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -75,8 +76,8 @@ func newServed(c *cli.Context, log logrus.FieldLogger) (r *served, err error) {
 	return r, err
 }
 
-// at says where everything is and serves until the end.
-func (r *served) at(c *cli.Context, ln net.Listener, what, keyFile string) error {
+// at says where everything is and serves until the end. What more is said of it are lines of their own.
+func (r *served) at(c *cli.Context, ln net.Listener, what string, more ...string) error {
 	at, open := reachable(ln.Addr())
 	scheme := "http"
 	if r.certificate != nil {
@@ -89,11 +90,8 @@ func (r *served) at(c *cli.Context, ln net.Listener, what, keyFile string) error
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("serving %s at %s://%s/api/v2\n", what, scheme, at)
-	if keyFile != "" {
-		text += "API key in " + keyFile + "\n"
-	}
-	if _, err := fmt.Fprint(c.App.Writer, text); err != nil {
+	lines := append([]string{fmt.Sprintf("serving %s at %s://%s/api/v2", what, scheme, at)}, more...)
+	if _, err := fmt.Fprintln(c.App.Writer, strings.Join(lines, "\n")); err != nil {
 		return errors.Join(err, hide())
 	}
 	return errors.Join(r.serve(c.Context, ln, at), hide())

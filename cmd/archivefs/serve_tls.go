@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"sync"
@@ -88,7 +89,7 @@ func (c *certificate) renewLocked(always bool) {
 		c.log.Errorf("the certificate stays as it was: %v", err)
 		return
 	}
-	c.log.Infof("the certificate was read anew, and ends at %s", c.pair.Leaf.NotAfter.Format(time.RFC3339))
+	c.log.Infof("the certificate was read anew, and %s", ends(c.pair.Leaf))
 }
 
 func (c *certificate) look() (seen [2]os.FileInfo, err error) {
@@ -125,7 +126,16 @@ func (c *certificate) readLocked(seen [2]os.FileInfo) error {
 	}
 	c.pair, c.seen = &pair, seen
 	if left := time.Until(pair.Leaf.NotAfter); left < expiresSoon {
-		c.log.Warnf("the certificate in %s ends at %s; renew it", c.certFile, pair.Leaf.NotAfter.Format(time.RFC3339))
+		c.log.Warnf("the certificate in %s %s; renew it", c.certFile, ends(pair.Leaf))
 	}
 	return nil
+}
+
+// ends says when a certificate ends, or ended.
+func ends(leaf *x509.Certificate) string {
+	at := leaf.NotAfter.Format(time.RFC3339)
+	if leaf.NotAfter.Before(time.Now()) {
+		return "ended at " + at
+	}
+	return "ends at " + at
 }

@@ -122,6 +122,27 @@ func TestServeTLS(t *testing.T) {
 	p.stop()
 }
 
+// A certificate that has ended is not said to end.
+func TestACertificateThatHasEnded(t *testing.T) {
+	dir := t.TempDir()
+	var said strings.Builder
+	log := logrus.New()
+	log.SetOutput(&said)
+	for lasts, want := range map[time.Duration]string{-time.Minute: " ended at ", time.Hour: " ends at "} {
+		said.Reset()
+		pair := certify(t, dir, 1, lasts)
+		c, err := openCertificate(pair.cert, pair.key, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.reload()
+		other := map[string]string{" ended at ": " ends at ", " ends at ": " ended at "}[want]
+		if strings.Count(said.String(), want) != 3 || strings.Contains(said.String(), other) || !strings.Contains(said.String(), "renew it") {
+			t.Errorf("%s: %s", lasts, said.String())
+		}
+	}
+}
+
 // What certbot changes is seen without a signal.
 func TestACertificateThatChangesIsReadAnew(t *testing.T) {
 	dir := t.TempDir()

@@ -49,7 +49,7 @@ func (s *session) open(ctx context.Context) error {
 	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), version()
 	o.PID, o.StateDir = os.Getpid(), s.dirs.State
 	if o.Content, err = cache.OpenContent(cache.Options{
-		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.cacheSize, Log: s.log,
+		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.cacheSize, Local: s.local, Log: s.log,
 	}); err != nil {
 		return fmt.Errorf("open content cache: %w", err)
 	}
@@ -110,6 +110,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 			return "", err
 		}
 		s.later(e.stop)
+		s.local = e.server.ContentFile
 		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
 		identity = "embedded:" + e.data
 	}

@@ -24,6 +24,8 @@ func statusCommand() *cli.Command {
 			"   ok       the service answers, and no upload failed\n" +
 			"   away     the service does not answer, or refuses the credentials: what is known is shown,\n" +
 			"            and the last error says why. With --writes async uploads wait, with sync they fail\n" +
+			"   disk     the disk that keeps what waits to be archived takes no files: it is read-only, full\n" +
+			"            or failing, and nothing can be put in\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags: append([]cli.Flag{
 			jsonFlag(),
@@ -96,6 +98,8 @@ func healthInWords(dir string, s *fs.Status) string {
 			text += "; " + plural(failed, "upload") + " failed, " + list
 		}
 		return text
+	case fs.HealthDisk:
+		return s.Health + ": nothing can be put in, because the disk of the state directory takes no files"
 	case fs.HealthFailing:
 		return s.Health + ": " + doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
 	}

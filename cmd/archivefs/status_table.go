@@ -28,8 +28,14 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	if s.Cure != "" {
 		t.row("what to do\t%s", s.Cure)
 	}
+	if s.Disk != "" {
+		t.row("disk\t%s", s.Disk)
+	}
 	for i, e := range s.LastErrors {
 		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
+	}
+	for i, r := range s.LastRefusals {
+		t.row("%s\t%s  %s %s: %s", onlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
 	}
 	t.uploads(&s.Uploads)
 	t.caches(&s.Cache)

@@ -44,11 +44,13 @@ func TestStatusExplainsHealth(t *testing.T) {
 		"health away: the service does not answer, or cannot do what it is asked; what is known is shown; 2 uploads failed, " + see:                withUploads(fs.HealthAway, failed, failed),
 		"health failing: 1 upload failed and waits for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, pending),
 		"health failing: 2 uploads failed and wait for your decision; " + see:                                                                      withUploads(fs.HealthFailing, failed, failed),
+		"health disk: nothing can be put in, because the disk of the state directory takes no files":                                               {Health: fs.HealthDisk},
 		"health new": {Health: "new"},
 	} {
 		wantLine(t, statusLines(t, &s), want)
 	}
 	wantLine(t, statusLines(t, &fs.Status{Health: fs.HealthAway, Cure: "renew them"}), "what to do renew them")
+	wantLine(t, statusLines(t, &fs.Status{Health: fs.HealthDisk, Disk: "/state: read-only"}), "disk /state: read-only")
 }
 
 const see = "see archivefs uploads list /mnt"
@@ -104,6 +106,16 @@ func TestStatusShowsLastErrors(t *testing.T) {
 	table := statusLines(t, &s)
 	wantLine(t, table, "last errors 2024-05-06 07:08:09 newer")
 	wantLine(t, table, "2024-05-06 07:07:09 older; it succeeded at 2024-05-06 07:08:09")
+}
+
+func TestStatusShowsLastRefusals(t *testing.T) {
+	at := time.Date(2024, 5, 6, 7, 8, 9, 0, time.Local)
+	table := statusLines(t, &fs.Status{LastRefusals: []fs.Refusal{
+		{Time: at, Operation: "remove", Path: "/A/b.txt", Reason: "archived documents are not deleted"},
+		{Time: at.Add(-time.Minute), Operation: "mkdir", Path: "/c", Reason: "no"},
+	}})
+	wantLine(t, table, "last refusals 2024-05-06 07:08:09 remove /A/b.txt: archived documents are not deleted")
+	wantLine(t, table, "2024-05-06 07:07:09 mkdir /c: no")
 }
 
 // What a process left behind that was killed is named with its cure.

@@ -24,11 +24,11 @@ func unmountCommand() *cli.Command {
 		ArgsUsage: "MOUNTPOINT|PROFILE",
 		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
 			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
-			"--force does not wait, also with files open: nobody finds the mount any more, and its process\n" +
-			"goes on in the background with what it has. A program that has a file open can go on writing;\n" +
-			"what it closes before the process ends is archived.",
+			"--force does not wait, whatever the mount waits for: programs that have files open get errors,\n" +
+			"and a file that one of them was writing is kept as failed. The process goes on in the background\n" +
+			"until it has archived what it has. Where you may not abort the mount its process is ended.",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open"},
+			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
 			drainFlag(),
 		}, placeFlags()...),
 		OnUsageError: usageError,
@@ -46,7 +46,7 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("force") && isMounted(dir) {
-		return detachMount(c.Context, dir)
+		return unmountByForce(c, dir)
 	}
 	_, _, err = readStatus(dir)
 	switch {
@@ -62,6 +62,7 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	_, status, err := readStatus(dir)
+	here, _ := mountAt(dir)
 	others := otherPlaces(dir)
 	if err == nil && rest {
 		err = fs.NoteWaited(dir, true)
@@ -72,11 +73,10 @@ func unmount(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, fs.NoteWaited(dir, false))
 	}
-	if n := failedUploads(status); n > 0 {
-		say(c.App.ErrWriter, "%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"),
-			status.StateDir, doctor.Quoted(status.StateDir))
+	if kept := join(failedInWords(failedUploads(status), status.StateDir), localInWords(len(status.Uploads.Locals), status.StateDir)); kept != "" {
+		say(c.App.ErrWriter, "%s", kept)
 	}
-	return waitForEnd(c.Context, status.PID, others, drain+endPatience)
+	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
 }
 
 const (
@@ -84,6 +84,8 @@ const (
 	endPatience = 10 * time.Second
 	// endsSoon is how long most of them take at most.
 	endsSoon = 500 * time.Millisecond
+	// noticesSoon is how long they take at most to notice that they are unmounted.
+	noticesSoon = 3 * time.Second
 )
 
 // waitForUploads returns when the mount has sent what it can send now, at the latest after
@@ -147,6 +149,14 @@ func failedUploads(status *fs.Status) (n int) {
 	return n
 }
 
+// failedInWords says what waits for somebody to decide, empty when nothing does.
+func failedInWords(n int, state string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"), state, doctor.Quoted(state))
+}
+
 // unsent is what a mount has to send. It is stuck when all of that was tried, and waits to
 // be tried again.
 func unsent(status *fs.Status) (left *backlog, stuck bool) {
@@ -162,10 +172,10 @@ func unsent(status *fs.Status) (left *backlog, stuck bool) {
 
 // waitForEnd returns when the process of the mount has ended, and its state directory is
 // free. That goes on for as long as it is still mounted elsewhere, which is an error at once.
-func waitForEnd(ctx context.Context, pid int, others []place, limit time.Duration) error {
+func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []place, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	looked := false
+	looked, lookedForHidden := false, false
 	for began := time.Now(); pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid); {
 		if pause(ctx) != nil {
 			return fmt.Errorf("it is unmounted, but its process %d is still busy; see its log", pid)
@@ -174,6 +184,12 @@ func waitForEnd(ctx context.Context, pid int, others []place, limit time.Duratio
 			looked = true
 			if where := left(others); where != "" {
 				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, where)
+			}
+		}
+		if !lookedForHidden && time.Since(began) > noticesSoon {
+			lookedForHidden = true
+			if fuseDescriptors(pid) > 1 {
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, hidden(here))
 			}
 		}
 	}

@@ -90,6 +90,14 @@ func otherPlaces(dir string) (places []place) {
 	return places
 }
 
+// hidden says how to find who has a mount that goes on nowhere where this user may look.
+func hidden(m doctor.Mounted) string {
+	if os.Geteuid() == 0 {
+		return "a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such"
+	}
+	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
+}
+
 // left says which of the places is still one, and how it is unmounted there, too; empty for none. The number of
 // a device is another one's as soon as it is free, but not that of a mount with it.
 func left(places []place) string {

@@ -71,3 +71,34 @@ func TestUnmountBesideABindMount(t *testing.T) {
 	}
 	m.wantExit(0)
 }
+
+// Who may not see where else the mount is, is told so at once, and how root finds out.
+func TestUnmountBesideANamespaceThatNobodySees(t *testing.T) {
+	needMounting(t)
+	isolate(t)
+	p := newPerson(t, "daemon")
+	m := p.start("mount", p.dir)
+	m.line("mounted ")
+	here, ok := mountAt(p.dir)
+	if !ok {
+		t.Fatal("nothing is mounted")
+	}
+	other := exec.CommandContext(t.Context(), "cat") // of root, until its input ends
+	other.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	input, err := other.StdinPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmount := p.start("unmount", p.dir)
+	unmount.wantExit(1)
+	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because something that you may not see has it as well, "+
+		"as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo\n", m.cmd.Process.Pid, here.Device))
+	_ = input.Close()
+	if err := other.Wait(); err != nil {
+		t.Error(err)
+	}
+	m.wantExit(0)
+}

@@ -21,6 +21,10 @@ const uploadOperand = "MOUNTPOINT|PROFILE|STATEDIR"
 const ofStateDir = "STATEDIR is the state directory of a mount that has ended, as archivefs doctor names it: what\n" +
 	"waits there is reached also when the service does not take the credentials any more."
 
+// ofLocal says what is listed beside the uploads.
+const ofLocal = "Files that hold something and stay on this machine, because their names are temporary ones, are\n" +
+	"listed, too, in the state local.\n\n"
+
 func uploadsCommand() *cli.Command {
 	return &cli.Command{
 		Name:            "uploads",
@@ -31,9 +35,9 @@ func uploadsCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name:         "list",
-				Usage:        "a line for each pending or failed upload, its id first",
+				Usage:        "a line for each pending or failed upload and local file, its id first",
 				ArgsUsage:    uploadOperand,
-				Description:  ofStateDir,
+				Description:  ofLocal + ofStateDir,
 				Flags:        append([]cli.Flag{jsonFlag()}, placeFlags()...),
 				OnUsageError: usageError,
 				Action:       listUploads,

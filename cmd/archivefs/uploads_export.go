@@ -21,8 +21,8 @@ func exportCommand() *cli.Command {
 		Usage:     "copy the bytes of uploads out of the mount",
 		ArgsUsage: uploadOperand + " [ID...]",
 		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
-			"that is there. Without an ID all pending and failed uploads are exported. They stay where\n" +
-			"they are.\n\n" + ofStateDir,
+			"that is there. Without an ID all are exported that uploads list shows. They stay where they\n" +
+			"are.\n\n" + ofStateDir,
 		Flags:        placeFlags(),
 		OnUsageError: usageError,
 		Action:       exportUploads,

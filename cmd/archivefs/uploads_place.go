@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,7 +35,7 @@ func uploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 	}
 	_, status, err := readStatus(dir)
 	if err == nil {
-		return dir, &mountedUploads{dir: dir, list: status.Uploads.List}, nil
+		return dir, mountedAt(dir, status), nil
 	}
 	if _, none := config.BoundTo(dir); none != nil {
 		return "", nil, err
@@ -51,6 +52,13 @@ func uploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 type mountedUploads struct {
 	dir  string
 	list []fs.UploadInfo
+}
+
+// mountedAt are the uploads of the mount at dir, and its local files, oldest first.
+func mountedAt(dir string, status *fs.Status) *mountedUploads {
+	list := slices.Concat(status.Uploads.List, status.Uploads.Locals)
+	slices.SortFunc(list, func(a, b fs.UploadInfo) int { return strings.Compare(a.ID, b.ID) })
+	return &mountedUploads{dir: dir, list: list}
 }
 
 func (m *mountedUploads) List() []fs.UploadInfo { return m.list }
@@ -95,6 +103,9 @@ func (m *mountedUploads) file(id string) (string, error) {
 		if strings.HasPrefix(e.Name(), id+" ") {
 			return filepath.Join(uploads, e.Name()), nil
 		}
+	}
+	if name, err := os.Readlink(filepath.Join(uploads, id)); err == nil { // a local file
+		return filepath.Join(uploads, name), nil
 	}
 	return "", fmt.Errorf("upload %s has no file: %w", id, os.ErrNotExist)
 }

@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/xattr"
 )
 
 func retryCommand() *cli.Command {
@@ -16,32 +18,87 @@ func retryCommand() *cli.Command {
 		Name:      "retry",
 		Usage:     "send failed uploads again",
 		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
-		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. Waits for\n" +
-			"the outcome, unless the service does not answer: then they stay pending and are archived when it\n" +
-			"does.",
-		Flags:        placeFlags(),
+		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. What is\n" +
+			"not whole, because its writer was killed, it could not be written or it lacks its end, is left\n" +
+			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
+			"Waits for the outcome, unless the service does not answer: then they stay pending and are\n" +
+			"archived when it does.",
+		Flags:        append([]cli.Flag{incompleteFlag()}, placeFlags()...),
 		OnUsageError: usageError,
 		Action:       retryUploads,
 	}
 }
 
+func incompleteFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "incomplete", Usage: "send also what is not whole, as it is; needs the ID of each"}
+}
+
 func retryUploads(c *cli.Context) error {
-	all, err := chooseUploads(c, func(*fs.UploadInfo) bool { return true })
+	incomplete := c.Bool("incomplete")
+	if incomplete && c.NArg() == 1 {
+		return config.Usagef("uploads retry: --incomplete needs the ID of each upload that is to be sent as it is")
+	}
+	var leftOut []fs.UploadInfo
+	all, err := chooseUploads(c, func(u *fs.UploadInfo) bool {
+		switch {
+		case u.State == fs.StateLocal:
+			return false
+		case u.Incomplete || u.Never != "":
+			leftOut = append(leftOut, *u)
+			return false
+		}
+		return true
+	})
 	if err != nil {
 		return err
 	}
 	mounted := &mountedUploads{dir: all.dir}
-	err = all.each(func(u *fs.UploadInfo) error { return mounted.retry(u.ID) })
-	return errors.Join(err, awaitUploads(c, all.dir, all.uploads))
+	var sent []fs.UploadInfo
+	err = all.each(func(u *fs.UploadInfo) error {
+		if u.State == fs.StateLocal {
+			return errors.New("it stays on this machine: under another name it is archived")
+		}
+		if u.Never != "" || u.Incomplete && !incomplete {
+			return errors.New(notSent(u, all.dir))
+		}
+		err := mounted.retry(u)
+		if err == nil {
+			sent = append(sent, *u)
+		}
+		return err
+	})
+	err = errors.Join(err, awaitUploads(c, all.dir, sent))
+	for i := range leftOut {
+		u := &leftOut[i]
+		_, werr := fmt.Fprintf(c.App.Writer, "%s  %s  left out: %s\n", u.ID, u.Path, notSent(u, all.dir))
+		err = errors.Join(err, werr)
+	}
+	return err
 }
 
-// retry tells the mount to send an upload.
-func (m *mountedUploads) retry(id string) error {
-	path, err := m.file(id)
+// notSent says why an upload is not sent without more, and what can be done about it.
+func notSent(u *fs.UploadInfo, dir string) string {
+	why, command, does := u.Error, "retry --incomplete", "sends it as it is"
+	if u.Never != "" {
+		why, command, does = u.Error+"; "+u.Never, "export", "saves it"
+		if u.Size == 0 {
+			command, does = "discard", "forgets it"
+		}
+	}
+	return fmt.Sprintf("%s; archivefs uploads %s %s %s %s", why, command, doctor.Quoted(dir), u.ID, does)
+}
+
+// retry tells the mount to send an upload, as it is where it is not whole.
+func (m *mountedUploads) retry(u *fs.UploadInfo) error {
+	path, err := m.file(u.ID)
 	if err != nil {
 		return err
 	}
-	if err := unix.Setxattr(path, "user.archive.retry", []byte("true"), 0); err != nil {
+	value := "true"
+	if u.Incomplete {
+		value = xattr.RetryIncomplete
+	}
+	if err := unix.Setxattr(path, "user.archive.retry", []byte(value), 0); err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
 	return nil

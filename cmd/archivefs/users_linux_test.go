@@ -159,3 +159,50 @@ func TestUserMountsByHelper(t *testing.T) {
 	p.wantSh(`cp /bin/true "$1/My Archive/true" && ls "$1/My Archive" && "$1/My Archive/true" 2>&1 | sed 's/.*: //'`, "true\nPermission denied")
 	p.start("unmount", p.dir).wantExit(0)
 }
+
+// A user whose mount hangs ends it by force, and is told how that was done.
+func TestUserUnmountsByForce(t *testing.T) {
+	fusetest.Need(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be other users")
+	}
+	isolate(t)
+	p := newPerson(t, "daemon")
+	m := p.start("mount", "--drain", "1s", p.dir)
+	m.line("mounted ")
+	abortAtEnd(t, p.dir, m)
+	other := newPerson(t, "bin").start("unmount", "--force", p.dir)
+	other.wantExit(1)
+	other.says("archivefs: " + p.dir + " is still mounted: it cannot be aborted (")
+	p.wantSh(`cd "$1/My Archive" && echo here`, "here")
+	holds := exec.CommandContext(t.Context(), "sh", "-c", `cd "$1/My Archive" && exec >half.txt && echo half && echo ready >&2 && read -r _`, "sh", p.dir)
+	p.as(holds)
+	ready, err := holds.StderrPipe()
+	if err == nil {
+		_, err = holds.StdinPipe()
+	}
+	if err == nil {
+		err = holds.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ready.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	byForce := p.start("unmount", "--force", p.dir)
+	byForce.wantExit(0)
+	_ = m.wait()
+	killed := m.cmd.ProcessState.ExitCode() == -1
+	if told := strings.Contains(byForce.said(), "was ended, because you may not abort a mount in another way"); told != killed {
+		t.Errorf("the process was killed: %v; said %q", killed, byForce.said())
+	}
+	p.wantSh(`ls "$1"`, "")
+	_ = holds.Process.Kill()
+	_ = holds.Wait()
+	again := p.start("mount", p.dir)
+	again.line("mounted ")
+	p.wantSh(`ls "$1/My Archive"`, "")
+	p.start("unmount", p.dir).wantExit(0)
+	again.wantExit(0)
+}

@@ -1,6 +1,7 @@
 // Package closing finds out what it means that a program closed a descriptor of a file in a
 // FUSE mount: whether it was the last one, or the end of a program that was killed. FUSE does
-// not tell (FLUSH comes at every close of every duplicate), so it looks at the process.
+// not tell (FLUSH comes at every close of every duplicate), so it looks at the process. It also
+// tells whether one that waits was killed.
 package closing
 
 // Meaning is what the close of a descriptor means, as far as can be found out about the

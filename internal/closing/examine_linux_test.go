@@ -227,3 +227,26 @@ func TestMountIDs(t *testing.T) {
 		t.Errorf("a mount point without a mount has the device %s", none.dev)
 	}
 }
+
+// A program is doomed once a signal has killed it, also while it cannot end yet.
+func TestDoomed(t *testing.T) {
+	if Doomed(uint32(os.Getpid())) || Doomed(0) || Doomed(1) {
+		t.Error("the living are doomed")
+	}
+	if !Doomed(nobody) {
+		t.Error("nobody is not doomed")
+	}
+	if p := end(t, func(cmd *exec.Cmd) error { return cmd.Process.Kill() }); !Doomed(uint32(p.Pid)) {
+		t.Error("a process that was killed is not doomed")
+	}
+}
+
+func TestSignals(t *testing.T) {
+	const status = "SigQ:\t1/2\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000002\n"
+	if set := signals([]byte(status), "SigPnd:"); set != deadly {
+		t.Errorf("got %#x, want that of SIGKILL", set)
+	}
+	if set := signals([]byte(status), "SigBlk:"); set != 0 {
+		t.Errorf("got %#x of a set that is not there", set)
+	}
+}

@@ -13,3 +13,6 @@ func Examine(pid uint32, opener int, _ uint64, _ bool, _ *Mounts) Meaning {
 	}
 	return Last
 }
+
+// Doomed cannot tell.
+func Doomed(uint32) bool { return false }

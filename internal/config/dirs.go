@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
@@ -78,7 +81,7 @@ func OpenDirs(dir, identity string) (*Dirs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unused(d.State); err != nil {
+	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	for _, p := range []string{d.State, d.Cache} {
@@ -122,6 +125,29 @@ func (d *Dirs) place(identity string) error {
 	}
 	d.State, d.Cache = filepath.Join(state, name), filepath.Join(caches, name)
 	return nil
+}
+
+// usable refuses directories that no mount of this user may use.
+func (d *Dirs) usable() error {
+	return cmp.Or(unused(d.State), owned(d.State), owned(d.Cache))
+}
+
+// owned refuses a directory of another user. Root could write to it, and would leave files that
+// this one can neither read nor remove.
+func owned(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil //nolint:nilerr // it is made, or that says what is wrong
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(stat.Uid) == os.Geteuid() {
+		return nil
+	}
+	owner := strconv.FormatUint(uint64(stat.Uid), 10)
+	if u, err := user.LookupId(owner); err == nil {
+		owner = u.Username
+	}
+	return fmt.Errorf("%s belongs to the user %s; mount as that user, or name another directory with --state-dir", dir, owner)
 }
 
 // unused refuses a directory that holds somebody's files and is no state directory, before

@@ -23,7 +23,7 @@ func LookDirs(dir, identity string) (Seen, error) {
 		return Seen{}, err
 	}
 	s := Seen{State: d.State, Cache: d.Cache}
-	if err := unused(d.State); err != nil {
+	if err := d.usable(); err != nil {
 		return s, err
 	}
 	known, err := os.ReadFile(filepath.Join(d.State, boundName))

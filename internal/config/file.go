@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -37,15 +38,7 @@ func Parse(path string, text []byte, options []Option) (*File, Problems) {
 	for _, o := range options {
 		p.options[o.Name] = o
 	}
-	if err := toml.Unmarshal(text, &map[string]any{}); err != nil { // syntax, and keys that stand there twice
-		line, reason := 0, err.Error()
-		if wrong := new(toml.DecodeError); errors.As(err, &wrong) {
-			line, _ = wrong.Position()
-			reason = strings.TrimPrefix(wrong.Error(), "toml: ")
-		}
-		return p.file, Problems{{path, line, "this is no TOML: " + reason}}
-	}
-	p.toml.Reset(text)
+	p.toml.Reset(p.syntax(text))
 	for p.toml.NextExpression() {
 		switch e := p.toml.Expression(); e.Kind {
 		case unstable.KeyValue:
@@ -58,6 +51,35 @@ func Parse(path string, text []byte, options []Option) (*File, Problems) {
 	}
 	return p.file, p.problems
 }
+
+// syntax complains about lines that are no TOML and about keys that stand there twice, and
+// returns the text without those lines. It ends in front of a line that leaves open where the
+// next ones belong.
+func (p *parser) syntax(text []byte) []byte {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for last := 0; ; {
+		err := toml.Unmarshal(bytes.Join(lines, nil), &map[string]any{})
+		if err == nil {
+			return bytes.Join(lines, nil)
+		}
+		at, reason := 0, err.Error()
+		if wrong := new(toml.DecodeError); errors.As(err, &wrong) {
+			at, _ = wrong.Position()
+			reason = strings.TrimPrefix(wrong.Error(), "toml: ")
+		}
+		p.wrong(at, "this is no TOML: %s", reason)
+		if at <= last || at > len(lines) {
+			return nil
+		}
+		if before, line := bytes.Join(lines[:at-1], nil), lines[at-1]; bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")) ||
+			isTOML(line) && !isTOML(before) { // the mistake is in a line above it
+			return before
+		}
+		last, lines[at-1] = at, []byte("\n")
+	}
+}
+
+func isTOML(text []byte) bool { return toml.Unmarshal(text, &map[string]any{}) == nil }
 
 func (p *parser) wrong(line int, format string, args ...any) {
 	p.problems = append(p.problems, Problem{p.file.Path, line, fmt.Sprintf(format, args...)})
@@ -139,9 +161,11 @@ func (p *parser) option(into Layer, source Source, name string, line int, value 
 	text, err := o.read(value)
 	if err != nil {
 		p.wrong(line, "%s: %v", name, err)
-		return
+		if text = string(value.Data); text == "" || o.Path {
+			return
+		}
 	}
-	into[name] = Value{Text: text, Source: source, File: p.file.Path, Line: line}
+	into[name] = Value{Text: text, Source: source, File: p.file.Path, Line: line, Mistyped: err != nil}
 }
 
 func (p *parser) keys() []string {

@@ -135,3 +135,24 @@ func FuzzParse(f *testing.F) {
 }
 
 func second(_ *config.File, p config.Problems) config.Problems { return p }
+
+// A line that is no TOML hides none of the mistakes below it, unless nobody can tell what
+// those lines belong to.
+func TestParseGoesOnBehindWhatIsNoTOML(t *testing.T) {
+	for text, want := range map[string][]int{
+		"ttl = 5m\nbase-url = x\nconnections = \"1\"\n":                   {1, 2, 3},
+		"ttl = \"5m\"\nttl = \"6m\"\n[profile.a]\nbogus = 1\nttl = 5m\n":  {2, 5, 4},
+		"bogus = 1\nbase-url = [\n\"a\"\nttl = \"5m\"\nconnections = 1\n": {4, 1},
+		"bogus = 1\n[profile.a\nbogus = 1\nttl = 5m\n":                    {2, 1},
+		"bogus = 1\nbase-url = \"\"\"a\nttl = \"5m\"\n":                   {3, 1},
+	} {
+		_, problems := config.Parse("F", []byte(text), options)
+		var got []int
+		for _, p := range problems {
+			got = append(got, p.Line)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want those of the lines %v", text, problems, want)
+		}
+	}
+}

@@ -43,6 +43,8 @@ type Value struct {
 	Source Source
 	File   string // where it stands, for the last two sources
 	Line   int
+	// Mistyped says that a file writes it as one of another kind, which was complained about.
+	Mistyped bool
 }
 
 // IsFromFile reports whether a configuration file says it.

@@ -188,6 +188,7 @@ func TestMount(t *testing.T) {
 		{"of another user", doctor.State{}, os.ErrPermission, doctor.OK, "/my a belongs to another user", ""},
 		{"gone", doctor.State{}, os.ErrNotExist, doctor.OK, "/my a has just gone", ""},
 		{"broken", doctor.State{}, syscall.EIO, doctor.Failure, "/my a cannot be asked: input/output error", "see the log of its process; fusermount3 -uz '/my a' takes it away"},
+		{"disk", doctor.State{Disk: "/state: full", Failed: 1}, nil, doctor.Warning, "/my a takes no files: /state: full", "make the disk of its state directory writable, or make room on it"},
 		{"away", doctor.State{Away: "no connection"}, nil, doctor.Warning, "/my a works, but its service is away: no connection", "see what is said about the service"},
 		{"failed uploads", doctor.State{Failed: 2}, nil, doctor.Warning, "/my a works; uploads that failed: 2", "archivefs uploads list '/my a' shows them"},
 	}

@@ -29,12 +29,15 @@ func Device(path string, root bool) Finding {
 	return Fail(check, fmt.Sprintf("%s cannot be opened: %v", path, cause(err)), "a container needs --device "+path+" and the capability SYS_ADMIN")
 }
 
+// InstallHelper says how to get the program that Helper examines.
+const InstallHelper = "install fuse3: apt install fuse3, or dnf install fuse3"
+
 // Helper examines the program that mounts for those who are not root, and unmounts for all.
 func Helper(name string, root bool) Finding {
 	check := "FUSE helper"
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return Fail(check, "the program "+name+" is missing", "install fuse3: apt install fuse3, or dnf install fuse3")
+		return Fail(check, "the program "+name+" is missing", InstallHelper)
 	}
 	info, err := os.Stat(path)
 	if err != nil {

@@ -67,6 +67,7 @@ func unescape(s string) string {
 // State is what a mount says about itself.
 type State struct {
 	Away   string // why the service does not answer; empty when it does
+	Disk   string // why the disk of its state takes no files; empty when it does
 	Failed int    // uploads
 }
 
@@ -87,6 +88,8 @@ func Mount(dir string, err error, s State) Finding {
 		return Fail(mountCheck, fmt.Sprintf("%s cannot be asked: %v", dir, cause(err)), "see the log of its process; fusermount3 -uz "+Quoted(dir)+" takes it away")
 	case s.Away != "":
 		return Warn(mountCheck, dir+" works, but its service is away: "+s.Away, "see what is said about the service")
+	case s.Disk != "":
+		return Warn(mountCheck, dir+" takes no files: "+s.Disk, "make the disk of its state directory writable, or make room on it")
 	case s.Failed > 0:
 		return Warn(mountCheck, fmt.Sprintf("%s works; uploads that failed: %d", dir, s.Failed), "archivefs uploads list "+Quoted(dir)+" shows them")
 	}

@@ -1,9 +1,12 @@
 package hostile
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 )
 
 // Answer answers without carrying the request out. The header is given in pairs, as
@@ -158,6 +161,34 @@ func Drip(n int, g *Gate) Action {
 			x.flush()
 		}
 	})
+}
+
+// Trickle answers a byte of the body now and then, after many blanks where that is JSON or text:
+// it goes on for longer than anybody should wait.
+func Trickle(pause time.Duration) Action {
+	const blanks = 2000
+	return func(x *exchange) {
+		if !x.handle() {
+			return
+		}
+		if !strings.HasPrefix(x.r.URL.Path, x.cfg.BasePath+"/document/") || !strings.HasSuffix(x.r.URL.Path, "/pdf") {
+			x.answer.body = append(bytes.Repeat([]byte(" "), blanks), x.answer.body...)
+		}
+		x.begin()
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for piece := range slices.Chunk(x.answer.body, 1) {
+			x.write(piece)
+			x.flush()
+			select {
+			case <-tick.C:
+			case <-x.r.Context().Done():
+				x.abort()
+			case <-x.s.stop:
+				x.abort()
+			}
+		}
+	}
 }
 
 // Truncate answers n bytes of the body and ends the connection, so that what was

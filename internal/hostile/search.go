@@ -80,7 +80,7 @@ func (c *call) finds(d *Document) bool {
 		return true
 	}
 	for _, keyword := range splitWords(c.text("keyword-terms")) {
-		if !slices.Contains(d.Keywords, keyword) {
+		if !slices.ContainsFunc(d.Keywords, func(k string) bool { return strings.Contains(strings.ToLower(k), strings.ToLower(keyword)) }) {
 			return false
 		}
 	}

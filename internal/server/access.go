@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +39,11 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		}
 		var body *inbound
 		if r.Body != nil && r.Body != http.NoBody {
+			// net/http looks at the body of its own request, whether the client was told to send it.
 			body = &inbound{ReadCloser: r.Body, w: w}
-			r.Body = body
+			own := *r
+			own.Body = body
+			r = &own
 		}
 		s.counters.begin()
 		defer func() {
@@ -83,11 +87,19 @@ func requestID(r *http.Request) string {
 	return given
 }
 
+// amountOfTime is a number of seconds, which people read without an exponent.
+type amountOfTime float64
+
+func seconds(d time.Duration) amountOfTime { return amountOfTime(d.Seconds()) }
+
+// String implements fmt.Stringer.
+func (a amountOfTime) String() string { return strconv.FormatFloat(float64(a), 'f', -1, 64) }
+
 // line is what is logged of a request.
 func line(r Request) logrus.Fields {
 	l := logrus.Fields{
 		"id": r.ID, "method": r.Method, "path": decoded(r), "status": r.Status, "received": r.Received, "sent": r.Bytes,
-		"seconds": r.Duration.Round(time.Microsecond).Seconds(), "remote": r.Remote,
+		"seconds": seconds(r.Duration.Round(time.Microsecond)), "remote": r.Remote,
 	}
 	if r.Tenant != 0 {
 		l["tenant"] = r.Tenant

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 
@@ -127,6 +128,42 @@ func TestOnlyEight(t *testing.T) {
 	} {
 		if a := h.post(path, fields...); a.status != http.StatusOK {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// What is served is described, and nothing else.
+func TestOnlyEightAreDescribed(t *testing.T) {
+	h := start(t, func(o *server.Options) { o.OnlyEight = true })
+	a := h.get("/openapi.json", "API-Key", "")
+	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	document, err := openapi3.NewLoader().LoadFromData([]byte(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := document.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var described []string
+	for path, item := range document.Paths.Map() {
+		for method := range item.Operations() {
+			described = append(described, method+" "+path)
+		}
+	}
+	slices.Sort(described)
+	if want := []string{
+		"GET /archivestructure", "GET /document/list", "GET /document/{id}/data", "GET /healthz", "GET /inboxes", "GET /openapi.json", "GET /readyz",
+		"POST /document/auto_export_status/set", "POST /document/{id}/archive", "POST /file-upload", "POST /folder/create",
+	}; !slices.Equal(described, want) {
+		t.Errorf("described are %q\nwant %q", described, want)
+	}
+	for kind, names := range map[string][]string{"schemas": {"Hits", "ETag", "Side"}, "parameters": {"PageID", "Original"}} {
+		for _, name := range names {
+			if strings.Contains(a.body, `"`+name+`"`) {
+				t.Errorf("nothing refers to %s of %s", name, kind)
+			}
 		}
 	}
 }

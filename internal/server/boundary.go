@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -15,6 +16,7 @@ type ending struct {
 	io.ReadCloser
 	delimiter []byte
 	last      []byte
+	ended     bool
 }
 
 func newEnding(body io.ReadCloser, boundary string) *ending {
@@ -26,12 +28,16 @@ func newEnding(body io.ReadCloser, boundary string) *ending {
 // Read implements io.Reader.
 func (e *ending) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
+	e.ended = e.ended || err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 	keep := readAhead + len(e.delimiter)
 	if e.last = append(e.last, p[max(0, n-keep):n]...); len(e.last) > keep {
 		e.last = append(e.last[:0], e.last[len(e.last)-keep:]...)
 	}
 	return n, err
 }
+
+// cutOff reports whether the body has ended without it.
+func (e *ending) cutOff() bool { return e.ended && !e.closed() }
 
 // closed reports whether the closing delimiter was read.
 func (e *ending) closed() bool { return bytes.Contains(e.last, e.delimiter) }

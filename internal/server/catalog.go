@@ -55,7 +55,7 @@ type folders interface {
 // documents reads documents.
 type documents interface {
 	Document(ctx context.Context, id archive.ID) (store.Document, error)
-	Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error)
+	Annotations(ctx context.Context, id archive.ID) ([]store.Note, []store.Stamp, error)
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
 	History(ctx context.Context, id archive.ID, limit int) ([]store.Entry, error)
 	Contents(ctx context.Context, folder archive.ID) ([]store.NamedContent, error)

@@ -125,7 +125,7 @@ func (c *confined) Document(ctx context.Context, id archive.ID) (store.Document,
 	return d, err
 }
 
-func (c *confined) Annotations(ctx context.Context, id archive.ID) ([]archive.Note, []archive.Stamp, error) {
+func (c *confined) Annotations(ctx context.Context, id archive.ID) ([]store.Note, []store.Stamp, error) {
 	if err := c.reaches(ctx, id); err != nil {
 		return nil, nil, err
 	}

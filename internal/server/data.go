@@ -23,7 +23,7 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 	if err != nil {
 		return blame("id", err)
 	}
-	data, err := s.extended(r.Context(), d)
+	data, err := s.extended(r.Context(), d, nowhere)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (s *Server) history(ctx context.Context, id archive.ID) ([]wireChange, erro
 	return changes, nil
 }
 
-// extended is all that is said about a document.
-func (s *Server) extended(ctx context.Context, d store.Document) (wireData, error) {
-	lineage, err := s.catalog(ctx).Lineage(ctx, d.Folder)
+// extended is all that is said about a document. Hit are the pages that a search has found.
+func (s *Server) extended(ctx context.Context, d store.Document, hit hitting) (wireData, error) {
+	data, err := s.described(ctx, d)
 	if err != nil {
 		return wireData{}, err
 	}
@@ -62,13 +62,26 @@ func (s *Server) extended(ctx context.Context, d store.Document) (wireData, erro
 	if err != nil {
 		return wireData{}, err
 	}
+	data.Pages = pages(d, notes, stamps)
+	for i, is := range hit(d, notes, stamps) {
+		data.Pages[i].Hit = is
+	}
+	return data, nil
+}
+
+// described is what is said about a document as a whole.
+func (s *Server) described(ctx context.Context, d store.Document) (wireData, error) {
+	lineage, err := s.catalog(ctx).Lineage(ctx, d.Folder)
+	if err != nil {
+		return wireData{}, err
+	}
 	data := wireData{
-		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorName: d.Creator,
+		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorID: d.CreatorID, CreatorName: d.Creator,
 		Created:   d.Created.In(s.options.Location).Format(dataTime),
 		Keywords:  append([]string{}, d.Keywords...),
 		Types:     append([]string{}, d.Types...),
 		External:  wireExternal{ID: d.ExternalID, Metadata: metadataObject(d.Metadata)},
-		Workflows: []struct{}{}, Pages: pages(d, notes, stamps),
+		Workflows: []struct{}{}, Pages: []wirePage{},
 	}
 	data.Mandator, data.FolderPath = location(lineage)
 	return data, nil
@@ -100,7 +113,7 @@ func location(lineage []store.Folder) (mandator, path string) {
 	return mandator, b.String()
 }
 
-func pages(d store.Document, notes []archive.Note, stamps []archive.Stamp) []wirePage {
+func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePage {
 	pages := make([]wirePage, 0, d.Pages)
 	for n := range d.Pages {
 		pages = append(pages, wirePage{
@@ -109,11 +122,11 @@ func pages(d store.Document, notes []archive.Note, stamps []archive.Stamp) []wir
 		})
 	}
 	for _, n := range notes {
-		pages[0].Notes = append(pages[0].Notes, wireNote{Text: n.Text, Date: n.Date, CreatorName: n.Creator})
+		pages[0].Notes = append(pages[0].Notes, wireNote{Text: n.Text, Date: n.Date, CreatorID: n.CreatorID, CreatorName: n.Creator})
 	}
 	for _, n := range stamps {
 		pages[0].Stamps = append(pages[0].Stamps, wireStamp{
-			Title: n.Title, wireNote: wireNote{Text: n.Text, Date: n.Date, CreatorName: n.Creator},
+			Title: n.Title, wireNote: wireNote{Text: n.Text, Date: n.Date, CreatorID: n.CreatorID, CreatorName: n.Creator},
 		})
 	}
 	return pages

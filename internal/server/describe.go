@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
@@ -26,7 +28,7 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var change map[string]*string
+	var change metadataChange
 	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
 		return err
 	}
@@ -45,8 +47,28 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 	return nil
 }
 
+// metadataChange are the new values of metadata, null for a key that is removed.
+type metadataChange map[string]*string
+
+// UnmarshalJSON implements json.Unmarshaler. A key that is there twice is KindInvalid.
+func (c *metadataChange) UnmarshalJSON(body []byte) error {
+	if err := json.Unmarshal(body, (*map[string]*string)(c)); err != nil || *c == nil {
+		return err
+	}
+	tokens := 0
+	for d := json.NewDecoder(bytes.NewReader(body)); ; tokens++ {
+		if _, err := d.Token(); err != nil {
+			break
+		}
+	}
+	if tokens != len(*c)*2+2 { // keys, values, braces
+		return invalid("metadata", "a key is given more than once")
+	}
+	return nil
+}
+
 // checkChange refuses metadata that cannot be kept.
-func checkChange(change map[string]*string) error {
+func checkChange(change metadataChange) error {
 	if len(change) > maxEntries {
 		return refuse(archive.KindTooLarge, "there are more than %d", maxEntries)
 	}

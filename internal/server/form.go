@@ -58,20 +58,37 @@ func jsonBody(w *response, r *http.Request, into any, shape string) error {
 	if err != nil {
 		return badBody(err, "the body cannot be read")
 	}
+	if wrong := jsonFault(body); wrong != "" {
+		return refuse(archive.KindInvalid, "the body is no JSON: %s", wrong)
+	}
 	err = json.Unmarshal(body, into)
 	other := new(json.UnmarshalTypeError)
 	switch {
+	case archive.KindOf(err) == archive.KindInvalid:
+		return err
 	case errors.As(err, &other) || err == nil && string(bytes.TrimSpace(body)) == "null":
 		return refuse(archive.KindInvalid, "the body must be %s", shape)
 	case err != nil:
-		return badBody(err, "the body is no JSON")
+		return badBody(unfinished(body, err), "the body is no JSON")
 	}
 	return nil
+}
+
+// unfinished is io.EOF or io.ErrUnexpectedEOF where the error of a JSON text is that it has no beginning,
+// or no end.
+func unfinished(body []byte, err error) error {
+	if end := json.NewDecoder(bytes.NewReader(body)).Decode(new(any)); errors.Is(end, io.EOF) || errors.Is(end, io.ErrUnexpectedEOF) {
+		return end
+	}
+	return err
 }
 
 // wantBody refuses a body of another type and returns the parameters of the wanted one.
 func wantBody(r *http.Request, want string) (map[string]string, error) {
 	got := r.Header.Get("Content-Type")
+	if got == "" {
+		return nil, refuse(archive.KindInvalid, "the body must be %s, and the request has no Content-Type", want)
+	}
 	media, params, err := mime.ParseMediaType(got)
 	if err != nil || media != want {
 		return nil, refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
@@ -92,8 +109,8 @@ func tooLong(limit int64) error {
 	return refuse(archive.KindTooLarge, "the body is larger than %s", amount(limit))
 }
 
-// badBody says what is wrong with a body; one that is too large, or whose sender has
-// stopped, is told apart.
+// badBody says what is wrong with a body; one that is too large, whose sender has stopped, or that
+// is cut off, is told apart.
 func badBody(err error, what string) error {
 	if archive.KindOf(err) == archive.KindTimeout {
 		return err
@@ -101,11 +118,25 @@ func badBody(err error, what string) error {
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return tooLong(tooLarge.Limit)
 	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(archive.KindInvalid, "%s: it is cut off", what)
+	case errors.Is(err, io.EOF):
+		return refuse(archive.KindInvalid, "%s: it is empty", what)
+	}
 	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
 }
 
-// amount says how many bytes a limit is, for people.
-func amount(limit int64) string { return humanize.IBytes(uint64(max(limit, 0))) }
+// amount says how many bytes a limit is, for people: exactly, as who set it would.
+func amount(limit int64) string {
+	n := uint64(max(limit, 0))
+	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
+		if told, err := humanize.ParseBytes(text); err == nil && told == n {
+			return text
+		}
+	}
+	return humanize.Comma(limit) + " bytes"
+}
 
 // pathID returns the id in a request's path.
 func pathID(r *http.Request) (archive.ID, error) {

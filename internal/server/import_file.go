@@ -68,8 +68,8 @@ func (s *Server) take(ctx context.Context, c candidate) (fileOutcome, error) {
 		return fileOutcome{received: &received}, nil
 	case archive.KindOf(err) == archive.KindTooLarge:
 		return fileOutcome{skipped: "larger than " + amount(s.options.MaxUpload)}, nil
-	case content.failed:
-		return spoilt(ctx, err)
+	case content.failed != nil:
+		return spoilt(ctx, content.failed)
 	}
 	return fileOutcome{}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -128,6 +129,8 @@ func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 		return i.index.Release(ctx, u, "", time.Now())
 	case err == nil:
 		return i.index.AddText(ctx, u, text)
+	case archive.KindOf(err) == archive.KindBusy:
+		return i.index.Release(ctx, u, "", time.Now().Add(indexAnew))
 	case errors.Is(err, poppler.ErrMissing):
 		return i.index.Release(ctx, u, err.Error(), time.Now().Add(untilInstalled))
 	}

@@ -21,7 +21,7 @@ type listing struct {
 // element appends a document as an element of GET /document/list:
 //
 //	{"id": 1, "name": "a.pdf", "num-pages": 1, "creation-date": "2023-11-22T14:14:29",
-//	"archiving-date": null, "archiving-user-id": null, "folder-id": 1, "keywords": ["x"],
+//	"archiving-date": null, "archiving-user-id": 0, "folder-id": 1, "keywords": ["x"],
 //	"external-metadata": [{"key": "k", "value": "v"}], "autoexport-status": false,
 //	"content-length": 1, "content-type": "application/pdf"}
 //
@@ -37,7 +37,8 @@ func (l listing) element(b []byte, d store.Listed) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `,"num-pages":`...), int64(d.Pages), 10)
 	b = l.date(append(b, `,"creation-date":`...), d.Created)
 	b = l.date(append(b, `,"archiving-date":`...), d.Archived)
-	b = strconv.AppendInt(append(b, `,"archiving-user-id":null,"folder-id":`...), int64(d.Folder), 10)
+	b = strconv.AppendInt(append(b, `,"archiving-user-id":`...), d.ArchiverID, 10)
+	b = strconv.AppendInt(append(b, `,"folder-id":`...), int64(d.Folder), 10)
 	b = append(append(b, `,"keywords":`...), d.Keywords...)
 	b = append(append(b, `,"external-metadata":`...), metadata...)
 	if l.autoExport {

@@ -53,12 +53,12 @@ func TestDocumentListRefuses(t *testing.T) {
 		{"?folder-id=0", 404, "folder-id"},
 		{"?folder-id=-1", 404, "folder-id"},
 		{"?folder-id=1&subfolders-recursive=yes", 400, "subfolders-recursive"},
-		{"?folder-id=1&with-autoexport-status=1", 400, "with-autoexport-status"},
+		{"?folder-id=1&with-autoexport-status=2", 400, "with-autoexport-status"},
 		{"?folder-id=1&filter-date-created-after=22.11.2023", 400, "filter-date-created-after"},
 		{"?folder-id=1&filter-date-created-after=2023-02-30", 400, "filter-date-created-after"},
 		{`?folder-id=1&included-metadata-keys=a\b`, 400, "included-metadata-keys"},
 		{`?folder-id=1&excluded-matadata-keys=a\`, 400, "excluded-matadata-keys"},
-		{"?folder-id=x&with-autoexport-status=1", 400, "with-autoexport-status"},
+		{"?folder-id=x&with-autoexport-status=2", 400, "with-autoexport-status"},
 	} {
 		t.Run(test.query, func(t *testing.T) {
 			wantProblem(t, h.get("/document/list"+test.query), test.status, test.field)
@@ -86,10 +86,10 @@ func TestDocumentListShape(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
 	const want = `[{"id":1,"name":"a","num-pages":1,"creation-date":"2023-11-22T14:14:29","archiving-date":"2023-11-22T15:14:29",` +
-		`"archiving-user-id":null,"folder-id":3,"keywords":["paid","x,y"],"external-metadata":[{"key":"number","value":"1"},` +
+		`"archiving-user-id":0,"folder-id":3,"keywords":["paid","x,y"],"external-metadata":[{"key":"number","value":"1"},` +
 		`{"key":"amount","value":"2,50"}],"autoexport-status":true,"content-length":12,"content-type":"text/plain; charset=utf-8"}` + "\n" +
 		`,{"id":2,"name":"b","num-pages":1,"creation-date":"2023-11-23T14:14:29","archiving-date":"2023-11-23T15:14:29",` +
-		`"archiving-user-id":null,"folder-id":3,"keywords":["paid","x,y"],"external-metadata":[{"key":"number","value":"1"},` +
+		`"archiving-user-id":0,"folder-id":3,"keywords":["paid","x,y"],"external-metadata":[{"key":"number","value":"1"},` +
 		`{"key":"amount","value":"2,50"}],"autoexport-status":false,"content-length":12,"content-type":"text/plain; charset=utf-8"}` + "\n]"
 	if a := h.get("/document/list?with-autoexport-status=true&folder-id=" + text(o.year)); a.body != want {
 		t.Errorf("got  %s\nwant %s", a.body, want)

@@ -29,7 +29,11 @@ func (e *lostContent) Unwrap() error { return e.err }
 
 // told is what everybody may know.
 func (e *lostContent) told() string {
-	return fmt.Sprintf("the content of document %d is missing or damaged; archivefs admin verify shows which contents are, and a backup may have them", e.document)
+	whose := "a document"
+	if e.document != 0 {
+		whose = fmt.Sprintf("document %d", e.document)
+	}
+	return "the content of " + whose + " is missing or damaged; archivefs admin verify shows which contents are, and a backup may have them"
 }
 
 // lost returns the error in err's chain that says that a content is lost, nil without one.
@@ -61,7 +65,10 @@ func (s *Server) of(ctx context.Context, d store.Document, err error) error {
 
 // note writes it down for who can bring the content back.
 func (e *lostContent) note(log logrus.FieldLogger) {
-	log.WithFields(logrus.Fields{"document": int64(e.document), "content": e.digest}).
+	if e.document != 0 {
+		log = log.WithField("document", int64(e.document))
+	}
+	log.WithField("content", e.digest).
 		Error("the content of a document is missing or damaged; archivefs admin verify shows which contents are")
 }
 

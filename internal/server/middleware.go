@@ -27,7 +27,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if w.status != 0 {
 				panic(http.ErrAbortHandler)
 			}
-			w.problem(http.StatusInternalServerError, problem{Type: problemType("server")})
+			w.problem(http.StatusInternalServerError, problem{Type: problemType("server"), Detail: failedDetail})
 		}()
 		next.ServeHTTP(w, r)
 	})

@@ -32,6 +32,25 @@ type submission struct {
 	params
 	file     receipt
 	received bool
+	body     *ending
+	most     int64 // bytes of the file
+}
+
+// bad says what is wrong with the form, of which something was not read: it is too large, it has ended
+// too early, or what err says.
+func (u *submission) bad(err error, what string) error {
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return tooLongFor(u.most)
+	}
+	if u.body.cutOff() && archive.KindOf(err) != archive.KindTimeout {
+		return refuse(archive.KindInvalid, "%s: the body ends without the form's closing delimiter", what)
+	}
+	return badBody(err, what)
+}
+
+// tooLongFor refuses a form that is longer than one with such a file.
+func tooLongFor(most int64) error {
+	return refuse(archive.KindTooLarge, "the body is too large for a file of at most %s and its fields", amount(most))
 }
 
 // submission reads a multipart form, in whatever order its fields come, to its end: a
@@ -41,9 +60,12 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 	if err != nil {
 		return nil, err
 	}
+	if boundary["boundary"] == "" {
+		return nil, refuse(archive.KindInvalid, "the form cannot be read: its Content-Type has no boundary")
+	}
 	limit := s.options.MaxUpload + s.options.MaxUpload/3 + 4*maxForm // base64, fields
-	if err := fits(r, limit); err != nil {
-		return nil, err
+	if fits(r, limit) != nil {
+		return nil, tooLongFor(s.options.MaxUpload)
 	}
 	ahead := s.readers.Get().(*bufio.Reader) //nolint:forcetypeassert // of New
 	defer s.readers.Put(ahead)
@@ -58,7 +80,7 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 	if err != nil {
 		return nil, badBody(err, "the form cannot be read")
 	}
-	u := &submission{params: params{values: url.Values{}}}
+	u := &submission{params: params{values: url.Values{}}, body: body, most: s.options.MaxUpload}
 	w.form = u.values
 	defer func() {
 		if err != nil && u.received {
@@ -72,7 +94,7 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 			break
 		}
 		if err != nil {
-			return nil, badBody(err, "the form cannot be read")
+			return nil, u.bad(err, "the form cannot be read")
 		}
 		if err := s.part(r, u, part, &left); err != nil {
 			return nil, err
@@ -101,7 +123,7 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 	}
 	value, err := io.ReadAll(io.LimitReader(part, *left+1))
 	if err != nil {
-		return badBody(err, "the form cannot be read")
+		return u.bad(err, "the form cannot be read")
 	}
 	if *left -= int64(len(name) + len(value) + fieldCost); *left < 0 {
 		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %s", amount(maxForm))}}
@@ -115,7 +137,7 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 // filePart stages the file.
 func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, encoded bool) error {
 	content := &bounded{Reader: part, left: s.options.MaxUpload, limit: s.options.MaxUpload}
-	name := part.FileName()
+	name := fileName(part.FileName())
 	if encoded {
 		content.Reader, name = base64.NewDecoder(base64.StdEncoding, part), ""
 	}
@@ -126,10 +148,14 @@ func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, 
 		return nil
 	case archive.KindOf(err) == archive.KindTooLarge:
 		return blame(part.FormName(), err)
-	case content.failed && encoded:
-		return blame(part.FormName(), badBody(err, "not base64 as in RFC 4648, section 4"))
-	case content.failed:
-		return blame(part.FormName(), badBody(err, "the file cannot be read"))
+	case content.failed != nil && encoded && !u.body.cutOff():
+		const what = "not base64 as in RFC 4648, section 4"
+		if content.failed == io.ErrUnexpectedEOF { //nolint:errorlint // of the decoder itself, at its end
+			return blame(part.FormName(), refuse(archive.KindInvalid, what+": it has no whole number of groups of four letters"))
+		}
+		return blame(part.FormName(), u.bad(content.failed, what))
+	case content.failed != nil:
+		return blame(part.FormName(), u.bad(content.failed, "the file cannot be read"))
 	}
 	return err
 }
@@ -138,7 +164,7 @@ func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, 
 type bounded struct {
 	io.Reader
 	left, limit int64
-	failed      bool // the sender is to blame, not our disk
+	failed      error // of the sender, and not of our disk
 }
 
 // Read implements io.Reader.
@@ -151,7 +177,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return 0, refuse(archive.KindTooLarge, "the file is larger than %s", amount(b.limit))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		b.failed = true
+		b.failed = err
 	}
 	return n, err
 }

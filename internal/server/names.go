@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,3 +43,13 @@ func documentNameFault(name string) string {
 	}
 	return textFault(name)
 }
+
+// fileName is the name of a file that was sent as a whole path of Windows. A backslash elsewhere is part of a name.
+func fileName(sent string) string {
+	if strings.HasPrefix(sent, `\`) || windowsDrive.MatchString(sent) {
+		return sent[strings.LastIndexByte(sent, '\\')+1:]
+	}
+	return sent
+}
+
+var windowsDrive = regexp.MustCompile(`^[A-Za-z]:\\`)

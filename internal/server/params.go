@@ -1,7 +1,9 @@
 package server
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +12,8 @@ import (
 )
 
 // params reads parameters or form fields and collects what is wrong with them, so that
-// one answer names every bad field. An empty value counts as absent.
+// one answer names every bad field. An empty value counts as absent, and only a list may be
+// given more than once.
 type params struct {
 	values url.Values
 	broken error // of the whole, so that the values say nothing
@@ -40,9 +43,21 @@ func (p *params) check(name string, err error) {
 	}
 }
 
+// one returns a value of which there may be no second.
+func (p *params) one(name string) string {
+	values := p.values[name]
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) > 1 && !slices.ContainsFunc(p.wrong, func(e fieldError) bool { return e.name == name }) {
+		p.refuse(name, "given more than once")
+	}
+	return values[0]
+}
+
 // folderName returns the name of a folder, which must be there.
 func (p *params) folderName(field string) string {
-	name := p.values.Get(field)
+	name := p.one(field)
 	if wrong := folderNameFault(name); wrong != "" {
 		p.refuse(field, wrong)
 	}
@@ -51,7 +66,7 @@ func (p *params) folderName(field string) string {
 
 // documentName returns the name of a document, fallback when absent.
 func (p *params) documentName(field, fallback string) string {
-	name := p.values.Get(field)
+	name := p.one(field)
 	if name == "" {
 		name = fallback
 	}
@@ -62,11 +77,11 @@ func (p *params) documentName(field, fallback string) string {
 }
 
 // has reports whether a value is given.
-func (p *params) has(name string) bool { return p.values.Get(name) != "" }
+func (p *params) has(name string) bool { return p.one(name) != "" }
 
 // text returns a string, empty when absent.
 func (p *params) text(name string) string {
-	value := p.values.Get(name)
+	value := p.one(name)
 	if wrong := textFault(value); wrong != "" {
 		p.refuse(name, wrong)
 		return ""
@@ -86,7 +101,7 @@ func (p *params) id(name string) archive.ID {
 	if !p.has(name) {
 		return 0
 	}
-	id, err := strconv.ParseInt(p.values.Get(name), 10, 64)
+	id, err := strconv.ParseInt(p.one(name), 10, 64)
 	if err != nil {
 		p.refuse(name, "not an integer of 64 bits")
 	}
@@ -107,7 +122,7 @@ func (p *params) number(name string, fallback, least, most int) int {
 	if !p.has(name) {
 		return fallback
 	}
-	n, err := strconv.Atoi(p.values.Get(name))
+	n, err := strconv.Atoi(p.one(name))
 	if err != nil || n < least || n > most {
 		p.refuse(name, "not an integer from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
 		return fallback
@@ -115,18 +130,18 @@ func (p *params) number(name string, fallback, least, most int) int {
 	return n
 }
 
-// flag returns an optional boolean, false when absent.
+// flag returns an optional boolean, in words or as 0 or 1, false when absent.
 func (p *params) flag(name string) bool {
 	if !p.has(name) {
 		return false
 	}
-	switch strings.ToLower(p.values.Get(name)) {
-	case "true":
+	switch strings.ToLower(p.one(name)) {
+	case "true", "1":
 		return true
-	case "false":
+	case "false", "0":
 		return false
 	}
-	p.refuse(name, "neither true nor false")
+	p.refuse(name, "neither true nor false, nor 1 or 0")
 	return false
 }
 
@@ -145,20 +160,35 @@ func (p *params) list(name string) []string {
 	return items
 }
 
-// pairs returns the entries of a list of assignments.
+// pairs returns the entries of a list of assignments, and those that are parameters of their own,
+// name[key]=value.
 func (p *params) pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
 	p.check(name, err)
-	return pairs
+	found := metadata{pairs: pairs}
+	for _, field := range slices.Sorted(maps.Keys(p.values)) {
+		key, begins := strings.CutPrefix(field, name+"[")
+		key, ends := strings.CutSuffix(key, "]")
+		if begins && ends {
+			p.check(field, found.set(key, p.text(field)))
+		}
+	}
+	return found.pairs
 }
 
 func (p *params) joined(name string) string {
-	value := strings.Join(p.values[name], string(separator))
-	if wrong := textFault(value); wrong != "" {
-		p.refuse(name, wrong)
-		return ""
+	return strings.Join(p.texts(name), string(separator))
+}
+
+// texts returns all that is given by a name.
+func (p *params) texts(name string) []string {
+	for _, value := range p.values[name] {
+		if wrong := textFault(value); wrong != "" {
+			p.refuse(name, wrong)
+			return nil
+		}
 	}
-	return value
+	return p.values[name]
 }
 
 // after returns the first second that is after a date, or after a date with time; zero
@@ -167,12 +197,14 @@ func (p *params) after(name string, location *time.Location) time.Time {
 	if !p.has(name) {
 		return time.Time{}
 	}
-	value := p.values.Get(name)
+	value := p.one(name)
 	if day, err := time.ParseInLocation(time.DateOnly, value, location); err == nil {
 		return day.AddDate(0, 0, 1)
 	}
-	if t, err := time.ParseInLocation(wireTime, value, location); err == nil {
-		return t.Truncate(time.Second).Add(time.Second)
+	for _, layout := range []string{wireTime, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, value, location); err == nil {
+			return t.Truncate(time.Second).Add(time.Second)
+		}
 	}
 	p.refuse(name, "neither a date (2023-11-22) nor a date with time (2023-11-22T14:14:29)")
 	return time.Time{}

@@ -77,6 +77,8 @@ func TestAfterCountsInTheGivenZone(t *testing.T) {
 		{"2023-11-22", "2023-11-22T23:00:00Z"},
 		{"2023-10-29", "2023-10-29T23:00:00Z"}, // 25 hours long
 		{"2023-11-22T14:14:29", "2023-11-22T13:14:30Z"},
+		{"2023-11-22T14:14:29Z", "2023-11-22T14:14:30Z"}, // as generated clients write it
+		{"2023-11-22T14:14:29.999+02:00", "2023-11-22T12:14:30Z"},
 	} {
 		p := &params{values: url.Values{"d": {test.in}}}
 		if got := p.after("d", zone).UTC().Format(time.RFC3339); got != test.want || p.err() != nil {

@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// portion is how many times the free places somebody may have who takes one more.
-const portion = 3
-
 // party is who has places: an API key, and the user that it is shown with.
 type party struct {
 	key  int64
@@ -19,11 +16,13 @@ type party struct {
 func partyOf(who identity) party { return party{who.key, who.user} }
 
 // places bounds how many do something at a time. However slow somebody is, others come in as well:
-// who has many gets another one only while many are free. One party has three quarters of all at
-// most, and another one three quarters of those that are left: it takes four of them, who give none
-// back, to hold 64 places.
+// who has many gets another one only while many are free. With a portion of 3 one party has three
+// quarters of all at most, and another one three quarters of those that are left: it takes four of
+// them, who give none back, to hold 64 places.
 type places struct {
-	all int
+	all     int
+	portion int // how many times the free places somebody may have who takes one more
+	line    int // how many of one party wait at most; 0 is any number
 
 	mu    sync.Mutex
 	held  map[party]int // guarded by mu
@@ -37,7 +36,7 @@ type waiter struct {
 	come chan struct{}
 }
 
-func newPlaces(n int) *places { return &places{all: n, held: map[party]int{}} }
+func newPlaces(n int) *places { return &places{all: n, portion: 3, held: map[party]int{}} }
 
 // count returns how many places are taken, and how many wait for one.
 func (p *places) count() (taken, waiting int) {
@@ -46,12 +45,17 @@ func (p *places) count() (taken, waiting int) {
 	return p.taken, len(p.queue)
 }
 
-// take waits for a place. It reports false when there was none in time, or ctx ended.
+// take waits for a place. It reports false when there was none in time, too many of the party wait, or ctx
+// ended.
 func (p *places) take(ctx context.Context, who party, patience time.Duration) bool {
 	p.mu.Lock()
 	if p.takeLocked(who) {
 		p.mu.Unlock()
 		return true
+	}
+	if p.line > 0 && p.waitingLocked(who) >= p.line {
+		p.mu.Unlock()
+		return false
 	}
 	w := &waiter{who, make(chan struct{})}
 	p.queue = append(p.queue, w)
@@ -74,8 +78,17 @@ func (p *places) take(ctx context.Context, who party, patience time.Duration) bo
 	return false
 }
 
+func (p *places) waitingLocked(who party) (n int) {
+	for _, w := range p.queue {
+		if w.who == who {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *places) takeLocked(who party) bool {
-	if p.held[who] >= portion*(p.all-p.taken) {
+	if p.held[who] >= p.portion*(p.all-p.taken) {
 		return false
 	}
 	p.held[who]++

@@ -78,3 +78,34 @@ func TestPlacesComeInTurn(t *testing.T) {
 		t.Errorf("%d places are taken, %d wait", taken, waiting)
 	}
 }
+
+// Who has as many waiting as may be is not let wait any more, and others are.
+func TestALineHasAnEnd(t *testing.T) {
+	p := &places{all: 3, portion: 1, line: 2, held: map[party]int{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	came := make(chan bool)
+	for key, has := range []int{2, 1} {
+		for range has {
+			p.take(ctx, party{key: int64(key)}, 0)
+		}
+	}
+	wait := func(key int64) {
+		_, before := p.count()
+		go func() { came <- p.take(ctx, party{key: key}, time.Hour) }()
+		for waiting := before; waiting == before; _, waiting = p.count() {
+			time.Sleep(time.Millisecond) // until it waits
+		}
+	}
+	wait(0)
+	wait(0)
+	if p.take(t.Context(), party{key: 0}, time.Hour) {
+		t.Error("a third one has come")
+	}
+	wait(1)
+	cancel()
+	for range 3 {
+		if <-came {
+			t.Error("one came although none has left")
+		}
+	}
+}

@@ -50,6 +50,9 @@ func (s *Server) page(r *http.Request) (store.Document, int, error) {
 		return store.Document{}, 0, none
 	}
 	d, err := s.catalog(r.Context()).Document(r.Context(), id/pagesPerDocument)
+	if absent(err) {
+		return store.Document{}, 0, blame("id", nothing(err, "there is no page %d", id))
+	}
 	if err != nil {
 		return store.Document{}, 0, blame("id", err)
 	}
@@ -63,8 +66,18 @@ func (s *Server) page(r *http.Request) (store.Document, int, error) {
 // of its PDF. It is nil when it cannot be drawn.
 func (s *Server) preview(ctx context.Context, d store.Document, page, width, height int) (picture []byte, err error) {
 	draw := func(digest string, source render.Source) error {
+		this, side := attempt{digest, page}, max(width, height)
+		if s.attempts.vain(this, side) {
+			return nil
+		}
 		return s.rendered(ctx, digest, source, func(source render.Source) (err error) {
+			if s.attempts.vain(this, side) { // while this one waited
+				return nil
+			}
 			picture, err = render.Preview(ctx, source, page, width, height)
+			if picture == nil && err == nil {
+				s.attempts.fail(this, side)
+			}
 			return err
 		})
 	}

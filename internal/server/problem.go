@@ -139,13 +139,23 @@ func (s *Server) answer(w *response, err error) {
 	w.problem(o.status, describe(problemType(o.name), o.status, err))
 }
 
+const (
+	failedDetail = "the service failed; its log says why, beside the id of this request"
+	awayDetail   = "what the service needs itself cannot be reached now; try again in a moment"
+)
+
 // describe fills a problem with what the client may know of err.
 func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
-	if e := lost(err); e != nil {
+	switch e := lost(err); {
+	case e != nil:
 		p.Detail = e.told()
-	} else if full(err) {
+	case full(err):
 		p.Detail = "the service has no room left, and kept nothing of this; whoever runs it has to make room"
+	case status == http.StatusServiceUnavailable:
+		p.Detail = awayDetail
+	case status >= http.StatusInternalServerError:
+		p.Detail = failedDetail
 	}
 	if status >= http.StatusInternalServerError {
 		return p

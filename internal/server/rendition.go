@@ -96,16 +96,35 @@ func (s *Server) rendered(ctx context.Context, digest string, source render.Sour
 	})
 }
 
-// atWork does what takes much of the machine. A few are at it at a time: each holds images in
-// memory, or has a process at work.
+const (
+	// maxAtWork is how many do at a time what takes much of the machine: each holds images in memory, or
+	// has a process at work. One party has two places, and leaves one to others.
+	maxAtWork = 3
+	// maxInLine is how many of one party wait for one.
+	maxInLine = 64
+	// atWorkPatience is for how much longer than for others such a place is waited for.
+	atWorkPatience = 3
+)
+
+// atWork does what takes much of the machine, in turn. Who waits too long, or for too much, is sent away.
 func (s *Server) atWork(ctx context.Context, work func() error) error {
-	select {
-	case s.renderers <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	who := workerOf(ctx)
+	if !s.workers.take(ctx, who, atWorkPatience*s.patience) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return sentAway("previews, texts and PDFs of other documents")
 	}
-	defer func() { <-s.renderers }()
+	defer s.workers.leave(who)
 	return work()
+}
+
+// workerOf is for whom something is done; what the program does by itself has a share of its own.
+func workerOf(ctx context.Context) party {
+	if who, asked := ctx.Value(identityKey{}).(identity); asked {
+		return partyOf(who)
+	}
+	return party{key: -1}
 }
 
 // keepMade keeps what was made of a content as long as that is used, and returns its digest.

@@ -67,7 +67,7 @@ func (s *Server) publicRoutes() []route {
 	return []route{
 		{http.MethodGet, "/healthz", s.healthz, specified},
 		{http.MethodGet, "/readyz", s.readyz, specified},
-		{http.MethodGet, base + "/openapi.json", s.openAPI, further},
+		{http.MethodGet, base + "/openapi.json", s.openAPI, specified},
 	}
 }
 
@@ -97,10 +97,8 @@ func (s *Server) Handler() http.Handler {
 	}
 	public := map[string]http.Handler{}
 	for _, route := range s.publicRoutes() {
-		if s.served(route) {
-			public[route.path] = s.operation(route, route.handle)
-			methods[route.path] = []string{http.MethodGet, http.MethodHead}
-		}
+		public[route.path] = s.operation(route, route.handle)
+		methods[route.path] = []string{http.MethodGet, http.MethodHead}
 	}
 	for path, allowed := range methods {
 		mux.Handle(path, s.problems(notAllowed(allowed)))

@@ -28,12 +28,13 @@ func (s *Server) search(w *response, r *http.Request) error {
 		Keywords: p.list("keyword-terms"), Stamps: p.list("stamps-inclusive"), NoStamps: p.list("stamps-exclusive"),
 		Type: p.text("document-type"), ExternalID: p.text("external-id"), Metadata: p.pairs("external-metadata"),
 		From: p.from("from-date", s.options.Location), Before: p.after("to-date", s.options.Location),
-		Folder: p.id("location-folder-id"), Recursive: !p.has("recursive") || p.flag("recursive"),
+		Archiver: int64(p.id("archiver-id")), Folder: p.id("location-folder-id"), Recursive: !p.has("recursive") || p.flag("recursive"),
 	}
 	place := p.text("location")
 	if place != "" && q.Folder != 0 {
 		p.refuse("location", "given together with location-folder-id")
 	}
+	unheard := p.unheard()
 	size := p.number("pagination-size", 10, 1, 100)
 	page := p.number("pagination-page", 0, 0, 1<<30)
 	p.flag("include-trash")
@@ -46,13 +47,22 @@ func (s *Server) search(w *response, r *http.Request) error {
 	if err := s.locate(r.Context(), &q, place); err != nil {
 		return err
 	}
-	ids, err := s.hits(r.Context(), q, page)
-	if err != nil {
-		return err
+	var ids []archive.ID
+	if !unheard {
+		var err error
+		if ids, err = s.hits(r.Context(), q, page); err != nil {
+			return err
+		}
 	}
 	total := len(ids)
 	ids = ids[min(page*size, len(ids)):]
-	return s.sendHits(w, r, total, ids[:min(size, len(ids))])
+	return s.sendHits(w, r, &q, total, ids[:min(size, len(ids))])
+}
+
+// unheard reports whether something is looked for that no document here has: a workflow or a follow-up.
+func (p *params) unheard() bool {
+	name, state, terms := p.text("workflow-name"), p.text("workflow-state"), p.phrases("followup-terms")
+	return name != "" || state != "" || len(terms) > 0
 }
 
 // maxTerms is how many texts a search may look for, those that must not occur among them. Each takes a
@@ -71,13 +81,26 @@ func terms(q *store.Search) int {
 // sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as it is read:
 // one of many pages takes megabytes. The answer begins with the first full buffer, so an early
 // failure can still be answered as a problem.
-func (s *Server) sendHits(w *response, r *http.Request, total int, ids []archive.ID) error {
+func (s *Server) sendHits(w *response, r *http.Request, q *store.Search, total int, ids []archive.ID) error {
+	found := s.described
+	if prefersMinimal(r) {
+		w.Header().Set("Preference-Applied", minimal)
+	} else {
+		within, cancel := context.WithTimeout(r.Context(), pagesWithin)
+		defer cancel()
+		hit := s.hitting(within, q.Texts())
+		found = func(ctx context.Context, d store.Document) (wireData, error) { return s.extended(ctx, d, hit) }
+	}
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, streamBuffer)
 	_, _ = fmt.Fprintf(out, `{"totalHitDocuments":%d,"documents":[`, total) // kept by the buffer; Flush tells
 	encoder, before := json.NewEncoder(out), ""
 	for _, id := range ids {
-		data, err := s.hit(r.Context(), id)
+		d, err := s.catalog(r.Context()).Document(r.Context(), id)
+		var data wireData
+		if err == nil {
+			data, err = found(r.Context(), d)
+		}
 		if archive.KindOf(err) == archive.KindNotFound {
 			continue // removed in between
 		}
@@ -156,22 +179,17 @@ func (s *Server) locate(ctx context.Context, q *store.Search, place string) erro
 	return blame("location", err)
 }
 
-func (s *Server) hit(ctx context.Context, id archive.ID) (wireData, error) {
-	d, err := s.catalog(ctx).Document(ctx, id)
-	if err != nil {
-		return wireData{}, err
-	}
-	return s.extended(ctx, d)
-}
-
-// phrases returns the words of a text, in which double quotes keep some together.
+// phrases returns the words of a text, in which double quotes keep some together; of one that is
+// repeated, those of all.
 func (p *params) phrases(name string) []string {
 	var phrases []string
-	for i, part := range strings.Split(p.text(name), `"`) {
-		if i%2 == 0 {
-			phrases = append(phrases, strings.Fields(part)...)
-		} else if part = strings.TrimSpace(part); part != "" {
-			phrases = append(phrases, part)
+	for _, text := range p.texts(name) {
+		for i, part := range strings.Split(text, `"`) {
+			if i%2 == 0 {
+				phrases = append(phrases, strings.Fields(part)...)
+			} else if part = strings.TrimSpace(part); part != "" {
+				phrases = append(phrases, part)
+			}
 		}
 	}
 	return phrases
@@ -183,7 +201,7 @@ func (p *params) from(name string, location *time.Location) time.Time {
 	if after.IsZero() {
 		return after
 	}
-	if _, err := time.Parse(time.DateOnly, p.values.Get(name)); err == nil {
+	if _, err := time.Parse(time.DateOnly, p.one(name)); err == nil {
 		return after.AddDate(0, 0, -1)
 	}
 	return after.Add(-time.Second)

@@ -26,7 +26,8 @@ type hits struct {
 		Mandator string     `json:"mandator"`
 		Path     string     `json:"folderPath"`
 		Pages    []struct {
-			ID int64 `json:"id"`
+			ID  int64 `json:"id"`
+			Hit bool  `json:"hit"`
 		} `json:"pages"`
 	} `json:"documents"`
 }
@@ -99,17 +100,32 @@ func TestSearch(t *testing.T) {
 		{"none of two", []string{"fulltext-none", "paid berlin"}, []string{sure}},
 		{"name", []string{"document-name-terms", "straße übergabe"}, []string{strasse}},
 		{"not the name", []string{"document-name-terms", "berlin"}, []string{}},
-		{"keyword", []string{"keyword-terms", "PAID"}, []string{"c", "b", "scan", "a"}},
+		{"keyword", []string{"keyword-terms", "PAID"}, []string{strasse, "c", "b", "scan", "a"}},
 		{"keywords with a comma", []string{"keyword-terms", `paid,x\,y`}, []string{"c", "b", "scan", "a"}},
-		{"no such keywords", []string{"keyword-terms", "paid,unpaid"}, []string{}},
+		{"parts of two keywords", []string{"keyword-terms", "muster,unp"}, []string{strasse}},
+		{"no such keywords", []string{"keyword-terms", "unpaid,x"}, []string{}},
+		{"a keyword, not a type", []string{"keyword-terms", "vertrag"}, []string{}},
 		{"type", []string{"document-type", "vertrag"}, []string{strasse}},
 		{"external id", []string{"external-id", "X-1"}, []string{strasse}},
+		{"part of an external id", []string{"external-id", "xt-"}, []string{"c", "b", "scan", "a"}},
+		{"an external id, not a keyword", []string{"external-id", "paid"}, []string{}},
 		{"metadata", []string{"external-metadata", "amount=100 eur"}, []string{strasse}},
+		{"part of a value of metadata", []string{"external-metadata", "amount=00 e"}, []string{strasse}},
+		{"parts of two values", []string{"external-metadata", `number=1,amount=\,`}, []string{"c", "b", "scan", "a"}},
 		{"metadata of another key", []string{"external-metadata", "number=100 eur"}, []string{}},
+		{"part of a key", []string{"external-metadata", "mount=100 eur"}, []string{}},
 		{"note", []string{"note-terms", "eve berlin"}, []string{"z"}},
 		{"stamp", []string{"stamps-inclusive", "geprüft"}, []string{"z"}},
 		{"no stamp", []string{"stamps-exclusive", "paid,geprüft"}, []string{sure, strasse}},
-		{"folder name", []string{"folder-name-terms", "rechnung"}, []string{"c"}},
+		{"folder name", []string{"folder-name-terms", "rechnung"}, []string{"c", "b", "a"}},
+		{"names of a folder's path", []string{"folder-name-terms", "2018 muster"}, []string{"b", "a"}},
+		{"a path", []string{"folder-name-terms", "rechnungen/2018"}, []string{"b", "a"}},
+		{"names of two paths", []string{"folder-name-terms", "2018 other"}, []string{}},
+		{"folder of an inbox", []string{"folder-name-terms", "administrator"}, []string{"scan"}},
+		{"any workflow", []string{"workflow-name", "*"}, []string{}},
+		{"state of a workflow", []string{"workflow-state", "open", "keyword-terms", "paid"}, []string{}},
+		{"follow-up", []string{"followup-terms", "berlin"}, []string{}},
+		{"archiver", []string{"archiver-id", "999"}, []string{}},
 		{"from a day on", []string{"from-date", "2024-05-31"}, []string{"z", sure, strasse}},
 		{"up to a day", []string{"to-date", "2024-05-31", "from-date", "2024-01-01"}, []string{strasse}},
 		{"from a second on", []string{"from-date", "2024-06-01T00:00:00"}, []string{"z", sure}},
@@ -176,8 +192,10 @@ func TestSearchRefuses(t *testing.T) {
 		{[]string{"pagination-page", "x"}, 400, "pagination-page"},
 		{[]string{"from-date", "2024-02-30"}, 400, "from-date"},
 		{[]string{"to-date", "yesterday"}, 400, "to-date"},
-		{[]string{"recursive", "1"}, 400, "recursive"},
-		{[]string{"include-trash", "1"}, 400, "include-trash"},
+		{[]string{"archiver-id", "Eve"}, 400, "archiver-id"},
+		{[]string{"workflow-state", "\xff"}, 400, "workflow-state"},
+		{[]string{"recursive", "2"}, 400, "recursive"},
+		{[]string{"include-trash", "2"}, 400, "include-trash"},
 		{[]string{"external-metadata", "amount"}, 400, "external-metadata"},
 		{[]string{"fulltext-all", "\xff"}, 400, "fulltext-all"},
 		{[]string{"location-folder-id", "x"}, 400, "location-folder-id"},

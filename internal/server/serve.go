@@ -61,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve archive: %w", err)
 	}
-	s.log.WithField("seconds", time.Since(began).Round(time.Millisecond).Seconds()).Info("the service has ended")
+	s.log.WithField("seconds", seconds(time.Since(began).Round(time.Millisecond))).Info("the service has ended")
 	return nil
 }
 

@@ -41,12 +41,15 @@ type Server struct {
 	vault     *vault
 	lock      *datalock.Lock // nil without a data directory of its own
 	rendering singleflight.Group
-	renderers chan struct{} // a place for each rendering at work
-	readers   sync.Pool     // of *bufio.Reader, of formAhead bytes
+	workers   *places   // of what takes much of the machine
+	attempts  attempts  // among that, and their failures
+	readers   sync.Pool // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
 	warn      sync.Once // that poppler-utils is not installed
-	activity  *activity
-	stops     []func() // of what goes on in the background; only Open adds to them
+	// description is the OpenAPI document of what is served.
+	description func() ([]byte, error)
+	activity    *activity
+	stops       []func() // of what goes on in the background; only Open adds to them
 
 	counters counters
 	places   *places       // of requests
@@ -126,16 +129,17 @@ func newServer(options Options, db database, contents contents) *Server {
 		log:      options.Log,
 		places:   newPlaces(options.MaxRequests),
 		uploads:  newPlaces(options.MaxUploads),
+		workers:  &places{all: maxAtWork, portion: 1, line: maxInLine, held: map[party]int{}},
+		attempts: newAttempts(),
 		patience: patience,
 		accepted: accept(options.Credentials),
 		db:       db,
 		activity: newActivity(),
-		// Each may hold a decoded image.
-		renderers: make(chan struct{}, 2),
-		cut:       make(chan struct{}),
-		counters:  counters{refused: map[string]int64{}, denied: map[string]int64{}},
+		cut:      make(chan struct{}),
+		counters: counters{refused: map[string]int64{}, denied: map[string]int64{}},
 	}
 	s.vault = &vault{contents: contents, uses: db, leftover: s.leftover}
+	s.description = sync.OnceValues(s.describeServed)
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
 		s.keys = kept.Store

@@ -80,7 +80,7 @@ func strange() map[string][]tried {
 		},
 		"GET /inboxes": {{
 			path:   "/inboxes",
-			answer: `{"free-inbox-structure":true,"inboxes":[{"user-id":OWN-USER,"folder":{"id":OWN-INBOX,"name":"Own","folders":[]}}]}`,
+			answer: `{"free-inbox-structure":true,"inboxes":[{"user-id":OWN-USER,"folder":{"id":OWN-INBOX,"name":"Own","folders":[]}}],"folders":[]}`,
 		}},
 		"POST /document/{id}/archive": append(
 			posted("/document/{id}/archive", asFields, "target-folder-id=OWN-MANDATOR"),

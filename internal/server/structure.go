@@ -13,10 +13,11 @@ import (
 // The answers below have the forms
 //
 //	{"free-archive-structure": true, "folders": [FOLDER, ...]}
-//	{"free-inbox-structure": true, "inboxes": [{"user-id": 1, "folder": FOLDER}, ...]}
+//	{"free-inbox-structure": true, "inboxes": [{"user-id": 1, "folder": FOLDER}, ...], "folders": []}
 //
 // where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, and a lazy answer
-// leaves the folders in it out.
+// leaves the folders in it out. Clients that are generated from the public document need the
+// folders beside the inboxes, and find nothing there.
 
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the
 // mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
@@ -83,7 +84,7 @@ func (s *Server) inboxes(w *response, r *http.Request) error {
 				_ = out.WriteByte(',')
 			}
 		})
-		_, _ = out.WriteString("]}")
+		_, _ = out.WriteString(`],"folders":[]}`)
 	})
 	return nil
 }

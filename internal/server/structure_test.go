@@ -37,9 +37,9 @@ func TestInboxes(t *testing.T) {
 	furnish(t, h)
 	for _, test := range []struct{ query, want string }{
 		{"", `{"free-inbox-structure":false,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator",` +
-			`"folders":[{"id":6,"name":"Later","folders":[]}]}},{"user-id":8,"folder":{"id":7,"name":"Empty","folders":[]}}]}`},
+			`"folders":[{"id":6,"name":"Later","folders":[]}]}},{"user-id":8,"folder":{"id":7,"name":"Empty","folders":[]}}],"folders":[]}`},
 		{"?lazy=true", `{"free-inbox-structure":false,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator"}},` +
-			`{"user-id":8,"folder":{"id":7,"name":"Empty"}}]}`},
+			`{"user-id":8,"folder":{"id":7,"name":"Empty"}}],"folders":[]}`},
 	} {
 		if a := h.get("/inboxes" + test.query); a.status != http.StatusOK || a.body != test.want {
 			t.Errorf("%q: %d %s\nwant %s", test.query, a.status, a.body, test.want)
@@ -53,7 +53,7 @@ func TestEmptyArchive(t *testing.T) {
 	if a := h.get("/archivestructure"); a.body != `{"free-archive-structure":true,"folders":[]}` {
 		t.Errorf("structure %s", a.body)
 	}
-	if a := h.get("/inboxes"); a.body != `{"free-inbox-structure":true,"inboxes":[]}` {
+	if a := h.get("/inboxes"); a.body != `{"free-inbox-structure":true,"inboxes":[],"folders":[]}` {
 		t.Errorf("inboxes %s", a.body)
 	}
 }

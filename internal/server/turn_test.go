@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,40 @@ func TestTurns(t *testing.T) {
 		if o.Route == "/api/v2/inboxes" && (o.Statuses != [5]int64{1: 2, 3: 1} || o.Latency == [16]int64{} || o.Sent == 0) {
 			t.Errorf("%+v", o)
 		}
+	}
+}
+
+// Who waits too long for a preview, or for too many, is sent away; the index waits for later.
+func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
+	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}})
+	s.stopBackground()
+	m, err := s.AddMandator(t.Context(), "M")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := put(t, s, m, "a.txt", "lighthouse")
+	for key := range int64(maxAtWork) {
+		s.workers.take(t.Context(), party{key: key + 1}, 0)
+	}
+	s.patience = time.Millisecond
+	handler := s.Handler()
+	for _, path := range []string{"/page/" + strconv.Itoa(int(id)*pagesPerDocument+1) + "/preview", "/document/" + strconv.Itoa(int(id)) + "/ocr-result"} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+		r.Header.Set("API-Key", "k")
+		handler.ServeHTTP(w, r)
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), ":busy") {
+			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
+		}
+	}
+	workOff(t, s)
+	wantFound(t, s, "lighthouse", 0)
+	if b, err := s.db.(several).Backlog(t.Context()); err != nil || b.Waiting != 1 || b.Failed != 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	gave, err := s.db.(several).GivenUp(t.Context(), "", 9)
+	if err != nil || len(gave) != 0 {
+		t.Errorf("the index has given up %v, %v", gave, err)
 	}
 }
 

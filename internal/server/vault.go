@@ -22,6 +22,16 @@ type vault struct {
 	leftover func(error)
 }
 
+// ContentFile names the file that holds a content, for who reads it on this machine: it never
+// changes, and goes when nothing refers to the content any more. Empty where contents lie
+// elsewhere.
+func (s *Server) ContentFile(digest string) string {
+	if files, ok := s.vault.contents.(*blob.Files); ok {
+		return files.File(digest)
+	}
+	return ""
+}
+
 // keep publishes what was staged and calls record, which commits what refers to it, and to the
 // contents beside it that are kept already. What record does must be done with the context that
 // it is given; it may be called again. Whatever fails, contents without a use are removed again. The

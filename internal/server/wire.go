@@ -29,7 +29,7 @@ type wireData struct {
 	FolderID    archive.ID   `json:"folderId"`
 	FolderPath  string       `json:"folderPath"`
 	Created     string       `json:"creationDate"`
-	CreatorID   *int64       `json:"creatorId"`
+	CreatorID   int64        `json:"creatorId"`
 	CreatorName string       `json:"creatorName"`
 	Keywords    []string     `json:"keywords"`
 	Types       []string     `json:"classification"`
@@ -64,7 +64,7 @@ type wirePage struct {
 type wireNote struct {
 	Text        string `json:"text"`
 	Date        string `json:"date"`
-	CreatorID   *int64 `json:"creatorId"`
+	CreatorID   int64  `json:"creatorId"`
 	CreatorName string `json:"creatorName"`
 }
 

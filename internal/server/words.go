@@ -3,11 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -104,10 +106,18 @@ func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err e
 			}
 		}
 	}
+	this := attempt{d.Digest, allText}
+	if s.attempts.vain(this, 0) {
+		return nil, nil
+	}
 	err = s.rendered(ctx, d.Digest, source, func(source render.Source) error {
 		text, err = render.Text(ctx, source)
 		return err
 	})
+	if errors.Is(err, poppler.ErrTooSlow) {
+		s.attempts.fail(this, 0)
+		return nil, nil
+	}
 	if err != nil || variant == "" {
 		return text, err
 	}

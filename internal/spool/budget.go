@@ -23,6 +23,9 @@ type budget struct {
 	flying int64 // bytes being written, which the disk may not count yet; guarded by mu
 }
 
+// errLimit is ENOSPC of the limit, and not of the disk.
+var errLimit = fmt.Errorf("%w", syscall.ENOSPC)
+
 // diskFree returns how many bytes an unprivileged process may still write below dir.
 func diskFree(dir string) (int64, error) {
 	var st unix.Statfs_t
@@ -87,7 +90,7 @@ func (b *budget) tryTake(n, grow int64) (short int64, err error) {
 	defer b.mu.Unlock()
 	if b.limit > 0 && grow > b.limit-b.used {
 		return 0, fmt.Errorf("what waits to be archived may take %s in all; let it be archived, discard uploads that failed, or allow more: %w",
-			humanize.IBytes(uint64(b.limit)), syscall.ENOSPC)
+			humanize.IBytes(uint64(b.limit)), errLimit)
 	}
 	if short = n - (disk - b.reserve - b.flying); short > 0 {
 		return short, nil

@@ -62,7 +62,7 @@ func syncFile(l *life) error   { return l.u.Sync() }
 func commit(l *life) error     { return l.u.Commit() }
 func keep(l *life) error       { return l.u.Keep() }
 func reopenFile(l *life) error { return l.u.Reopen() }
-func retry(l *life) error      { return l.u.Retry() }
+func retry(l *life) error      { return l.u.RetryAsItIs() }
 func remove(l *life) error     { return l.u.Remove() }
 func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
 
@@ -184,7 +184,7 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 			if r.Reason == "" {
 				l.t.Fatalf("%s: failed without a reason", at)
 			}
-			must(l.t, u.Retry())
+			must(l.t, u.RetryAsItIs())
 		case Created:
 			must(l.t, u.Commit())
 		case Committed, Sending, Confirmed:

@@ -60,12 +60,12 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.budget.take(uploadSize, 0); err != nil {
+	if err := s.saw(s.budget.take(uploadSize, 0)); err != nil {
 		return 0, err
 	}
 	defer s.budget.done(uploadSize, 0, 0)
 	hidden := filepath.Join(s.dir, newPrefix+r.ID)
-	if err := os.Mkdir(hidden, 0o700); err != nil {
+	if err := s.saw(os.Mkdir(hidden, 0o700)); err != nil {
 		return 0, err
 	}
 	err = s.fill(hidden, record, r.Directory)
@@ -73,7 +73,7 @@ func (s *Spool) build(r *Record) (end int64, err error) {
 		err = os.Rename(hidden, filepath.Join(s.dir, r.ID))
 	}
 	if err != nil {
-		return 0, errors.Join(err, os.RemoveAll(hidden))
+		return 0, errors.Join(s.saw(err), os.RemoveAll(hidden))
 	}
 	return int64(len(record)), s.fault(PointCreateShown)
 }

@@ -91,10 +91,11 @@ func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
 func (u *Upload) writeLocked(f *os.File, p []byte, off int64) (int, error) {
 	size := u.Size()
 	grow := max(0, off+int64(len(p))-size)
-	if err := u.spool.budget.take(int64(len(p)), grow); err != nil {
+	if err := u.spool.saw(u.spool.budget.take(int64(len(p)), grow)); err != nil {
 		return 0, fmt.Errorf("spool: %w", err)
 	}
 	n, err := f.WriteAt(p, off)
+	_ = u.spool.saw(err) // returned below
 	end := size
 	if n > 0 {
 		end = max(size, off+int64(n))
@@ -154,10 +155,10 @@ func (u *Upload) Truncate(size int64) error {
 	}
 	old := c.size.Load()
 	grow := max(0, size-old)
-	if err := u.spool.budget.take(grow, grow); err != nil {
+	if err := u.spool.saw(u.spool.budget.take(grow, grow)); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	if err := f.Truncate(size); err != nil {
+	if err := u.spool.saw(f.Truncate(size)); err != nil {
 		u.spool.budget.done(grow, grow, 0)
 		return fmt.Errorf("spool: %w", err)
 	}
@@ -198,7 +199,7 @@ func (u *Upload) syncData() error {
 	}
 	defer u.release()
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("spool: sync data: %w", err)
+		return fmt.Errorf("spool: sync data: %w", u.spool.saw(err))
 	}
 	return nil
 }

@@ -28,6 +28,9 @@
 //	            |  Retry
 //	            +---------> committed
 //
+// Only Commit says that a file is whole. One that failed without it is incomplete, and taken by
+// RetryAsItIs alone; an empty one is never committed.
+//
 // An upload is loose until somebody is told that it is safe, or might be kept: nothing of it is
 // synced, and its record names the run of the machine (Record.Boot). In another run it is
 // failed and never sent, because what a crash left may be older than what was sent. When it is

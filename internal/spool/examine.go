@@ -50,6 +50,23 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 	return unclear, nil
 }
 
+// Identify finds which of some documents an upload became that the service confirmed without
+// telling: the one whose data show the external id that was made up for it. 0: nothing tells
+// for certain.
+func (s *Spool) Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
+	d := &delivery{u: u, a: a}
+	r := u.rec.Load()
+	if r.ExternalID != "" || r.SentID == "" || r.Split {
+		return 0
+	}
+	for _, doc := range docs {
+		if id, err := d.externalID(ctx, doc); err == nil && id == r.SentID {
+			return doc
+		}
+	}
+	return 0
+}
+
 // externalID returns the external id that a document shows, empty when the service shows
 // none or lacks the operation.
 func (d *delivery) externalID(ctx context.Context, doc archive.ID) (string, error) {

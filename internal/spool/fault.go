@@ -39,7 +39,7 @@ func (s *Spool) fault(p Point) error {
 	if s.opts.Fault == nil {
 		return nil
 	}
-	return s.opts.Fault(p)
+	return s.saw(s.opts.Fault(p))
 }
 
 // Points returns all points, for tests that must pass through each of them.

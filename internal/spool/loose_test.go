@@ -110,7 +110,7 @@ func TestLooseAfterARestart(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 				wantContent(t, u, []byte(billBytes))
-				if u.Retry() == nil || u.Reopen() == nil {
+				if u.RetryAsItIs() == nil || u.Reopen() == nil {
 					t.Error("it can be sent again, although it may have arrived")
 				}
 				must(t, u.Remove())
@@ -125,7 +125,7 @@ func TestCloseSecuresWhatIsLoose(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	must(t, s.Close())
 	s, _ = open(t, s.dir, on("two"))
-	if u = again(t, s, u); u.broken != nil || u.Retry() != nil {
+	if u = again(t, s, u); u.broken != nil || u.RetryAsItIs() != nil {
 		t.Errorf("it cannot be retried: %v", u.broken)
 	}
 }

@@ -43,6 +43,11 @@ type Record struct {
 	Name string `json:"name"`
 	// DocumentName is the name to send where it differs from Name.
 	DocumentName string `json:"documentName,omitempty"`
+	// Temporary says that a program made it under a name that it is to rename later.
+	Temporary bool `json:"temporary,omitempty"`
+	// Forgotten (a local file) is when it left its folder for good, because nobody had asked for it
+	// for long; zero while it is there.
+	Forgotten time.Time `json:"forgotten,omitzero"`
 	// Replace is the inbox document whose content this replaces; 0 for a new document.
 	Replace archive.ID `json:"replace,omitempty"`
 
@@ -139,6 +144,13 @@ func (r *Record) forgetSent() {
 
 // StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
 func (r *Record) StaysHere() bool { return r.State == Created && r.Closed && !r.Queued }
+
+// Incomplete reports whether it failed for a reason in the file itself: its writer did not finish
+// it, it could not be written, it visibly lacks its end, or it is empty. Only a commit says that
+// a file is whole, and takes its checksum.
+func (r *Record) Incomplete() bool {
+	return r.State == Failed && !r.Directory && (r.SHA256 == "" || r.Size == 0)
+}
 
 // inDoubt reports whether the archive may have it from an earlier attempt.
 func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }

@@ -20,7 +20,7 @@ func full() Record {
 	return Record{
 		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, Created: at, Changed: at,
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
-		DocumentName: "d", Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
+		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
 		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
 		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Boot: "b", Size: 3, SHA256: sum("abc"),
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
@@ -58,7 +58,7 @@ func TestOwnedFieldsAreKept(t *testing.T) {
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
 		"Visible": true, "Queued": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
-		"Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
+		"Temporary": true, "Forgotten": true, "Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
 		"ForceNew": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
 	}
 	for i := range v.NumField() {

@@ -103,7 +103,7 @@ func TestBrokenUploadCanBeReadAndRemovedOnly(t *testing.T) {
 	u = again(t, s, u)
 	wantContent(t, u, []byte("abc"))
 	for name, op := range map[string]func() error{
-		"retry": u.Retry, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
+		"retry": u.RetryAsItIs, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
 		"fail": func() error { return u.Fail("x", false) },
 		"deliver": func() error {
 			_, err := s.Deliver(t.Context(), u, newFake(), nil)

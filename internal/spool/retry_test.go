@@ -1,7 +1,9 @@
 package spool
 
 import (
+	"errors"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
@@ -65,6 +67,66 @@ func TestRetryOfWhatWasRefused(t *testing.T) {
 			r := u.Record()
 			if r.State != tt.state || f.sends() != tt.sends || len(f.holding(billBytes)) != 1 || !strings.Contains(r.Reason, tt.reason) {
 				t.Errorf("%s after %d sends with %d copies: %v", r.State, f.sends(), len(f.holding(billBytes)), err)
+			}
+		})
+	}
+}
+
+// What is not known to be a whole file is sent as it is or not at all; what has failed for another
+// reason is sent.
+func TestRetryOfWhatIsNotWhole(t *testing.T) {
+	tests := map[string]struct {
+		fail       func(t *testing.T, s *Spool) *Upload
+		incomplete bool
+	}{
+		"its writer was killed": {func(t *testing.T, s *Spool) *Upload {
+			u := create(t, s, lateBill(), "half a b")
+			must(t, u.Fail("killed", false))
+			return u
+		}, true},
+		"the program was killed": {func(t *testing.T, s *Spool) *Upload {
+			return create(t, s, lateBill(), "half a b")
+		}, true},
+		"written on after a commit": {func(t *testing.T, s *Spool) *Upload {
+			u := committed(t, s, lateBill(), "bill")
+			must(t, u.Reopen())
+			must(t, u.Fail("killed", false))
+			return u
+		}, true},
+		"refused by the service": {func(t *testing.T, s *Spool) *Upload {
+			u := committed(t, s, lateBill(), billBytes)
+			if _, err := s.Deliver(t.Context(), u, newFake(outcome{err: kindErr(archive.KindForbidden)}), nil); err == nil {
+				t.Fatal("delivered")
+			}
+			return u
+		}, false},
+		"failed after a commit": {func(t *testing.T, s *Spool) *Upload {
+			u := committed(t, s, lateBill(), billBytes)
+			must(t, u.Fail("the folder was not made", true))
+			return u
+		}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, _ := open(t, t.TempDir())
+			u := tt.fail(t, s)
+			s = reopen(t, s)
+			u = again(t, s, u)
+			wantState(t, u, Failed)
+			before, f := u.Record(), newFake()
+			if before.Incomplete() != tt.incomplete {
+				t.Errorf("incomplete is %v: %+v", before.Incomplete(), before)
+			}
+			err := u.Retry()
+			if tt.incomplete {
+				if after := u.Record(); !errors.Is(err, ErrIncomplete) || !errors.Is(err, syscall.EPERM) || after.State != Failed || after.Reason != before.Reason {
+					t.Fatalf("%v; %+v", err, after)
+				}
+				err = u.RetryAsItIs()
+			}
+			must(t, err)
+			if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {
+				t.Fatalf("%d sends: %v", f.sends(), err)
 			}
 		})
 	}

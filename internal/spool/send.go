@@ -49,6 +49,9 @@ func (d *delivery) prepare(ctx context.Context) error {
 		return fmt.Errorf("given up before it was sent: %w", err)
 	}
 	r := d.u.rec.Load()
+	if r.Size == 0 {
+		return ErrEmpty
+	}
 	next := r.clone()
 	if !r.repeats() {
 		if err := d.aim(ctx, r, &next); err != nil {

@@ -56,6 +56,7 @@ type Spool struct {
 	log    logrus.FieldLogger
 	lock   *os.File // holds flock(2) on dir
 	budget budget
+	disk   disk
 	trash  trash
 	ids    ids
 
@@ -168,7 +169,9 @@ func (s *Spool) Close() error {
 // free ends what Close ends, as the end of the program does.
 func (s *Spool) free() error {
 	s.trash.stop()
-	if err := errors.Join(s.receipts.close(), s.lock.Close()); err != nil {
+	// Closing it would not do: a program that is being started may still have the descriptor.
+	unlocked := unix.Flock(int(s.lock.Fd()), unix.LOCK_UN)
+	if err := errors.Join(s.receipts.close(), unlocked, s.lock.Close()); err != nil {
 		return fmt.Errorf("close spool: %w", err)
 	}
 	return nil

@@ -50,3 +50,20 @@ func (e *StateError) Error() string {
 
 // Unwrap returns EBUSY.
 func (e *StateError) Unwrap() error { return syscall.EBUSY }
+
+// notSent is why something does not go to the archive. It is EPERM.
+type notSent string
+
+// What is not sent.
+const (
+	// ErrEmpty: an archive holds no empty document.
+	ErrEmpty notSent = "it is empty, and no empty document is archived"
+	// ErrIncomplete: what failed is no whole file, as far as anybody knows.
+	ErrIncomplete notSent = "it is not known to be a whole file, and is sent only as it is"
+)
+
+// Error implements error.
+func (e notSent) Error() string { return string(e) }
+
+// Unwrap returns EPERM.
+func (e notSent) Unwrap() error { return syscall.EPERM }

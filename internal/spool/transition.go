@@ -56,6 +56,9 @@ func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 	}
 	defer u.release()
 	size := u.Size()
+	if size == 0 {
+		return ErrEmpty
+	}
 	sum, err := u.content.sum(f)
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (u *Upload) unfinish(n, end int64) error {
 	if r := u.rec.Load(); r.State != Created || !r.Closed {
 		return nil
 	}
-	if err := u.spool.budget.mayTake(n, max(0, end-u.Size())); err != nil {
+	if err := u.spool.saw(u.spool.budget.mayTake(n, max(0, end-u.Size()))); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
 	u.mu.Lock()
@@ -206,9 +209,14 @@ func (u *Upload) failLocked(reason string, visible bool) error {
 }
 
 // Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
-// an earlier attempt may have arrived Deliver first looks. A file that was never complete
-// is then taken as it is. One that is queued already forgets why it waits.
-func (u *Upload) Retry() error {
+// an earlier attempt may have arrived Deliver first looks. What is Incomplete is not taken
+// (ErrIncomplete, ErrEmpty). One that is queued already forgets why it waits.
+func (u *Upload) Retry() error { return u.retry(false) }
+
+// RetryAsItIs is Retry that takes also a file that was never complete, unless it is empty.
+func (u *Upload) RetryAsItIs() error { return u.retry(true) }
+
+func (u *Upload) retry(asItIs bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := u.may("retry", Committed, Sending, Failed); err != nil {
@@ -222,7 +230,11 @@ func (u *Upload) Retry() error {
 		return nil
 	case r.State != Failed:
 		return u.step(PointRetry, PointRetried, func(r *Record) { r.Reason = "" })
-	case r.SHA256 == "" && !r.Directory:
+	case r.Incomplete() && u.Size() == 0:
+		return ErrEmpty
+	case r.Incomplete() && !asItIs:
+		return ErrIncomplete
+	case r.Incomplete():
 		return u.commitLocked(PointRetry, PointRetried, func(c *Record) { c.Visible, c.Queued = r.Visible, true })
 	}
 	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Queued, r.Reason = Committed, true, "" })

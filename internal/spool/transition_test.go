@@ -18,7 +18,7 @@ func TestTransitions(t *testing.T) {
 		"commit": {(*Upload).Commit, map[State]State{Created: Committed}},
 		"reopen": {(*Upload).Reopen, map[State]State{Created: Created, Committed: Created, Failed: Created}},
 		"keep":   {(*Upload).Keep, map[State]State{Created: Created}},
-		"retry":  {(*Upload).Retry, map[State]State{Failed: Committed}},
+		"retry":  {(*Upload).RetryAsItIs, map[State]State{Failed: Committed}},
 		"fail": {
 			func(u *Upload) error { return u.Fail("because", true) },
 			map[State]State{Created: Failed, Committed: Failed, Sending: Failed, Failed: Failed},
@@ -100,7 +100,7 @@ func TestFailIsPrintableAndKeepsTheBytes(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	wantData(t, u, "half a fi")
-	must(t, u.Retry())
+	must(t, u.RetryAsItIs())
 	if r := u.Record(); r.SHA256 != sum("half a fi") || !r.Visible || r.Reason != "" {
 		t.Fatalf("%+v", r)
 	}
@@ -197,11 +197,31 @@ func TestCommitThatFailsCanBeWrittenOn(t *testing.T) {
 	}
 }
 
-func TestEmptyFileHasAChecksum(t *testing.T) {
+// Nothing empty goes to the archive, whatever asks for it and whoever wrote the record.
+func TestNothingEmptyIsCommitted(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := create(t, s, lateBill(), "")
-	must(t, u.Commit())
-	if r := u.Record(); r.SHA256 != sum("") || r.Size != 0 {
-		t.Fatalf("%+v", r)
+	wantEmpty(t, "commit", u.Commit())
+	wantState(t, u, Created)
+	must(t, u.Fail("killed", false))
+	wantEmpty(t, "retry", u.Retry())
+	wantEmpty(t, "retry as it is", u.RetryAsItIs())
+	wantState(t, u, Failed)
+	r := u.Record()
+	r.State, r.Queued, r.SHA256, r.Reason = Committed, true, sum(""), "" // as an older version would have it
+	must(t, u.storeLocked(&r, theMachine))
+	s = reopen(t, s)
+	u, f := again(t, s, u), newFake()
+	_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
+	wantEmpty(t, "deliver", err)
+	if r := u.Record(); r.State != Failed || !r.Incomplete() || f.sends() != 0 {
+		t.Fatalf("%d sends, %+v", f.sends(), r)
+	}
+}
+
+func wantEmpty(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrEmpty) || !errors.Is(err, syscall.EPERM) {
+		t.Errorf("%s of an empty file: %v, want %v", what, err, ErrEmpty)
 	}
 }

@@ -138,7 +138,7 @@ func (u *Upload) writeRecordLocked(r *Record, sync bool) error {
 	}
 	end, err := appendRecord(filepath.Join(dir, recordFile), u.end, r, sync)
 	u.end = end
-	if err := errors.Join(err, names.Wait()); err != nil {
+	if err := u.spool.saw(errors.Join(err, names.Wait())); err != nil {
 		return fmt.Errorf("spool: record of upload %s: %w", u.id, err)
 	}
 	return nil
@@ -220,6 +220,9 @@ func (u *Upload) may(op string, states ...State) error {
 	}
 	return u.stateError(op)
 }
+
+// Broken reports whether its record cannot be acted on: only its bytes can be had.
+func (u *Upload) Broken() bool { return u.broken != nil }
 
 // usable refuses an operation on an upload that was removed or cannot be read. The caller
 // holds mu.

@@ -18,8 +18,8 @@ type Content interface {
 	Size() int64
 }
 
-// Check answers ErrIncomplete for a PDF, JPEG or ZIP-based file that lacks its end: the
-// cancelled copy of most file managers looks like a normal close, and nothing but the content
+// Check answers ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG), a ZIP-based file or one of
+// the older Office (.doc, .xls, .msg) that visibly lacks its end: the cancelled copy of most file managers looks like a normal close, and nothing but the content
 // tells it apart. Another error says that c could not be read. Of a large file little is read.
 func Check(c Content) error {
 	head, err := slice(c, 0, 1024)
@@ -37,6 +37,14 @@ func Check(c Content) error {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		// The end record of 22 bytes may be followed by a comment of 64 KiB (APPNOTE.TXT 4.3.16).
 		whole, err = endHolds(c, 22+64<<10, "PK\x05\x06")
+	case bytes.HasPrefix(head, []byte(pngHead)):
+		whole, err = wholePNG(c)
+	case bytes.HasPrefix(head, []byte(oleHead)):
+		whole, err = wholeOLE(c)
+	default:
+		if t, is := asTIFF(c, head); is {
+			whole, err = t.whole()
+		}
 	}
 	if err == nil && !whole {
 		return ErrIncomplete

@@ -214,8 +214,11 @@ func TestOtherContentIsNeverRefused(t *testing.T) {
 		"less than a ZIP marker":      "PK\x03",
 		"an empty ZIP":                "PK\x05\x06" + strings.Repeat("\x00", 18),
 		"an MP3":                      "\xff\xfb\x90\x00",
-		"a TIFF":                      "II*\x00\x08\x00\x00\x00",
-		"a PNG without its end":       "\x89PNG\r\n\x1a\n\x00\x00\x00\x0d",
+		"less than a TIFF marker":     "II*",
+		"less than a PNG marker":      "\x89PNG\r\n\x1a",
+		"a line that begins with II":  "II. Halbjahr",
+		"a TIFF without a directory":  "II*\x00" + strings.Repeat("\x00", 600),
+		"a compound file of another":  "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + strings.Repeat("\x00", 600),
 		"a line that begins with PK":  "PK und Co.",
 		"zeros":                       strings.Repeat("\x00", 5000),
 		"blanks only":                 strings.Repeat(" \n", 1000),
@@ -286,6 +289,9 @@ func FuzzCheck(f *testing.F) {
 	f.Add(withThumbnail(makeJPEG(f, 16), makeJPEG(f, 8)))
 	f.Add(makeZIP(f, "comment"))
 	f.Add([]byte{0xff, 0xd8, 0xff, 0xe1, 0, 0})
+	f.Add(makeTIFF(binary.LittleEndian, false, true, 2))
+	f.Add(makeTIFF(binary.BigEndian, true, false, 1))
+	f.Add(makeOLE(9, 20))
 	f.Add([]byte("%PDF-"))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -293,8 +299,10 @@ func FuzzCheck(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrIncomplete) {
 			t.Fatalf("content in memory cannot be read: %v", err)
 		}
-		known := bytes.Contains(content, []byte("%PDF-")) || bytes.HasPrefix(content, []byte{0xff, 0xd8, 0xff}) ||
-			bytes.HasPrefix(content, []byte("PK\x03\x04"))
+		known := bytes.Contains(content, []byte("%PDF-"))
+		for _, head := range []string{"\xff\xd8\xff", "PK\x03\x04", "II*\x00", "MM\x00*", "II+\x00", "MM\x00+", pngHead, oleHead} {
+			known = known || bytes.HasPrefix(content, []byte(head))
+		}
 		if err != nil && !known {
 			t.Fatalf("other content is refused: %q", content)
 		}

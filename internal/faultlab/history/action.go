@@ -26,6 +26,7 @@ const (
 	Rename    Kind = "rename"  // renames an inbox document
 	Replace   Kind = "replace" // overwrites an inbox document
 	Read      Kind = "read"    // reads an inbox document
+	Look      Kind = "look"    // lists a folder, which somebody else changes at the service, and lists it again
 )
 
 // Action is what a program does.

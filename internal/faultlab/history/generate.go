@@ -120,6 +120,9 @@ func (g *generator) session() {
 		s.Steps = append(s.Steps, g.step())
 	}
 	g.pass(&s)
+	if g.rng.IntN(4) == 0 {
+		g.watched(&s)
+	}
 	if g.h.Writes == Async && !needsService(s.Point.Point) && g.rng.IntN(3) == 0 {
 		g.queue(&s)
 	}
@@ -153,7 +156,7 @@ func (g *generator) step() Step {
 func mix() []Kind {
 	return []Kind{
 		Write, Write, Write, Copy, Copy, Temporary, Temporary, Rewrite, Killed, Killed, KillClose, Hanging, Two, TwoKilled,
-		Cut, CutRetry, Retry, Keep, KeepMore, Move, Move, Remove, Mkdir, File, File, Rename, Replace, Read,
+		Cut, CutRetry, Retry, Keep, KeepMore, Move, Move, Remove, Mkdir, File, File, Rename, Replace, Read, Look,
 	}
 }
 
@@ -169,6 +172,8 @@ func (g *generator) action(kind Kind) Action {
 		a.Dir, a.Name = Mandator, fmt.Sprintf("Ordner %d", a.Index)
 	case Two, TwoKilled, Killed, Hanging, KeepMore:
 		a.Size++ // has two halves
+	case Look:
+		a.Dir = pick(g.rng, []string{Folder, Inbox, Mandator})
 	case Rename, Read:
 		a.Dir = Inbox
 	case Move:

@@ -80,6 +80,24 @@ func (g *generator) queue(s *Session) {
 	s.Steps = slices.Insert(s.Steps, 0, Step{folder}, files)
 }
 
+// watched begins the session with a call that waits for the service while its folders change there,
+// and somebody looks at them.
+func (g *generator) watched(s *Session) {
+	call := g.action(pick(g.rng, []Kind{Mkdir, File, Rename}))
+	op := map[Kind]proxy.Operation{Mkdir: proxy.Folder, File: proxy.Archive, Rename: proxy.Rename}[call.Kind]
+	step := Step{call}
+	for range 1 + g.rng.IntN(2) {
+		look := g.action(Look)
+		look.Dir = pick(g.rng, []string{call.Dir, Inbox})
+		step = append(step, look)
+	}
+	s.Net = slices.Insert(s.Net, 0, proxy.Fault{
+		Op: op, Nth: 1, Times: 1, Deed: pick(g.rng, []proxy.Deed{proxy.Slow, proxy.HangBefore, proxy.Trickle}),
+		For: time.Duration(600+g.rng.IntN(900)) * time.Millisecond,
+	})
+	s.Steps = slices.Insert(s.Steps, 0, step)
+}
+
 // kill is the death of the program at the point whose turn it is: so all points come
 // equally often, whatever the seed. The number of kills of a run and that of the points have
 // no common divisor that would leave some out.
@@ -114,6 +132,9 @@ func (g *generator) netFaults() []proxy.Fault {
 		}
 		if f.Deed == proxy.Slow { // less than the program waits for an answer, and looks for one that it got none of
 			f.For *= 5
+		}
+		if f.Deed == proxy.Trickle { // longer in sum than the program waits
+			f.For += 100 * time.Millisecond
 		}
 		f.Status = pick(g.rng, []int{400, 403, 404, 409, 413, 429, 500, 502, 503})
 		if f.Deed == proxy.AnswerAfter {

@@ -22,6 +22,8 @@ func (s *session) act(a history.Action) {
 		s.move(a)
 	case history.Read:
 		s.read(a)
+	case history.Look:
+		s.look(a)
 	case history.Replace:
 		s.replace(a)
 	case history.Two, history.TwoKilled:
@@ -50,6 +52,8 @@ func (s *session) order(a history.Action) *writer.Order {
 		o.Other = []byte("what is truncated again must never be archived")
 	case history.Mkdir, history.File, history.Rename, history.Read:
 		o.Content = nil
+	case history.Look:
+		o.Path, o.Content = a.Dir, nil
 	}
 	return o
 }

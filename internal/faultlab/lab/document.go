@@ -62,6 +62,28 @@ func (s *session) read(a history.Action) {
 	}
 }
 
+// look lets a program list a folder before and after somebody else has changed it at the service.
+func (s *session) look(a history.Action) {
+	w := &witness{run: s.run, file: &audit.File{What: what(&a)}}
+	p, ok := s.start(s.order(a))
+	if ok {
+		p.until(writer.Half, w.see)
+	}
+	content := s.h.Content(a.Index, a.Size)
+	if err := s.service.change(a.Dir, a.Name, content); err != nil {
+		s.trace.say("%s: %v", what(&a), err)
+	} else if a.Dir != history.Mandator {
+		f := s.file(&a, content)
+		s.mu.Lock()
+		f.Folder, f.Name, f.Old, f.Told = "", "", true, audit.OK
+		s.mu.Unlock()
+	}
+	if ok {
+		p.goOn()
+		p.rest(w.see)
+	}
+}
+
 // replace overwrites a document.
 func (s *session) replace(a history.Action) {
 	d := s.docs[a.Document]

@@ -27,6 +27,7 @@ type embedded struct {
 	options         server.Options
 	server          *server.Server
 	mandator, inbox archive.ID
+	folder          archive.ID
 }
 
 func newEmbedded(ctx context.Context, dir string, onlyEight bool) (*embedded, error) {
@@ -40,17 +41,30 @@ func newEmbedded(ctx context.Context, dir string, onlyEight bool) (*embedded, er
 	e.Handler = e.server.Handler()
 	var errs [3]error
 	e.mandator, errs[0] = e.server.AddMandator(ctx, history.Mandator)
-	_, errs[1] = e.server.AddFolder(ctx, e.mandator, "Eingang")
+	e.folder, errs[1] = e.server.AddFolder(ctx, e.mandator, "Eingang")
 	e.inbox, errs[2] = e.server.AddInbox(ctx, 1, "Administrator")
 	return e, errors.Join(errs[:]...)
 }
 
 func (e *embedded) base() string { return "/api/v2" }
 
-func (e *embedded) wait(name string, content []byte) error {
-	d := server.NewDocument{Folder: e.inbox, Name: name, Created: time.Now()}
+func (e *embedded) wait(name string, content []byte) error { return e.add(e.inbox, name, content) }
+
+func (e *embedded) add(folder archive.ID, name string, content []byte) error {
+	d := server.NewDocument{Folder: folder, Name: name, Created: time.Now()}
 	_, err := e.server.AddDocument(context.Background(), d, bytes.NewReader(content))
 	return err
+}
+
+func (e *embedded) change(dir, name string, content []byte) error {
+	switch dir {
+	case history.Mandator:
+		_, err := e.server.AddFolder(context.Background(), e.mandator, name)
+		return err
+	case history.Folder:
+		return e.add(e.folder, name, content)
+	}
+	return e.add(e.inbox, name, content)
 }
 
 func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders []string, err error) {

@@ -58,6 +58,9 @@ func (r *run) inspect(ctx context.Context) error {
 		lerr = json.Unmarshal(text, &uploads)
 	}
 	for _, u := range uploads {
+		if u.State == "local" { // the folders show it
+			continue
+		}
 		content, there := r.found.Kept[u.ID]
 		r.outcome.Kept = append(r.outcome.Kept, audit.Kept{
 			ID: u.ID, Name: u.Path, State: u.State, Reason: u.Error, Content: content,

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"net/http"
 	"path"
+	"sync"
 
 	"github.com/archivefs/archivefs/internal/faultlab/audit"
 	"github.com/archivefs/archivefs/internal/faultlab/history"
@@ -20,6 +21,9 @@ type service interface {
 	base() string
 	// wait adds a document to the inbox.
 	wait(name string, content []byte) error
+	// change changes a folder, as another client would: the mandator gets another folder, others
+	// get a document, and one that they got before gets another name where that is possible.
+	change(dir, name string, content []byte) error
 	// contents returns all documents, and the names of the folders below the mandator.
 	contents(ctx context.Context) ([]audit.Document, []string, error)
 	close() error
@@ -66,13 +70,16 @@ func configOf(shape history.Shape) hostile.Config {
 // fake is a hostile service.
 type fake struct {
 	*hostile.Service
-	mandator, inbox int64
+	mandator, folder, inbox int64
+
+	mu     sync.Mutex
+	others map[int64]int64 // the document that change added to a folder last; guarded by mu
 }
 
 func newFake(cfg hostile.Config) *fake {
-	f := &fake{Service: hostile.New(cfg)}
+	f := &fake{Service: hostile.New(cfg), others: map[int64]int64{}}
 	f.mandator = f.AddMandator(history.Mandator)
-	f.AddFolder(f.mandator, "Eingang")
+	f.folder = f.AddFolder(f.mandator, "Eingang")
 	f.inbox = f.AddInbox(1, "Administrator")
 	return f
 }
@@ -81,6 +88,24 @@ func (f *fake) base() string { return hostile.DefaultBasePath }
 
 func (f *fake) wait(name string, content []byte) error {
 	f.AddDocument(f.inbox, hostile.Document{Name: name, Content: content, ContentType: "text/plain"})
+	return nil
+}
+
+func (f *fake) change(dir, name string, content []byte) error {
+	id := f.inbox
+	switch dir {
+	case history.Mandator:
+		f.AddFolder(f.mandator, name)
+		return nil
+	case history.Folder:
+		id = f.folder
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if other := f.others[id]; other != 0 {
+		f.Change(other, func(d *hostile.Document) { d.Name = "anders-" + d.Name })
+	}
+	f.others[id] = f.AddDocument(id, hostile.Document{Name: name, Content: content, ContentType: "text/plain"})
 	return nil
 }
 

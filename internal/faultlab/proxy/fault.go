@@ -20,15 +20,16 @@ const (
 	HangAfter    Deed = "hang after"
 	Truncate     Deed = "truncated answer"
 	Garbage      Deed = "garbage answer"
-	Delay        Deed = "delay" // for Fault.For
-	Slow         Deed = "slow"  // carried out after Fault.For, although the client was killed
-	Away         Deed = "away"  // connections are refused for Fault.For, or until healed
+	Trickle      Deed = "trickling answer" // a byte every Fault.For, blanks first
+	Delay        Deed = "delay"            // for Fault.For
+	Slow         Deed = "slow"             // carried out after Fault.For, although the client was killed
+	Away         Deed = "away"             // connections are refused for Fault.For, or until healed
 )
 
 // Deeds returns all of them.
 func Deeds() []Deed {
 	return []Deed{
-		ResetBefore, ResetDuring, ResetAfter, AnswerBefore, AnswerAfter, HangBefore, HangAfter, Truncate, Garbage, Delay, Slow, Away,
+		ResetBefore, ResetDuring, ResetAfter, AnswerBefore, AnswerAfter, HangBefore, HangAfter, Truncate, Garbage, Trickle, Delay, Slow, Away,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -77,6 +78,7 @@ func TestDeeds(t *testing.T) {
 		AnswerAfter:  {status: 400, served: 1},
 		Truncate:     {served: 1, broken: true},
 		Garbage:      {served: 1, body: "{\"\xff garbage"},
+		Trickle:      {served: 1, body: strings.Repeat(" ", blanks) + "answer to question"},
 		Delay:        {served: 1, body: "answer to question"},
 		Slow:         {served: 1, body: "answer to question"},
 		Away:         {broken: true},

@@ -90,6 +90,11 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 		p.hang(r, f.For)
 		reset(w)
 		return
+	case Trickle:
+		if operationOf(r) != Content {
+			body = append(bytes.Repeat([]byte(" "), blanks), body...)
+			answer.Header().Del("Content-Length")
+		}
 	case Garbage:
 		body = []byte("{\"\xff garbage")
 		answer.Header().Del("Content-Length")
@@ -103,7 +108,35 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler) // the connection ends here
 	}
+	if deed == Trickle {
+		body = p.trickle(w, r, f.For, body)
+	}
 	_, _ = w.Write(body)
+}
+
+// blanks come before an answer that trickles, in the fashion of JSON, and are most of it.
+const blanks = 200
+
+// trickle answers a byte every so often, and returns what is left when the client gives up or the
+// proxy is healed.
+func (p *Proxy) trickle(w http.ResponseWriter, r *http.Request, every time.Duration, body []byte) (rest []byte) {
+	p.mu.Lock()
+	healed := p.healed
+	p.mu.Unlock()
+	tick := time.NewTicker(max(every, time.Millisecond))
+	defer tick.Stop()
+	for i := range body {
+		_, _ = w.Write(body[i : i+1])
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-tick.C:
+		case <-healed:
+			return body[i+1:]
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+	return nil
 }
 
 // hang waits for the client to go away or the proxy to be healed, no longer than most when

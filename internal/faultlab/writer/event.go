@@ -36,7 +36,7 @@ type Mark string
 const (
 	Opening Mark = "opening" // what is there is truncated with the next step
 	Synced  Mark = "synced"  // fsync, or an earlier close, answered 0: Event.Range is accepted
-	Half    Mark = "half"    // half is written; the process waits for a line
+	Half    Mark = "half"    // half is written, or listed; the process waits for a line
 	Closing Mark = "closing" // all is written, the last step begins
 	ReadIt  Mark = "read"    // it read Event.Sum
 	Tagged  Mark = "tagged"  // Event.Errno was the answer of setting the keyword

@@ -3,6 +3,7 @@ package writer
 import (
 	"cmp"
 	"os"
+	"time"
 )
 
 // rewrite writes something else first, truncates it through a second descriptor and closes
@@ -97,4 +98,31 @@ func (p *process) replace() error {
 		}
 		return p.sync(f, 0, len(p.Content))
 	})
+}
+
+// lookPause is longer than a listing is trusted.
+const lookPause = 400 * time.Millisecond
+
+// look lists a folder, and lists it again when it has changed at the service.
+func (p *process) look() error {
+	if err := p.list(); err != nil {
+		return err
+	}
+	p.say(Event{Mark: Half})
+	p.wait()
+	for range 2 {
+		time.Sleep(lookPause)
+		if err := p.list(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *process) list() error {
+	entries, err := os.ReadDir(p.path())
+	for _, e := range entries {
+		_, _ = e.Info() // it may be gone
+	}
+	return step("list", err)
 }

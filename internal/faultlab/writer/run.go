@@ -61,6 +61,8 @@ func (p *process) run() error {
 		return p.replace()
 	case history.Read:
 		return p.read()
+	case history.Look:
+		return p.look()
 	}
 	return step("open", os.ErrInvalid)
 }

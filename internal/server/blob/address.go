@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// defaultTimeout is how long a store may make no progress before it is asked again.
+// defaultTimeout is how long a store may make too little progress before it is asked again.
 const defaultTimeout = 20 * time.Second
 
 // Address says where a bucket is. It holds no secrets.
@@ -24,7 +24,7 @@ type Address struct {
 	// PathStyle says whether the bucket stands in the path of a request or before the host's
 	// name; nil leaves it to what is usual at the endpoint.
 	PathStyle *bool
-	// Timeout is how long the service may make no progress.
+	// Timeout is how long the service may make too little progress.
 	Timeout time.Duration
 }
 

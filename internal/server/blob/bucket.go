@@ -80,7 +80,7 @@ func (a Address) lookup() minio.BucketLookupType {
 	return minio.BucketLookupDNS
 }
 
-// newTransport makes connections that fail when nothing moves on them.
+// newTransport makes connections that fail when too little moves on them.
 func newTransport(address Address) (*http.Transport, error) {
 	transport, err := minio.DefaultTransport(address.Endpoint.Scheme == "https")
 	if err != nil {
@@ -92,34 +92,11 @@ func newTransport(address Address) (*http.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &moving{Conn: conn, within: address.Timeout}, nil
+		return newMoving(conn, address.Timeout), nil
 	}
 	transport.ResponseHeaderTimeout = address.Timeout
 	transport.IdleConnTimeout = address.Timeout / 2 // before the deadline of a read that waits for nothing
 	return transport, nil
-}
-
-// moving is a connection on which something is read or written within some time. What is
-// written counts for the reader, too, which waits for the answer meanwhile.
-type moving struct {
-	net.Conn
-	within time.Duration
-}
-
-// Read implements net.Conn.
-func (m *moving) Read(p []byte) (int, error) {
-	if err := m.SetDeadline(time.Now().Add(m.within)); err != nil {
-		return 0, err
-	}
-	return m.Conn.Read(p)
-}
-
-// Write implements net.Conn.
-func (m *moving) Write(p []byte) (int, error) {
-	if err := m.SetDeadline(time.Now().Add(m.within)); err != nil {
-		return 0, err
-	}
-	return m.Conn.Write(p)
 }
 
 // Check reports why the bucket cannot be used now, if it cannot. It lists, because the answer to

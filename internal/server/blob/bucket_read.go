@@ -38,6 +38,8 @@ type object struct {
 	got   int64         // how far the content was read by body
 	until int64         // where body ends
 	asked int           // for how many streams
+	began int64         // where body began
+	short int           // answers in a row that broke off after little
 	sum   hash.Hash     // of all bytes up to got; nil once some were left out
 	copy  *os.File      // the whole content, for who reads here and there
 }
@@ -124,7 +126,7 @@ func (o *object) ask(part Part) error {
 	case first != o.got:
 		o.sum = nil
 	}
-	o.body, o.got, o.until, o.asked = body, first, until, o.asked+1
+	o.body, o.began, o.got, o.until, o.asked = body, first, first, until, o.asked+1
 	return nil
 }
 
@@ -163,7 +165,7 @@ func (o *object) Read(p []byte) (int, error) {
 
 // stream reads on, and asks again for what an answer did not bring.
 func (o *object) stream(p []byte) (n int, err error) {
-	for range attempts {
+	for o.short < attempts {
 		if o.body == nil {
 			if err := o.ask(Whole); err != nil {
 				return 0, err
@@ -178,7 +180,11 @@ func (o *object) stream(p []byte) (n int, err error) {
 		}
 		_ = o.body.Close() // what is wrong with it is known
 		o.body = nil
+		if o.short++; o.got-o.began > drained {
+			o.short = 0
+		}
 	}
+	o.short = 0
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}

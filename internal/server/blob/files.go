@@ -145,6 +145,15 @@ func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error
 	return file, nil
 }
 
+// File is the path of the file that holds a content, which never changes, while it is kept; empty
+// where it is none of a content.
+func (f *Files) File(digest string) string {
+	if !valid(digest) {
+		return ""
+	}
+	return f.path(digest)
+}
+
 // OpenPart is Open: a part of a file costs no more than is read of it.
 func (f *Files) OpenPart(ctx context.Context, digest string, _ Part) (io.ReadSeekCloser, error) {
 	return f.Open(ctx, digest)

@@ -32,7 +32,7 @@ func HoldFiles(dir string) (*Hold, error) {
 		if err := os.Mkdir(f.held(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("hold contents: %w", err)
 		}
-		lock, err := lockDir(f.held(), unix.LOCK_EX)
+		lock, err := lockDir(f.held())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // whoever removes a content took it for one that was left
 		}
@@ -83,14 +83,14 @@ func (f *Files) remove(digest string) error {
 	if _, err := os.Lstat(f.held()); errors.Is(err, fs.ErrNotExist) {
 		return os.Remove(f.path(digest)) // as nearly always
 	}
-	lock, err := lockDir(f.held(), unix.LOCK_SH)
+	lock, err := lockDir(f.held())
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		err = os.Rename(f.path(digest), filepath.Join(f.held(), digest))
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return os.Remove(f.path(digest)) // the hold has ended, or the content is gone
+		return os.Remove(f.path(digest)) // the hold has ended, what was left is swept, or the content is gone
 	case errors.Is(err, fs.ErrNotExist):
 		return os.Remove(f.path(digest))
 	case err != nil:
@@ -111,13 +111,15 @@ func (f *Files) clearHeld() error {
 
 func (f *Files) held() string { return filepath.Join(f.dir, held) }
 
-// lockDir locks a directory. It is fs.ErrNotExist when it was removed before it was locked.
-func lockDir(dir string, how int) (*os.File, error) {
+// lockDir locks a directory for one alone: of two that shared the lock to sweep what was left, the
+// slower one would remove what somebody holds since then. It is fs.ErrNotExist when it was removed
+// before it was locked.
+func lockDir(dir string) (*os.File, error) {
 	lock, err := os.Open(dir) //nolint:gosec // the caller's own
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(lock.Fd()), how|unix.LOCK_NB); err != nil {
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	locked, err := lock.Stat()
@@ -135,7 +137,7 @@ func lockDir(dir string, how int) (*os.File, error) {
 
 // sweepHeld removes what a killed process left that had held the contents.
 func (f *Files) sweepHeld() error {
-	lock, err := lockDir(f.held(), unix.LOCK_SH)
+	lock, err := lockDir(f.held())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EWOULDBLOCK) {
 		return nil
 	}

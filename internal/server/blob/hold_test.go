@@ -123,6 +123,10 @@ func TestHoldingWhileContentsAreRemoved(t *testing.T) {
 	files := openFiles(t, dir)
 	var wg sync.WaitGroup
 	ended := make(chan struct{})
+	defer func() {
+		close(ended)
+		wg.Wait()
+	}()
 	for _, content := range []string{"a", "b", "c"} {
 		wg.Go(func() {
 			for {
@@ -153,6 +157,42 @@ func TestHoldingWhileContentsAreRemoved(t *testing.T) {
 		}
 		wantMissing(t, files, "kept")
 	}
-	close(ended)
-	wg.Wait()
+}
+
+// Two removals that both take the directory for one that was left remove it once: the second does
+// not remove that of whoever began to hold meanwhile.
+func TestAHoldIsNotSweptByRemovals(t *testing.T) {
+	dir := t.TempDir()
+	files := openFiles(t, dir)
+	var wg sync.WaitGroup
+	ended := make(chan struct{})
+	defer func() {
+		close(ended)
+		wg.Wait()
+	}()
+	for range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				if err := files.Remove(t.Context(), digest("never kept")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 500 {
+		h := hold(t, dir)
+		for range 20 {
+			if _, err := os.Stat(filepath.Join(dir, "held")); err != nil {
+				t.Fatal("it is held: ", err)
+			}
+		}
+		if err := h.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

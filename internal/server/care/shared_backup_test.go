@@ -276,7 +276,8 @@ func older(t *testing.T, file string) {
 	}
 	defer func() { _ = db.Close() }()
 	for _, query := range []string{
-		"DROP TABLE account", "DROP TABLE api_key", "DROP INDEX document_auto_export", "ALTER TABLE tenant DROP COLUMN name", "PRAGMA user_version = 5",
+		"ALTER TABLE document DROP COLUMN creator_id", "ALTER TABLE document DROP COLUMN archiver_id", "ALTER TABLE annotation DROP COLUMN creator_id",
+		"PRAGMA user_version = 6",
 	} {
 		if _, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)

@@ -90,7 +90,7 @@ func TestRowsThatBreakRules(t *testing.T) {
 		{"UPDATE document SET archived = 1 WHERE name = 'scan'", "document 4: the document lies in an inbox and has an archiving date"},
 		{"UPDATE document SET archived = NULL WHERE name = 'a'", "document 1: the document is archived and has no archiving date"},
 		{"UPDATE document SET pages = -1 WHERE name = 'a'", "document 1: the document has a negative size or number of pages"},
-		{"INSERT INTO annotation VALUES (1, 99, 1, 'note', '', '', '', '', '', '')", "document 99: the note or stamp belongs to no document"},
+		{"INSERT INTO annotation VALUES (1, 99, 1, 'note', '', '', '', '', '', '', 0)", "document 99: the note or stamp belongs to no document"},
 		{"INSERT INTO rendition SELECT '" + digestOf("gone") + "', 'v', digest FROM document LIMIT 1", "content " + digestOf("gone") + ": the rendition was made of a content that no document holds"},
 		{"DELETE FROM document WHERE name = 'c'", "content " + digestOf(strings.Repeat("a large one", 100_000)) + ": the search keeps the text of a content that no document holds"},
 		{"DELETE FROM content WHERE size = 8", "document 1: content " + digestOf("the same") + ": the search does not know of the document's content"},

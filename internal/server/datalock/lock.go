@@ -141,6 +141,8 @@ func (l *Lock) Release(orderly bool) error {
 	if orderly {
 		err = l.file.Truncate(0)
 	}
+	// Closing it would not do: a program that is being started may still have the descriptor.
+	err = errors.Join(err, unix.Flock(int(l.file.Fd()), unix.LOCK_UN))
 	if err := errors.Join(err, l.file.Close()); err != nil {
 		return fmt.Errorf("release data directory: %w", err)
 	}

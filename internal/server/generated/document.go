@@ -99,7 +99,7 @@ func (a *Archive) Document(_ context.Context, id archive.ID) (store.Document, er
 }
 
 // Annotations returns none.
-func (a *Archive) Annotations(context.Context, archive.ID) ([]archive.Note, []archive.Stamp, error) {
+func (a *Archive) Annotations(context.Context, archive.ID) ([]store.Note, []store.Stamp, error) {
 	return nil, nil, nil
 }
 

@@ -85,12 +85,27 @@ func guarded(ctx context.Context, rules ...string) (*Server, error) {
 	return s, s.run(ctx, strings.Join(quick(), " "))
 }
 
-// place is where a directory is made that another user can enter, and remove.
+// longest is how long the path of a directory for temporary files may be: the server makes a
+// socket below it.
+const longest = 60
+
+// place is where a directory is made that another user can enter, and remove: the one for
+// temporary files, which goes with a run of the tests, unless it keeps others out.
 func place() string {
-	if os.Getuid() == 0 {
-		return "/tmp"
+	dir := os.TempDir()
+	if os.Getuid() != 0 {
+		return dir
 	}
-	return os.TempDir()
+	need := os.FileMode(0o003)
+	for d := dir; ; d, need = filepath.Dir(d), 0o001 {
+		info, err := os.Stat(d)
+		if err != nil || info.Mode()&need != need || len(dir) > longest {
+			return "/tmp"
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
 }
 
 // unprivileged gives the directory to a user that the server takes: it does not run as root.
@@ -161,13 +176,25 @@ func (s *Server) Crash(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	var pid int
-	if err := db.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+	victim, err := db.Conn(ctx)
+	if err != nil {
 		return err
 	}
+	defer func() { _ = victim.Close() }()
+	var pid int
+	if err := victim.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		return err
+	}
+	witness, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = witness.Close() }()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
+	// The server answers until it has noticed, and then it cuts this one off.
+	_, _ = witness.ExecContext(ctx, "SELECT pg_sleep(600)")
 	return s.answers(ctx)
 }
 

@@ -17,6 +17,8 @@ var (
 	// ErrUnreadable says that nothing can be made of a PDF: it is damaged, encrypted, or
 	// takes more than its bounds.
 	ErrUnreadable = errors.New("the PDF cannot be read")
+	// ErrTooSlow says that a program did not end in time. It may on a machine that is less busy.
+	ErrTooSlow = errors.New("the PDF takes too long")
 )
 
 // What a process may take. Its time on the clock is longer than that on the processor,
@@ -39,6 +41,11 @@ const input = "/dev/stdin"
 // run runs a program with a PDF and returns at most limit bytes of what it writes, and whether
 // that is all.
 func run(ctx context.Context, pdf io.Reader, limit int, program string, args ...string) (out []byte, whole bool, err error) {
+	return runFor(ctx, maxTime, pdf, limit, program, args...)
+}
+
+// runFor is run with another limit of time.
+func runFor(ctx context.Context, most time.Duration, pdf io.Reader, limit int, program string, args ...string) (out []byte, whole bool, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: there is no %s", ErrMissing, program)
@@ -48,7 +55,7 @@ func run(ctx context.Context, pdf io.Reader, limit int, program string, args ...
 		return nil, false, err
 	}
 	defer done()
-	limited, cancel := context.WithTimeout(ctx, maxTime)
+	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	answer := &bounds{left: limit}
 	command := exec.CommandContext(limited, "/bin/sh", //nolint:gosec // the program and its arguments are ours
@@ -66,7 +73,7 @@ func run(ctx context.Context, pdf io.Reader, limit int, program string, args ...
 	case ctx.Err() != nil:
 		return nil, false, ctx.Err()
 	case limited.Err() != nil:
-		return nil, false, fmt.Errorf("%s took longer than %s: %w", program, maxTime, limited.Err())
+		return nil, false, fmt.Errorf("%w: %s took longer than %s", ErrTooSlow, program, most)
 	case errors.As(err, &failed):
 		return nil, false, fmt.Errorf("%w: %s ended with %s", ErrUnreadable, program, failed.ProcessState)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // runs runs a program of the system in place of poppler's.
@@ -58,6 +59,14 @@ func TestRunIsKilled(t *testing.T) {
 		cancel()
 	}()
 	if _, _, err := runs(t, ctx, 10, "sh", "-c", `echo >"$0"; exec sleep 1000`, begun); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// One that does not end in time is killed, too.
+func TestRunEndsInTime(t *testing.T) {
+	_, _, err := runFor(t.Context(), time.Millisecond, bytes.NewReader(nil), 10, "sleep", "1000")
+	if !errors.Is(err, ErrTooSlow) || errors.Is(err, ErrUnreadable) || errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 }

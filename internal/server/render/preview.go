@@ -31,7 +31,7 @@ func Pictured(s Source) bool {
 
 // Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the
 // box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels to
-// a side. It is nil when there is no such page, or none that can be read. The error of a PDF is
+// a side. It is nil when there is no such page, or none that can be read in time. The error of a PDF is
 // poppler.ErrMissing where nothing can draw it.
 func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
 	if class(s) == "pdf" {
@@ -51,7 +51,7 @@ func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, er
 // previewPDF draws a page. The program knows square boxes only.
 func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]byte, error) {
 	picture, err := poppler.Page(ctx, pdf, page, max(width, height))
-	if errors.Is(err, poppler.ErrUnreadable) {
+	if errors.Is(err, poppler.ErrUnreadable) || errors.Is(err, poppler.ErrTooSlow) {
 		return nil, nil
 	}
 	if err != nil {
@@ -62,7 +62,7 @@ func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]
 	}
 	decoded, err := jpeg.Decode(bytes.NewReader(picture))
 	if err != nil {
-		return nil, fmt.Errorf("read drawn page: %w", err)
+		return nil, nil //nolint:nilerr // a page that was drawn as no picture was not drawn
 	}
 	return encodeFitted(decoded, width, height)
 }

@@ -32,7 +32,7 @@ func TextVariant(s Source) string {
 // hold text, of texts of any kind, of e-mails and of office documents. It is nil when none is known, as of pictures and of
 // what cannot be read, and depends on nothing but content, size and content type. Of what is huge it
 // is the beginning. There is no NUL in it, which databases do not take. The error of a PDF is
-// poppler.ErrMissing where nothing can read it.
+// poppler.ErrMissing where nothing can read it, and poppler.ErrTooSlow where that took too long.
 func Text(ctx context.Context, s Source) ([]byte, error) {
 	words, err := words(ctx, s)
 	if bytes.IndexByte(words, 0) >= 0 {

@@ -72,8 +72,8 @@ func (a Archive) known(ctx context.Context, tx changing, d Document) (archive.ID
 }
 
 const insertDocument = `INSERT INTO document (tenant, folder, name, created, archived, pages, size, content_type,
-	keywords, metadata, auto_export, digest, types, creator, external_id, source, said, pairs)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	keywords, metadata, auto_export, digest, types, creator, creator_id, archiver_id, external_id, source, said, pairs)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 
 func (a Archive) insert(ctx context.Context, tx changing, d Document) (archive.ID, error) {
 	in, err := a.folder(ctx, tx, d.Folder)
@@ -89,27 +89,44 @@ func (a Archive) insert(ctx context.Context, tx changing, d Document) (archive.I
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return 0, err
 	}
+	if d.CreatorID, err = a.person(ctx, tx, d.Creator); err != nil {
+		return 0, err
+	}
+	if d.ArchiverID = 0; !d.Archived.IsZero() {
+		if d.ArchiverID, err = a.person(ctx, tx, a.user); err != nil {
+			return 0, err
+		}
+	}
 	var id archive.ID
 	err = tx.row(ctx, insertDocument,
 		a.tenant, d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
-		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, optional(d.ExternalID), optional(d.Source), said(d), pairs(d)).Scan(&id)
+		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, d.CreatorID, d.ArchiverID, optional(d.ExternalID), optional(d.Source), said(d), pairs(d)).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("add document: %w", err)
 	}
-	return id, annotate(ctx, tx, id, d)
+	return id, a.annotate(ctx, tx, id, d)
 }
 
-func annotate(ctx context.Context, tx changing, id archive.ID, d Document) error {
-	const query = `INSERT INTO annotation (document, page, kind, title, text, date, creator, folded_title, folded_text)
-		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?)`
+func (a Archive) annotate(ctx context.Context, tx changing, id archive.ID, d Document) error {
+	add := func(kind, title, text, date, creator, foldedTitle string) error {
+		by, err := a.person(ctx, tx, creator)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO annotation (document, page, kind, title, text, date, creator, creator_id, folded_title, folded_text)
+			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`, id, kind, title, text, date, creator, by, foldedTitle, fold(text)); err != nil {
+			return fmt.Errorf("add %s: %w", kind, err)
+		}
+		return nil
+	}
 	for _, n := range d.Notes {
-		if _, err := tx.exec(ctx, query, id, "note", "", n.Text, n.Date, n.Creator, "", fold(n.Text)); err != nil {
-			return fmt.Errorf("add note: %w", err)
+		if err := add("note", "", n.Text, n.Date, n.Creator, ""); err != nil {
+			return err
 		}
 	}
 	for _, n := range d.Stamps {
-		if _, err := tx.exec(ctx, query, id, "stamp", n.Title, n.Text, n.Date, n.Creator, fold(n.Title), fold(n.Text)); err != nil {
-			return fmt.Errorf("add stamp: %w", err)
+		if err := add("stamp", n.Title, n.Text, n.Date, n.Creator, fold(n.Title)); err != nil {
+			return err
 		}
 	}
 	return nil

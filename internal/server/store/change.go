@@ -42,11 +42,15 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if err != nil {
 			return err
 		}
-		err = tx.row(ctx, `INSERT INTO document (tenant, folder, name, archived, keywords, said,
-			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload, pairs)
-			SELECT tenant, ?, ?, ?, ?, CAST(? AS TEXT) || `+remarks+`,
-			created, pages, size, content_type, metadata, auto_export, digest, types, creator, external_id, source, upload, pairs
-			FROM document WHERE id = ? RETURNING id`, t.Folder, d.Name, t.At.Unix(), keywords, said(d), id).Scan(&made)
+		by, err := a.person(ctx, tx, a.user)
+		if err != nil {
+			return err
+		}
+		err = tx.row(ctx, `INSERT INTO document (tenant, folder, name, archived, archiver_id, keywords, said,
+			created, pages, size, content_type, metadata, auto_export, digest, types, creator, creator_id, external_id, source, upload, pairs)
+			SELECT tenant, ?, ?, ?, ?, ?, CAST(? AS TEXT) || `+remarks+`,
+			created, pages, size, content_type, metadata, auto_export, digest, types, creator, creator_id, external_id, source, upload, pairs
+			FROM document WHERE id = ? RETURNING id`, t.Folder, d.Name, t.At.Unix(), by, keywords, said(d), id).Scan(&made)
 		if err != nil {
 			return fmt.Errorf("archive document: %w", err)
 		}

@@ -25,10 +25,13 @@ type Document struct {
 	Metadata    []archive.KeyValue
 	AutoExport  bool
 	// Digest is the SHA-256 of the content, in hexadecimal.
-	Digest     string
-	Types      []string
-	Creator    string
-	ExternalID string
+	Digest  string
+	Types   []string
+	Creator string
+	// CreatorID and ArchiverID are the numbers of who has added and archived it, 0 without one. They are
+	// found out when that is done.
+	CreatorID, ArchiverID int64
+	ExternalID            string
 	// Source is the digest of the uploaded content when that is not the document's.
 	Source string
 	// Notes and Stamps lie on page 1. Document leaves them out: see Annotations.
@@ -37,7 +40,7 @@ type Document struct {
 }
 
 const selectDocument = `SELECT id, folder, name, created, archived, pages, size, content_type, keywords, metadata,
-	auto_export, digest, types, creator, coalesce(external_id, ''), coalesce(source, '')
+	auto_export, digest, types, creator, creator_id, archiver_id, coalesce(external_id, ''), coalesce(source, '')
 	FROM document WHERE id = ? AND tenant = ?`
 
 // forUpdate ends a query within a change: until the change is made no other one sees the row
@@ -60,7 +63,7 @@ func (a Archive) document(ctx context.Context, q session, query string, id archi
 		keywords, metadata, types []byte
 	)
 	err := row.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType, &keywords,
-		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.ExternalID, &d.Source)
+		&metadata, &d.AutoExport, &d.Digest, &types, &d.Creator, &d.CreatorID, &d.ArchiverID, &d.ExternalID, &d.Source)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Document{}, noDocument(id)
 	}

@@ -107,11 +107,12 @@ func said(d Document) string {
 func pairs(d Document) string {
 	var b strings.Builder
 	for _, pair := range d.Metadata {
-		b.WriteString(keyAndValue(pair.Key, fold(pair.Value)))
+		b.WriteString(folded(keyOf(pair.Key), fold(pair.Value)))
 	}
 	return b.String()
 }
 
-func keyAndValue(key, value string) string {
-	return endOfItem + strings.Map(func(r rune) rune { return max(r, ' ') }, key) + folded(saidValue, value)
+// keyOf begins the value of a key in pairs.
+func keyOf(key string) string {
+	return endOfItem + strings.Map(func(r rune) rune { return max(r, ' ') }, key) + saidValue
 }

@@ -31,6 +31,7 @@ type Listed struct {
 	Keywords    json.RawMessage
 	Metadata    json.RawMessage
 	AutoExport  bool
+	ArchiverID  int64 // 0 without one
 }
 
 // So much is read from the database at a time: a slow reader of a long list holds no connection,
@@ -107,7 +108,7 @@ func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 }
 
 const selectListed = `SELECT id, folder, name, created, coalesce(archived, 0), pages, size, content_type,
-	keywords, metadata, auto_export FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
+	keywords, metadata, auto_export, archiver_id FROM document WHERE id IN (SELECT value FROM json_each(?)) AND +tenant = ? ORDER BY id`
 
 // listed reads documents by ascending id, and reports whether that is all of them.
 func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all bool, err error) {
@@ -128,7 +129,7 @@ func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all 
 		var d Listed
 		var created, archived int64
 		if err := rows.Scan(&d.ID, &d.Folder, &d.Name, &created, &archived, &d.Pages, &d.Size, &d.ContentType,
-			(*[]byte)(&d.Keywords), (*[]byte)(&d.Metadata), &d.AutoExport); err != nil {
+			(*[]byte)(&d.Keywords), (*[]byte)(&d.Metadata), &d.AutoExport, &d.ArchiverID); err != nil {
 			return nil, false, fmt.Errorf("list documents: %w", err)
 		}
 		left -= len(d.Keywords) + len(d.Metadata)

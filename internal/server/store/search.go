@@ -2,10 +2,10 @@ package store
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -17,19 +17,19 @@ type Search struct {
 	// keyword, a document type, a metadata value, the external id, a note or a stamp, or are
 	// words of the content, one after the other. Of one word also the beginning or the stem counts.
 	All, One, None []string
-	// Name, FolderName and Notes are texts that all occur in the name, in that of the folder,
-	// and in notes.
-	Name, FolderName, Notes []string
-	// Keywords are those that a document has all of.
-	Keywords []string
+	// Name, FolderName, Notes and Keywords are texts that all occur in the name, in the folder's path,
+	// which begins with the mandator or the inbox, in notes, and in keywords.
+	Name, FolderName, Notes, Keywords []string
 	// Stamps are titles of stamps that a document has all of, NoStamps of those it has none of.
 	Stamps, NoStamps []string
 	Type             string
-	ExternalID       string
-	Metadata         []archive.KeyValue
-	From, Before     time.Time  // of creation; zero: any
-	Folder           archive.ID // 0: anywhere
-	Recursive        bool       // also in the folders below Folder
+	// ExternalID occurs in the external id, and each value of Metadata in the value of that key.
+	ExternalID   string
+	Metadata     []archive.KeyValue
+	From, Before time.Time  // of creation; zero: any
+	Archiver     int64      // the number of who archived it; 0: anybody
+	Folder       archive.ID // 0: anywhere
+	Recursive    bool       // also in the folders below Folder
 	// Confined says that only what lies in or below Roots is found.
 	Confined bool
 	Roots    []archive.ID
@@ -37,7 +37,7 @@ type Search struct {
 
 // Search returns the documents, the youngest first.
 func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
-	w := where{engine: a.engine}
+	w := where{engine: a.engine, tenant: a.tenant}
 	w.narrow(&q)
 	w.look(&q)
 	tenant := condition{"d.tenant = ?", []any{a.tenant}}
@@ -51,8 +51,9 @@ func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
 // where is a search as SQL about a document d: conditions that all hold.
 type where struct {
 	engine
-	all   []condition
-	quick bool // an index leads to less than the tenant's documents
+	tenant TenantID
+	all    []condition
+	quick  bool // an index leads to less than the tenant's documents
 }
 
 func (w *where) add(sql string, args ...any) { w.all = append(w.all, condition{sql, args}) }
@@ -84,19 +85,53 @@ func (w *where) narrow(q *Search) {
 	if !q.Before.IsZero() {
 		w.add("d.created < ?", q.Before.Unix())
 	}
-	if q.ExternalID != "" {
-		w.add("d.external_id = ?", q.ExternalID)
+	if q.Archiver != 0 {
+		w.add("d.archiver_id = ?", q.Archiver)
 	}
-	w.quick = q.Folder != 0 || q.ExternalID != "" || q.Confined
+	w.quick = q.Folder != 0 || q.Confined
+}
+
+// liesIn begins what holds for documents in folders with such a path.
+const liesIn = `d.folder IN (WITH RECURSIVE way (id, path) AS (
+		SELECT id, folded FROM folder WHERE parent IS NULL AND tenant = ?
+		UNION ALL SELECT folder.id, way.path || '/' || folder.folded FROM folder JOIN way ON folder.parent = way.id)
+	SELECT id FROM way WHERE `
+
+// along adds what occurs in the folder's path. All paths are made once.
+func (w *where) along(terms []string) {
+	if len(terms) == 0 {
+		return
+	}
+	occur := make([]condition, 0, len(terms))
+	for _, text := range terms {
+		occur = append(occur, inAnySpelling(text, func(text string) condition {
+			return condition{"instr(path, ?) > 0", []any{text}}
+		}))
+	}
+	all := every(occur)
+	w.add(liesIn+all.sql+")", append([]any{w.tenant}, all.args...)...)
 }
 
 const (
-	named       = "instr(substr(d.said, 1, instr(d.said, '" + endOfItem + "')), ?) > 0" // the name comes first
-	folderNamed = "EXISTS (SELECT 1 FROM folder WHERE id = d.folder AND instr(folded, ?) > 0)"
-	hasMetadata = "instr(d.pairs, ?) > 0"
-	hasStamp    = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND folded_title = ?)"
-	hasNote     = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(folded_text, ?) > 0)"
+	named    = "instr(substr(d.said, 1, instr(d.said, '" + endOfItem + "')), ?) > 0" // the name comes first
+	hasStamp = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'stamp' AND folded_title = ?)"
+	hasNote  = "EXISTS (SELECT 1 FROM annotation WHERE document = d.id AND kind = 'note' AND instr(folded_text, ?) > 0)"
+
+	// The keywords come after the name, and before the first item of another kind.
+	toKeywords = "replace(replace(replace(d.said, '" + saidValue + "', '" + saidType + "'), '" + saidExternal + "', '" + saidType + "'), '" + saidRemark + "', '" + saidType + "')"
+	keywordsOf = "substr(substr(" + toKeywords + ", 1, instr(" + toKeywords + " || '" + saidType + "', '" + saidType + "')), instr(d.said, '" + endOfItem + "'))"
+	hasKeyword = "instr(" + keywordsOf + ", ?) > 0"
 )
+
+// inItem holds when a folded text is in the item of a column that begins in this way, of which there is
+// one at most.
+func inItem(column, begin, text string) condition {
+	rest := "substr(" + column + ", instr(" + column + ", ?) + " + strconv.Itoa(utf8.RuneCountInString(begin)) + ")"
+	return condition{
+		"(instr(" + column + ", ?) > 0 AND instr(substr(" + rest + ", 1, instr(" + rest + ", '" + endOfItem + "')), ?) > 0)",
+		[]any{begin, begin, begin, text},
+	}
+}
 
 // look adds the texts. Each is found in any of its spellings.
 func (w *where) look(q *Search) {
@@ -105,22 +140,24 @@ func (w *where) look(q *Search) {
 			w.all = append(w.all, inAnySpelling(text, as))
 		}
 	}
-	said := func(kind string) func(string) condition {
-		return func(text string) condition { return w.mentioned(folded(kind, text)) }
-	}
 	each(q.Name, func(text string) condition { return w.mentionedAnd(text, condition{named, []any{text}}) })
-	each(q.FolderName, func(text string) condition { return condition{folderNamed, []any{text}} })
+	w.along(q.FolderName)
 	each(q.Notes, func(text string) condition { return w.mentionedAnd(text, condition{hasNote, []any{text}}) })
-	each(q.Keywords, said(saidKeyword))
+	each(q.Keywords, func(text string) condition { return w.mentionedAnd(text, condition{hasKeyword, []any{text}}) })
 	if q.Type != "" {
-		each([]string{q.Type}, said(saidType))
+		each([]string{q.Type}, func(text string) condition { return w.mentioned(folded(saidType, text)) })
+	}
+	if q.ExternalID != "" {
+		each([]string{q.ExternalID}, func(text string) condition {
+			return w.mentionedAnd(text, inItem("d.said", saidExternal, text))
+		})
 	}
 	each(q.Stamps, func(text string) condition {
 		return w.mentionedAnd(folded(saidRemark, text), condition{hasStamp, []any{text}})
 	})
 	for _, pair := range q.Metadata {
 		each([]string{pair.Value}, func(value string) condition {
-			return w.mentionedAnd(folded(saidValue, value), condition{hasMetadata, []any{keyAndValue(pair.Key, value)}})
+			return w.mentionedAnd(value, inItem("d.pairs", keyOf(pair.Key), value))
 		})
 	}
 	each(q.All, w.occurring)
@@ -151,11 +188,10 @@ func (w *where) one(texts []string) condition {
 	return some(one)
 }
 
-// occurring holds when a folded text is mentioned, or in the content. The index of contents has no
-// word that is too long, and not every engine looks for one.
+// occurring holds when a folded text is mentioned, or in the content.
 func (w *where) occurring(text string) condition {
 	mentioned, in := w.mentioned(text), soughtFor(text)
-	if len(in.words) == 0 || slices.ContainsFunc(in.words, func(word string) bool { return len(word) > maxWord }) {
+	if !in.indexed() {
 		return mentioned
 	}
 	return some([]condition{mentioned, w.contains(in)})

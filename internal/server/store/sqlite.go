@@ -53,7 +53,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err := prepare(inFile{}, ctx, s.write); err != nil {
 		return err
 	}
-	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, insertDocument, insertEntry); err != nil {
+	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry); err != nil {
 		return err
 	}
 	s.read, err = s.openPool(file, max(4, 2*runtime.NumCPU()), url.Values{

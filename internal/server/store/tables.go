@@ -44,14 +44,14 @@ func tables() []table {
 		},
 		{
 			name: "document", key: "id", given: true, lasting: true,
-			numbers: []string{"id", "tenant", "folder", "created", "archived", "pages", "size", "upload"},
+			numbers: []string{"id", "tenant", "folder", "created", "archived", "pages", "size", "upload", "creator_id", "archiver_id"},
 			texts: []string{
 				"name", "content_type", "keywords", "metadata", "digest", "types", "creator", "external_id", "source", "said", "pairs",
 			},
 			switches: []string{"auto_export"},
 		},
 		{
-			name: "annotation", key: "id", given: true, numbers: []string{"id", "document", "page"},
+			name: "annotation", key: "id", given: true, numbers: []string{"id", "document", "page", "creator_id"},
 			texts: []string{"kind", "title", "text", "date", "creator", "folded_title", "folded_text"},
 		},
 		{name: "rendition", key: "source, variant", texts: []string{"source", "variant", "digest"}},

@@ -162,10 +162,11 @@ func everything(t *testing.T, a store.Archive, folders ...archive.ID) (all []any
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.Notes, d.Stamps, err = a.Annotations(ctx, id); err != nil {
+			notes, stamps, err := a.Annotations(ctx, id)
+			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, d)
+			all = append(all, d, notes, stamps)
 		}
 	}
 	setting, err := a.Setting(ctx, "name")
@@ -189,10 +190,10 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 	for _, step := range []string{
 		string(first), "PRAGMA user_version = 1",
 		"INSERT INTO setting VALUES ('name', 'kept')",
-		"INSERT INTO folder VALUES (3, NULL, 'M', 0, NULL), (4, 3, 'below', 0, NULL), (5, NULL, 'I', 1, 7), (9, NULL, 'gone', 0, NULL)",
+		"INSERT INTO folder VALUES (3, NULL, 'M', 0, NULL), (4, 3, 'below', 0, NULL), (5, NULL, 'I', 1, 7), (6, NULL, 'eve', 1, 12), (9, NULL, 'gone', 0, NULL)",
 		`INSERT INTO document VALUES (2, 4, 'a', 1, 2, 1, 3, 't', '["Kä","x"]', '[{"key":"N","value":"Wert"}]', 1, 'd', '["Art"]', 'eve', 'E', NULL, NULL),
 			(7, 5, 'b', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, 's', NULL), (8, 5, 'gone', 1, NULL, 1, 3, 't', '[]', '[]', 0, 'e', '[]', '', NULL, NULL, NULL)`,
-		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'Notiz', '', '')",
+		"INSERT INTO annotation VALUES (1, 7, 1, 'note', '', 'Notiz', '', 'eve')",
 		"INSERT INTO rendition VALUES ('d', 'v', 'r')",
 		"DELETE FROM folder WHERE id = 9", "DELETE FROM document WHERE id = 8",
 	} {
@@ -207,15 +208,19 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 	s := open(t, file)
 	want := []any{
 		[]store.Folder{{ID: 3, Name: "M"}, {ID: 4, Parent: 3, Name: "below"}},
-		[]store.Folder{{ID: 5, Name: "I", Inbox: true, UserID: 7}},
+		[]store.Folder{{ID: 5, Name: "I", Inbox: true, UserID: 7}, {ID: 6, Name: "eve", Inbox: true, UserID: 12}},
 		store.Document{
 			ID: 2, Folder: 4, Name: "a", Created: time.Unix(1, 0), Archived: time.Unix(2, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{"Kä", "x"}, Metadata: []archive.KeyValue{{Key: "N", Value: "Wert"}}, AutoExport: true, Digest: "d", Types: []string{"Art"}, Creator: "eve", ExternalID: "E",
+			Keywords: []string{"Kä", "x"}, Metadata: []archive.KeyValue{{Key: "N", Value: "Wert"}}, AutoExport: true, Digest: "d", Types: []string{"Art"}, Creator: "eve", CreatorID: 12, ArchiverID: 12, ExternalID: "E",
 		},
+		[]store.Note(nil),
+		[]store.Stamp(nil),
 		store.Document{
 			ID: 7, Folder: 5, Name: "b", Created: time.Unix(1, 0), Pages: 1, Size: 3, ContentType: "t",
-			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s", Notes: []archive.Note{{Text: "Notiz"}},
+			Keywords: []string{}, Digest: "e", Types: []string{}, Source: "s",
 		},
+		[]store.Note{{Note: archive.Note{Text: "Notiz", Creator: "eve"}, CreatorID: 12}},
+		[]store.Stamp(nil),
 		"kept",
 	}
 	if got := everything(t, s.Archive, 3, 5); !reflect.DeepEqual(got, want) {

@@ -50,7 +50,7 @@ func vectorOf(text string) vector {
 	var v vector
 	seen, size := map[string]bool{}, 0
 	for _, word := range words(text) {
-		if len(word) > maxWord {
+		if tooLong(word) {
 			continue
 		}
 		if !seen[word] {
@@ -120,6 +120,12 @@ func soughtFor(folded string) sought {
 	}
 	return s
 }
+
+// indexed reports whether it can be in the index of contents. That has no word that is too long, and not
+// every engine looks for one.
+func (s sought) indexed() bool { return len(s.words) > 0 && !slices.ContainsFunc(s.words, tooLong) }
+
+func tooLong(word string) bool { return len(word) > maxWord }
 
 const (
 	// lastPlace is the first place of a word that PostgreSQL cannot number.

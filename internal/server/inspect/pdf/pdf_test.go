@@ -34,6 +34,7 @@ func plain(*fpdf.Fpdf) {}
 // packed writes a PDF anew with object streams and a table in a stream.
 func packed(t testing.TB, content string) string {
 	t.Helper()
+	api.DisableConfigDir()
 	conf := model.NewDefaultConfiguration()
 	conf.WriteObjectStream, conf.WriteXRefStream = true, true
 	var b bytes.Buffer

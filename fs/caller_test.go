@@ -1,0 +1,106 @@
+package fs_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// A program that is killed while it waits for the service ends at once, and what it had asked
+// for goes on: the next look shows it.
+func TestAKilledCallerLeavesAndTheChangeGoesOn(t *testing.T) {
+	for _, tt := range []struct {
+		name, method, path string
+		command            []string
+		makes, takes       string // what is there, or not there, afterwards
+	}{
+		{"cp", "POST", "/file-upload", []string{"cp", "{source}", "Muster GmbH/Rechnungen/new.txt"}, "Muster GmbH/Rechnungen/new.txt", ""},
+		{"mv into a folder", "POST", "/document/{id}/archive", []string{"mv", "inboxes/Administrator/scan.txt", "Muster GmbH/Rechnungen"}, "Muster GmbH/Rechnungen/scan.txt", "inboxes/Administrator/scan.txt"},
+		{"mv to another name", "POST", "/document/{id}/rename", []string{"mv", "inboxes/Administrator/scan.txt", "inboxes/Administrator/other.txt"}, "inboxes/Administrator/other.txt", "inboxes/Administrator/scan.txt"},
+		{"mv of a temporary file", "POST", "/file-upload", []string{"mv", "Muster GmbH/Rechnungen/new.part", "Muster GmbH/Rechnungen/new.txt"}, "Muster GmbH/Rechnungen/new.txt", "Muster GmbH/Rechnungen/new.part"},
+		{"mkdir", "POST", "/folder/create", []string{"mkdir", "Muster GmbH/new"}, "Muster GmbH/new", ""},
+		{"rm", "POST", "/document/{id}/delete", []string{"rm", "inboxes/Administrator/scan.txt"}, "", "inboxes/Administrator/scan.txt"},
+		{"truncate", "POST", "/document/{id}/replace", []string{"truncate", "-s", "2", "inboxes/Administrator/scan.txt"}, "inboxes/Administrator/scan.txt", ""},
+		{"setfattr", "POST", "/document/auto_export_status/set", []string{"setfattr", "-n", "user.archive.auto-export", "-v", "true", "inboxes/Administrator/scan.txt"}, "inboxes/Administrator/scan.txt", ""},
+	} {
+		for _, sig := range []os.Signal{os.Kill, os.Interrupt} {
+			t.Run(fmt.Sprint(tt.name, ", ", sig), func(t *testing.T) {
+				f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
+				f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan"), Pages: 1})
+				m := f.mount(t, func(o *fs.Options) { o.AllowDelete = true })
+				m.stall = time.Hour
+				m.remount()
+				wantNames(t, m.path("inboxes", "Administrator"), "scan.txt")
+				wantNames(t, m.path("Muster GmbH", "Rechnungen"))
+				must(t, os.WriteFile(m.path("Muster GmbH", "Rechnungen", "new.part"), []byte("text"), 0o600))
+				source := filepath.Join(t.TempDir(), "source")
+				must(t, os.WriteFile(source, []byte("text"), 0o600))
+				gate := hostile.NewGate()
+				defer gate.Open()
+				f.Fault(hostile.Fault{Method: tt.method, Path: tt.path, Do: hostile.StallBefore(gate)})
+				command := append([]string{"-C", m.dir}, tt.command...)
+				for i, arg := range command {
+					if arg == "{source}" {
+						command[i] = source
+					}
+				}
+				cmd := run(t, "env", command...)
+				arrives(t, gate)
+				must(t, cmd.Process.Signal(sig))
+				if err := ends(t, cmd); err == nil {
+					t.Error("ended without an error")
+				}
+				gate.Open()
+				heals(t, "the change shows", func() bool {
+					_, made := os.Stat(m.path(tt.makes))
+					_, taken := os.Stat(m.path(tt.takes))
+					return made == nil && (tt.takes == "" || errors.Is(taken, os.ErrNotExist))
+				})
+				m.remount()
+				for _, r := range f.Requests() {
+					if r.Struck && !r.Handled {
+						t.Errorf("%s %s was given up", r.Method, r.Path)
+					}
+				}
+				if up := m.uploads(); len(up) > 0 {
+					t.Errorf("%+v is left", up)
+				}
+			})
+		}
+	}
+}
+
+// arrives waits for a request at the gate.
+func arrives(t *testing.T, gate *hostile.Gate) {
+	t.Helper()
+	select {
+	case <-gate.Arrived():
+	case <-time.After(time.Minute):
+		t.Fatal("the service was not asked")
+	}
+}
+
+// A signal that a program has a use for does not end its call.
+func TestASignalAloneEndsNoChange(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.patient(t)
+	wantNames(t, m.path("Muster GmbH"), "Briefe", "Rechnungen")
+	gate := hostile.NewGate()
+	defer gate.Open()
+	f.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Do: hostile.StallBefore(gate)})
+	cmd := run(t, "python3", "-c", "import os,signal,sys\nsignal.signal(signal.SIGUSR1, lambda *a: None)\nos.mkdir(sys.argv[1])", m.path("Muster GmbH", "new"))
+	arrives(t, gate)
+	for range 10 {
+		must(t, cmd.Process.Signal(syscall.SIGUSR1))
+	}
+	gate.Open()
+	must(t, ends(t, cmd))
+	wantNames(t, m.path("Muster GmbH"), "Briefe", "Rechnungen", "new")
+}

@@ -1,0 +1,32 @@
+//go:build !linux
+
+package fs
+
+import (
+	"errors"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// connection is the mount's connection to the kernel, of which the library knows all that there is.
+type connection struct{ server *fuse.Server }
+
+// connect mounts at dir and begins to answer the kernel.
+func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
+	server, err := fuse.NewServer(raw, dir, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	go server.Serve()
+	return server, &connection{server}, server.WaitMount()
+}
+
+func (c *connection) hasEpochs() bool { return false }
+func (c *connection) newEpoch() error { return errors.ErrUnsupported }
+func (c *connection) ended() bool     { return false }
+func (c *connection) abort() error    { return errors.ErrUnsupported }
+
+// unmount waits for what is under way. To unmount twice does nothing.
+func (c *connection) unmount() error { return c.server.Unmount() }
+func (c *connection) clear() error   { return nil }
+func (c *connection) close()         {}

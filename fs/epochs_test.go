@@ -1,0 +1,72 @@
+package fs
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// However many names change, epochs begin a few times a second, and one after the last change.
+func TestEpochsAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var e epochs
+		e.begin() // nobody listens yet
+		var epochs atomic.Int64
+		begun := func() int64 {
+			synctest.Wait()
+			return epochs.Load()
+		}
+		e.start(func() { epochs.Add(1) })
+		for i := range 3 * time.Second / time.Millisecond {
+			e.begin()
+			if n := epochs.Load(); i == 0 && n != 1 {
+				t.Errorf("%d begun by the first change, want it at once", n)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if n := begun(); n < 14 || n > 16 {
+			t.Errorf("%d begun in 3 s, want 5 a second", n)
+		}
+		time.Sleep(2 * epochPause)
+		before := begun()
+		e.begin()
+		e.begin()
+		time.Sleep(epochPause)
+		if n := begun() - before; n != 2 {
+			t.Errorf("%d begun by two changes at once, want the first and the last", n)
+		}
+		time.Sleep(epochPause)
+		e.begin()
+		e.begin()
+		before = begun()
+		e.stop()
+		e.begin()
+		time.Sleep(epochPause)
+		if begun() != before {
+			t.Error("begun after the end of the mount")
+		}
+	})
+}
+
+// The kernel is told of a directory only where it may have names of it.
+func TestWhatTheKernelWasLent(t *testing.T) {
+	var from, to dir
+	if from.lends() {
+		t.Error("it has names that it was never told")
+	}
+	from.lendTo(&to)
+	from.lend(0)
+	if from.lends() || to.lends() {
+		t.Error("it has a name that it may not keep")
+	}
+	from.lend(time.Hour)
+	from.lend(time.Nanosecond)
+	if !from.lends() {
+		t.Error("a name that it may keep for an hour is forgotten")
+	}
+	from.lendTo(&to)
+	if !to.lends() {
+		t.Error("a name was moved there, and is forgotten")
+	}
+}

@@ -1,0 +1,222 @@
+package fs_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/hostile"
+)
+
+// ordinary are names that only look a little like those of temporary files.
+var ordinary = []string{ //nolint:gochecknoglobals // a table
+	"zinssatz", "zimmer01", "Zimmer01", "ziegel24", "zimmer2B", "zielgruppe", "sedimente", "sedation", "sed2024ab", "sed202401", "zi123456",
+	".bashrc.backup", ".env.sample", ".profile.200124", ".profile.Januar", ".env.BACKUP", ".config.backup.txt", ".env.produktion",
+	"sedán.txt", "zi 2024", "sedAb3xYz.txt", ".Brief.Ab3xYz.pdf", ".Ab3xYz",
+}
+
+func TestOrdinaryNamesAreArchived(t *testing.T) {
+	ways := map[string]string{
+		"cp":     `cp -p "$src" "$d/$n"`,
+		"shell":  `cat "$src" > "$d/$n"`,
+		"dd":     `dd if="$src" of="$d/$n" status=none conv=excl`,
+		"python": `python3 -c 'import shutil,sys; shutil.copy(*sys.argv[1:])' "$src" "$d/$n"`,
+		"mv":     `cp "$src" "$d/$n.part" && mv "$d/$n.part" "$d/$n"`,
+		"rsync":  `cp "$src" "$HOME/$n" && rsync -a "$HOME/$n" "$d/"`,
+	}
+	for way, script := range ways {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			f := newForeign(t, hostile.Config{})
+			m := f.mount(t, nil)
+			home := t.TempDir()
+			src := filepath.Join(home, "src")
+			must(t, os.WriteFile(src, []byte("Inhalt"), 0o600))
+			var want []string
+			for _, n := range ordinary {
+				want = append(want, n+"=Inhalt")
+			}
+			sh(t, m, `export HOME='`+home+`'; d="$1/Muster GmbH/Briefe"; src="$HOME/src"; for n in '`+strings.Join(ordinary, "' '")+`'; do `+script+`; done`)
+			f.wantHolds(t, f.letters, want...)
+			if s := m.fs.Status(); s.Uploads.Local > 0 || len(s.Uploads.List) > 0 {
+				t.Errorf("%+v", s.Uploads)
+			}
+		})
+	}
+}
+
+// What mkstemp(3) makes for a program, which renames it later, is none, whatever its six
+// characters are; under another name it is a document.
+func TestTemporaryFilesOfProgramsStay(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	temporary := []string{"sedAb3xYz", "sedimente", "ziAb3xYz", "zimmer01", ".Rechnung.pdf.Ab3xYz", ".Rechnung.pdf.backup", ".a.123456"}
+	makes := func(name string) {
+		t.Helper()
+		w := get(os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))(t)
+		get(w.WriteString(name))(t)
+		must(t, w.Close())
+	}
+	for _, name := range temporary {
+		makes(name)
+		if got := attr(t, filepath.Join(dir, name), "state"); got != "local" {
+			t.Errorf("%s is %s", name, got)
+		}
+	}
+	makes("sedimente.txt") // no name of sed's
+	m.remount()
+	wantNames(t, dir, append(slices.Clone(temporary), "sedimente.txt")...)
+	f.wantHolds(t, f.letters, "sedimente.txt=sedimente.txt")
+	must(t, os.Rename(filepath.Join(dir, "zimmer01"), filepath.Join(dir, "akten.zip.txt")))
+	must(t, os.Rename(filepath.Join(dir, "sedimente"), filepath.Join(dir, "sediment1"))) // meant by now
+	f.wantHolds(t, f.letters, "sedimente.txt=sedimente.txt", "akten.zip.txt=zimmer01", "sediment1=sedimente")
+	must(t, os.WriteFile(filepath.Join(dir, ".Brief.pdf.xY7bQ2"), []byte("plain"), 0o600)) // no word
+	if got := attr(t, filepath.Join(dir, ".Brief.pdf.xY7bQ2"), "state"); got != "local" {
+		t.Errorf("it is %s", got)
+	}
+}
+
+// sed, zip and rsync themselves: what they write first is never sent.
+func TestProgramsWriteTemporaryFiles(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, nil)
+	in := m.path("inboxes", "Administrator")
+	must(t, os.WriteFile(filepath.Join(in, "a.txt"), []byte("alt"), 0o600))
+	for range 20 { // each with other names
+		sh(t, m, `cd "$1/inboxes/Administrator"; sed -i s/alt/neu/ a.txt; sed -i s/neu/alt/ a.txt`)
+	}
+	home := t.TempDir()
+	sh(t, m, `cd '`+home+`'; echo b > b.txt; for i in 1 2 3 4 5; do zip -q "$1/Muster GmbH/Briefe/$i.zip" b.txt; mkdir $i; cp b.txt $i; rsync -a $i "$1/Muster GmbH/Rechnungen/"; done`)
+	f.wantHolds(t, f.inbox, "a.txt=alt")
+	names := []string{}
+	for _, d := range f.Documents(f.letters) {
+		names = append(names, d.Name)
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != "1.zip 2.zip 3.zip 4.zip 5.zip" {
+		t.Errorf("the archive has %s", got)
+	}
+	if s := m.fs.Status(); s.Uploads.Local > 0 || len(s.Uploads.List) > 0 {
+		t.Errorf("%+v", s.Uploads)
+	}
+}
+
+// Local files that hold something are listed beside the uploads, and reached by their names.
+func TestLocalFilesAreListed(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m := f.mount(t, nil)
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, os.MkdirAll(filepath.Join(dir, ".Trash-0", "files"), 0o700))
+	for _, name := range []string{"Angebot.docx~", ".Trash-0/files/b.txt", "leer.part"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(name)[:len(name)%9], 0o600))
+	}
+	for range 2 {
+		list := m.fs.Status().Uploads.Locals
+		if len(list) != 2 {
+			t.Fatalf("%+v", list)
+		}
+		for i, path := range []string{"Muster GmbH/Briefe/Angebot.docx~", "Muster GmbH/Briefe/.Trash-0/files/b.txt"} {
+			if u := list[i]; u.State != fs.StateLocal || u.Path != path || u.Size == 0 || u.Error == "" || u.Incomplete {
+				t.Errorf("%+v", u)
+			}
+		}
+		wantNames(t, m.path(".archivefs", "uploads"))
+		m.remount()
+	}
+	u := m.fs.Status().Uploads.Locals[0]
+	file := get(os.Readlink(m.path(".archivefs", "uploads", u.ID)))(t)
+	if file != u.ID+" Angebot.docx~" {
+		t.Errorf("the link is %q", file)
+	}
+	wantContent(t, m.path(".archivefs", "uploads", file), "Ange")
+	wantErrno(t, "retry", m.retryNow(u), syscall.EPERM)
+	must(t, os.Remove(m.path(".archivefs", "uploads", file)))
+	wantNames(t, dir, ".Trash-0", "leer.part")
+	f.wantHolds(t, f.letters)
+}
+
+// What nobody has asked for in a week leaves its folder with a line in the log, and can be had
+// for another week.
+func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
+	f := newForeign(t, hostile.Config{})
+	m, log, c := f.logged(t)
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, os.Mkdir(filepath.Join(dir, ".Trash-0"), 0o700))
+	for _, name := range []string{"Angebot.docx~", "leer.txt", ".Trash-0/b.txt", "leer.part"} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("Inhalt")[:6*min(1, strings.Count(name, "o")+strings.Count(name, "/"))], 0o600))
+	}
+	days := func(n int) string {
+		t.Helper()
+		log.take()
+		c.advance(time.Duration(n) * 24 * time.Hour)
+		m.remount()
+		return log.take()
+	}
+	if said := days(6); strings.Contains(said, "temporary") {
+		t.Errorf("the log says %s", said)
+	}
+	wantNames(t, dir, "Angebot.docx~", "leer.txt", "leer.part", ".Trash-0")
+	said := days(2)
+	for _, path := range []string{"Muster GmbH/Briefe/Angebot.docx~", "Muster GmbH/Briefe/.Trash-0/b.txt"} {
+		if strings.Count(said, path) != 1 || !strings.Contains(said, "uploads export") {
+			t.Errorf("the log says %s", said)
+		}
+	}
+	wantNames(t, dir, "leer.txt")
+	for range 2 { // it stays so
+		list := m.fs.Status().Uploads.Locals
+		if len(list) != 2 || list[0].State != fs.StateLocal || !strings.Contains(list[0].Error, "no longer in its folder") {
+			t.Fatalf("%+v", list)
+		}
+		file := get(os.Readlink(m.path(".archivefs", "uploads", list[0].ID)))(t)
+		wantContent(t, m.path(".archivefs", "uploads", file), "Inhalt")
+		must(t, os.WriteFile(filepath.Join(dir, "Angebot.docx~"), []byte("anew"), 0o600)) // the name is free
+		must(t, os.Remove(filepath.Join(dir, "Angebot.docx~")))
+		if said := days(3); strings.Contains(said, "Angebot") {
+			t.Errorf("the log says %s", said)
+		}
+	}
+	second := m.fs.Status().Uploads.Locals[1]
+	must(t, os.Remove(m.kept(second))) // a person needs not wait
+	if said := days(2); strings.Count(said, "Angebot.docx~") != 1 || strings.Contains(said, "b.txt") {
+		t.Errorf("the log says %s", said)
+	}
+	if s := m.fs.Status().Uploads; len(s.Locals) > 0 || s.Local != 1 {
+		t.Errorf("%+v", s)
+	}
+	wantNames(t, dir, "leer.txt")
+	f.wantHolds(t, f.letters)
+}
+
+// What an older version took for temporary stays in its folder until somebody decides.
+func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
+	o := newOffice(t, nil)
+	var days atomic.Int64
+	m := o.mount(t, func(opts *fs.Options) {
+		opts.Now = func() time.Time { return time.Now().AddDate(0, 0, int(days.Load())) }
+	})
+	dir := m.path("Muster GmbH", "Briefe")
+	must(t, os.WriteFile(filepath.Join(dir, "x.part"), []byte("Inhalt"), 0o600))
+	id := m.fs.Status().Uploads.Locals[0].ID
+	m.unmount()
+	record := filepath.Join(m.state, "spool", id, "record.json")
+	text := get(os.ReadFile(record))(t)
+	must(t, os.WriteFile(record, []byte(strings.ReplaceAll(string(text), `"name":"x.part"`, `"name":"zinssatz"`)), 0o600))
+	for range 3 {
+		m.remount()
+		wantContent(t, filepath.Join(dir, "zinssatz"), "Inhalt")
+		if list := m.fs.Status().Uploads.Locals; len(list) != 1 || !strings.Contains(list[0].Error, "another name") {
+			t.Errorf("%+v", list)
+		}
+		days.Add(10)
+	}
+	must(t, os.Rename(filepath.Join(dir, "zinssatz"), filepath.Join(dir, "Zinssatz.txt")))
+	wantArchived(t, o, o.letters, "Zinssatz.txt=Inhalt")
+}

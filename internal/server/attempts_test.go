@@ -1,0 +1,128 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+// nestedPDF is a PDF of one page, which draws a form that draws another one ten times, and so on: as much as
+// a machine draws in a thousand years, in a few KiB.
+func nestedPDF(forms int) string {
+	objects := []string{
+		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</XObject<</F 5 0 R>>>>/Contents 4 0 R>>",
+		"<</Length 5>>stream\n/F Do\nendstream",
+	}
+	for i := range forms {
+		drawn, resources := strings.Repeat("/F Do ", 10), fmt.Sprintf("/Resources<</XObject<</F %d 0 R>>>>", 6+i)
+		if i == forms-1 {
+			drawn, resources = "0 0 9 9 re f", ""
+		}
+		objects = append(objects, fmt.Sprintf("<</Type/XObject/Subtype/Form/BBox[0 0 595 842]%s/Length %d>>stream\n%s\nendstream", resources, len(drawn), drawn))
+	}
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.4\n")
+	var places strings.Builder
+	for i, object := range objects {
+		_, _ = fmt.Fprintf(&places, "%010d 00000 n \n", b.Len())
+		_, _ = fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, object)
+	}
+	_, _ = fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n%strailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n",
+		len(objects)+1, places.String(), len(objects)+1, b.Len())
+	return b.String()
+}
+
+// Who asks for what takes very long keeps nobody else waiting until it has ended.
+func TestOneKeyDoesNotHoldUpThePreviewsOfAnother(t *testing.T) {
+	needPoppler(t)
+	h := start(t)
+	h.StopBackground() // which would look at them, too
+	o := furnish(t, h)
+	in := []string{"target-folder-id", text(o.other)}
+	bad, good := h.uploaded("bad.pdf", nestedPDF(25), in...), h.uploaded("good.pdf", pdfSaying(t, "good"), in...)
+	other := h.key(h.manage(""), server.NewKey{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var answered atomic.Int32
+	defer asking.Wait()
+	defer cancel()
+	for range 6 {
+		asking.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+pageOf(bad, 1)+"/preview", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("API-Key", testKey)
+			if response, err := h.client.Do(request); err == nil {
+				answered.Add(1)
+				_ = response.Body.Close()
+			}
+		})
+	}
+	for h.Stats(ctx).Requests < 6 {
+		time.Sleep(time.Millisecond) // until they are there
+	}
+	for _, path := range []string{"/preview?bbox-width=50", "/ocr-result"} {
+		if a := h.get(pageOf(good, 1)+path, "API-Key", other); a.status != http.StatusOK {
+			t.Errorf("%s of another document: %d %s", path, a.status, a.body)
+		}
+	}
+	if n := answered.Load(); n != 0 {
+		t.Errorf("another key was answered after %d of these that cannot be drawn", n)
+	}
+}
+
+// What cannot be drawn is said not to be there, by whatever it failed, and is not tried again for a while, but
+// for a smaller picture.
+func TestWhatCannotBeDrawnIsNotTriedAgain(t *testing.T) {
+	programs := t.TempDir()
+	ran := filepath.Join(programs, "ran")
+	const script = `#!/bin/sh
+printf x >>'%s'
+case "$*" in
+*'-f 1 '*) exit 1 ;;
+*) echo no picture ;;
+esac
+`
+	if err := os.WriteFile(filepath.Join(programs, "pdftoppm"), fmt.Appendf(nil, script, ran), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", programs)
+	h := start(t)
+	o := furnish(t, h)
+	id := h.uploaded("x.pdf", pdfSaying(t, "one", "two"), "target-folder-id", text(o.other))
+	tries := 0
+	for i, ask := range []struct {
+		page  int64
+		box   string
+		again bool
+	}{
+		{1, "", true},
+		{1, "", false},
+		{2, "", true},
+		{2, "", false},
+		{1, "?bbox-width=100&bbox-height=100", true},
+		{1, "?bbox-width=100&bbox-height=100", false},
+		{1, "?bbox-width=100&bbox-height=200", false},
+	} {
+		wantProblem(t, h.get(pageOf(id, ask.page)+"/preview"+ask.box), http.StatusNotFound, "id")
+		if ask.again {
+			tries++
+		}
+		if written, err := os.ReadFile(ran); err != nil || len(written) != tries {
+			t.Errorf("after %d requests it was tried %d times, want %d; %v", i+1, len(written), tries, err)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// probeName is that of a file which shows whether the disk can be written.
+	probeName = newPrefix + "probe"
+	// probeWait bounds how long that is waited for: a failing disk may take minutes.
+	probeWait = 2 * time.Second
+	// probeRoom is how much room a disk needs that is not full, in bytes.
+	probeRoom = 1 << 20
+	// troubled is how long a disk that lost a write is not trusted, even if it takes others.
+	troubled = time.Minute
+	// readOnly is a flag of statfs: ST_RDONLY on Linux, MNT_RDONLY elsewhere.
+	readOnly = 1
+)
+
+// disk is the last that is known of the spool's disk.
+type disk struct {
+	mu     sync.Mutex
+	failed error      // of a write, nil once the disk takes writes again; guarded by mu
+	at     time.Time  // when; guarded by mu
+	probe  chan error // of the probe under way, nil for none; guarded by mu
+}
+
+// saw notes an error of the disk, and returns err.
+func (s *Spool) saw(err error) error {
+	if ofDisk(err) {
+		s.disk.mu.Lock()
+		defer s.disk.mu.Unlock()
+		s.disk.failed, s.disk.at = err, s.now()
+	}
+	return err
+}
+
+// ofDisk reports whether err says that a disk cannot be written, whatever is written.
+func ofDisk(err error) bool {
+	if errors.Is(err, errLimit) {
+		return false
+	}
+	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EIO, syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+// Disk says why no file can be taken: the spool's disk is read-only, or it is full or failing,
+// as a write showed and a probe does not disprove. nil: nothing is known to be wrong.
+func (s *Spool) Disk() error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.dir, &st); err != nil {
+		return fmt.Errorf("%s: %w", s.dir, err)
+	}
+	if st.Flags&readOnly != 0 {
+		return fmt.Errorf("%s: %w", s.dir, syscall.EROFS)
+	}
+	s.disk.mu.Lock()
+	failed := s.disk.failed
+	if failed == nil {
+		s.disk.mu.Unlock()
+		return nil
+	}
+	probe := s.disk.probe
+	if probe == nil {
+		probe = make(chan error, 1)
+		s.disk.probe = probe
+		go func() { probe <- s.tryDisk() }()
+	}
+	s.disk.mu.Unlock()
+	wait := time.NewTimer(probeWait)
+	defer wait.Stop()
+	select {
+	case err := <-probe:
+		return s.probed(err)
+	case <-wait.C:
+		return failed
+	}
+}
+
+// probed ends a probe, and returns what is known now.
+func (s *Spool) probed(err error) error {
+	d := &s.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.probe = nil
+	switch {
+	case err != nil:
+		d.failed = err
+	case !errors.Is(d.failed, syscall.EIO), s.now().Sub(d.at) >= troubled:
+		d.failed = nil
+	}
+	return d.failed
+}
+
+// tryDisk writes a small file durably, and removes it.
+func (s *Spool) tryDisk() error {
+	if free, err := s.budget.diskFree(); err != nil {
+		return err
+	} else if free-s.budget.reserve < probeRoom {
+		return fmt.Errorf("%s: %w (%s are kept free)", s.dir, syscall.ENOSPC, humanize.IBytes(uint64(max(s.budget.reserve, 0))))
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, probeName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("probe")
+	return errors.Join(err, s.fault(PointSync), f.Sync(), f.Close(), os.Remove(f.Name()))
+}

@@ -1,0 +1,22 @@
+//go:build linux
+
+// Package leaves has a process that is left behind, with the pipe of the tests.
+package leaves
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+func TestPasses(*testing.T) {}
+
+func TestLeaves(t *testing.T) {
+	daemon := exec.Command("sleep", "1000") //nolint:noctx // it is to be left
+	daemon.Stdout, daemon.Stderr = os.Stdout, os.Stderr
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
