@@ -137,7 +137,7 @@ func (f *family) clear(dir string, w io.Writer) {
 	f.kill()
 	if left := f.gone(diesWithin); len(left) > 0 {
 		for _, m := range append(before, mountsBelow(dir)...) {
-			m.abort(dir)
+			m.abort()
 		}
 		f.kill() // also who was started meanwhile
 		for _, p := range f.gone(freedWithin) {
@@ -165,7 +165,7 @@ func (f *family) kill() {
 func (f *family) unmountBelow(dir string) {
 	mounts := mountsBelow(dir)
 	for i := len(mounts) - 1; i >= 0; i-- {
-		mounts[i].abort(dir)
+		mounts[i].abort()
 	}
 	void, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

@@ -5,15 +5,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
-
-// connections is where the kernel lets FUSE connections be aborted.
-const connections = "/sys/fs/fuse/connections"
 
 // mount is a line of /proc/PID/mountinfo; the mount itself is not touched.
 type mount struct {
@@ -49,32 +45,14 @@ func unescaped(path string) string {
 	return path
 }
 
-// abort has all requests to a FUSE file system fail, so that whoever waits for one goes on. The
-// kernel's directory for that is mounted below scratch where nobody has mounted it.
-func (m mount) abort(scratch string) {
+// abort has all requests to a FUSE file system fail, so that whoever waits for one goes on.
+func (m mount) abort() {
 	if !strings.HasPrefix(m.kind, "fuse") || m.kind == "fusectl" {
 		return
 	}
-	if tryAbort(connections, m.minor) == nil {
-		return
+	if minor, err := strconv.ParseUint(m.minor, 10, 32); err == nil {
+		_ = fusectl.Abort(uint32(minor))
 	}
-	dir := filepath.Join(scratch, "fusectl"+strconv.Itoa(os.Getpid()))
-	if os.Mkdir(dir, 0o700) != nil || unix.Mount("none", dir, "fusectl", 0, "") != nil { //nolint:gosec // below what is given
-		return
-	}
-	_ = tryAbort(dir, m.minor)
-	_ = unix.Unmount(dir, unix.MNT_DETACH)
-	_ = os.Remove(dir) //nolint:gosec // as above
-}
-
-func tryAbort(dir, minor string) error {
-	file, err := os.OpenFile(filepath.Join(dir, minor, "abort"), os.O_WRONLY, 0) //nolint:gosec // the kernel's
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	_, err = file.WriteString("1")
-	return err
 }
 
 // unmounting is a command that detaches a mount.

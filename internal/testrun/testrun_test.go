@@ -67,7 +67,7 @@ func start(t *testing.T, name string) *started {
 	}
 	t.Cleanup(func() {
 		for _, m := range mountsBelow(s.work) { // frees what hangs where testrun has not
-			m.abort(dir)
+			m.abort()
 		}
 		_ = s.ready.Close()
 	})

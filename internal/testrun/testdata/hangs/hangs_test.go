@@ -24,7 +24,7 @@ func (*silent) Lookup(context.Context, string, *fuse.EntryOut) (*fs.Inode, sysca
 
 func TestHangs(t *testing.T) {
 	dir := t.TempDir()
-	server, err := fs.Mount(dir, &silent{}, nil)
+	server, err := fs.Mount(dir, &silent{}, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
