@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -60,7 +61,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&s.match, "match", "", "with --prove: only mutations with this text in their names")
 	flags.BoolVar(&s.keep, "keep", false, "keep the directories of runs that broke a promise")
 	flags.BoolVar(&s.verbose, "v", false, "print a line for each run")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 || s.parallel < 1 {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil || flags.NArg() > 0 || s.parallel < 1:
 		return 2
 	}
 	dir, err := os.MkdirTemp("", "faultlab-*")
