@@ -182,7 +182,7 @@ func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
 		err := f.archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
-			f.failed("set auto-export", r.Path+"/"+r.Name, err)
+			f.failed("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
 		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
 			f.letGo(up)

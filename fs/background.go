@@ -72,7 +72,7 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 		f.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	f.fs.failed("archive", f.path(), err)
+	f.fs.failed("archive", up, f.path(), err)
 	f.giveUp(up)
 	return false, err
 }
@@ -86,7 +86,7 @@ func (f *file) recommit(up *spool.Upload) error {
 	case errors.As(err, &changed):
 		return errMoot
 	case err != nil:
-		f.fs.failed("archive", f.path(), err)
+		f.fs.failed("archive", up, f.path(), err)
 		return err
 	}
 	f.mu.Lock()
@@ -120,7 +120,7 @@ func (f *FileSystem) failInFolder(up *spool.Upload) error {
 	if there {
 		err = errors.New(whyWaits(f.spool, &r))
 	}
-	f.failed("archive", r.Path+"/"+r.Name, err)
+	f.failed("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 

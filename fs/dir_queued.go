@@ -166,7 +166,7 @@ func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait boo
 	case up.Record().Queued:
 		return true, err
 	}
-	f.failed("make folder", r.Path+"/"+r.Name, err)
+	f.failed("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
@@ -186,7 +186,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 	for _, inside := range f.spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				f.failed("file into its folder", inside.Record().Path+"/"+inside.Record().Name, err)
+				f.failed("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
@@ -298,6 +298,6 @@ func (d *dir) retargetFolder() {
 	}
 	above := d.above()
 	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
-		d.fs.failed("rename", d.path(), err)
+		d.fs.failed("rename", up, d.path(), err)
 	}
 }

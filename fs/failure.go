@@ -18,10 +18,10 @@ const keptFailures = 8
 type Failure struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
-	// Mended is when the archive took what it is about after all.
+	// Mended is when the archive took after all what failed, and not another file of its name.
 	Mended time.Time `json:"mended,omitzero"`
 
-	path    string // of a file or folder, escaped
+	upload  string // the id of what failed
 	refused bool   // it is about the credentials
 }
 
@@ -30,8 +30,9 @@ func (e *Failure) says(reason string) bool {
 	return e.Mended.IsZero() && strings.HasSuffix(e.Text, reason)
 }
 
-// failed logs what went wrong with a change and remembers it for the status.
-func (f *FileSystem) failed(what, path string, err error) {
+// failed logs what went wrong with an upload, or a folder to be made, and remembers it for the
+// status.
+func (f *FileSystem) failed(what string, up *spool.Upload, path string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
@@ -39,17 +40,16 @@ func (f *FileSystem) failed(what, path string, err error) {
 	f.log.WithField("path", path).Errorf("%s: %v", what, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failures = slices.Insert(f.failures, 0, Failure{Time: f.now(), Text: what + " " + path + ": " + err.Error(), path: path})
+	f.failures = slices.Insert(f.failures, 0, Failure{Time: f.now(), Text: what + " " + path + ": " + err.Error(), upload: up.ID()})
 	f.failures = f.failures[:min(len(f.failures), keptFailures)]
 }
 
 // mended notes that the archive has what an upload, or a folder to be made, was about.
 func (f *FileSystem) mended(r *spool.Record) {
-	path := archive.Printable(r.Path + "/" + r.Name)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.failures {
-		if e := &f.failures[i]; e.path == path && e.Mended.IsZero() {
+		if e := &f.failures[i]; e.upload == r.ID && e.Mended.IsZero() {
 			e.Mended = f.now()
 		}
 	}

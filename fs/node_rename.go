@@ -124,7 +124,7 @@ func (d *dir) retarget() {
 			e.dir.retarget()
 		} else if up := e.file.Load().pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				d.fs.failed("rename", e.file.Load().path(), err)
+				d.fs.failed("rename", up, e.file.Load().path(), err)
 			}
 		}
 	}

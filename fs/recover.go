@@ -57,7 +57,7 @@ func (f *FileSystem) resolve(ctx context.Context, up *spool.Upload) (wait bool, 
 	delete(f.cutOff, up.ID())
 	f.mu.Unlock()
 	if err != nil {
-		f.failed("archive", r.Path+"/"+r.Name, err)
+		f.failed("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
 	f.settle(up, id)

@@ -273,9 +273,11 @@ func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 		t.Errorf("another file was archived, and the last errors are %+v", s.LastErrors)
 	}
 	must(t, os.WriteFile(m.path("Muster GmbH", "Briefe", "a.txt"), []byte("Inhalt"), 0o600))
-	if s := m.fs.Status(); len(s.LastErrors) != 1 || s.LastErrors[0].Mended.IsZero() {
-		t.Errorf("the file was archived after all, and the last errors are %+v", s.LastErrors)
+	if s := m.fs.Status(); len(s.Uploads.List) != 1 || !s.LastErrors[0].Mended.IsZero() {
+		t.Errorf("another file of the same name was archived, the uploads are %+v and the last errors %+v", s.Uploads.List, s.LastErrors)
 	}
+	must(t, m.retryNow(m.uploads()[0]))
+	heals(t, "the upload has succeeded after all", func() bool { return !m.fs.Status().LastErrors[0].Mended.IsZero() })
 }
 
 // After a doubtful end the spool looks before it repeats: never two, never none.
