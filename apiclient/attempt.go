@@ -2,6 +2,7 @@ package apiclient
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -187,6 +188,10 @@ func (c *Client) observe(op Operation, resp *http.Response, took time.Duration, 
 	}
 	if err != nil {
 		entry = entry.WithError(err)
+	}
+	var failed *transportError
+	if errors.As(err, &failed) {
+		entry = entry.WithField("cause", failed.cause)
 	}
 	entry.Debug("request")
 }

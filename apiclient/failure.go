@@ -5,6 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"slices"
+	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -25,7 +29,7 @@ func ended(ctx context.Context, op Operation, last error) *archive.Error {
 
 // failure classes what net/http reported by what may have reached the service.
 func (a *attempt) failure(err error) *archive.Error {
-	e := &archive.Error{Op: string(a.op), Err: bare(err)}
+	e := &archive.Error{Op: string(a.op), Err: inWords(bare(err))}
 	unsent := a.dialled.Load() && !a.connected.Load() || errors.Is(err, errProxy)
 	var (
 		redirect *redirectError
@@ -50,4 +54,48 @@ func (a *attempt) failure(err error) *archive.Error {
 		e.Kind = archive.KindInterrupted
 	}
 	return e
+}
+
+// transportError says what net/http reported as people say it, and without the addresses of
+// sockets, which the cause quotes.
+type transportError struct {
+	words string
+	cause error
+}
+
+func inWords(err error) *transportError { return &transportError{words: plain(err), cause: err} }
+
+// Error implements error.
+func (e *transportError) Error() string { return e.words }
+
+// Unwrap returns what net/http reported.
+func (e *transportError) Unwrap() error { return e.cause }
+
+// closings are the errors of a connection that the other side has closed. The transport then
+// closes its own side, which is what a write under way finds.
+var closings = []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNABORTED}
+
+func plain(err error) string {
+	var (
+		name  *net.DNSError
+		slow  net.Error
+		cause syscall.Errno
+		op    *net.OpError
+	)
+	isOp := errors.As(err, &op)
+	switch {
+	case isOp && op.Op == "proxyconnect":
+		return "the proxy: " + plain(op.Err)
+	case errors.As(err, &name):
+		return "the name " + name.Name + " cannot be looked up: " + name.Err
+	case slices.ContainsFunc(closings, func(end error) bool { return errors.Is(err, end) }):
+		return "the other side closed the connection"
+	case errors.As(err, &slow) && slow.Timeout():
+		return "no answer in time"
+	case errors.As(err, &cause):
+		return cause.Error()
+	case isOp && (op.Source != nil || op.Addr != nil):
+		return plain(op.Err)
+	}
+	return err.Error()
 }

@@ -51,7 +51,7 @@ func TestDeliverOutcomes(t *testing.T) {
 		{
 			name: "the look fails too", script: []outcome{{commit: true, err: lost}},
 			change: func(f *fakeArchive) { f.lists = []error{nil, away, away, away, away, away, away, away} },
-			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "not known whether",
+			state:  Failed, sends: 1, copies: 1, doubt: true, kind: archive.KindInterrupted, reason: "and the archive could not be asked",
 		},
 		{
 			name: "the folder is gone", script: []outcome{{err: lost}},

@@ -30,7 +30,7 @@ var errUndecided = errors.New("it may be archived already")
 func (v verdict) failure(cause error) error {
 	switch {
 	case waits(v.err):
-		return fmt.Errorf("it is not known whether it was archived: %w; the look at the archive failed too: %w", cause, v.err)
+		return fmt.Errorf("it is not known whether it was archived: %w; and the archive could not be asked: %w", cause, v.err)
 	case v.err != nil:
 		return fmt.Errorf("%w: %w; %w", errUndecided, cause, v.err)
 	case len(v.open) > 0:
