@@ -36,6 +36,11 @@ func TestCredentials(t *testing.T) {
 		want     int
 	}{
 		{"key", keyOnly, []string{"API-Key", key}, 200},
+		// Clients of the specification show set A or set B with each request, whatever this service asks for.
+		{"key, whatever user", keyOnly, []string{"API-Key", key, "Authorization", wrong}, 200},
+		{"key, whatever Cloud-ID", keyOnly, []string{"API-Key", key, "Cloud-ID", "x"}, 200},
+		{"key, mixed", keyOnly, []string{"API-Key", key, "Cloud-ID", cloud, "Authorization", right}, 401},
+		{"wrong key, whatever user", keyOnly, []string{"API-Key", key + "x", "Authorization", right}, 401},
 		{"none", keyOnly, []string{"API-Key", ""}, 401},
 		{"wrong key", keyOnly, []string{"API-Key", key + "x"}, 401},
 		{"no key configured", server.Credentials{}, []string{"API-Key", ""}, 401},

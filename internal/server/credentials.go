@@ -15,7 +15,8 @@ import (
 // Credentials are what a client must show (specification, Authentication). APIKey is
 // needed always. With User, Basic credentials beside it are accepted (set A); with
 // CloudID, a Cloud-ID beside it (set B); with both, either set; with neither, the key
-// alone. Without an APIKey nothing is served.
+// alone: clients of the specification show a set all the same, which is not looked at.
+// Without an APIKey nothing is served.
 type Credentials struct {
 	APIKey   string
 	CloudID  string
