@@ -49,6 +49,7 @@ type job struct {
 	tried  time.Time // when the last of them ended
 	due    time.Time // not before
 	again  bool      // it was added once more while it was tried
+	late   bool      // the service, which answers, may still be at the last of them
 }
 
 func newQueue(now func() time.Time) *queue {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 const (
@@ -49,6 +50,11 @@ func (q *queue) run(j *job) {
 // loseLocked puts off a job that the service could not take, and all of them when it takes
 // nothing from anybody. It is asked no sooner than it says. The caller holds mu.
 func (q *queue) loseLocked(j *job, err error) {
+	j.tries++
+	if j.late = spool.Unanswered(err); j.late {
+		j.due = j.tried.Add(q.pause(j.tries))
+		return
+	}
 	var asked time.Duration
 	q.lost = archive.KindOf(err)
 	var answer *archive.Error
@@ -58,7 +64,6 @@ func (q *queue) loseLocked(j *job, err error) {
 			q.lost = archive.KindUnreachable // whatever the service would say to an upload
 		}
 	}
-	j.tries++
 	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
 	q.losses++
 	q.away = q.away || q.losses >= uploadsAtOnce || q.lost == archive.KindUnreachable || asked > 0

@@ -11,18 +11,19 @@ import (
 var errAway = errors.New("the service does not answer")
 
 // drain returns when every upload that can be tried was archived or refused, or was tried
-// once more and the service could not take it (errAway), or ctx is done.
+// once more and the service could not take it (errAway), or ctx is done. What may still arrive
+// at a service that answers is tried again and again.
 func (q *queue) drain(ctx context.Context) error {
 	q.mu.Lock()
 	began := q.now()
 	q.until = time.Time{}
 	for _, j := range q.jobs {
-		j.due = time.Time{}
+		j.tries, j.due = 0, time.Time{}
 	}
 	q.startLocked()
 	for {
 		if q.active == 0 {
-			left := slices.ContainsFunc(q.jobs, func(j *job) bool { return q.ready(j.up) && j.tried.Before(began) })
+			left := slices.ContainsFunc(q.jobs, func(j *job) bool { return q.ready(j.up) && (j.late || j.tried.Before(began)) })
 			if !left || q.away {
 				defer q.mu.Unlock()
 				if len(q.jobs) > 0 {

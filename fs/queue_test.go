@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -337,6 +338,20 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 	defer q.mu.Unlock()
 	if !q.away || len(q.jobs) != len(ups) {
 		t.Fatalf("away: %v, %d jobs", q.away, len(q.jobs))
+	}
+}
+
+// What may still arrive at a service that answers is waited for, and takes nothing from the others.
+func TestDrainWaitsForWhatMayArrive(t *testing.T) {
+	q, a, ups := newTestQueue(t, 2*uploadsAtOnce, time.Millisecond)
+	late := fmt.Errorf("%w: %w", spool.ErrNotArrived, awayErr(archive.KindTimeout))
+	for _, up := range ups {
+		a.fails(up, late, late)
+		q.add(up)
+	}
+	mustDrain(t, q, nil)
+	if len(a.order) != len(ups) {
+		t.Fatalf("%d of %d sent", len(a.order), len(ups))
 	}
 }
 

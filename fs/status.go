@@ -71,8 +71,10 @@ type UploadInfo struct {
 	// Never is why it is not even sent as it is; empty where it may be.
 	Never string `json:"never,omitempty"`
 	// Waits: it was tried, and is tried again later; Error tells why.
-	Waits bool   `json:"waits,omitempty"`
-	Error string `json:"error,omitempty"`
+	Waits bool `json:"waits,omitempty"`
+	// InDoubt: it waits because it was sent without an answer, and may still arrive.
+	InDoubt bool   `json:"in-doubt,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 // StateLocal is the state of a file that is no upload: temporary, or not taken when it was to
@@ -90,7 +92,7 @@ const (
 // answered notes whether the service answered a request for data, and returns err.
 func (f *FileSystem) answered(err error) error {
 	switch {
-	case err == nil:
+	case err == nil, spool.Unanswered(err): // whether it arrived the service was asked, and answered
 		f.away.Store(nil)
 		f.queue.wake()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:

@@ -81,7 +81,7 @@ func (s *session) end(m *fs.Mount) error {
 	case s.fs.Away() != nil && rest != "":
 		say(s.stderr, "%s", join(awayInWords(s.fs.Away().Refused()), rest, local))
 	case ctx.Err() != nil && rest != "":
-		say(s.stderr, "%s", join(fmt.Sprintf("not everything was archived within %s", limit), rest, local))
+		say(s.stderr, "%s", join(notWithin(limit, s.left().inDoubt), rest, local))
 	case rest != "" || local != "":
 		say(s.stderr, "%s", join(rest, local))
 	}
@@ -164,6 +164,7 @@ func (s *session) drain(ctx context.Context) {
 // leftover is what the archive does not have.
 type leftover struct {
 	pending backlog // goes on at the next mount
+	inDoubt int     // of them, were sent without an answer and may still arrive
 	failed  int     // waits for somebody to decide
 	local   int     // files that hold something and stay on this machine
 }
@@ -178,6 +179,9 @@ func (s *session) left() leftover {
 		case r.State == spool.Confirmed, r.State == spool.Created && r.Closed:
 		case r.State == spool.Sending, r.Queued:
 			l.pending.add(up.Size())
+			if r.WaitsInDoubt() {
+				l.inDoubt++
+			}
 		default: // also what was cut off: not closed yet, or not sent before its close ended
 			l.failed++
 		}

@@ -14,9 +14,10 @@ import (
 
 // gate stands before an archive service and holds uploads back until it is opened.
 type gate struct {
-	url    string
-	opened chan struct{}
-	open   func()
+	url     string
+	arrived chan struct{} // closed when the first upload is held back
+	opened  chan struct{}
+	open    func()
 }
 
 func newGate(t *testing.T, service string) *gate {
@@ -25,12 +26,14 @@ func newGate(t *testing.T, service string) *gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{opened: make(chan struct{})}
+	g := &gate{arrived: make(chan struct{}), opened: make(chan struct{})}
+	first := sync.OnceFunc(func() { close(g.arrived) })
 	g.open = sync.OnceFunc(func() { close(g.opened) })
 	through := httputil.NewSingleHostReverseProxy(target)
 	through.ErrorLog = log.New(io.Discard, "", 0)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/file-upload") {
+			first()
 			select {
 			case <-g.opened:
 			case <-r.Context().Done():

@@ -104,7 +104,7 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		if err != nil {
 			return false, err
 		}
-		left, stuck := unsent(status)
+		left, inDoubt, stuck := unsent(status)
 		switch {
 		case left.uploads == 0:
 			return false, nil
@@ -117,7 +117,7 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		case ctx.Err() != nil:
 			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
 		case wait.Err() != nil:
-			say(stderr, "not everything was archived within %s; %s", limit, keptInWords(status, left))
+			say(stderr, "%s; %s", notWithin(limit, inDoubt), keptInWords(status, left))
 			return true, nil
 		case bar != nil:
 			bar.show(left)
@@ -157,17 +157,30 @@ func failedInWords(n int, state string) string {
 	return fmt.Sprintf("%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"), state, doctor.Quoted(state))
 }
 
-// unsent is what a mount has to send. It is stuck when all of that was tried, and waits to
-// be tried again.
-func unsent(status *fs.Status) (left *backlog, stuck bool) {
+// unsent is what a mount has to send, and how many of that may have arrived. It is stuck when all
+// of it was tried, and waits to be tried again; not while something may still arrive.
+func unsent(status *fs.Status) (left *backlog, inDoubt int, stuck bool) {
 	left, stuck = &backlog{}, status.Uploads.Sending == 0
 	for _, u := range status.Uploads.List {
-		if u.State == "pending" {
-			left.add(u.Size)
-			stuck = stuck && u.Waits
+		if u.State != "pending" {
+			continue
 		}
+		left.add(u.Size)
+		if u.InDoubt {
+			inDoubt++
+		}
+		stuck = stuck && u.Waits && !u.InDoubt
 	}
-	return left, stuck
+	return left, inDoubt, stuck
+}
+
+// notWithin says that the time for uploads is over, and how many of them may have arrived.
+func notWithin(limit time.Duration, inDoubt int) string {
+	text := fmt.Sprintf("not everything was archived within %s", limit)
+	if inDoubt > 0 {
+		text += ": " + doing(inDoubt, "upload", "was", "were") + " sent without an answer and may still arrive"
+	}
+	return text
 }
 
 // waitForEnd returns when the process of the mount has ended, and its state directory is

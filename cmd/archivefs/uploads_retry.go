@@ -21,8 +21,8 @@ func retryCommand() *cli.Command {
 		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. What is\n" +
 			"not whole, because its writer was killed, it could not be written or it lacks its end, is left\n" +
 			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
-			"Waits for the outcome, unless the service does not answer: then they stay pending and are\n" +
-			"archived when it does.",
+			"Waits for the outcome, unless the service does not answer, or may still be at what was sent to\n" +
+			"it before: then they stay pending, for the reason that is told, and are sent by themselves.",
 		Flags:        append([]cli.Flag{incompleteFlag()}, placeFlags()...),
 		OnUsageError: usageError,
 		Action:       retryUploads,

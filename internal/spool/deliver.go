@@ -16,6 +16,16 @@ import (
 // lacks costs looks, never a second document.
 type Baseline func(context.Context) ([]*archive.Document, error)
 
+// ErrNotArrived is part of the error where looks, which the service answered, did not show what was
+// sent.
+var ErrNotArrived = errors.New("it did not arrive")
+
+// Unanswered reports whether an upload waits because a service that answers otherwise did not
+// answer in time when it was sent, and does not show it so far.
+func Unanswered(err error) bool {
+	return errors.Is(err, ErrNotArrived) && archive.KindOf(err) == archive.KindTimeout
+}
+
 // errCutOff stands for the end of an attempt that an earlier run had begun, errEarlier for
 // that of one by this run or another.
 var (
@@ -156,7 +166,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 				return 0, d.fail(ctx, err, true)
 			}
 			if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
-				return 0, d.fail(ctx, fmt.Errorf("it did not arrive: %w", cause), true)
+				return 0, d.fail(ctx, fmt.Errorf("%w: %w", ErrNotArrived, cause), true)
 			}
 		}
 		if err := d.prepare(ctx); err != nil {
@@ -182,6 +192,9 @@ func (d *delivery) ended(err error) error {
 	if archive.KindOf(err) == archive.KindTimeout {
 		d.u.doubt = d.patience.now()
 	}
+	if d.patience.policy.Queue { // nobody waits: what was sent last is looked for as long as what was sent before
+		d.patience.deadline = time.Time{}
+	}
 	return err
 }
 
@@ -192,7 +205,7 @@ func (d *delivery) missed(cause error) error {
 	defer d.u.mu.Unlock()
 	left := d.u.doubt.Add(d.u.spool.opts.LateBy).Sub(d.patience.now())
 	if !d.u.doubt.IsZero() && left > 0 {
-		return fmt.Errorf("it did not arrive so far, but may still in the next %s: %w", left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
+		return fmt.Errorf("%w so far, but may still in the next %s: %w", ErrNotArrived, left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
 	}
 	d.absent = archive.KindOf(cause) != archive.KindTimeout
 	return nil

@@ -56,6 +56,27 @@ func TestQueueWaitsForWhatMayArriveLate(t *testing.T) {
 	}
 }
 
+// What is sent once more is looked for as long as what was sent before, so that a service which
+// answers again soon after is not taken for one that is away.
+func TestWhatIsSentOnceMoreIsLookedForAsLong(t *testing.T) {
+	s, clock := open(t, t.TempDir(), lateBy)
+	f := newFake(outcome{err: kindErr(archive.KindTimeout)})
+	u := queued(t, s, billBytes)
+	policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
+	_, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+	if !Unanswered(err) {
+		t.Fatal(err)
+	}
+	must(t, clock.sleep(t.Context(), time.Minute))
+	f.script = []outcome{{err: kindErr(archive.KindTimeout), then: func() {
+		must(t, clock.sleep(t.Context(), time.Minute)) // it takes longer than RetryFor
+		f.lists = []error{kindErr(archive.KindUnreachable)}
+	}}}
+	if _, err = s.DeliverWith(t.Context(), u, f, nil, policy); !Unanswered(err) || f.sends() != 2 {
+		t.Fatalf("%v, %d sends", err, f.sends())
+	}
+}
+
 func TestWhatWasCutOffIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, dir, lateBy)

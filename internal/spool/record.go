@@ -155,6 +155,10 @@ func (r *Record) Incomplete() bool {
 // inDoubt reports whether the archive may have it from an earlier attempt.
 func (r *Record) inDoubt() bool { return r.State == Sending || r.Doubtful }
 
+// WaitsInDoubt reports whether it waits in the queue after it was sent without an answer, and may
+// still arrive.
+func (r *Record) WaitsInDoubt() bool { return r.Queued && r.State == Sending && r.Reason != "" }
+
 // repeats reports whether to send it now is to repeat what was sent in doubt, with the same
 // external id and the same baseline.
 func (r *Record) repeats() bool {
