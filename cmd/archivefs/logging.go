@@ -65,12 +65,12 @@ func readLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err e
 	return level, format, nil
 }
 
-// newLog makes the log that the options ask for. The file, if any, is closed by the
-// function returned.
-func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
+// newLog makes the log that the options ask for. The file, if any, is closed by the end of the
+// process alone: until then an upload that outlasts --drain may log something.
+func newLog(c *cli.Context) (*logrus.Logger, error) {
 	level, format, err := readLog(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	log := logrus.New()
 	log.SetLevel(level)
@@ -78,12 +78,12 @@ func newLog(c *cli.Context) (*logrus.Logger, func(), error) {
 	log.SetOutput(c.App.ErrWriter)
 	path := c.String("log-file")
 	if path == "" {
-		return log, func() {}, logTo(log, c.String("log-to"), invocationOf(c.Context).given != nil)
+		return log, logTo(log, c.String("log-to"), invocationOf(c.Context).given != nil)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it
 	if err != nil {
-		return nil, nil, config.Usagef("--log-file: %v", err)
+		return nil, config.Usagef("--log-file: %v", err)
 	}
 	log.SetOutput(f)
-	return log, func() { _ = f.Close() }, nil // nothing is left to say it to
+	return log, nil
 }

@@ -58,11 +58,10 @@ func mount(c *cli.Context) error {
 	case c.Bool("daemon") && how.given == nil:
 		return goBackground(c, settings)
 	}
-	log, done, err := newLog(c)
+	log, err := newLog(c)
 	if err != nil {
 		return err
 	}
-	defer done()
 	if err := settings.prepareMountpoint(c.Context); err != nil {
 		return err
 	}

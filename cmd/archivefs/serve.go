@@ -60,11 +60,10 @@ func serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	log, done, err := newLog(c)
+	log, err := newLog(c)
 	if err != nil {
 		return err
 	}
-	defer done()
 	options.Log = log
 	r, err := newServed(c, log)
 	if err != nil {
