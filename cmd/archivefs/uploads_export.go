@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
@@ -34,6 +35,11 @@ func exportUploads(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(all.uploads) > 0 {
+		if err := mayExport(all.dir); err != nil {
+			return errors.Join(err, all.place.Close())
+		}
+	}
 	return all.each(func(u *fs.UploadInfo) error {
 		target, err := exportUpload(all.place, u)
 		if err != nil {
@@ -42,6 +48,25 @@ func exportUploads(c *cli.Context) error {
 		_, err = fmt.Fprintf(c.App.Writer, "%s  %s\n", u.ID, archive.Printable(target))
 		return err
 	})
+}
+
+// mayExport says once for all uploads why none can be written below the current directory. What it
+// tries has a name that stays local where an archive is mounted.
+func mayExport(from string) error {
+	f, err := os.CreateTemp(".", ".archivefs-*.part")
+	if err == nil {
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	here, gone := os.Getwd()
+	if gone != nil {
+		here = os.Getenv("PWD")
+	}
+	var why *os.PathError
+	if errors.As(err, &why) {
+		err = why.Err
+	}
+	return fmt.Errorf("nothing was exported, because nothing can be written to the current directory, %s (%w); call it in another one, as in cd DIR && archivefs uploads export %s",
+		archive.Printable(here), err, doctor.Quoted(from))
 }
 
 // exportUpload copies one upload to its path below the current directory, or beside what
