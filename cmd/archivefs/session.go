@@ -69,7 +69,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	s.later(o.State.Close)
 	if o.Spool, err = spool.Open(spool.Options{
-		Dir: spoolOf(s.dirs.State), Receipts: filepath.Join(s.dirs.State, "receipts.jsonl"),
+		Dir: spoolOf(s.dirs.State), Receipts: receiptsOf(s.dirs.State),
 		Budget: s.settings.spoolSize, Reserve: s.settings.keepFree, MakeRoom: s.roomMaker(o.Content),
 		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.client.Stall, Fault: spoolFault(), Boot: machineRun(),
 	}); err != nil {

@@ -15,6 +15,9 @@ import (
 // spoolOf is where uploads lie in a state directory.
 func spoolOf(state string) string { return filepath.Join(state, "spool") }
 
+// receiptsOf is where a state directory keeps what the archive confirmed.
+func receiptsOf(state string) string { return filepath.Join(state, "receipts.jsonl") }
+
 // leftBehind is a state directory in which uploads wait, and that no mount uses.
 type leftBehind struct {
 	config.Bound

@@ -3,13 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
 
@@ -123,7 +129,7 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 			text := ""
 			switch {
 			case !kept:
-				text = "archived"
+				text = archivedInWords(dir, status.StateDir, &u)
 			case is.State == "failed":
 				text, failed = "failed: "+is.Error, failed+1
 			case is.Waits:
@@ -145,4 +151,20 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 		return fmt.Errorf("%s failed again; the reasons are above", plural(failed, "upload"))
 	}
 	return nil
+}
+
+// archivedInWords says that the archive has an upload, and its name there where that is known to be
+// another one: while it was not there a document may have taken its name.
+func archivedInWords(dir, state string, u *fs.UploadInfo) string {
+	const text = "archived"
+	id, err := spool.ReceiptOf(receiptsOf(state), u.ID)
+	if err != nil || id == 0 {
+		return text
+	}
+	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", strconv.FormatInt(int64(id), 10)))
+	path, shown := strings.CutPrefix(link, "../../")
+	if path = archive.Printable(path); err != nil || !shown || path == u.Path {
+		return text
+	}
+	return text + " as " + path
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pkg/xattr"
+
 	"github.com/archivefs/archivefs/internal/fusetest"
 )
 
@@ -79,6 +81,38 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 		t.Errorf("exit status %d, error %q, output %q", status, stderr, stdout)
 	}
 	wantEntries(t, at, "ganz.txt halb.pdf")
+	m.stop()
+	o.running.stop()
+}
+
+// What was sent again is told under the name that it has in the archive.
+func TestRetryTellsTheNameInTheArchive(t *testing.T) {
+	fusetest.Need(t)
+	isolate(t)
+	o := startOffice(t)
+	dir, state := t.TempDir(), t.TempDir()
+	m := o.mount(dir, state)
+	at := filepath.Join(dir, "My Archive")
+	if err := os.WriteFile(filepath.Join(at, "h.pdf"), []byte("%PDF-1.7 and no end"), 0o600); !errors.Is(err, syscall.EIO) {
+		t.Errorf("half a PDF: %v, want %v", err, syscall.EIO)
+	}
+	if err := os.WriteFile(filepath.Join(at, "h.pdf"), []byte("%PDF-1.7\n%%EOF\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, now, err := readStatus(dir)
+	if err != nil || len(now.Uploads.List) != 1 {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	id := now.Uploads.List[0].ID
+	wantCall(t, 0, id+"  My Archive/h.pdf  archived as My Archive/h (2).pdf\n", "uploads", "retry", "--incomplete", dir, id)
+	wantEntries(t, at, "h (2).pdf h.pdf")
+	number, err := xattr.Get(filepath.Join(at, "h (2).pdf"), "user.archive.id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.stop()
+	m = o.mount(dir, state) // which names it by its number
+	wantEntries(t, at, "h ("+string(number)+").pdf h.pdf")
 	m.stop()
 	o.running.stop()
 }

@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,6 +55,23 @@ func openReceipts(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// ReceiptOf reads in the log at path which document an upload became, 0 where that does not tell.
+func ReceiptOf(path, upload string) (document archive.ID, err error) {
+	f, err := os.Open(path) //nolint:gosec // below the state directory
+	if err != nil {
+		return 0, fmt.Errorf("open receipt log: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // read only
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var r Receipt
+		if bytes.Contains(lines.Bytes(), []byte(upload)) && json.Unmarshal(lines.Bytes(), &r) == nil && r.Upload == upload {
+			document = r.Document
+		}
+	}
+	return document, lines.Err()
 }
 
 func endLine(f *os.File) error {

@@ -68,6 +68,9 @@ func TestReceiptAfterACrash(t *testing.T) {
 	if len(list) != 1 || list[0].Upload != u.ID() || list[0].Document != 101 {
 		t.Fatalf("%+v", list)
 	}
+	if doc, err := ReceiptOf(path, u.ID()); err != nil || doc != 101 {
+		t.Fatalf("document %d, %v", doc, err)
+	}
 	must(t, again(t, s, u).Remove())
 	reopen(t, s, log)
 	if n := len(receiptsIn(t, path)); n != 1 {
