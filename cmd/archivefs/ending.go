@@ -169,24 +169,17 @@ type leftover struct {
 	local   int     // files that hold something and stay on this machine
 }
 
+func leftoverOf(l spool.Left) leftover {
+	return leftover{pending: backlog{uploads: l.Pending, bytes: l.Bytes}, inDoubt: l.InDoubt, failed: l.Failed, local: l.Local}
+}
+
 // left counts what the archive does not have, as the next mount would find it.
-func (s *session) left() leftover {
-	var l leftover
-	for _, up := range s.spool.List() {
-		switch r := up.Record(); {
-		case r.StaysHere() && up.Size() > 0:
-			l.local++
-		case r.State == spool.Confirmed, r.State == spool.Created && r.Closed:
-		case r.State == spool.Sending, r.Queued:
-			l.pending.add(up.Size())
-			if r.WaitsInDoubt() {
-				l.inDoubt++
-			}
-		default: // also what was cut off: not closed yet, or not sent before its close ended
-			l.failed++
-		}
-	}
-	return l
+func (s *session) left() leftover { return leftoverOf(s.spool.Left()) }
+
+// staysInWords says what waits for somebody to decide, and what stays on this machine for its name,
+// empty when nothing does.
+func (l *leftover) staysInWords(state string) string {
+	return join(failedInWords(l.failed, state), localInWords(l.local, state))
 }
 
 // remainder says in one sentence what the archive does not have, empty when it has all

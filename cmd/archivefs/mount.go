@@ -109,6 +109,9 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.dirs.MountedAt(m.Dir); err != nil {
 		s.log.Warn(err)
 	}
+	if err := s.dirs.UsedAt(behindLinks(m.Dir)); err != nil {
+		s.log.Debugf("unmount --force will not say what is left: %v", err)
+	}
 	if err := s.announce(c.App.Writer, m.Dir); err != nil {
 		return m, err
 	}

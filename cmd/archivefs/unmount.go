@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 func unmountCommand() *cli.Command {
@@ -46,16 +48,16 @@ func unmount(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("force") && isMounted(dir) {
-		return unmountByForce(c, dir)
+		return sayKept(c, dir, unmountByForce(c, dir))
 	}
 	_, _, err = readStatus(dir)
 	switch {
 	case err != nil && isStale(dir):
-		return detachMount(c.Context, dir)
+		return sayKept(c, dir, detachMount(c.Context, dir))
 	case err != nil:
 		return err
 	case c.Bool("force"):
-		return detachMount(c.Context, dir)
+		return sayKept(c, dir, detachMount(c.Context, dir))
 	}
 	rest, err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter)
 	if err != nil {
@@ -73,8 +75,9 @@ func unmount(c *cli.Context) error {
 	if err != nil {
 		return errors.Join(err, fs.NoteWaited(dir, false))
 	}
-	if kept := join(failedInWords(failedUploads(status), status.StateDir), localInWords(len(status.Uploads.Locals), status.StateDir)); kept != "" {
-		say(c.App.ErrWriter, "%s", kept)
+	left, _ := leftBy(status)
+	if stays := left.staysInWords(status.StateDir); stays != "" {
+		say(c.App.ErrWriter, "%s", stays)
 	}
 	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
 }
@@ -104,25 +107,26 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 		if err != nil {
 			return false, err
 		}
-		left, inDoubt, stuck := unsent(status)
+		left, stuck := leftBy(status)
+		kept := keptInWords(status.StateDir, &left.pending, status.Cure != "")
 		switch {
-		case left.uploads == 0:
+		case left.pending.uploads == 0:
 			return false, nil
 		case status.Health == fs.HealthAway:
-			say(stderr, "%s; %s", awayInWords(status.Cure != ""), keptInWords(status, left))
+			say(stderr, "%s; %s", awayInWords(status.Cure != ""), kept)
 			return true, nil
 		case stuck:
-			say(stderr, "the service cannot take everything now; %s", keptInWords(status, left))
+			say(stderr, "the service cannot take everything now; %s", kept)
 			return true, nil
 		case ctx.Err() != nil:
-			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, left)
+			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, &left.pending)
 		case wait.Err() != nil:
-			say(stderr, "%s; %s", notWithin(limit, inDoubt), keptInWords(status, left))
+			say(stderr, "%s; %s", notWithin(limit, left.inDoubt), kept)
 			return true, nil
 		case bar != nil:
-			bar.show(left)
+			bar.show(&left.pending)
 		case first:
-			say(stderr, "waiting for %s", left)
+			say(stderr, "waiting for %s", &left.pending)
 		}
 		select {
 		case <-tick.C:
@@ -132,11 +136,40 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 }
 
 // keptInWords says where a mount leaves what it did not send, and what becomes of that.
-func keptInWords(status *fs.Status, left *backlog) string {
-	if status.Cure != "" {
-		return fmt.Sprintf("kept in %s: %s; %s", status.StateDir, left, reach(status.StateDir))
+func keptInWords(state string, left *backlog, refused bool) string {
+	if refused {
+		return fmt.Sprintf("kept in %s: %s; %s", state, left, reach(state))
 	}
-	return fmt.Sprintf("kept in %s for the next mount: %s", status.StateDir, left)
+	return fmt.Sprintf("kept in %s for the next mount: %s", state, left)
+}
+
+// sayKept says after an unmount, which ended with err, what a mount that was not asked leaves in its
+// state directory, as unmount does of one that answers.
+func sayKept(c *cli.Context, dir string, err error) error {
+	if err != nil {
+		return err
+	}
+	state, err := config.StateAt(behindLinks(dir))
+	if err != nil {
+		return nil //nolint:nilerr // it cannot be found from here
+	}
+	bound := config.Bound{State: state}
+	found, err := spool.LeftIn(spoolOf(state))
+	if err != nil {
+		return nil //nolint:nilerr // it is not open to this user
+	}
+	left, pending := leftoverOf(found), ""
+	switch {
+	case left.pending.uploads == 0:
+	case bound.Busy():
+		pending = fmt.Sprintf("its process goes on with %s; what it does not archive is kept in %s for the next mount", &left.pending, state)
+	default:
+		pending = keptInWords(state, &left.pending, false)
+	}
+	if kept := join(pending, left.staysInWords(state)); kept != "" {
+		say(c.App.ErrWriter, "%s", kept)
+	}
+	return nil
 }
 
 // failedUploads counts what waits for somebody to decide.
@@ -157,21 +190,21 @@ func failedInWords(n int, state string) string {
 	return fmt.Sprintf("%s in %s; archivefs uploads list %s shows why", doing(n, "upload", "failed and stays", "failed and stay"), state, doctor.Quoted(state))
 }
 
-// unsent is what a mount has to send, and how many of that may have arrived. It is stuck when all
-// of it was tried, and waits to be tried again; not while something may still arrive.
-func unsent(status *fs.Status) (left *backlog, inDoubt int, stuck bool) {
-	left, stuck = &backlog{}, status.Uploads.Sending == 0
+// leftBy is what a mount leaves by now. It is stuck when all that it has to send was tried, and waits
+// to be tried again; not while something may still arrive.
+func leftBy(status *fs.Status) (left leftover, stuck bool) {
+	left, stuck = leftover{failed: failedUploads(status), local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
 	for _, u := range status.Uploads.List {
 		if u.State != "pending" {
 			continue
 		}
-		left.add(u.Size)
+		left.pending.add(u.Size)
 		if u.InDoubt {
-			inDoubt++
+			left.inDoubt++
 		}
 		stuck = stuck && u.Waits && !u.InDoubt
 	}
-	return left, inDoubt, stuck
+	return left, stuck
 }
 
 // notWithin says that the time for uploads is over, and how many of them may have arrived.

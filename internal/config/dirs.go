@@ -22,6 +22,7 @@ type Dirs struct {
 	State string // the spool, and what users said: must not be lost
 	Cache string // contents and learned sizes: can be thrown away
 	lock  *os.File
+	link  string // see UsedAt; empty without it
 
 	fresh bool     // State belonged to no archive before
 	made  []string // directories that were not there, those below others first
@@ -222,6 +223,9 @@ func (d *Dirs) foreign(known []byte, identity string) error {
 
 // Close gives the directories free.
 func (d *Dirs) Close() error {
+	if state, err := os.Readlink(d.link); err == nil && state == d.State { // else it is another mount's by now
+		_ = os.Remove(d.link) // what stays misleads nobody: nothing is mounted there
+	}
 	if err := d.lock.Close(); err != nil {
 		return fmt.Errorf("unlock state directory: %w", err)
 	}

@@ -109,6 +109,39 @@ func lockAlone(f *os.File) error {
 // MountedAt keeps where the archive is mounted, for those who find the directory in use.
 func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
 
+// placeOf is the link that leads from a mount point to the state directory of its mount, for
+// those who cannot ask that. One that was killed leaves it.
+func placeOf(mountpoint string) (string, error) {
+	home, err := LookHomes("")
+	return filepath.Join(home.State, "at-"+dirName(mountpoint)), err
+}
+
+// UsedAt lets StateAt find the directory until it is closed.
+func (d *Dirs) UsedAt(mountpoint string) error {
+	link, err := placeOf(mountpoint)
+	if err != nil {
+		return err
+	}
+	if err := private(filepath.Dir(link)); err != nil {
+		return err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	d.link = link
+	return os.Symlink(d.State, link)
+}
+
+// StateAt is the state directory of the mount at a mount point, or of the one that was killed
+// there.
+func StateAt(mountpoint string) (string, error) {
+	link, err := placeOf(mountpoint)
+	if err != nil {
+		return "", err
+	}
+	return os.Readlink(link)
+}
+
 // usedBy keeps who has the directory, empty for a mount that is not usable yet, and in a line of its
 // own the process.
 func (d *Dirs) usedBy(who string) error {

@@ -318,3 +318,43 @@ func TestLookDirs(t *testing.T) {
 	}
 	want(ours, false, false, "is no state directory and not empty")
 }
+
+// The directory of a mount is found by its mount point until the mount ends, and that of one that was
+// killed until the next.
+func TestStateOfAMountPoint(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	const mnt = "/home/erika/Archive"
+	open := func(dir string) *config.Dirs {
+		d, err := config.OpenDirs(dir, "http://127.0.0.1:1/api/v2 key:0123456789abcdef")
+		if err == nil {
+			err = d.UsedAt(mnt)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	want := func(want string) {
+		t.Helper()
+		if got, err := config.StateAt(mnt); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+	}
+	want("")
+	killed := open(t.TempDir())
+	want(killed.State)
+	next := open("")
+	want(next.State)
+	if err := killed.Close(); err != nil {
+		t.Error(err)
+	}
+	want(next.State)
+	if err := next.Close(); err != nil {
+		t.Error(err)
+	}
+	want("")
+	if all, err := config.AllBound(""); err != nil || len(all) != 1 {
+		t.Errorf("bound are %v, %v", all, err)
+	}
+}

@@ -6,26 +6,69 @@ import (
 	"path/filepath"
 )
 
-// Waiting counts what lies in the spool at dir and belongs into the archive, without opening
-// it: what is pending or failed, and what cannot be read. Local files are none of that. The
-// caller makes sure that nobody uses the spool.
-func Waiting(dir string) (int, error) {
+// Left is what of a spool the archive does not have, as the next run finds it.
+type Left struct {
+	Pending int   // uploads that go on then
+	Bytes   int64 // of them
+	InDoubt int   // of them, those that wait and may still arrive (Record.WaitsInDoubt)
+	Failed  int   // uploads that wait for somebody to decide
+	Local   int   // files that hold something and stay on this machine
+}
+
+// add counts an upload of that record and size.
+func (l *Left) add(r *Record, size int64) {
+	switch {
+	case r.StaysHere() && size > 0:
+		l.Local++
+	case r.State == Confirmed, r.StaysHere():
+	case r.State == Sending, r.Queued:
+		l.Pending++
+		l.Bytes += size
+		if r.WaitsInDoubt() {
+			l.InDoubt++
+		}
+	default: // also what was cut off: not closed yet, or not sent before its close ended
+		l.Failed++
+	}
+}
+
+// Left counts what the archive does not have.
+func (s *Spool) Left() (l Left) {
+	for _, up := range s.List() {
+		l.add(up.rec.Load(), up.Size())
+	}
+	return l
+}
+
+// LeftIn counts what lies in the spool at dir, without opening it. What cannot be read counts as
+// failed. While somebody uses the spool that is how it was a moment ago.
+func LeftIn(dir string) (l Left, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+		return l, nil
 	}
 	if err != nil {
-		return 0, err
+		return l, err
 	}
-	n := 0
 	for _, e := range entries {
 		if !validID(e.Name()) {
 			continue
 		}
-		r, _, err := readRecord(filepath.Join(dir, e.Name(), recordFile), e.Name())
-		if err != nil || r.State != Confirmed && !r.StaysHere() {
-			n++
+		upload := filepath.Join(dir, e.Name())
+		r, _, err := readRecord(filepath.Join(upload, recordFile), e.Name())
+		switch _, gone := os.Lstat(upload); {
+		case err == nil:
+			l.add(&r, r.Size)
+		case gone == nil: // else it was archived meanwhile
+			l.Failed++
 		}
 	}
-	return n, nil
+	return l, nil
+}
+
+// Waiting counts what lies in the spool at dir and belongs into the archive: what is pending or
+// failed. Local files are none of that.
+func Waiting(dir string) (int, error) {
+	l, err := LeftIn(dir)
+	return l.Pending + l.Failed, err
 }

@@ -29,4 +29,11 @@ func TestWaiting(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(dir, "dn0yb93wtpu0"), 0o700)) // without a record
 	must(t, os.MkdirAll(filepath.Join(dir, "lost+found"), 0o700))
 	want(5)
+	left, err := LeftIn(dir)
+	if want := (Left{Pending: 1, Bytes: left.Bytes, Failed: 4, Local: 1}); err != nil || left != want || left.Bytes == 0 {
+		t.Errorf("left are %+v, %v; want %+v", left, err, want)
+	}
+	if left.Failed--; s.Left() != left { // the one that has no record is not known to it
+		t.Errorf("the spool says %+v, want %+v", s.Left(), left)
+	}
 }
