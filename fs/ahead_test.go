@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // forest fills the mandator with 4 folders of 4 folders of 8 folders, two documents in each

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // What is appended to an inbox document goes to its end, also where its length was only

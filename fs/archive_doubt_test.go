@@ -7,7 +7,7 @@ import (
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // A document that has left its inbox for elsewhere, while the answer was lost to the request that

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // A file can be opened at every moment on its way into the archive, also when no close

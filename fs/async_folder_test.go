@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // tree lists what the service has below a folder, folders with a slash at the end,

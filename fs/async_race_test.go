@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // moments are what has become of a file, which was accepted, when another program comes.

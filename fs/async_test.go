@@ -14,7 +14,7 @@ import (
 	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // async is a mount with --writes async that knows the whole archive, and the line to its

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // brokenFirst adds three letters to a folder, the first of which has lost its original.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // A program that is killed while it waits for the service ends at once, and what it had asked

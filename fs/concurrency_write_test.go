@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 func TestManyFilesAtOnceIntoOneFolder(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // Where the kernel has no epochs, names change with the end of their time-outs.

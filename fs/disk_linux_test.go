@@ -11,8 +11,8 @@ import (
 
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // newDisk is the directory of a disk of its own, of size bytes.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pkg/xattr"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // dedup is a service that makes one document of one external id.

@@ -18,10 +18,10 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/fusetest"
-	"github.com/archivefs/archivefs/internal/hostile"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // mounted is a file system mounted for a test, on a service of the test's own.

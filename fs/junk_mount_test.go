@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // ordinary are names that only look a little like those of temporary files.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // Who changes a folder sees it in the next listing, while others list it all the time and

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/loopback"
+	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
 
 // line is the way to a service, which a test can cut, or silence: then connections are

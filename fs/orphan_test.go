@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // failedReplacement is a service whose inbox document got new bytes that it refused when

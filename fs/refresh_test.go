@@ -13,7 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // clock is a clock that a test moves.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // lists counts the lists of documents that were asked for: whole ones, and those of what is

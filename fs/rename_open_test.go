@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // A rename of what is being sent waits, and is then one of the document.

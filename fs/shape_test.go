@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // The same archive shows in whatever shape the service answers.

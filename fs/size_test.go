@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // stat follows a replacement of an inbox document that nobody opens again.

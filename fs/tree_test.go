@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // names lists a directory.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pkg/xattr"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // silent is a service that tells no ids and lists what is new only when it is told to.

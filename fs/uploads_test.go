@@ -12,7 +12,7 @@ import (
 	"github.com/pkg/xattr"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // away is a mount whose service is gone after it was looked at.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // What people met who used the program for the first time.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // Under the data mode a file holds what was said about the document just now.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pkg/xattr"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // refused is a service that refuses every upload, and its mount with one that was refused.

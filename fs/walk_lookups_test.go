@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // cats reads the documents of these paths, one process for each, several at a time.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // What a program keeps for itself becomes neither folders nor documents: its directory is

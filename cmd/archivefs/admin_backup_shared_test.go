@@ -14,10 +14,10 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/care"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // inBucket is the place of a new archive in PostgreSQL and a bucket.

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/oapitest"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/testing/oapitest"
 )
 
 // clientsOffice is an archive that archivefs serve presents: M, in it F with a picture and a text, and the inbox I of eve

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // onDisk is how many bytes the files below dir take, each once by whatever names.

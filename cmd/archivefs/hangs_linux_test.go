@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/internal/fusectl"
-	"github.com/archivefs/archivefs/internal/fusetest"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // hanging is a mount that waits for its service in the middle of a change of a folder, into which

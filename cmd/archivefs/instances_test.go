@@ -20,9 +20,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
-	"github.com/archivefs/archivefs/internal/s3test"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 const instanceKey = "k-0123456789"

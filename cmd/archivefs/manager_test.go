@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // listener is a service manager.

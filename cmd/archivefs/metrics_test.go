@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
-	"github.com/archivefs/archivefs/internal/loopback"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
 
 func scrape(t *testing.T, address, path string) (int, string) {

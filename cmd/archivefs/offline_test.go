@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
-	"github.com/archivefs/archivefs/internal/loopback"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
 
 // office is an archive service of the program, at an address that stays.

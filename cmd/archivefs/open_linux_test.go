@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // desktop puts programs in front of all others that note what they are called with, and

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 func TestProfiles(t *testing.T) {

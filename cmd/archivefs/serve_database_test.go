@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/server"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // The archive is in the database whichever way that is named, and nobody sees by what password.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // A watched status goes on until it is interrupted, which is no failure, or the mount is

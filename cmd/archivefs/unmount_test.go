@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 func TestUnmountWaitsForUploads(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/internal/config"
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // What a name holds reaches the file that is exported, and no terminal.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // wantLocal fails the test unless uploads list names the local file, and returns its ID.

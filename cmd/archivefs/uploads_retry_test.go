@@ -10,7 +10,7 @@ import (
 
 	"github.com/pkg/xattr"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // Without an ID only what is whole is sent again; the rest is named, with the reason and what sends it.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // person is a user without privileges, at home in a directory of the test.

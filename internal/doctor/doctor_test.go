@@ -17,7 +17,7 @@ import (
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/doctor"
-	"github.com/archivefs/archivefs/internal/hostile"
+	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
 // want fails the test unless a finding is that one. A text or cure that begins with "~" is a

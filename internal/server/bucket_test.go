@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // inBucket is a service whose contents lie in a bucket that fails as the test says.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/s3test"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // engineEnv names the kind of database that the tests use: SQLite, or postgres.

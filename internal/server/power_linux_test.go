@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/faultlab/disk"
-	"github.com/archivefs/archivefs/internal/fusetest"
+	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // Where the test binary, run once more, keeps an archive on a forgetful disk, and what it

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server/blob"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // shared are options of servers that share all that is kept, in both ways.

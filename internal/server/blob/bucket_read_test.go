@@ -10,8 +10,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // cutting ends an answer after some bytes of it.

@@ -14,8 +14,8 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // contents is what both kinds of places for contents do.

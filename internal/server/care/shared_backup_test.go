@@ -16,12 +16,12 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/care"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // sharedPlaces are those of archives that several services can use, by name.

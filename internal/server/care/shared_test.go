@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/s3test"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/care"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // An archive in PostgreSQL and a bucket is verified and counted as one in a directory is.

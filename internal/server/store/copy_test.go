@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // many fills a database with something in every table and column. What has been removed again

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // The database crashes several times while documents are added: each one that was said to be

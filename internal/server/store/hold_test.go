@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // unused adds and deletes a document whose content has a rendition, and returns the digest.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 // instances are two stores on one database.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/archivefs/archivefs/internal/server/pgtest"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
 const password = "s3cr3t"

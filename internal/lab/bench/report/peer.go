@@ -1,0 +1,68 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/archivefs/archivefs/internal/lab/bench/result"
+)
+
+// isPeer tells whether a system is somebody else's mount.
+func isPeer(system string) bool {
+	return system != native && !isOwn(system) && system != result.About && !strings.HasPrefix(system, "server: ")
+}
+
+func isOwn(system string) bool { return system == own || strings.HasPrefix(system, own+"-") }
+
+// mounts are the systems to be shown beside each other: ours, the others, and the plain
+// file system.
+func mounts(s result.Set) []string {
+	var ours, others []string
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		switch {
+		case isOwn(name):
+			ours = append(ours, name)
+		case isPeer(name):
+			others = append(others, name)
+		}
+	}
+	all := slices.Concat(ours, others)
+	if s[native] != nil {
+		all = append(all, native)
+	}
+	return all
+}
+
+// bestPeer returns the best of the other mounts.
+func bestPeer(s result.Set, workload string) (name string, measured float64, ok bool) {
+	for _, system := range mounts(s) {
+		if !isPeer(system) {
+			continue
+		}
+		if v, there := s.Best(system, workload); there && (!ok || v < measured) {
+			name, measured, ok = system, v, true
+		}
+	}
+	return name, measured, ok
+}
+
+// notRun names the systems that were left out, and says why.
+func notRun(s result.Set) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(s[result.About])) {
+		if system, ok := strings.CutPrefix(name, result.NotRun); ok {
+			texts = append(texts, system+" ("+s.Note(result.About, name)+")")
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// bigBytes is the size of the big document.
+func bigBytes(s result.Set) float64 {
+	if n, err := strconv.ParseFloat(s.Note(result.About, result.BigBytes), 64); err == nil {
+		return n
+	}
+	return 512 << 20
+}

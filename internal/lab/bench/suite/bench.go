@@ -1,0 +1,138 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/lab/bench/corpus"
+	"github.com/archivefs/archivefs/internal/lab/bench/machine"
+	"github.com/archivefs/archivefs/internal/lab/bench/result"
+)
+
+// Options say what is measured.
+type Options struct {
+	Dir       string // scratch: corpus, servers, mounts; it is kept, so that a second run begins sooner
+	Program   string // the archivefs to be measured
+	Results   string // file of results; what is measured replaces what stands there
+	Profiles  string // directory for profiles; "" for none
+	Systems   []string
+	Workloads []string
+	Repeats   int
+	Slow      time.Duration // a group that takes longer is not repeated
+	Delay     time.Duration // of the slow network
+	Shape     corpus.Shape
+	Seed      uint64
+	Log       io.Writer // progress
+}
+
+// Bench is one run.
+type Bench struct {
+	Options
+
+	dir      string   // Options.Dir, without symbolic links
+	scratch  *os.File // its mark, locked
+	corpus   *corpus.Corpus
+	results  result.Set
+	servers  map[string]*server
+	digests  map[string]string // what the commands of group.same print of the tree itself
+	stamps   uint64
+	failures []error
+}
+
+// Run measures what the options say. Its error has all that failed.
+func Run(ctx context.Context, o Options) (err error) {
+	b := &Bench{Options: o, servers: map[string]*server{}, digests: map[string]string{}, stamps: uint64(time.Now().Unix()) << 8} //nolint:gosec // a time after 1970
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	defer b.scratch.Close() //nolint:errcheck // it was only locked
+	defer b.stopServers()
+	chosen, err := b.choose()
+	if err != nil {
+		return err
+	}
+	if err := b.about(ctx); err != nil {
+		return err
+	}
+	if chosen[0].name == native { // it drops the page cache, which all others find warm
+		if err := b.measure(ctx, chosen[:1]); err != nil {
+			return err
+		}
+		chosen = chosen[1:]
+	}
+	if len(chosen) > 0 {
+		if err := b.measureMounts(ctx, chosen); err != nil {
+			return errors.Join(append(b.failures, err)...)
+		}
+	}
+	return errors.Join(b.failures...)
+}
+
+// measureMounts measures all that has a server.
+func (b *Bench) measureMounts(ctx context.Context, chosen []system) error {
+	if err := b.importFor(ctx, chosen); err != nil {
+		return err
+	}
+	if err := b.warm(ctx); err != nil {
+		return err
+	}
+	if err := b.measure(ctx, chosen); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(chosen, func(s system) bool { return s.name == own }) {
+		return nil
+	}
+	for _, special := range []struct {
+		what   string
+		wanted bool
+		run    func(context.Context) error
+	}{
+		{"measure the servers", slices.Contains(b.Workloads, groupService), b.measureService},
+		{"measure huge archives", slices.Contains(b.Workloads, groupScale), b.measureScale},
+		{"take profiles", b.Profiles != "", b.profile},
+	} {
+		if !special.wanted {
+			continue
+		}
+		if err := special.run(ctx); err != nil { // the others can still be measured
+			b.failures = append(b.failures, fmt.Errorf("%s: %w", special.what, err))
+		}
+	}
+	return ctx.Err()
+}
+
+// importFor fills the archive if a system is measured that is served from it.
+func (b *Bench) importFor(ctx context.Context, chosen []system) error {
+	if err := os.RemoveAll(b.ownData()); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(chosen, func(s system) bool { return s.server == ownService || s.server == foreignService }) {
+		return nil
+	}
+	b.say("importing the corpus")
+	took, err := b.importTree(ctx)
+	if err != nil {
+		return fmt.Errorf("import the corpus: %w; see %s", err, b.logPath("import"))
+	}
+	b.results.Forget(own, "import")
+	b.record(own, "import", took.Seconds(), nil)
+	return nil
+}
+
+// warm reads all that is served once, so that no server waits for a disk.
+func (b *Bench) warm(ctx context.Context) error {
+	const read = `find "$TREE" "$DATA" -ls > /dev/null; find "$TREE/S" "$DATA" -type f -print0 | xargs -0 cat > /dev/null`
+	data := b.ownData()
+	if _, err := os.Stat(data); err != nil {
+		data = b.corpus.Tree()
+	}
+	_, err := machine.Run(ctx, read, b.env("DATA="+data), 10*time.Minute)
+	return err
+}

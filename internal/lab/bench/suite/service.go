@@ -1,0 +1,188 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/archivefs/archivefs/internal/lab/bench/machine"
+)
+
+// key is the API key of the services.
+const key = "bench"
+
+// serviceCommand starts the archive service.
+const serviceCommand = `exec "$ARCHIVEFS" serve --listen "$ADDRESS" --api-key "$KEY" --log-level warn `
+
+// importLimit is what an import of the whole tree may take.
+const importLimit = 15 * time.Minute
+
+func (b *Bench) ownData() string { return filepath.Join(b.dir, "data") }
+
+// startService starts an archive service on a data directory, or with further options.
+func (b *Bench) startService(ctx context.Context, name, data string, options ...string) (*server, error) {
+	if data != "" {
+		options = append(options, `--data "$DATA"`)
+	}
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.start(ctx, name, address, serviceCommand+strings.Join(options, " "), "DATA="+data)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.await(ctx, importLimit, func(ctx context.Context) error {
+		_, err := s.folders(ctx, 0)
+		return err
+	})
+}
+
+// importTree fills an archive with the tree, which takes the place of what other servers
+// find in the file system. It returns how long that took.
+func (b *Bench) importTree(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	s, err := b.startService(ctx, "import", b.ownData(), `--import "$TREE"`)
+	if s != nil {
+		defer s.process.Stop()
+	}
+	return time.Since(began), err
+}
+
+// startForeign starts a service that tells no sizes, refuses HEAD and ignores Range, on a
+// copy of the archive. Contents never change, so the copy shares their files.
+func (b *Bench) startForeign(ctx context.Context) (*server, error) {
+	copied := b.ownData() + "-foreign"
+	const command = `rm -rf "$COPY" && mkdir -m 700 "$COPY" && cp -al "$DATA/contents" "$COPY/contents" && cp "$DATA"/archive.db* "$COPY"`
+	if _, err := machine.Run(ctx, command, []string{"DATA=" + b.ownData(), "COPY=" + copied}, 5*time.Minute); err != nil {
+		return nil, err
+	}
+	return b.startService(ctx, foreignService, copied, "--no-sizes", "--no-head", "--no-range")
+}
+
+// folder and document are what the service tells about them.
+type folder struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+type document struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	Size int64  `json:"content-length"`
+}
+
+// get asks the service, and decodes its answer.
+func (s *server) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/api/v2/"+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("API-Key", key)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // it is read, or of no use
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, answer.Status)
+	}
+	if w, ok := into.(io.Writer); ok {
+		_, err = io.Copy(w, answer.Body)
+		return err
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// folders are the folders in a folder, or the mandators.
+func (s *server) folders(ctx context.Context, parent int64) ([]folder, error) {
+	path := "archivestructure?lazy=true"
+	if parent != 0 {
+		path += fmt.Sprintf("&parent-folder-id=%d", parent)
+	}
+	var answer struct{ Folders []folder }
+	err := s.get(ctx, path, &answer)
+	return answer.Folders, err
+}
+
+func (s *server) documents(ctx context.Context, in int64) (list []document, err error) {
+	return list, s.get(ctx, "document/list?folder-id="+url.QueryEscape(fmt.Sprint(in)), &list)
+}
+
+// errAbsent says that there is no such folder.
+var errAbsent = errors.New("no such folder")
+
+// find returns the folder at a path.
+func (s *server) find(ctx context.Context, path ...string) (id int64, err error) {
+	for _, name := range path {
+		folders, err := s.folders(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		id = 0
+		for _, f := range folders {
+			if f.Name == name {
+				id = f.ID
+			}
+		}
+		if id == 0 {
+			return 0, fmt.Errorf("%s: %w", name, errAbsent)
+		}
+	}
+	return id, nil
+}
+
+// arrivedAtService asks the service for what was copied into IN: a folder, or a document.
+func arrivedAtService(ctx context.Context, s *session, name string) (files int, bytes int64, err error) {
+	in := []string{"IN", name}
+	single := strings.HasSuffix(name, bigSuffix)
+	if single {
+		in = in[:1]
+	}
+	id, err := s.server.find(ctx, in...)
+	if errors.Is(err, errAbsent) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	documents, err := s.server.documents(ctx, id)
+	for _, d := range documents {
+		if !single || d.Name == name {
+			files++
+			bytes += d.Size
+		}
+	}
+	return files, bytes, err
+}
+
+// statusRequests counts what the mount has asked its service, by operation.
+func statusRequests(ctx context.Context, s *session) (map[string]int, error) {
+	answer, err := machine.Run(ctx, `cat "$MNT/.archivefs/status.json"`, s.env, 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	var status struct {
+		Requests []struct {
+			Operation string
+			Requests  int
+		}
+	}
+	if err := json.Unmarshal([]byte(answer.Output), &status); err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, r := range status.Requests {
+		counts[r.Operation] = r.Requests
+	}
+	return counts, nil
+}

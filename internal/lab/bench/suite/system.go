@@ -1,0 +1,89 @@
+//go:build linux
+
+package suite
+
+import (
+	"context"
+	"slices"
+
+	"github.com/archivefs/archivefs/internal/lab/bench/delay"
+)
+
+// system is one way to see the documents in a file system. Its commands find in their
+// environment MNT (an empty directory), STATE (an empty directory of its own), HOST, PORT and
+// URL of its server, TREE (what that serves) and SERVERS (its files).
+type system struct {
+	name   string
+	needs  []string // programs beside fusermount3
+	root   bool     // works for root only
+	server string   // the name of its server, "" for none
+	mode   delay.Mode
+	mount  string   // the command; "" for the plain file system
+	only   []string // groups; nil for all
+
+	// requests counts what the server was asked so far, nil where nobody counts.
+	requests func(ctx context.Context, s *session) (map[string]int, error)
+	// arrived tells how many files, of how many bytes, are at the server below IN/name.
+	arrived func(ctx context.Context, s *session, name string) (files int, bytes int64, err error)
+}
+
+// Names of our own systems.
+const (
+	native  = "native"
+	own     = "archivefs"
+	async   = "archivefs-async"
+	foreign = "archivefs-foreign"
+)
+
+// systems are all that can be measured, the plain file system first.
+func systems() []system {
+	return append([]system{
+		{name: native, root: true, arrived: arrivedInTree},
+		{name: own, server: ownService, mode: delay.HTTP, mount: ownMount(""), requests: statusRequests, arrived: arrivedAtService},
+		{
+			name: async, server: ownService, mode: delay.HTTP, mount: ownMount("--writes async"), only: []string{"copy"},
+			requests: statusRequests, arrived: arrivedAtService,
+		},
+		{
+			name: foreign, server: foreignService, mode: delay.HTTP, mount: ownMount(""),
+			only: []string{"list", "find", "findls", "delay-ls", "delay-find"}, requests: statusRequests,
+		},
+	}, peers()...)
+}
+
+// ownMount is the command that mounts archivefs.
+func ownMount(options string) string {
+	return `exec "$ARCHIVEFS" mount --base-url "$URL" --api-key "$KEY" --state-dir "$STATE/own" --log-level warn ` + options + ` "$MNT"`
+}
+
+// systemOf returns the system of that name, which there must be.
+func systemOf(name string) *system {
+	all := systems()
+	return &all[slices.IndexFunc(all, func(s system) bool { return s.name == name })]
+}
+
+// runs tells whether a group makes sense for a system.
+func (s system) runs(g group) bool {
+	if s.only != nil && !slices.Contains(s.only, g.name) {
+		return false
+	}
+	return s.arrived != nil || !g.copy
+}
+
+// Systems are the names of all systems.
+func Systems() []string {
+	var names []string
+	for _, s := range systems() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Workloads are the names of all groups of workloads.
+func Workloads() []string {
+	var names []string
+	for _, g := range groups() {
+		names = append(names, g.name)
+	}
+	return append(names, groupService, groupScale)
+}

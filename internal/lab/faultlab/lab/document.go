@@ -1,0 +1,158 @@
+//go:build linux
+
+package lab
+
+import (
+	"crypto/sha256"
+	"path"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/lab/faultlab/audit"
+	"github.com/archivefs/archivefs/internal/lab/faultlab/history"
+	"github.com/archivefs/archivefs/internal/lab/faultlab/writer"
+)
+
+// move moves a document or gives it another name. After an error nobody can tell where it
+// is, but it is somewhere. After none, or one that may take effect later, nobody ever can.
+func (s *session) move(a history.Action) {
+	d := s.docs[a.Document]
+	o := s.order(a)
+	o.Path, o.To = path.Join(d.dir, d.name), path.Join(a.Dir, a.Name)
+	if a.Kind == history.Rename {
+		o.To = path.Join(d.dir, a.Name)
+	}
+	f := audit.File{What: what(&a)}
+	if p, ok := s.start(o); ok {
+		p.rest((&witness{run: s.run, file: &f, action: a}).see)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Told == audit.OK {
+		d.dir, d.name = path.Split(o.To)
+		d.dir = path.Clean(d.dir)
+	}
+	d.unsure = f.Told != audit.OK
+	d.late = d.late || f.Told == audit.Nothing || f.Late
+	for _, content := range d.files {
+		content.Folder, content.Name = d.place()
+		if f.Told != audit.OK { // nobody can tell which it has
+			content.Keyword = ""
+		} else if f.Keyword != "" {
+			content.Keyword = f.Keyword
+		}
+	}
+}
+
+// place is where the document is in the archive, empty when nobody can tell.
+func (d *document) place() (dir, name string) {
+	if d.unsure || d.late {
+		return "", ""
+	}
+	return d.dir, d.name
+}
+
+// read reads a document.
+func (s *session) read(a history.Action) {
+	d := s.docs[a.Document]
+	o := s.order(a)
+	o.Path = path.Join(d.dir, d.name)
+	w := &witness{run: s.run, file: &audit.File{What: what(&a)}, want: d.sums()}
+	if p, ok := s.start(o); ok {
+		p.rest(w.see)
+	}
+}
+
+// look lets a program list a folder before and after somebody else has changed it at the service.
+func (s *session) look(a history.Action) {
+	w := &witness{run: s.run, file: &audit.File{What: what(&a)}}
+	p, ok := s.start(s.order(a))
+	if ok {
+		p.until(writer.Half, w.see)
+	}
+	content := s.h.Content(a.Index, a.Size)
+	if err := s.service.change(a.Dir, a.Name, content); err != nil {
+		s.trace.say("%s: %v", what(&a), err)
+	} else if a.Dir != history.Mandator {
+		f := s.file(&a, content)
+		s.mu.Lock()
+		f.Folder, f.Name, f.Old, f.Told = "", "", true, audit.OK
+		s.mu.Unlock()
+	}
+	if ok {
+		p.goOn()
+		p.rest(w.see)
+	}
+}
+
+// replace overwrites a document.
+func (s *session) replace(a history.Action) {
+	d := s.docs[a.Document]
+	o := s.order(a)
+	o.Path = path.Join(d.dir, d.name)
+	f := s.file(&a, o.Content)
+	f.Folder, f.Name = d.place()
+	f.Replacement, f.Replaces = true, sha256.Sum256(d.files[len(d.files)-1].Content)
+	if p, ok := s.start(o); ok {
+		p.rest((&witness{run: s.run, file: f}).see)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Closing {
+		d.files = append(d.files, f)
+	}
+}
+
+// witness writes down what a program says.
+type witness struct {
+	*run
+	file *audit.File
+	want []audit.Sum // of what it reads; nil: its own content
+
+	action history.Action // of which it tells
+}
+
+func (w *witness) see(e writer.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trace.say("%s: %s", w.file.What, e)
+	switch e.Mark {
+	case writer.Half:
+	case writer.Opening:
+		w.file.Opening = true
+	case writer.Synced:
+		w.file.Accepted = append(w.file.Accepted, audit.Range{Begin: e.Begin, End: e.End})
+	case writer.Again:
+		w.file.Retried = w.tick()
+		w.result.Reached["failed uploads that a person retried"]++
+	case writer.Tagged:
+		if e.Errno == 0 {
+			w.file.Keyword = keyword(&w.action)
+		}
+	case writer.Moved:
+		if e.Errno == 0 {
+			w.file.Folder, w.file.Name = w.action.Dir, w.action.Name
+		}
+	case writer.Leaving:
+		w.file.Leaving = true
+	case writer.Gone:
+		told := w.told(e)
+		if w.file.Leaving = told == audit.Nothing; told == audit.OK {
+			w.file.Removed = w.tick()
+		}
+	case writer.Closing:
+		w.file.Closing = true
+	case writer.ReadIt:
+		want := w.want
+		if want == nil {
+			want = []audit.Sum{sha256.Sum256(w.file.Content)}
+		}
+		if w.h.Service.Originals() {
+			w.outcome.Reads = append(w.outcome.Reads, audit.Read{What: w.file.What, Got: e.Sum, Want: want})
+		}
+	case writer.Done:
+		w.file.Told, w.file.Time = w.told(e), w.tick()
+		w.file.Refused = w.file.Told == audit.Failed && e.Step == "close"
+		w.file.Late = e.Errno == syscall.ETIMEDOUT
+		w.file.Opening = w.file.Opening && e.Step != "open" // which then truncated nothing
+	}
+}

@@ -1,0 +1,110 @@
+//go:build linux
+
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"syscall"
+
+	"github.com/archivefs/archivefs/internal/lab/faultlab/audit"
+	"github.com/archivefs/archivefs/internal/lab/faultlab/writer"
+)
+
+// told is what an answer says to the program that got it. The kernel answers for a mount that
+// has gone, and with EIO where the process was killed while it took the request over
+// (fuse_dev_do_read). The caller holds mu.
+func (r *run) told(e writer.Event) audit.Told {
+	switch e.Errno { //nolint:exhaustive // every other one is an answer
+	case 0:
+		return audit.OK
+	case syscall.ENOTCONN, syscall.ECONNABORTED:
+		return audit.Nothing
+	case syscall.EIO:
+		if r.program.dying() {
+			return audit.Nothing
+		}
+	}
+	return audit.Failed
+}
+
+// upload is a line of archivefs uploads list --json.
+type upload struct {
+	ID, State, Path, Error string
+	Directory              bool
+}
+
+// inspect waits for the mount to come to rest and takes down what it shows.
+func (r *run) inspect(ctx context.Context) error {
+	var uploads []upload
+	text, err := output(r.bench.helper(ctx, wordInspect, r.mountpoint()))
+	if err == nil {
+		err = json.Unmarshal(text, &r.found)
+	}
+	if err != nil {
+		return err
+	}
+	for _, text := range r.found.Errors {
+		err = errors.Join(err, errors.New(text))
+	}
+	list := exec.CommandContext(ctx, r.bench.Program, "uploads", "list", "--json", r.mountpoint()) //nolint:gosec // the program under test
+	text, lerr := output(list)
+	if lerr == nil {
+		lerr = json.Unmarshal(text, &uploads)
+	}
+	for _, u := range uploads {
+		if u.State == "local" { // the folders show it
+			continue
+		}
+		content, there := r.found.Kept[u.ID]
+		r.outcome.Kept = append(r.outcome.Kept, audit.Kept{
+			ID: u.ID, Name: u.Path, State: u.State, Reason: u.Error, Content: content,
+			Directory: u.Directory, Broken: !u.Directory && (!there || u.Path == "/"+u.ID),
+		})
+	}
+	return errors.Join(err, lerr)
+}
+
+// output runs a command and returns what it prints; the error holds what it complains about.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	text, err := cmd.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("%s: %w: %s", path.Base(cmd.Path), err, failed.Stderr)
+	}
+	return text, err
+}
+
+// takeStock makes an outcome of what was noted and found.
+func (r *run) takeStock() {
+	for _, d := range r.docs {
+		r.outcome.Files = append(r.outcome.Files, *d.files[0])
+	}
+	for _, f := range r.files {
+		r.outcome.Files = append(r.outcome.Files, *f)
+	}
+	for _, p := range r.proxy.Passed() {
+		r.outcome.Passed = append(r.outcome.Passed, audit.Passed{Sum: p.Sum, Time: p.Time})
+	}
+	documents := map[string]audit.Sum{}
+	for _, d := range r.outcome.Archive {
+		documents[path.Join(d.Folder, d.Name)] = d.Sum
+	}
+	for _, k := range r.outcome.Kept {
+		delete(documents, k.Name) // accepted, and failed later: its folder shows the new bytes
+	}
+	for name, content := range r.found.Files {
+		sum, archived := documents[name]
+		switch {
+		case !archived:
+			r.outcome.Local = append(r.outcome.Local, audit.Local{Name: name, Content: content})
+		case r.h.Service.Originals():
+			r.outcome.Reads = append(r.outcome.Reads, audit.Read{What: "a look at " + name, Got: sha256.Sum256(content), Want: []audit.Sum{sum}})
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package mutation
+
+import (
+	"slices"
+
+	"github.com/archivefs/archivefs/internal/lab/faultlab/history"
+	"github.com/archivefs/archivefs/internal/lab/faultlab/proxy"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// synced are files that programs have synced when the machine crashes.
+func synced() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Hanging, history.Hanging}, Fsync: true, Session: crash()}
+}
+
+// local are files under temporary names, closed when the machine crashes.
+func local() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Keep, history.Keep}, Session: crash()}
+}
+
+// refusals are files that the service has refused when the machine crashes.
+func refusals() history.Focus {
+	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: refused()}
+}
+
+// archived are files that are archived, and gone from the spool, when the machine crashes.
+func archived() history.Focus {
+	return history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 8), Service: history.Full, Session: crash()}
+}
+
+// queued are files that a close has accepted when the machine crashes, and the service has
+// not got.
+func queued() history.Focus {
+	s := crash()
+	s.Net = []proxy.Fault{{Op: proxy.Upload, Nth: 1, Times: always, Deed: proxy.ResetBefore}}
+	return history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: s}
+}
+
+// lostAnswers are files in doubt when the machine crashes.
+func lostAnswers() history.Focus {
+	s := killedAt(spool.PointFail, history.Crash)
+	s.Net = []proxy.Fault{{Op: proxy.Any, Nth: 1, Times: always, Deed: proxy.ResetBefore}}
+	return history.Focus{Kinds: []history.Kind{history.Write}, Service: history.Full, Session: s}
+}
+
+// durability takes the calls of internal/durable that sync.
+func durability() []Mutation {
+	return []Mutation{
+		{
+			Name: "a published file is not synced", File: "internal/durable/write.go",
+			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); err != nil {", Focus: refusals(),
+		},
+		{
+			Name: "the directory of a rename is not synced", File: "internal/durable/write.go",
+			Old: "if err := SyncDir(newDir); err != nil {", New: "if err := error(nil); err != nil {", Focus: archived(),
+		},
+		{
+			Name: "the old directory of a rename is not synced", File: "internal/durable/write.go",
+			Old: "return SyncDir(oldDir)", New: "return nil", Focus: synced(),
+			Unneeded: "the spool renames within one directory; between two only the content cache does, which may lose everything",
+		},
+		{
+			Name: "directories are not synced", File: "internal/durable/dir.go",
+			Old: "err = d.Sync()", New: "err = nil", Focus: synced(),
+		},
+		{
+			Name: "the names of new directories are not synced", File: "internal/durable/dir.go",
+			Old: "if err := SyncDir(above); err != nil &&", New: "if err := error(nil); err != nil &&", Focus: synced(),
+		},
+	}
+}
+
+// spooling takes the calls of internal/spool that sync.
+func spooling() []Mutation {
+	return []Mutation{
+		{
+			Name: "data is not synced", File: "internal/spool/data.go",
+			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); f == nil {", Focus: synced(),
+		},
+		{
+			Name: "fsync does not sync data", File: "internal/spool/data.go",
+			Old: "if err := u.syncData(); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+		},
+		{
+			Name: "fsync does not sync the record", File: "internal/spool/data.go",
+			Old: "return u.storeLocked(&r, theMachine)", New: "return u.storeLocked(&r, asBefore)", Focus: synced(),
+		},
+		{
+			Name: "a commit does not sync data", File: "internal/spool/transition.go",
+			Old: "if err := u.syncData(); err != nil {\n\t\t\treturn err\n\t\t}\n\t\toutlasts = theMachine",
+			New: "outlasts = theMachine", Async: true,
+			Focus: queued(),
+		},
+		{
+			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
+			Old:   "if err := u.syncData(); err != nil {\n\t\treturn err\n\t}\n\treturn u.step(PointKeep,",
+			New:   "return u.step(PointKeep,",
+			Focus: local(),
+		},
+		{
+			Name: "a failed file's data is not synced", File: "internal/spool/transition.go",
+			Old:   "if err := u.syncData(); err != nil { // the record",
+			New:   "if err := error(nil); err != nil { // the record",
+			Focus: history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
+		},
+		{
+			Name: "a synced record is followed by one that is not", File: "internal/spool/upload.go",
+			Old: "|| u.linked && outlasts == asBefore", New: "",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
+			Unneeded: "a record is a line behind the one that was synced, so what a crash takes of it leaves that one",
+		},
+		{
+			Name: "the name of an upload's directory is not synced", File: "internal/spool/upload.go",
+			Old: "return durable.SyncDir(u.spool.dir)", New: "return nil", Focus: synced(),
+		},
+		{
+			Name: "the names in an upload's directory are not synced", File: "internal/spool/upload.go",
+			Old: "return durable.SyncDir(dir)", New: "return error(nil)", Focus: synced(),
+		},
+		{
+			Name: "a loose upload that is refused is not synced", File: "internal/spool/ending.go",
+			Old: "d.secureLocked()\n\tu.outcome", New: "u.outcome", Focus: refusals(),
+		},
+		{
+			Name: "a loose upload whose end is in doubt is not synced", File: "internal/spool/deliver.go",
+			Old: "d.secureLocked()\n", New: "", Focus: lostAnswers(),
+			Unneeded: "nobody is told anything before the end is known; it saves the bytes of a program that waits long",
+		},
+		{
+			Name: "a loose upload that stays after it is archived is not synced", File: "internal/spool/ending.go",
+			Old: "outlasts = theMachine\n\t\td.secureLocked()", New: "outlasts = theMachine", Focus: synced(),
+			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
+		},
+		{
+			Name: "what a crash of the machine left loose is trusted", File: "internal/spool/recover.go",
+			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
+			Focus: history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: killedAt(spool.PointAnswered, history.Crash)},
+		},
+		{
+			Name: "a removed upload may come back in half", File: "internal/spool/create.go",
+			Old: "rename = durable.Rename", New: "rename = os.Rename",
+			Focus: archived(),
+		},
+		{
+			Name: "a removal of what was accepted may be forgotten", File: "internal/spool/transition.go",
+			Old: "lasts := u.linked || u.rec", New: "lasts := u.rec", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 4), Service: history.Full, Session: queued().Session},
+		},
+		{
+			Name: "a queued folder's directory is not synced", File: "internal/spool/folder.go",
+			Old: "if err := durable.SyncDir(s.dir); err != nil {", New: "if err := error(nil); err != nil {",
+			Import: "\n\t\"github.com/archivefs/archivefs/internal/durable\"", Async: true,
+			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Mkdir}, 3), Service: history.Full, Session: unreachable()},
+		},
+		{
+			Name: "the receipt log's name is not synced", File: "internal/spool/receipt.go",
+			Old: "if err := durable.SyncDir(filepath.Dir(path)); err != nil {", New: "if err := error(nil); filepath.Dir(path) == \"\" {",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
+			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
+		},
+		{
+			Name: "receipts are not synced", File: "internal/spool/receipt.go",
+			Old: "return durable.SyncData(l.file)", New: "return nil",
+			Focus:    history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: crash()},
+			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
+		},
+		{
+			Name: "records are not synced", File: "internal/spool/record_file.go",
+			Old: "if sync {", New: "if sync && r == nil {", Focus: refusals(),
+		},
+	}
+}
