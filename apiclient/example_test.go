@@ -21,9 +21,9 @@ func Example() {
 		switch r.URL.Path {
 		case "/api/v2/document/list":
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `[{"id":17,"name":"letter.pdf","num-pages":2}]`)
+			_, _ = io.WriteString(w, `[{"id":17,"name":"letter.pdf","num-pages":2}]`)
 		case "/api/v2/file-upload":
-			fmt.Fprint(w, "18")
+			_, _ = io.WriteString(w, "18")
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}

@@ -18,12 +18,12 @@ func ExampleContent_Open() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	content, err := cache.OpenContent(cache.Options{Dir: dir + "/content", Limit: 1 << 20})
 	if err != nil {
 		panic(err)
 	}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
 
 	fetch := func(_ context.Context, want cache.Want) (*archive.Content, error) {
 		fmt.Println("download from byte", want.Offset)
@@ -41,7 +41,7 @@ func ExampleContent_Open() {
 			panic(err)
 		}
 		fmt.Println(string(bytes), reader.Wait(ctx)) // Wait: the download is complete
-		reader.Close()
+		_ = reader.Close()
 	}
 
 	// Output:

@@ -28,7 +28,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	interrupted(dir)
 
 	archive := hostile.New(hostile.Config{BasePath: "/api/v2"})
