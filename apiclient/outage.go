@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 const (
@@ -104,7 +105,7 @@ func (c *Client) probeService() {
 	var e *archive.Error
 	if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable && o.cause != nil {
 		o.cause, o.kind = err, e.Kind
-		pause = max(pause, min(e.RetryAfter, patience))
+		pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
 	}
 	o.next = time.Now().Add(pause)
 	close(o.probe.done)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // busyService answers 503 while told so, each after two seconds, as a service does that
@@ -43,7 +44,7 @@ func TestWhileTheServiceIsBusyCallsFailAtOnce(t *testing.T) {
 		s.busy.Store(true)
 		took, err := timedList(t, c)
 		wantKind(t, err, OpDocumentList, archive.KindBusy)
-		if took < DefaultRetryFor || took > DefaultRetryFor+patience {
+		if took < DefaultRetryFor || took > DefaultRetryFor+retry.MaxRetryAfter {
 			t.Fatalf("the first call fails after %s: %v", took, err)
 		}
 		before := s.asked.Load()

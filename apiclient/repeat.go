@@ -8,17 +8,14 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// Backoff between repetitions: from 100 ms, doubled up to 1 s, each time half as much
-// more or less. patience is how long a request waits in sum because Retry-After says so.
+// Backoff between repetitions: from 100 ms, doubled up to 1 s, each time half as much more or less.
 const (
 	firstDelay   = 100 * time.Millisecond
 	longestDelay = time.Second
-	patience     = 30 * time.Second
 )
 
 // repeat sends r until read accepts its answer, as often as r may be sent. read closes
@@ -28,45 +25,46 @@ func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Respons
 	if err := c.pass(ctx, r.op); err != nil {
 		return err
 	}
-	plan := newRetryPlan(r.repeat, c.retryFor)
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		plan.last = c.once(ctx, r, read)
-		if archive.KindOf(plan.last) == archive.KindTimeout {
+	began := time.Now()
+	plan := &retryPlan{policy: r.repeat, never: c.retryFor < 0, budget: retry.NewBudget(began, c.retryFor)}
+	for {
+		err := c.once(ctx, r, read)
+		if err == nil {
+			if c.contents.had(r.op) {
+				c.log.Info("contents can be had again")
+			}
+			return nil
+		}
+		if archive.KindOf(err) == archive.KindTimeout {
 			// An idle connection that a firewall has forgotten stalls like this; its
 			// neighbours would be next.
 			c.http.CloseIdleConnections()
 		}
-		if c.contents.hopeless(r.op, plan.last) {
-			return struct{}{}, backoff.Permanent(plan.last)
+		hopeless := c.contents.hopeless(r.op, err)
+		if wait, again := plan.next(err); again && !hopeless && ctx.Err() == nil {
+			c.stats.retry(r.op)
+			c.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
+			if retry.Sleep(ctx, wait) == nil {
+				continue
+			}
 		}
-		return struct{}{}, plan.last
-	}, backoff.WithBackOff(plan), backoff.WithMaxElapsedTime(0), backoff.WithNotify(func(err error, wait time.Duration) {
-		c.stats.retry(r.op)
-		c.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
-	}))
-	if err == nil {
-		if c.contents.had(r.op) {
-			c.log.Info("contents can be had again")
+		switch {
+		case ctx.Err() != nil:
+			return ended(ctx, r.op, err)
+		case !hopeless:
+			c.giveUp(r, began, err)
 		}
-		return nil
+		return err
 	}
-	if ctx.Err() != nil {
-		return ended(ctx, r.op, plan.last)
-	}
-	c.giveUp(r, plan)
-	return plan.last
 }
 
-// giveUp notes that r has failed for good.
-func (c *Client) giveUp(r *request, plan *retryPlan) {
-	if c.contents.hopeless(r.op, plan.last) {
-		return // as the one before it
+// giveUp notes that r, which began at that time, has failed for good.
+func (c *Client) giveUp(r *request, began time.Time, err error) {
+	if c.contents.missed(r.op, err) {
+		c.log.WithError(err).Info("contents cannot be had; until one can, none is waited for")
 	}
-	if c.contents.missed(r.op, plan.last) {
-		c.log.WithError(plan.last).Info("contents cannot be had; until one can, none is waited for")
-	}
-	if c.outage.begin(plan.started, plan.last, r.repeat) {
-		c.log.WithError(plan.last).Info("the service is away; until it answers, requests fail at once")
+	if c.outage.begin(began, err, r.repeat) {
+		c.log.WithError(err).Info("the service is away; until it answers, requests fail at once")
 	}
 }
 
@@ -82,56 +80,33 @@ func (c *Client) once(ctx context.Context, r *request, read func(*http.Response)
 	return err
 }
 
-// retryPlan is the schedule of one request's repetitions, a backoff.BackOff that looks
-// at the last error. Waits that the service asked for do not count against limit.
+// retryPlan is the schedule of one request's repetitions.
 type retryPlan struct {
 	policy   repetition
-	limit    time.Duration
-	delays   backoff.ExponentialBackOff
-	started  time.Time
-	waited   time.Duration // as Retry-After said
+	never    bool // whatever the error
+	budget   *retry.Budget
+	failures int // after which the service did not say when to come back
 	timedOut bool
-	last     error
 }
 
-func newRetryPlan(policy repetition, limit time.Duration) *retryPlan {
-	return &retryPlan{
-		policy: policy, limit: limit, started: time.Now(),
-		delays: backoff.ExponentialBackOff{
-			InitialInterval: firstDelay, MaxInterval: longestDelay, Multiplier: 2, RandomizationFactor: 0.5,
-		},
-	}
-}
-
-// Reset implements backoff.BackOff.
-func (p *retryPlan) Reset() { p.delays.Reset() }
-
-// NextBackOff implements backoff.BackOff.
-func (p *retryPlan) NextBackOff() time.Duration {
+// next is how long to wait after err before the request is sent again, if it is.
+func (p *retryPlan) next(err error) (wait time.Duration, again bool) {
 	var e *archive.Error
-	if p.limit < 0 || !errors.As(p.last, &e) || !p.policy.allows(e) {
-		return backoff.Stop
+	if p.never || !errors.As(err, &e) || !p.policy.allows(e) {
+		return 0, false
 	}
-	switch {
-	case e.Kind == archive.KindTimeout:
-		// Once, whatever the limit: a stall is longer than any sensible one.
-		if p.timedOut {
-			return backoff.Stop
-		}
+	stalled := e.Kind == archive.KindTimeout
+	if asked := e.RetryAfter; asked > 0 && !stalled {
+		return asked, asked <= p.budget.Most(time.Now()) && p.budget.Grant(asked)
+	}
+	p.failures++
+	wait = retry.Backoff{First: firstDelay, Longest: longestDelay, Less: 0.5, More: 0.5}.After(p.failures)
+	if stalled { // once, whatever the limit: a stall is longer than any sensible one
+		again = !p.timedOut
 		p.timedOut = true
-		return p.delays.NextBackOff()
-	case e.RetryAfter > 0:
-		if p.waited+e.RetryAfter > patience || time.Since(p.started)+e.RetryAfter > p.limit+patience {
-			return backoff.Stop
-		}
-		p.waited += e.RetryAfter
-		return e.RetryAfter
+		return wait, again
 	}
-	next := p.delays.NextBackOff()
-	if time.Since(p.started)-p.waited+next > p.limit {
-		return backoff.Stop
-	}
-	return next
+	return wait, wait <= p.budget.Left(time.Now())
 }
 
 // allows reports whether a request that failed with e may be sent again.

@@ -3,10 +3,10 @@ package apiclient
 import (
 	"cmp"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // statusKinds is the one place that turns a status into a kind; what is not in it is
@@ -56,7 +56,7 @@ func (c *Client) refusal(op Operation, resp *http.Response) *archive.Error {
 		Kind:       kindOf(resp.StatusCode),
 		Status:     resp.StatusCode,
 		Detail:     c.detail(resp),
-		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: retry.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
 	if e.Status == http.StatusInsufficientStorage {
 		e.RetryAfter = cmp.Or(e.RetryAfter, roomAfter)
@@ -70,18 +70,3 @@ func (c *Client) refusal(op Operation, resp *http.Response) *archive.Error {
 // roomAfter is what a service asks to wait that has no room (507) and does not say how long: it
 // is for a person to repeat that (RFC 4918, section 11.5), and longer than any call waits.
 const roomAfter = time.Minute
-
-// longestRetryAfter bounds what a service can ask for.
-const longestRetryAfter = 24 * time.Hour
-
-// retryAfter reads a Retry-After field: seconds or a date (RFC 9110, section 10.2.3).
-// It is 0 when there is none, or none that can be read.
-func retryAfter(value string, now time.Time) time.Duration {
-	wait := time.Duration(0)
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if date, err := http.ParseTime(value); err == nil {
-		wait = date.Sub(now)
-	}
-	return min(max(wait, 0), longestRetryAfter)
-}

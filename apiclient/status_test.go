@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
@@ -24,25 +23,6 @@ func TestStatusKinds(t *testing.T) {
 		wantKind(t, err, OpInboxes, kind)
 		if want := "list the inboxes: " + kind.String() + " (HTTP "; !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("status %d: error is %q, want %q", status, err, want)
-		}
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-	for field, want := range map[string]time.Duration{
-		"":                              0,
-		"7":                             7 * time.Second,
-		"-7":                            0,
-		"1.5":                           0,
-		"soon":                          0,
-		"Wed, 01 May 2024 12:00:09 GMT": 9 * time.Second,
-		"Wed, 01 May 2024 11:00:00 GMT": 0,
-		"2147483647":                    longestRetryAfter,
-		"99999999999":                   0,
-	} {
-		if got := retryAfter(field, now); got != want {
-			t.Errorf("%q is %s, want %s", field, got, want)
 		}
 	}
 }
