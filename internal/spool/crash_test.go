@@ -40,8 +40,8 @@ var steps = map[string][]func(*life) error{
 			return errors.Join(errors.New("not refused"), err)
 		}
 		return nil
-	}, retry, deliver, remove},
-	"killed writer retried":  {newFile, writeAll, fail, retry, deliver, remove},
+	}, tryAgain, deliver, remove},
+	"killed writer retried":  {newFile, writeAll, fail, tryAgain, deliver, remove},
 	"local file renamed":     {newFile, writeAll, keep, rename, writeAll, keep, commit, deliver, remove},
 	"opened again committed": {newFile, writeAll, commit, reopenFile, writeAll, commit, deliver, remove},
 }
@@ -62,7 +62,7 @@ func syncFile(l *life) error   { return l.u.Sync() }
 func commit(l *life) error     { return l.u.Commit() }
 func keep(l *life) error       { return l.u.Keep() }
 func reopenFile(l *life) error { return l.u.Reopen() }
-func retry(l *life) error      { return l.u.RetryAsItIs() }
+func tryAgain(l *life) error   { return l.u.RetryAsItIs() }
 func remove(l *life) error     { return l.u.Remove() }
 func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
 

@@ -193,7 +193,7 @@ func (d *delivery) ended(err error) error {
 		d.u.doubt = d.patience.now()
 	}
 	if d.patience.policy.Queue { // nobody waits: what was sent last is looked for as long as what was sent before
-		d.patience.deadline = time.Time{}
+		d.patience.restart()
 	}
 	return err
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // Policy says how long a delivery goes on.
 type Policy struct {
 	// RetryFor bounds looking and repeating after the first end in doubt. A service that
-	// asks to wait (Retry-After) extends it by up to 30 s altogether.
+	// asks to wait (Retry-After) extends it by up to retry.MaxRetryAfter altogether.
 	RetryFor time.Duration
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
@@ -22,38 +23,43 @@ type Policy struct {
 
 const (
 	foregroundAttempts = 4
-	longestAsked       = 30 * time.Second // of Retry-After, in one delivery
-	firstWait          = 200 * time.Millisecond
+	firstWait          = 200 * time.Millisecond // doubled up to longestWait
 	longestWait        = 5 * time.Second
 	longestSettling    = 30 * time.Second
 )
 
 // patience is what is left of a policy in one delivery.
 type patience struct {
-	policy   Policy
-	now      func() time.Time
-	sleep    func(context.Context, time.Duration) error
-	deadline time.Time // zero until the first end in doubt
-	next     time.Duration
-	asked    time.Duration
+	policy Policy
+	now    func() time.Time
+	sleep  func(context.Context, time.Duration) error
+	budget *retry.Budget // nil until the first end in doubt
+	pauses int           // so far
 }
 
-// start sets the deadline, the first time it is called.
+// start begins the budget, the first time it is called.
 func (p *patience) start() {
-	if p.deadline.IsZero() {
-		p.deadline = p.now().Add(p.policy.RetryFor)
-		p.next = firstWait
+	if p.budget == nil {
+		p.budget = retry.NewBudget(p.now(), p.policy.RetryFor)
 	}
 }
+
+// restart has the next look begin another budget.
+func (p *patience) restart() { p.budget, p.pauses = nil, 0 }
 
 // settling is how long to look for a document before it is taken as absent.
 func (p *patience) settling() time.Duration { return min(p.policy.RetryFor/2, longestSettling) }
 
+// next is how long the next pause is.
+func (p *patience) next() time.Duration {
+	return retry.Backoff{First: firstWait, Longest: longestWait}.After(p.pauses + 1)
+}
+
 // pause waits, longer each time but not longer than most, unless that is over. It is false
 // when ctx is done.
 func (p *patience) pause(ctx context.Context, most time.Duration) bool {
-	d := p.next
-	p.next = min(2*p.next, longestWait)
+	d := p.next()
+	p.pauses++
 	if most > 0 {
 		d = min(d, most)
 	}
@@ -67,17 +73,15 @@ func (p *patience) obey(ctx context.Context, err error, at time.Time) bool {
 	asked := archive.RetryAfter(err)
 	switch {
 	case asked == 0:
-		return !p.now().Add(p.next).After(p.deadline) && p.pause(ctx, longestWait)
-	case p.policy.Queue, p.asked+asked > longestAsked, at.After(p.deadline):
-		p.deadline = p.now().Add(-1)
+		return p.next() <= p.budget.Left(p.now()) && p.pause(ctx, longestWait)
+	case p.policy.Queue, p.budget.Left(at) < 0, !p.budget.Grant(asked):
+		p.budget.Spend()
 		return false
 	}
-	p.asked += asked
-	p.deadline = p.deadline.Add(asked)
 	return p.sleep(ctx, max(asked-p.now().Sub(at), firstWait)) == nil
 }
 
 // mayRepeat reports whether the bytes may be sent once more after sent times.
 func (p *patience) mayRepeat(ctx context.Context, sent int) bool {
-	return ctx.Err() == nil && sent < p.policy.Attempts && p.now().Before(p.deadline)
+	return ctx.Err() == nil && sent < p.policy.Attempts && p.budget.Left(p.now()) > 0
 }
