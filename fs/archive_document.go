@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // errUnclear says that the inbox still lists a document and its folder lists one of that
@@ -89,7 +90,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 // that it is not there.
 func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
 	end := f.now().Add(min(f.opts.RetryFor/2, longestLate))
-	for pause := firstChangePause; ; pause = min(2*pause, longestChangePause) {
+	for looks := 1; ; looks++ {
 		switch found, err := look(ctx); {
 		case found:
 			return true, nil
@@ -98,7 +99,7 @@ func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (b
 		case f.now().After(end):
 			return false, cmp.Or(err, errElsewhere)
 		}
-		if err := f.wait(ctx, pause); err != nil {
+		if err := retry.Sleep(ctx, changePause(looks)); err != nil {
 			return false, err
 		}
 	}

@@ -2,11 +2,11 @@ package fs
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -85,11 +85,8 @@ func (q *queue) backLocked() {
 	}
 }
 
-// pauseAfter is how long to wait after so many attempts in a row.
+// pauseAfter is how long to wait after so many attempts in a row: up to a quarter less than
+// firstPause, doubled each time, so that many mounts do not ask at the same time.
 func pauseAfter(tries int) time.Duration {
-	d := longestPause
-	if shift := tries - 1; shift < 10 {
-		d = min(d, firstPause<<shift)
-	}
-	return d - time.Duration(rand.Int64N(int64(d)/4+1)) //nolint:gosec // to spread requests
+	return retry.Backoff{First: firstPause, Longest: longestPause, Less: 0.25}.After(tries)
 }
