@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // OpenContent opens the cache in o.Dir with what an earlier process left there. Files
@@ -31,7 +32,7 @@ func OpenContent(o Options) (*Content, error) {
 	closing, stop := context.WithCancel(context.Background())
 	c := &Content{
 		dir: o.Dir, limit: o.Limit, local: o.Local, log: o.Log, now: o.Now,
-		pause: pause, write: (*os.File).WriteAt, free: func() (int64, error) { return diskFree(o.Dir) },
+		pause: retry.Sleep, write: (*os.File).WriteAt, free: func() (int64, error) { return diskFree(o.Dir) },
 		closing: closing, stop: stop,
 		versions: make(map[Key]*version), recent: list.New(), downloads: make(map[Key]*download),
 	}
@@ -52,18 +53,6 @@ func OpenContent(o Options) (*Content, error) {
 	}
 	c.evictLocked()
 	return c, nil
-}
-
-// pause waits for d.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // scan makes the cache's directory and returns what lies in its sub-directories.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // chunk is how many bytes are taken from an answer at a time.
@@ -21,14 +22,14 @@ var buffers = sync.Pool{New: func() any { return new([chunk]byte) }} //nolint:go
 // roomFor is how many bytes are made free at least when the disk is full.
 const roomFor = 16 << 20
 
-// A broken transfer is tried again this often without a byte of progress, after waits
-// that double from the first to the longest. Where the service made fetch wait there is
-// one try, and one after a time-out, until a chunk has come again.
-const (
-	maxTries    = 5
-	firstPause  = 100 * time.Millisecond
-	longestWait = 5 * time.Second
-)
+// maxTries is how often a broken transfer is tried again without a byte of progress. Where the
+// service made fetch wait there is one try, and one after a time-out, until a chunk has come again.
+const maxTries = 5
+
+// pauseAfter is how long to wait after a transfer has broken so many times in a row.
+func pauseAfter(tries int) time.Duration {
+	return retry.Backoff{First: 100 * time.Millisecond, Longest: 5 * time.Second}.After(tries)
+}
 
 // errAnswer says that an answer is none to what was asked.
 var errAnswer = errors.New("the service answered another part of the content than was asked for")
@@ -126,7 +127,7 @@ func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archiv
 		want = Want{Offset: t.have, Match: t.v.etag}
 	}
 	for ; *tries < maxTries; *tries++ {
-		if err := t.c.pause(ctx, min(firstPause<<*tries, longestWait)); err != nil {
+		if err := t.c.pause(ctx, pauseAfter(*tries+1)); err != nil {
 			return nil, err
 		}
 		content, err := t.fetch(ctx, want)

@@ -306,7 +306,7 @@ func (w *window) open(ctx context.Context, n int64) error {
 // rest waits before another try.
 func (w *window) rest(ctx context.Context) error {
 	w.tries++
-	return w.c.pause(ctx, min(firstPause<<(w.tries-1), longestWait))
+	return w.c.pause(ctx, pauseAfter(w.tries))
 }
 
 // admit makes content the answer that is being read. A service without parts answers from the
