@@ -45,7 +45,7 @@ func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
 	a := c.newAttempt(ctx, r.op)
 	resp, err := a.roundTrip(r)
 	took := time.Since(started)
-	if err == nil && c.outage.answered(resp.StatusCode) {
+	if err == nil && c.circuit.answered(resp.StatusCode) {
 		c.log.Info("the service answers again")
 	}
 	if err == nil && !accepted(r, resp) {

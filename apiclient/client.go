@@ -26,7 +26,7 @@ type Client struct {
 
 	slots    slots
 	lockout  lockout
-	outage   outage
+	circuit  circuit
 	contents contents
 	support  supportTable
 	stats    statsTable
@@ -85,9 +85,9 @@ func (c *Client) BaseURL() string { return c.base.String() }
 // used while the service answers; it does not find out any more when one that was away is
 // back.
 func (c *Client) Close() {
-	c.outage.mu.Lock()
+	c.circuit.mu.Lock()
 	c.die()
-	c.outage.mu.Unlock()
+	c.circuit.mu.Unlock()
 	c.probes.Wait()
 	c.http.CloseIdleConnections()
 }

@@ -12,10 +12,10 @@
 //     429), or when it sets a state (auto-export, keywords, metadata), which makes a
 //     second one harmless. Everything that reads is repeated with capped exponential
 //     backoff, and Retry-After is honoured.
-//   - While the service is away nothing is sent but a probe now and then, and requests fail at
-//     once, as unsent: no connection was made, nothing was answered, or 503 for as long as a
-//     request may be repeated. While it lacks contents alone, 503 to a request for one is not
-//     waited for.
+//   - A circuit breaker opens when no connection was made, nothing was answered, or 503 for as
+//     long as a request may be repeated. Then requests fail at once, as unsent, and nothing is
+//     sent but a probe now and then. While the service lacks contents alone, 503 to a request
+//     for one is not waited for.
 //   - A request ends when no byte is sent or received for Config.Stall; a transfer that
 //     makes progress may take as long as it needs.
 //   - Memory does not grow with the document: uploads stream from an archive.Blob with

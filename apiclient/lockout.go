@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
 // Refused credentials: after refusalsAllowed answers 401 in a row nothing is sent for
@@ -14,15 +16,13 @@ const (
 	longestPause    = 10 * time.Minute
 )
 
-// lockout holds requests back while the service refuses the credentials, so that no
-// account is locked. After each pause one request goes through as a probe. Its zero
-// value lets requests through.
+// lockout is a circuit breaker that refused credentials trip, so that no account is locked.
+// After each pause one request goes through as a probe. Its zero value lets requests through.
 type lockout struct {
 	mu       sync.Mutex
 	refusals int           // in a row; guarded by mu
-	pause    time.Duration // the last one; guarded by mu
-	until    time.Time     // end of the last pause; guarded by mu
-	probing  bool          // guarded by mu
+	pauses   int           // in a row; guarded by mu
+	breaker  retry.Breaker // guarded by mu
 }
 
 // enter reports whether a request may be sent now. A request that entered hands probe
@@ -30,15 +30,14 @@ type lockout struct {
 func (l *lockout) enter() (probe bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.refusals < refusalsAllowed {
+	if !l.breaker.Tripped() {
 		return false, nil
 	}
-	wait := time.Until(l.until)
-	if wait > 0 || l.probing {
+	now := time.Now()
+	if !l.breaker.Probe(now) {
 		return false, fmt.Errorf("not sent: the service refused the credentials %d times in a row, so requests pause "+
-			"for another %s lest the account be locked", l.refusals, max(wait, 0).Round(time.Second))
+			"for another %s lest the account be locked", l.refusals, max(l.breaker.Until().Sub(now), 0).Round(time.Second))
 	}
-	l.probing = true
 	return true, nil
 }
 
@@ -48,18 +47,18 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if probe {
-		l.probing = false
+		l.breaker.ProbeEnded()
 	}
-	switch {
+	switch now := time.Now(); {
 	case succeeded:
-		l.refusals, l.pause = 0, 0
+		l.resetLocked()
 	case refused:
 		l.refusals++
-		if l.refusals < refusalsAllowed || time.Now().Before(l.until) {
+		if l.refusals < refusalsAllowed || l.breaker.State(now) == retry.Open {
 			return
 		}
-		l.pause = min(max(2*l.pause, firstPause), longestPause)
-		l.until = time.Now().Add(l.pause)
+		l.pauses++
+		l.breaker.Trip(now.Add(retry.Backoff{First: firstPause, Longest: longestPause}.After(l.pauses)))
 	}
 }
 
@@ -67,5 +66,10 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 func (l *lockout) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refusals, l.pause, l.until = 0, 0, time.Time{}
+	l.resetLocked()
+}
+
+func (l *lockout) resetLocked() {
+	l.refusals, l.pauses = 0, 0
+	l.breaker.Close()
 }

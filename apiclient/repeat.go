@@ -20,7 +20,7 @@ const (
 
 // repeat sends r until read accepts its answer, as often as r may be sent. read closes
 // the answer's body, or keeps it when it returns nil. The error is that of the last
-// attempt. While the service is away nothing is sent.
+// attempt. While the circuit breaker is open nothing is sent.
 func (c *Client) repeat(ctx context.Context, r *request, read func(*http.Response) error) error {
 	if err := c.pass(ctx, r.op); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *Client) giveUp(r *request, began time.Time, err error) {
 	if c.contents.missed(r.op, err) {
 		c.log.WithError(err).Info("contents cannot be had; until one can, none is waited for")
 	}
-	if c.outage.begin(began, err, r.repeat) {
+	if c.circuit.failed(began, err, r.repeat) {
 		c.log.WithError(err).Info("the service is away; until it answers, requests fail at once")
 	}
 }

@@ -106,3 +106,31 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestBreaker(t *testing.T) {
+	now := time.Now()
+	var b Breaker
+	want := func(at time.Time, state State, probe bool) {
+		t.Helper()
+		if got, may := b.State(at), b.Probe(at); got != state || may != probe {
+			t.Errorf("state %d, probe %t; want %d, %t", got, may, state, probe)
+		}
+	}
+	want(now, Closed, false)
+	b.Trip(now.Add(time.Second))
+	want(now, Open, false)
+	later := now.Add(time.Second)
+	want(later, HalfOpen, true)
+	want(later, HalfOpen, false) // one at a time
+	b.ProbeEnded()
+	want(later, HalfOpen, true)
+	b.ProbeEnded()
+	b.Trip(later.Add(time.Second))
+	want(later, Open, false)
+	if !b.Close() || b.Close() || b.Tripped() || !b.Until().IsZero() {
+		t.Error("not closed, or twice")
+	}
+	want(later, Closed, false)
+	b.Trip(time.Time{})
+	want(now, HalfOpen, true)
+}

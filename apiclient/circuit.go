@@ -1,0 +1,156 @@
+package apiclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
+)
+
+const (
+	// probeEvery is how long after a probe that found no service the next may begin.
+	probeEvery = 2 * time.Second
+	// probePatience is how long after its begin a request waits for a probe to succeed.
+	probePatience = time.Second
+)
+
+// circuit is the client's circuit breaker: it spares calls the wait for a service that just did
+// not answer another one. It trips when a call ends without a connection, or, while nothing else
+// was answered either, without progress or with 503 after all its repetitions: a document that
+// hangs does not trip it. From then on calls fail at once. Once the breaker is half-open the
+// next call begins a probe: one at a time, every two seconds at most, and no sooner than a probe
+// was asked to come back. A probe may last as long as any request; calls wait for it only a
+// second. Any answer but 503 closes the breaker. The zero value lets calls through.
+type circuit struct {
+	mu      sync.Mutex
+	breaker retry.Breaker // guarded by mu
+	cause   error         // why it tripped; guarded by mu
+	kind    archive.Kind  // of calls that fail meanwhile; guarded by mu
+	since   time.Time     // when it tripped; guarded by mu
+	heard   time.Time     // when a request was answered last, by another status than 503; guarded by mu
+	probe   *probe        // under way, or nil; guarded by mu
+}
+
+// probe is a request that finds out whether the service is back.
+type probe struct {
+	began time.Time
+	done  chan struct{} // closed at its end
+}
+
+// pass returns nil when a call may be sent. It may be the one that begins a probe.
+func (c *Client) pass(ctx context.Context, op Operation) error {
+	b := &c.circuit
+	b.mu.Lock()
+	if !b.breaker.Tripped() {
+		b.mu.Unlock()
+		return nil
+	}
+	if c.alive.Err() == nil && b.breaker.Probe(time.Now()) {
+		b.probe = &probe{began: time.Now(), done: make(chan struct{})}
+		c.probes.Go(c.probeService)
+	}
+	p := b.probe
+	b.mu.Unlock()
+	if p != nil {
+		if err := p.wait(ctx); err != nil {
+			return ended(ctx, op, nil)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.breaker.Tripped() {
+		return nil
+	}
+	return &archive.Error{Op: string(op), Kind: b.kind, Unsent: true, Err: fmt.Errorf(
+		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
+}
+
+// wait returns when the probe has ended, or has lasted for probePatience. Its error is
+// ctx's.
+func (p *probe) wait(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// probeService asks for the top of the archive, on a new connection. Whatever is answered
+// but 503, the service is back, which send has noted.
+func (c *Client) probeService() {
+	c.http.CloseIdleConnections()
+	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
+	err := c.once(c.alive, r, func(resp *http.Response) error {
+		discard(resp.Body)
+		return nil
+	})
+	if err != nil {
+		c.log.WithError(err).Debug("probe of the service")
+	}
+	b := &c.circuit
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.breaker.Tripped() {
+		pause := probeEvery
+		var e *archive.Error
+		if errors.As(err, &e) && e.Status == http.StatusServiceUnavailable {
+			b.cause, b.kind = err, e.Kind
+			pause = max(pause, min(e.RetryAfter, retry.MaxRetryAfter))
+		}
+		b.breaker.Trip(time.Now().Add(pause))
+	}
+	b.breaker.ProbeEnded()
+	close(b.probe.done)
+	b.probe = nil
+}
+
+// answered notes an answer, and reports whether that closed the breaker. 503 does not: a
+// service says so that lacks its database, and a proxy that lacks its service.
+func (b *circuit) answered(status int) bool {
+	if status == http.StatusServiceUnavailable {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.heard = time.Now()
+	return b.breaker.Close()
+}
+
+// failed notes the error of a call that began at that time and has failed for good. It
+// reports whether that tripped the breaker and is to be logged: of a service that has never
+// answered it is not, because the error says it to whoever asked. 503 trips it only where the
+// call was repeated for as long as it may be. It may still be about that call alone, so that
+// the breaker is half-open at once.
+func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
+	var e *archive.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	kind, cause, pause := archive.KindUnreachable, cmp.Or(e.Err, err), probeEvery
+	switch {
+	case e.Kind == archive.KindUnreachable, e.Kind == archive.KindTimeout:
+	case e.Status == http.StatusServiceUnavailable && policy.allows(e):
+		kind, cause, pause = e.Kind, err, 0
+	default:
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.breaker.Tripped() || b.heard.After(began) {
+		return false
+	}
+	b.cause, b.kind, b.since = cause, kind, time.Now()
+	b.breaker.Trip(b.since.Add(pause))
+	return !b.heard.IsZero()
+}
