@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -14,9 +15,9 @@ import (
 const uploadsAtOnce = 4
 
 // queue delivers in the background what was accepted before the archive had it: several
-// uploads at a time, each again and again until it is archived or refused. While the
-// service is away only one is tried at a time, ever more rarely; the first that gets
-// through brings all of them back.
+// uploads at a time, each again and again until it is archived or refused. A circuit breaker
+// opens when the service takes nothing from anybody: then one is tried at a time, ever more
+// rarely, and the first that gets through closes it and makes all of them due.
 type queue struct {
 	// attempt tries an upload once; wait says that it is worth another attempt, later.
 	attempt func(ctx context.Context, up *spool.Upload) (wait bool, err error)
@@ -34,8 +35,7 @@ type queue struct {
 	active  int           // jobs being tried; guarded by mu
 	losses  int           // attempts in a row that the service could not take; guarded by mu
 	lost    archive.Kind  // why it could not take the last of them; guarded by mu
-	away    bool          // the service takes nothing from anybody; guarded by mu
-	until   time.Time     // nothing is tried before; guarded by mu
+	breaker retry.Breaker // guarded by mu
 	stopped bool          // nothing more is tried; guarded by mu
 	timer   *time.Timer   // for the next job that is due; guarded by mu
 	changed chan struct{} // closed and made anew after each attempt; guarded by mu
@@ -80,7 +80,7 @@ func (q *queue) hurry(up *spool.Upload) {
 	}
 	j.dueAtOnce()
 	q.jobs = slices.Insert(q.jobs, 0, j)
-	q.until = time.Time{}
+	q.breaker.Hasten()
 	q.startLocked()
 }
 
@@ -101,7 +101,7 @@ func (q *queue) resume() {
 func (q *queue) wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.away && q.lost != archive.KindBusy && q.lost != archive.KindServer {
+	if q.breaker.Tripped() && q.lost != archive.KindBusy && q.lost != archive.KindServer {
 		q.backLocked()
 		q.startLocked()
 	}
@@ -113,7 +113,7 @@ func (q *queue) startLocked() {
 		return
 	}
 	now := q.now()
-	next := q.until
+	next := q.breaker.Until()
 	if !next.After(now) {
 		next = q.startDueLocked(now)
 	}
@@ -149,7 +149,7 @@ func (q *queue) startDueLocked(now time.Time) (next time.Time) {
 }
 
 func (q *queue) limitLocked() int {
-	if q.away {
+	if q.breaker.Tripped() {
 		return 1
 	}
 	return uploadsAtOnce

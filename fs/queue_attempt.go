@@ -47,8 +47,9 @@ func (q *queue) run(j *job) {
 	q.startLocked()
 }
 
-// loseLocked puts off a job that the service could not take, and all of them when it takes
-// nothing from anybody. It is asked no sooner than it says. The caller holds mu.
+// loseLocked puts off a job that the service could not take, and trips the breaker after as many
+// losses in a row as are sent at once, or where no upload would fare better: no connection, or a
+// Retry-After. The service is asked no sooner than it says. The caller holds mu.
 func (q *queue) loseLocked(j *job, err error) {
 	j.tries++
 	if j.late = spool.Unanswered(err); j.late {
@@ -66,20 +67,18 @@ func (q *queue) loseLocked(j *job, err error) {
 	}
 	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
 	q.losses++
-	q.away = q.away || q.losses >= uploadsAtOnce || q.lost == archive.KindUnreachable || asked > 0
-	if q.away {
-		q.until = j.tried.Add(max(asked, q.pause(max(1, q.losses-uploadsAtOnce+1))))
+	if q.breaker.Tripped() || q.losses >= uploadsAtOnce || q.lost == archive.KindUnreachable || asked > 0 {
+		q.breaker.Trip(j.tried.Add(max(asked, q.pause(max(1, q.losses-uploadsAtOnce+1)))))
 	}
 }
 
-// backLocked notes that the service takes uploads; after it did not, every job is due. The
-// caller holds mu.
+// backLocked notes that the service takes uploads. If that closes the breaker every job is due.
+// The caller holds mu.
 func (q *queue) backLocked() {
 	q.losses = 0
-	if !q.away {
+	if !q.breaker.Close() {
 		return
 	}
-	q.away, q.until = false, time.Time{}
 	for _, j := range q.jobs {
 		j.tries, j.due = 0, time.Time{}
 	}

@@ -16,7 +16,7 @@ var errAway = errors.New("the service does not answer")
 func (q *queue) drain(ctx context.Context) error {
 	q.mu.Lock()
 	began := q.now()
-	q.until = time.Time{}
+	q.breaker.Hasten()
 	for _, j := range q.jobs {
 		j.tries, j.due = 0, time.Time{}
 	}
@@ -24,7 +24,7 @@ func (q *queue) drain(ctx context.Context) error {
 	for {
 		if q.active == 0 {
 			left := slices.ContainsFunc(q.jobs, func(j *job) bool { return q.ready(j.up) && (j.late || j.tried.Before(began)) })
-			if !left || q.away {
+			if !left || q.breaker.Tripped() {
 				defer q.mu.Unlock()
 				if len(q.jobs) > 0 {
 					return errAway

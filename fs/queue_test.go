@@ -253,7 +253,7 @@ func (q *queue) rests(t *testing.T) (until time.Time) {
 	soon(t, func() bool {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		until = q.until
+		until = q.breaker.Until()
 		return q.active == 0 && until.After(q.now())
 	})
 	return until
@@ -336,8 +336,8 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.away || len(q.jobs) != len(ups) {
-		t.Fatalf("away: %v, %d jobs", q.away, len(q.jobs))
+	if !q.breaker.Tripped() || len(q.jobs) != len(ups) {
+		t.Fatalf("tripped: %v, %d jobs", q.breaker.Tripped(), len(q.jobs))
 	}
 }
 

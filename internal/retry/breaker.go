@@ -38,8 +38,11 @@ func (b *Breaker) Tripped() bool { return b.tripped }
 // Until is the end of the open state, zero while the breaker is closed.
 func (b *Breaker) Until() time.Time { return b.until }
 
-// Trip opens the breaker until a time. A zero time makes it half-open at once.
+// Trip opens the breaker until a time.
 func (b *Breaker) Trip(until time.Time) { b.tripped, b.until = true, until }
+
+// Hasten makes an open breaker half-open at once.
+func (b *Breaker) Hasten() { b.until = time.Time{} }
 
 // Close closes the breaker and reports whether it was open or half-open.
 func (b *Breaker) Close() bool {

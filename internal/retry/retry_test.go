@@ -131,6 +131,9 @@ func TestBreaker(t *testing.T) {
 		t.Error("not closed, or twice")
 	}
 	want(later, Closed, false)
-	b.Trip(time.Time{})
-	want(now, HalfOpen, true)
+	b.Hasten()
+	want(later, Closed, false)
+	b.Trip(later.Add(time.Second))
+	b.Hasten()
+	want(later, HalfOpen, true)
 }
