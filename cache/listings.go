@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// retryAfter is how long an error is remembered, and how long a service that is away is
-// not asked again while an older answer can be shown.
-const retryAfter = 2 * time.Second
+// errorTTL is how long an error is cached, and how long a service that is away is not asked
+// again while an older answer can be shown.
+const errorTTL = 2 * time.Second
 
 // Entry is an answer as it is cached.
 type Entry[V any] struct {

@@ -62,7 +62,7 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 		}
 		f.entry, f.err = l.failLocked(it, f, err)
 		if current && memorable(err) {
-			it.err, it.until = err, l.now().Add(retryAfter)
+			it.err, it.until = err, l.now().Add(errorTTL)
 			l.items.Add(key, it)
 		}
 		return current
