@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/retry"
+	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // errUnclear says that the inbox still lists a document and its folder lists one of that
@@ -89,7 +89,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 // lookLate looks for what has left its inbox, as long as a folder may take to list it. The error says
 // that it is not there.
 func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
-	end := f.now().Add(min(f.opts.RetryFor/2, longestLate))
+	end := f.now().Add(spool.Settling(f.opts.RetryFor))
 	for looks := 1; ; looks++ {
 		switch found, err := look(ctx); {
 		case found:
@@ -104,9 +104,6 @@ func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (b
 		}
 	}
 }
-
-// longestLate is how late, at most, a folder may list what was archived, as with an upload.
-const longestLate = 30 * time.Second
 
 // documentIDs is the set of documents known in the directory.
 func (d *dir) documentIDs() map[archive.ID]bool {

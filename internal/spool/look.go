@@ -74,7 +74,7 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			if quick && absent == 1 && p.obey(ctx, cause, since) {
 				continue
 			}
-			left := p.settling() - p.now().Sub(since)
+			left := Settling(p.policy.RetryFor) - p.now().Sub(since)
 			if absent > 1 && (quick || left <= 0) || !p.pause(ctx, left) {
 				return v
 			}
@@ -159,7 +159,7 @@ func (d *delivery) identify(ctx context.Context) archive.ID {
 	since := p.now()
 	for {
 		id, late := d.lookForID(context.WithoutCancel(ctx))
-		left := p.settling() - p.now().Sub(since)
+		left := Settling(p.policy.RetryFor) - p.now().Sub(since)
 		if !late || left <= 0 || !p.pause(ctx, left) {
 			return id
 		}

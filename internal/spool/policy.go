@@ -47,8 +47,9 @@ func (p *patience) start() {
 // restart has the next look begin another budget.
 func (p *patience) restart() { p.budget, p.pauses = nil, 0 }
 
-// settling is how long to look for a document before it is taken as absent.
-func (p *patience) settling() time.Duration { return min(p.policy.RetryFor/2, longestSettling) }
+// Settling is how long a caller that repeats for retryFor looks for a document before it takes
+// it as absent: a folder may list late what was archived.
+func Settling(retryFor time.Duration) time.Duration { return min(retryFor/2, longestSettling) }
 
 // next is how long the next pause is.
 func (p *patience) next() time.Duration {
