@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -10,7 +9,7 @@ import (
 
 // documentArchive answers POST /document/{id}/archive (specification, endpoint 6): an
 // inbox document becomes a new document in an archive folder.
-func (s *Server) documentArchive(w *response, r *http.Request) error {
+func (s *Server) documentArchive(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -19,8 +18,8 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx := detached(r)
-	d, err := s.catalog(ctx).Document(ctx, id)
+	ctx := r.detached()
+	d, err := r.catalog.Document(ctx, id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -28,14 +27,14 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	folder, err := s.resolve(ctx, to)
+	folder, err := to.resolve(ctx, r.catalog)
 	if err != nil {
 		return err
 	}
 	if folder.Inbox {
 		return invalid(fieldFolderID, "folder %d lies in an inbox", folder.ID)
 	}
-	_, err = s.catalog(ctx).ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
+	_, err = r.catalog.ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
 	if err != nil {
 		return blame("id", err)
 	}
@@ -45,7 +44,7 @@ func (s *Server) documentArchive(w *response, r *http.Request) error {
 
 // autoExportStatusSet answers POST /document/auto_export_status/set (specification,
 // endpoint 7).
-func (s *Server) autoExportStatusSet(w *response, r *http.Request) error {
+func (s *Server) autoExportStatusSet(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err
@@ -54,8 +53,8 @@ func (s *Server) autoExportStatusSet(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	ctx := detached(r)
-	if err := s.catalog(ctx).SetAutoExport(ctx, id, on); err != nil {
+	ctx := r.detached()
+	if err := r.catalog.SetAutoExport(ctx, id, on); err != nil {
 		return blame("document-id", err)
 	}
 	w.empty()
@@ -63,13 +62,13 @@ func (s *Server) autoExportStatusSet(w *response, r *http.Request) error {
 }
 
 // documentDelete answers POST /document/{id}/delete: inbox documents only.
-func (s *Server) documentDelete(w *response, r *http.Request) error {
+func (s *Server) documentDelete(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	ctx := detached(r)
-	digest, err := s.catalog(ctx).DeleteDocument(ctx, id)
+	ctx := r.detached()
+	digest, err := r.catalog.DeleteDocument(ctx, id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -90,7 +89,3 @@ func (s *Server) leftover(err error) {
 		s.log.WithError(err).Warn("a file without a use stays in the data directory")
 	}
 }
-
-// detached is a request's context without its end: a change that has begun goes on when
-// the client goes away.
-func detached(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }

@@ -30,7 +30,7 @@ func BenchmarkDocumentList(b *testing.B) {
 	for b.Loop() {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/v2/document/list?folder-id=1", nil)
-		s.problems(s.documentList).ServeHTTP(w, r)
+		s.own(s.documentList).ServeHTTP(w, r)
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}
@@ -59,7 +59,7 @@ func BenchmarkTree(b *testing.B) {
 			for b.Loop() {
 				w := &discarding{header: http.Header{}}
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, test.path, nil)
-				s.problems(test.handle).ServeHTTP(w, r)
+				s.own(test.handle).ServeHTTP(w, r)
 				b.SetBytes(w.n)
 			}
 		})
@@ -84,7 +84,7 @@ func plantTree(tb testing.TB, s *Server) {
 			documents = append(documents, document(-archive.ID(i+1)))
 		}
 	}
-	if _, err := s.catalog(tb.Context()).AddBatch(tb.Context(), folders, documents); err != nil {
+	if _, err := s.catalog.AddBatch(tb.Context(), folders, documents); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -116,7 +116,7 @@ func fill(tb testing.TB, s *Server, folder archive.ID, n int) {
 	for range n {
 		documents = append(documents, document(folder))
 	}
-	if _, err := s.catalog(tb.Context()).AddDocuments(tb.Context(), documents, false); err != nil {
+	if _, err := s.catalog.AddDocuments(tb.Context(), documents, false); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -141,7 +141,7 @@ func BenchmarkUpload(b *testing.B) {
 			io.MultiReader(strings.NewReader(body), bytes.NewReader(content), strings.NewReader("\r\n--XX--\r\n")))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=XX")
 		w := httptest.NewRecorder()
-		s.problems(s.fileUpload).ServeHTTP(w, r)
+		s.own(s.fileUpload).ServeHTTP(w, r)
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Body)
 		}

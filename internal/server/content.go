@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -22,7 +21,7 @@ const originalType = "application/octet-stream"
 // documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
 // its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
 // 14); the entity tag is the SHA-256 of what is sent.
-func (s *Server) documentPDF(w *response, r *http.Request) error {
+func (s *Server) documentPDF(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -42,9 +41,9 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 	if !s.options.NoRange {
 		part = wanted(r)
 	}
-	content, contentType, digest, err := s.content(r.Context(), id, original, part)
+	content, contentType, digest, err := s.content(r, id, original, part)
 	if errors.Is(err, errReplaced) { // its new content
-		content, contentType, digest, err = s.content(r.Context(), id, original, part)
+		content, contentType, digest, err = s.content(r, id, original, part)
 	}
 	if err != nil {
 		return blame("id", err)
@@ -61,12 +60,12 @@ func (s *Server) documentPDF(w *response, r *http.Request) error {
 		return errors.Join(sendWhole(w, body), from.err())
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
-	http.ServeContent(&ranged{response: w}, r, "", time.Time{}, body)
+	http.ServeContent(&ranged{response: w}, r.Request, "", time.Time{}, body)
 	return from.err()
 }
 
 // documentHead answers HEAD of the same; net/http leaves the body out.
-func (s *Server) documentHead(w *response, r *http.Request) error {
+func (s *Server) documentHead(w *response, r *request) error {
 	return s.documentPDF(w, r)
 }
 
@@ -81,8 +80,9 @@ func (p *params) annotations() {
 }
 
 // content opens what is sent for a document, of which a part is read.
-func (s *Server) content(ctx context.Context, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
-	d, err := s.catalog(ctx).Document(ctx, id)
+func (s *Server) content(r *request, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
+	ctx := r.Context()
+	d, err := r.catalog.Document(ctx, id)
 	if err != nil {
 		return nil, "", "", err
 	}
@@ -95,10 +95,10 @@ func (s *Server) content(ctx context.Context, id archive.ID, original bool, part
 		err = open(d.Digest)
 	} else {
 		contentType = inspect.PDF
-		err = s.withPDF(ctx, d, open)
+		err = s.withPDF(ctx, r.who.party(), d, open)
 	}
 	if err != nil {
-		return nil, "", "", s.of(ctx, d, err)
+		return nil, "", "", lostOf(ctx, r.catalog, d, err)
 	}
 	if digest == d.Digest {
 		if err := measure(content, d); err != nil {

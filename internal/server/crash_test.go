@@ -23,14 +23,6 @@ type brokenCatalog struct {
 	image func()
 }
 
-// instead is a database with another catalog for every tenant.
-type instead struct {
-	database
-	catalog catalog
-}
-
-func (i instead) view(identity) catalog { return i.catalog }
-
 func (c brokenCatalog) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
 	c.image()
 	return nil, errRow
@@ -54,16 +46,16 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 	if err := add(s, "safe"); err != nil {
 		t.Fatal(err)
 	}
-	working := s.db
-	s.db = instead{working, brokenCatalog{catalog: s.catalog(ctx), image: func() {
+	working := s.catalog
+	s.catalog = brokenCatalog{catalog: working, image: func() {
 		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
 			t.Error(err)
 		}
-	}}}
+	}}
 	if err := add(s, "lost"); !errors.Is(err, errRow) {
 		t.Fatalf("got %v", err)
 	}
-	s.db = working
+	s.catalog = working
 	wantContents(t, data, 1)
 	if err := add(s, "lost"); err != nil {
 		t.Errorf("after the failure: %v", err)
@@ -84,7 +76,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 	defer func() { _ = after.Close() }()
 	wantContents(t, image, 1)
 	listed := 0
-	err = after.catalog(ctx).List(ctx, store.Query{Folder: folder}, func(d store.Listed) error { listed++; return nil })
+	err = after.catalog.List(ctx, store.Query{Folder: folder}, func(d store.Listed) error { listed++; return nil })
 	if err != nil || listed != 1 {
 		t.Errorf("%d documents after the crash, %v", listed, err)
 	}

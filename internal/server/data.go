@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
@@ -14,20 +13,20 @@ import (
 const pagesPerDocument = 1 << 16
 
 // documentData answers GET /document/{id}/data (specification, endpoint 8).
-func (s *Server) documentData(w *response, r *http.Request) error {
+func (s *Server) documentData(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	d, err := s.catalog(r.Context()).Document(r.Context(), id)
+	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}
-	data, err := s.extended(r.Context(), d, nowhere)
+	data, err := s.extended(r.Context(), r.catalog, d, nowhere)
 	if err != nil {
 		return err
 	}
-	if data.History, err = s.history(r.Context(), id); err != nil {
+	if data.History, err = s.history(r.Context(), r.catalog, id); err != nil {
 		return err
 	}
 	return w.json(data)
@@ -37,8 +36,8 @@ func (s *Server) documentData(w *response, r *http.Request) error {
 const maxHistory = 100
 
 // history is what was changed about a document, the last first.
-func (s *Server) history(ctx context.Context, id archive.ID) ([]wireChange, error) {
-	entries, err := s.catalog(ctx).History(ctx, id, maxHistory)
+func (s *Server) history(ctx context.Context, c documents, id archive.ID) ([]wireChange, error) {
+	entries, err := c.History(ctx, id, maxHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +52,12 @@ func (s *Server) history(ctx context.Context, id archive.ID) ([]wireChange, erro
 }
 
 // extended is all that is said about a document. Hit are the pages that a search has found.
-func (s *Server) extended(ctx context.Context, d store.Document, hit hitting) (wireData, error) {
-	data, err := s.described(ctx, d)
+func (s *Server) extended(ctx context.Context, c catalog, d store.Document, hit hitting) (wireData, error) {
+	data, err := s.described(ctx, c, d)
 	if err != nil {
 		return wireData{}, err
 	}
-	notes, stamps, err := s.catalog(ctx).Annotations(ctx, d.ID)
+	notes, stamps, err := c.Annotations(ctx, d.ID)
 	if err != nil {
 		return wireData{}, err
 	}
@@ -70,8 +69,8 @@ func (s *Server) extended(ctx context.Context, d store.Document, hit hitting) (w
 }
 
 // described is what is said about a document as a whole.
-func (s *Server) described(ctx context.Context, d store.Document) (wireData, error) {
-	lineage, err := s.catalog(ctx).Lineage(ctx, d.Folder)
+func (s *Server) described(ctx context.Context, c folders, d store.Document) (wireData, error) {
+	lineage, err := c.Lineage(ctx, d.Folder)
 	if err != nil {
 		return wireData{}, err
 	}
@@ -134,12 +133,12 @@ func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePag
 
 // uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
 // that the same upload made.
-func (s *Server) uploadedWith(w *response, r *http.Request) error {
+func (s *Server) uploadedWith(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	ids, err := s.catalog(r.Context()).UploadedWith(r.Context(), id)
+	ids, err := r.catalog.UploadedWith(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}

@@ -3,18 +3,17 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
 // metadata answers GET /document/{id}/metadata.
-func (s *Server) metadata(w *response, r *http.Request) error {
+func (s *Server) metadata(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	d, err := s.catalog(r.Context()).Document(r.Context(), id)
+	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}
@@ -23,7 +22,7 @@ func (s *Server) metadata(w *response, r *http.Request) error {
 
 // metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
 // are, null removes a key.
-func (s *Server) metadataSet(w *response, r *http.Request) error {
+func (s *Server) metadataSet(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -35,8 +34,8 @@ func (s *Server) metadataSet(w *response, r *http.Request) error {
 	if err := checkChange(change); err != nil {
 		return fieldErrors{{name: "metadata", err: err}}
 	}
-	ctx := detached(r)
-	err = s.catalog(ctx).SetMetadata(ctx, id, change)
+	ctx := r.detached()
+	err = r.catalog.SetMetadata(ctx, id, change)
 	if archive.KindOf(err) == archive.KindTooLarge {
 		return blame("metadata", err)
 	}
@@ -88,7 +87,7 @@ func checkChange(change metadataChange) error {
 }
 
 // keywordsSet answers POST /document/{id}/keywords: the array replaces the keywords.
-func (s *Server) keywordsSet(w *response, r *http.Request) error {
+func (s *Server) keywordsSet(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -107,8 +106,8 @@ func (s *Server) keywordsSet(w *response, r *http.Request) error {
 			return fieldErrors{{name: "keywords", err: err}}
 		}
 	}
-	ctx := detached(r)
-	if err := s.catalog(ctx).SetKeywords(ctx, id, keywords.list); err != nil {
+	ctx := r.detached()
+	if err := r.catalog.SetKeywords(ctx, id, keywords.list); err != nil {
 		return blame("id", err)
 	}
 	w.empty()
@@ -116,7 +115,7 @@ func (s *Server) keywordsSet(w *response, r *http.Request) error {
 }
 
 // documentRename answers POST /document/{id}/rename.
-func (s *Server) documentRename(w *response, r *http.Request) error {
+func (s *Server) documentRename(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -129,8 +128,8 @@ func (s *Server) documentRename(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	ctx := detached(r)
-	if err := s.catalog(ctx).SetName(ctx, id, name); err != nil {
+	ctx := r.detached()
+	if err := r.catalog.SetName(ctx, id, name); err != nil {
 		return blame("id", err)
 	}
 	w.empty()

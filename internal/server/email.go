@@ -15,10 +15,10 @@ import (
 
 // attachments receives the attachments of an e-mail; package mail says what counts as one. It is
 // all of them or none.
-func (s *Server) attachments(ctx context.Context, file receipt) (received []receipt, err error) {
+func (s *Server) attachments(ctx context.Context, who party, file receipt) (received []receipt, err error) {
 	message := io.NewSectionReader(file, 0, file.Size())
 	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
-		attachment, err := s.receive(ctx, content, attachmentName(a, len(received)+1), a.ContentType)
+		attachment, err := s.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
 		if err == nil {
 			received = append(received, attachment)
 		}

@@ -1,15 +1,13 @@
 package server
 
 import (
-	"net/http"
-
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // folderCreate answers POST /folder/create (specification, endpoint 4). It works in
 // inboxes too; where the structure is not free it is forbidden.
-func (s *Server) folderCreate(w *response, r *http.Request) error {
+func (s *Server) folderCreate(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err
@@ -18,8 +16,8 @@ func (s *Server) folderCreate(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	ctx := detached(r)
-	above, err := s.catalog(ctx).Folder(ctx, parent)
+	ctx := r.detached()
+	above, err := r.catalog.Folder(ctx, parent)
 	if err != nil {
 		return blame("parent-folder-id", err)
 	}
@@ -27,14 +25,14 @@ func (s *Server) folderCreate(w *response, r *http.Request) error {
 	if above.Inbox {
 		setting = settingFreeInbox
 	}
-	free, err := s.free(ctx, setting)
+	free, err := free(ctx, r.catalog, setting)
 	if err != nil {
 		return err
 	}
 	if !free {
 		return refuse(archive.KindForbidden, "the folder structure is not free")
 	}
-	id, err := s.catalog(ctx).AddFolder(ctx, store.Folder{Parent: parent, Name: name})
+	id, err := r.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 	if err != nil {
 		return blame("folder-name", err)
 	}

@@ -44,7 +44,7 @@ func TestAFormIsReadInLargePieces(t *testing.T) {
 	body := &counted{Reader: &form}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
 	r.Header.Set("Content-Type", w.FormDataContentType())
-	u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, r)
+	u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,12 +68,12 @@ func (s *Server) check(ctx context.Context) error {
 }
 
 // healthz answers GET /healthz as long as the process answers anything.
-func (s *Server) healthz(w *response, _ *http.Request) error {
+func (s *Server) healthz(w *response, _ *request) error {
 	return w.say(http.StatusOK, "ok")
 }
 
 // readyz answers GET /readyz: 200, or 503 and the reason in a line.
-func (s *Server) readyz(w *response, r *http.Request) error {
+func (s *Server) readyz(w *response, r *request) error {
 	if err := s.Ready(r.Context()); err != nil {
 		return w.say(http.StatusServiceUnavailable, err.Error())
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // of them are hit, contents have to be read.
 const minimal = "return=minimal"
 
-func prefersMinimal(r *http.Request) bool {
+func prefersMinimal(r *request) bool {
 	for _, line := range r.Header.Values("Prefer") {
 		for preference := range strings.SplitSeq(line, ",") {
 			if strings.EqualFold(strings.TrimSpace(preference), minimal) {
@@ -36,7 +35,7 @@ type hitting func(d store.Document, notes []store.Note, stamps []store.Stamp) []
 func nowhere(store.Document, []store.Note, []store.Stamp) []bool { return nil }
 
 // hitting looks for texts until ctx ends. Notes and stamps lie on the first page.
-func (s *Server) hitting(ctx context.Context, texts *store.Texts) hitting {
+func (s *Server) hitting(ctx context.Context, r *request, texts *store.Texts) hitting {
 	return func(d store.Document, notes []store.Note, stamps []store.Stamp) []bool {
 		if d.Pages == 0 {
 			return nil
@@ -44,7 +43,7 @@ func (s *Server) hitting(ctx context.Context, texts *store.Texts) hitting {
 		hit := make([]bool, d.Pages)
 		if this := (attempt{d.Digest, searchedText}); texts.OfContents() && ctx.Err() == nil && !s.attempts.vain(this, 0) {
 			began := time.Now()
-			pages, _ := s.textPages(ctx, d) // where there is no text, or it cannot be read, nothing is hit
+			pages, _ := s.textPages(ctx, r, d) // where there is no text, or it cannot be read, nothing is hit
 			for i, text := range pages {
 				hit[i] = ctx.Err() == nil && texts.InContent(string(text))
 			}

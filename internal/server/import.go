@@ -37,19 +37,19 @@ type Imported struct {
 // large or has a name that the archive does not take. Any other error ends the import.
 // Documents are added some hundred at a time, all or none of them across a crash. Imported
 // counts what was added, also beside an error. Nothing else may change the archive meanwhile.
-func (s *Server) Import(ctx context.Context, what Import) (Imported, error) {
+func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	dir, err := filepath.Abs(what.Dir)
 	if err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	data, err := os.Stat(s.options.Data)
+	data, err := os.Stat(f.server.options.Data)
 	if err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
 	if err := outside(dir, data); err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	im := &importer{server: s, told: what, data: data}
+	im := &importer{furnisher: f, told: what, data: data}
 	err = im.root(ctx, dir)
 	if err == nil {
 		err = im.flush(ctx)

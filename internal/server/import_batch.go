@@ -93,7 +93,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 	}
 	ctx = context.WithoutCancel(ctx) // begun, it is finished
 	return im.server.vault.keep(ctx, staged, func(ctx context.Context) error {
-		ids, err := im.server.catalog(ctx).AddBatch(ctx, b.folders, documents)
+		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (im *importer) receive(ctx context.Context, candidates []candidate) ([]file
 	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // some read while others wait for the disk
 	for i, c := range candidates {
 		group.Go(func() (err error) {
-			outcomes[i], err = im.server.take(ctx, c)
+			outcomes[i], err = im.take(ctx, c)
 			if im.told.Done != nil && err == nil {
 				im.told.Done(c.size)
 			}

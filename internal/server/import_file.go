@@ -42,7 +42,7 @@ func (c candidate) document(now time.Time) store.Document {
 
 // take receives a file as if it were uploaded, unless its folder has it. What is wrong with
 // the file is told by the outcome; an error is the archive's own, or the context's.
-func (s *Server) take(ctx context.Context, c candidate) (fileOutcome, error) {
+func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) {
 	file, err := openRegular(c.path)
 	if err != nil {
 		return fileOutcome{skipped: reason(err)}, nil
@@ -61,13 +61,13 @@ func (s *Server) take(ctx context.Context, c candidate) (fileOutcome, error) {
 			return spoilt(ctx, err)
 		}
 	}
-	content := &bounded{Reader: interruptible{ctx, file}, left: s.options.MaxUpload, limit: s.options.MaxUpload}
-	received, err := s.receive(ctx, content, c.name, "")
+	content := &bounded{Reader: interruptible{ctx, file}, left: f.server.options.MaxUpload, limit: f.server.options.MaxUpload}
+	received, err := f.server.receive(ctx, nobody, content, c.name, "")
 	switch {
 	case err == nil:
 		return fileOutcome{received: &received}, nil
 	case archive.KindOf(err) == archive.KindTooLarge:
-		return fileOutcome{skipped: "larger than " + amount(s.options.MaxUpload)}, nil
+		return fileOutcome{skipped: "larger than " + amount(f.server.options.MaxUpload)}, nil
 	case content.failed != nil:
 		return spoilt(ctx, content.failed)
 	}

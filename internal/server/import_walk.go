@@ -15,10 +15,10 @@ import (
 // importer walks a tree and adds it in batches. Its methods belong to one goroutine.
 type importer struct {
 	Imported
-	server *Server
-	told   Import
-	data   os.FileInfo // of the archive's own directory
-	batch  batch
+	*furnisher
+	told  Import
+	data  os.FileInfo // of the archive's own directory
+	batch batch
 }
 
 // branch is a folder of the archive that files go to. Its id is 0 above the mandators, and
@@ -143,7 +143,7 @@ func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch
 		}
 	}
 	if in.id >= 0 {
-		f, err := im.server.catalog(ctx).Child(ctx, in.id, name)
+		f, err := im.catalog.Child(ctx, in.id, name)
 		switch {
 		case err == nil:
 			known, err := im.known(ctx, f.ID)
@@ -156,7 +156,7 @@ func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch
 }
 
 func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]store.NamedContent, error) {
-	contents, err := im.server.catalog(ctx).Contents(ctx, folder)
+	contents, err := im.catalog.Contents(ctx, folder)
 	if err != nil {
 		return nil, err
 	}

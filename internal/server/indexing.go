@@ -148,7 +148,7 @@ func (s *Server) textOf(ctx context.Context, u store.Unindexed) (_ string, err e
 		}
 	}()
 	var text []byte
-	err = s.rendered(ctx, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
+	err = s.rendered(ctx, nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
 		text, err = render.Text(ctx, source)
 		return err
 	})

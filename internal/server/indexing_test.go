@@ -45,7 +45,7 @@ func put(t *testing.T, s *Server, folder archive.ID, name, content string) archi
 
 func wantFound(t *testing.T, s *Server, text string, want int) {
 	t.Helper()
-	ids, err := s.catalog(t.Context()).Search(t.Context(), store.Search{All: []string{text}})
+	ids, err := s.catalog.Search(t.Context(), store.Search{All: []string{text}})
 	if err != nil || len(ids) != want {
 		t.Errorf("%q finds %v, %v, want %d", text, ids, err, want)
 	}

@@ -3,14 +3,13 @@ package server
 import (
 	"bufio"
 	"fmt"
-	"net/http"
 
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // documentList answers GET /document/list (specification, endpoint 2), by ascending id.
 // The documents are sent as they are read.
-func (s *Server) documentList(w *response, r *http.Request) error {
+func (s *Server) documentList(w *response, r *request) error {
 	p := query(r)
 	q := store.Query{
 		Folder:    p.requiredID("folder-id"),
@@ -27,7 +26,7 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if _, err := s.catalog(r.Context()).Folder(r.Context(), q.Folder); err != nil {
+	if _, err := r.catalog.Folder(r.Context(), q.Folder); err != nil {
 		return blame("folder-id", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -36,11 +35,11 @@ func (s *Server) documentList(w *response, r *http.Request) error {
 
 // stream writes the list. The response begins with the first full buffer, so an early
 // failure can still be answered as a problem.
-func (s *Server) stream(w *response, r *http.Request, q store.Query, how listing) error {
+func (s *Server) stream(w *response, r *request, q store.Query, how listing) error {
 	out := bufio.NewWriterSize(w, streamBuffer)
 	before := byte('[')
 	var element []byte
-	err := s.catalog(r.Context()).List(r.Context(), q, func(d store.Listed) (err error) {
+	err := r.catalog.List(r.Context(), q, func(d store.Listed) (err error) {
 		if element, err = how.element(append(element[:0], before), d); err != nil {
 			return err
 		}

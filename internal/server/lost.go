@@ -46,14 +46,14 @@ func lost(err error) *lostContent {
 // errReplaced says that a document has another content than a moment ago.
 var errReplaced = refuse(archive.KindBusy, "the document was replaced just now; try again")
 
-// of adds to the error of a lost content whose that is. One that was removed because its document
+// lostOf adds to the error of a lost content whose that is. One that was removed because its document
 // was replaced, or removed, is none; other errors pass.
-func (s *Server) of(ctx context.Context, d store.Document, err error) error {
+func lostOf(ctx context.Context, c documents, d store.Document, err error) error {
 	e := lost(err)
 	if e == nil {
 		return err
 	}
-	now, failed := s.catalog(ctx).Document(ctx, d.ID)
+	now, failed := c.Document(ctx, d.ID)
 	switch {
 	case failed != nil:
 		return failed

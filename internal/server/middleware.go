@@ -33,15 +33,14 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// authenticated serves nothing without credentials, and tells handlers by the request's
-// context whose they are.
+// authenticated serves nothing without credentials, and remembers whose they are.
 func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
 		who, err := s.identify(r)
 		if err == nil {
 			w.who = who
-			next.ServeHTTP(w, r.WithContext(withIdentity(r.Context(), who)))
+			next.ServeHTTP(w, r)
 			return
 		}
 		refusal := new(gate.Refusal)
@@ -62,7 +61,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 func (s *Server) problems(next handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
-		if err := next(w, r); err != nil {
+		if err := next(w, &request{Request: r, who: w.who}); err != nil {
 			s.answer(w, err)
 		}
 	})

@@ -55,7 +55,7 @@ func tooLongFor(most int64) error {
 
 // submission reads a multipart form, in whatever order its fields come, to its end: a
 // body that was cut off is an error and leaves nothing. The caller discards it.
-func (s *Server) submission(w *response, r *http.Request) (_ *submission, err error) {
+func (s *Server) submission(w *response, r *request) (_ *submission, err error) {
 	boundary, err := wantBody(r, "multipart/form-data")
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (s *Server) submission(w *response, r *http.Request) (_ *submission, err er
 }
 
 // part takes one field of the form; left is how many bytes of text it may still have.
-func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left *int64) error {
+func (s *Server) part(r *request, u *submission, part *multipart.Part, left *int64) error {
 	name := part.FormName()
 	if name == fieldData || name == fieldBase64 {
 		if u.received {
@@ -135,13 +135,13 @@ func (s *Server) part(r *http.Request, u *submission, part *multipart.Part, left
 }
 
 // filePart stages the file.
-func (s *Server) filePart(r *http.Request, u *submission, part *multipart.Part, encoded bool) error {
+func (s *Server) filePart(r *request, u *submission, part *multipart.Part, encoded bool) error {
 	content := &bounded{Reader: part, left: s.options.MaxUpload, limit: s.options.MaxUpload}
 	name := fileName(part.FileName())
 	if encoded {
 		content.Reader, name = base64.NewDecoder(base64.StdEncoding, part), ""
 	}
-	file, err := s.receive(r.Context(), content, name, part.Header.Get("Content-Type"))
+	file, err := s.receive(r.Context(), r.who.party(), content, name, part.Header.Get("Content-Type"))
 	switch {
 	case err == nil:
 		u.file, u.received = file, true

@@ -30,7 +30,7 @@ func FuzzSubmission(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=B")
-		u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, r)
+		u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
 		if err != nil {
 			if kind := archive.KindOf(err); kind != archive.KindInvalid && kind != archive.KindTooLarge {
 				t.Errorf("%q: %v", body, err)

@@ -4,7 +4,6 @@ import (
 	_ "embed" // the description of the interface
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -16,7 +15,7 @@ import (
 var interfaceDescription string
 
 // openAPI answers GET /openapi.json.
-func (s *Server) openAPI(w *response, _ *http.Request) error {
+func (s *Server) openAPI(w *response, _ *request) error {
 	text, err := s.description()
 	if err != nil {
 		return err

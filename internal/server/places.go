@@ -13,7 +13,10 @@ type party struct {
 	user string
 }
 
-func partyOf(who identity) party { return party{who.key, who.user} }
+// nobody is for whom the program works by itself.
+var nobody = party{key: -1}
+
+func (who identity) party() party { return party{who.key, who.user} }
 
 // places bounds how many do something at a time. However slow somebody is, others come in as well:
 // who has many gets another one only while many are free. With a portion of 3 one party has three

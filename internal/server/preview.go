@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/inspect"
@@ -17,7 +16,7 @@ const maxBox = 10_000
 
 // pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. What is no
 // picture is shown as its PDF looks.
-func (s *Server) pagePreview(w *response, r *http.Request) error {
+func (s *Server) pagePreview(w *response, r *request) error {
 	d, page, err := s.page(r)
 	if err != nil {
 		return err
@@ -27,9 +26,9 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	picture, err := s.preview(r.Context(), d, page, width, height)
+	picture, err := s.preview(r.Context(), r.who.party(), d, page, width, height)
 	if err != nil {
-		return s.unmade(s.of(r.Context(), d, err))
+		return s.unmade(lostOf(r.Context(), r.catalog, d, err))
 	}
 	if picture == nil {
 		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
@@ -39,7 +38,7 @@ func (s *Server) pagePreview(w *response, r *http.Request) error {
 }
 
 // page returns the document of the page that a path names, and its number, counted from 0.
-func (s *Server) page(r *http.Request) (store.Document, int, error) {
+func (s *Server) page(r *request) (store.Document, int, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return store.Document{}, 0, err
@@ -49,7 +48,7 @@ func (s *Server) page(r *http.Request) (store.Document, int, error) {
 	if page < 0 {
 		return store.Document{}, 0, none
 	}
-	d, err := s.catalog(r.Context()).Document(r.Context(), id/pagesPerDocument)
+	d, err := r.catalog.Document(r.Context(), id/pagesPerDocument)
 	if absent(err) {
 		return store.Document{}, 0, blame("id", nothing(err, "there is no page %d", id))
 	}
@@ -64,13 +63,13 @@ func (s *Server) page(r *http.Request) (store.Document, int, error) {
 
 // preview draws a page, of the content where it is a PDF or a picture that can be read, else
 // of its PDF. It is nil when it cannot be drawn.
-func (s *Server) preview(ctx context.Context, d store.Document, page, width, height int) (picture []byte, err error) {
+func (s *Server) preview(ctx context.Context, who party, d store.Document, page, width, height int) (picture []byte, err error) {
 	draw := func(digest string, source render.Source) error {
 		this, side := attempt{digest, page}, max(width, height)
 		if s.attempts.vain(this, side) {
 			return nil
 		}
-		return s.rendered(ctx, digest, source, func(source render.Source) (err error) {
+		return s.rendered(ctx, who, digest, source, func(source render.Source) (err error) {
 			if s.attempts.vain(this, side) { // while this one waited
 				return nil
 			}
@@ -87,7 +86,7 @@ func (s *Server) preview(ctx context.Context, d store.Document, page, width, hei
 			return picture, err
 		}
 	}
-	err = s.withPDF(ctx, d, func(digest string) error { return draw(digest, render.Source{ContentType: inspect.PDF}) })
+	err = s.withPDF(ctx, who, d, func(digest string) error { return draw(digest, render.Source{ContentType: inspect.PDF}) })
 	return picture, err
 }
 

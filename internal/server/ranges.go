@@ -13,13 +13,13 @@ import (
 const maxRanges = 16
 
 // tooManyRanges reports whether more are asked for (RFC 9110, 14.2).
-func tooManyRanges(r *http.Request) bool {
+func tooManyRanges(r *request) bool {
 	return strings.Count(r.Header.Get("Range"), ",") >= maxRanges
 }
 
 // bytesOnly drops a Range of another unit: a server that does not understand the unit
 // answers the whole (RFC 9110, 14.2), while net/http would refuse it.
-func bytesOnly(r *http.Request) {
+func bytesOnly(r *request) {
 	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		r.Header.Del("Range")
@@ -31,7 +31,7 @@ var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})
 
 // wanted is what will be read of a content for a request, unless a condition has it otherwise: who
 // knows the content already is most often told that it has not changed.
-func wanted(r *http.Request) blob.Part {
+func wanted(r *request) blob.Part {
 	switch ranges := r.Header.Get("Range"); {
 	case r.Method == http.MethodHead, r.Header.Get("If-None-Match") != "":
 		return blob.Nothing

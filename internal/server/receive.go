@@ -21,14 +21,14 @@ type receipt struct {
 
 // receive stages a content and looks at it. The name and the content type that the
 // client gave help to tell kinds of text apart.
-func (s *Server) receive(ctx context.Context, content io.Reader, name, contentType string) (receipt, error) {
+func (s *Server) receive(ctx context.Context, who party, content io.Reader, name, contentType string) (receipt, error) {
 	staged, err := s.vault.Stage(ctx, content)
 	if err != nil {
 		return receipt{}, err
 	}
 	result := inspect.Content(staged, staged.Size(), inspect.Hint{Name: name, ContentType: contentType})
 	if result.Uncounted {
-		result.Pages = s.countPages(ctx, staged)
+		result.Pages = s.countPages(ctx, who, staged)
 	}
 	return receipt{Staged: staged, name: name, Result: result}, nil
 }
@@ -42,14 +42,14 @@ const (
 
 // countPages has the pages of a PDF counted by poppler, which repairs damaged ones and reads
 // those that need no password. There is one where it cannot.
-func (s *Server) countPages(ctx context.Context, staged blob.Staged) int {
+func (s *Server) countPages(ctx context.Context, who party, staged blob.Staged) int {
 	if staged.Size() > maxCounted {
 		return 1
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	pages := 1
-	if err := s.atWork(ctx, func() (err error) {
+	if err := s.atWork(ctx, who, func() (err error) {
 		pages, err = poppler.Pages(ctx, io.NewSectionReader(staged, 0, staged.Size()))
 		return err
 	}); err != nil {
@@ -75,7 +75,7 @@ func (s *Server) discard(received ...receipt) {
 }
 
 // keep makes contents durable and then adds their documents in one transaction.
-func (s *Server) keep(ctx context.Context, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
+func (s *Server) keep(ctx context.Context, c changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
 	defer s.activity.change()
 	defer s.activity.begin()()
 	staged := make([]blob.Staged, 0, len(received))
@@ -83,7 +83,7 @@ func (s *Server) keep(ctx context.Context, received []receipt, documents []store
 		staged = append(staged, r.Staged)
 	}
 	err = s.vault.keep(ctx, staged, func(ctx context.Context) error {
-		ids, err = s.catalog(ctx).AddDocuments(ctx, documents, reuse)
+		ids, err = c.AddDocuments(ctx, documents, reuse)
 		return err
 	})
 	return ids, err

@@ -17,7 +17,7 @@ import (
 
 // withPDF does something with the digest of a document's PDF. What is no PDF is rendered once and
 // kept, so that length and entity tag do not change. One that is not where it is kept is made again.
-func (s *Server) withPDF(ctx context.Context, d store.Document, use func(digest string) error) error {
+func (s *Server) withPDF(ctx context.Context, who party, d store.Document, use func(digest string) error) error {
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
 	}
@@ -34,7 +34,7 @@ func (s *Server) withPDF(ctx context.Context, d store.Document, use func(digest 
 		}
 		break
 	}
-	digest, err := s.rendition(ctx, d)
+	digest, err := s.rendition(ctx, who, d)
 	if err != nil {
 		return err
 	}
@@ -54,9 +54,9 @@ func (s *Server) gone(d store.Document, digest string, err error) bool {
 
 // rendition makes the PDF of a document and returns its digest. A client that gives up does not
 // stop a rendering that others may wait for.
-func (s *Server) rendition(ctx context.Context, d store.Document) (string, error) {
+func (s *Server) rendition(ctx context.Context, who party, d store.Document) (string, error) {
 	made, err, _ := s.rendering.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
-		return s.render(context.WithoutCancel(ctx), d.Digest, sourceOf(d))
+		return s.render(context.WithoutCancel(ctx), who, d.Digest, sourceOf(d))
 	})
 	if err != nil {
 		return "", fmt.Errorf("render document %d: %w", d.ID, err)
@@ -66,10 +66,10 @@ func (s *Server) rendition(ctx context.Context, d store.Document) (string, error
 }
 
 // render makes a PDF and keeps it.
-func (s *Server) render(ctx context.Context, digest string, source render.Source) (made string, err error) {
+func (s *Server) render(ctx context.Context, who party, digest string, source render.Source) (made string, err error) {
 	var pdf bytes.Buffer
 	var variant string
-	err = s.rendered(ctx, digest, source, func(source render.Source) error {
+	err = s.rendered(ctx, who, digest, source, func(source render.Source) error {
 		variant, err = render.PDF(&pdf, source)
 		return err
 	})
@@ -84,8 +84,8 @@ func sourceOf(d store.Document) render.Source {
 }
 
 // rendered has something made of a content.
-func (s *Server) rendered(ctx context.Context, digest string, source render.Source, work func(render.Source) error) error {
-	return s.atWork(ctx, func() error {
+func (s *Server) rendered(ctx context.Context, who party, digest string, source render.Source, work func(render.Source) error) error {
+	return s.atWork(ctx, who, func() error {
 		content, err := s.vault.Open(ctx, digest)
 		if err != nil {
 			return err
@@ -107,8 +107,7 @@ const (
 )
 
 // atWork does what takes much of the machine, in turn. Who waits too long, or for too much, is sent away.
-func (s *Server) atWork(ctx context.Context, work func() error) error {
-	who := workerOf(ctx)
+func (s *Server) atWork(ctx context.Context, who party, work func() error) error {
 	if !s.workers.take(ctx, who, atWorkPatience*s.patience) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -117,14 +116,6 @@ func (s *Server) atWork(ctx context.Context, work func() error) error {
 	}
 	defer s.workers.leave(who)
 	return work()
-}
-
-// workerOf is for whom something is done; what the program does by itself has a share of its own.
-func workerOf(ctx context.Context) party {
-	if who, asked := ctx.Value(identityKey{}).(identity); asked {
-		return partyOf(who)
-	}
-	return party{key: -1}
 }
 
 // keepMade keeps what was made of a content as long as that is used, and returns its digest.

@@ -2,14 +2,13 @@ package server
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // documentReplace answers POST /document/{id}/replace: an inbox document gets new
 // content, and the keywords of the query when there are some.
-func (s *Server) documentReplace(w *response, r *http.Request) error {
+func (s *Server) documentReplace(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -24,14 +23,14 @@ func (s *Server) documentReplace(w *response, r *http.Request) error {
 		return err
 	}
 	defer s.discard(u.file)
-	ctx := detached(r)
+	ctx := r.detached()
 	content := store.Content{
 		Digest: u.file.Digest(), Size: u.file.Size(), ContentType: u.file.ContentType, Pages: u.file.Pages,
 		Keywords: keywords,
 	}
 	var old string
 	err = s.vault.keep(ctx, u.file.staged(), func(ctx context.Context) error {
-		old, err = s.catalog(ctx).ReplaceContent(ctx, id, content)
+		old, err = r.catalog.ReplaceContent(ctx, id, content)
 		return err
 	})
 	if err != nil {

@@ -1,27 +1,163 @@
 package server
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
 	"net/url"
-	"time"
+	"strconv"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
-// Request is a request that was answered.
-type Request struct {
-	ID     string // as it was answered in X-Request-Id
-	Method string
-	Path   string
-	Query  url.Values
-	User   string // empty where there are no users
-	Tenant int64  // 0 without credentials
-	Key    int64  // the number of the API key, 0 for that of the options and for one that is not known
-	// Reason says in a word why it was refused: that for which somebody was not let in, or not to
-	// what they asked for, else what ends the type of the problem. Empty when it was not.
-	Reason string
-	Remote string // address of the client, or of the proxy before it
-	// Form holds the form fields of the body, files left out.
-	Form     url.Values
-	Status   int
-	Received int64 // bytes of the request's body
-	Bytes    int64 // of the answer's body
-	Duration time.Duration
+// request is what a handler is given: what is asked, and by whom, both found out before anything of a
+// body is read, and the archive as they see it.
+type request struct {
+	*http.Request
+	who identity
+	// catalog is the archive of their tenant: of no other, and of no mandator that the credentials
+	// leave out, a handler can see or change anything. Changes are recorded as the user's.
+	catalog catalog
+}
+
+// detached is the request's context without its end: a change that has begun goes on when the client
+// goes away.
+func (r *request) detached() context.Context { return context.WithoutCancel(r.Context()) }
+
+// maxForm bounds a JSON or urlencoded body, and the fields of a multipart one together,
+// in bytes.
+const maxForm = 1 << 20
+
+// query returns a request's query parameters. One that cannot be read is told by their
+// err, lest what is left of it be taken for what was asked.
+func query(r *request) *params {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		err = badBody(err, "the query cannot be read")
+	}
+	return &params{values: values, broken: err}
+}
+
+// form reads an application/x-www-form-urlencoded body. Query parameters do not count.
+func form(w *response, r *request) (*params, error) {
+	if _, err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
+		return nil, err
+	}
+	if err := fits(r, maxForm); err != nil {
+		return nil, err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return nil, badBody(err, "the form cannot be read")
+	}
+	w.form = r.PostForm
+	return &params{values: r.PostForm}, nil
+}
+
+// jsonBody decodes an application/json body of the shape that the words say. Null is of
+// none: it would pass for an empty object or array, and take away what is there.
+func jsonBody(w *response, r *request, into any, shape string) error {
+	if _, err := wantBody(r, "application/json"); err != nil {
+		return err
+	}
+	if err := fits(r, maxForm); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if err != nil {
+		return badBody(err, "the body cannot be read")
+	}
+	if wrong := jsonFault(body); wrong != "" {
+		return refuse(archive.KindInvalid, "the body is no JSON: %s", wrong)
+	}
+	err = json.Unmarshal(body, into)
+	other := new(json.UnmarshalTypeError)
+	switch {
+	case archive.KindOf(err) == archive.KindInvalid:
+		return err
+	case errors.As(err, &other) || err == nil && string(bytes.TrimSpace(body)) == "null":
+		return refuse(archive.KindInvalid, "the body must be %s", shape)
+	case err != nil:
+		return badBody(unfinished(body, err), "the body is no JSON")
+	}
+	return nil
+}
+
+// unfinished is io.EOF or io.ErrUnexpectedEOF where the error of a JSON text is that it has no beginning,
+// or no end.
+func unfinished(body []byte, err error) error {
+	if end := json.NewDecoder(bytes.NewReader(body)).Decode(new(any)); errors.Is(end, io.EOF) || errors.Is(end, io.ErrUnexpectedEOF) {
+		return end
+	}
+	return err
+}
+
+// wantBody refuses a body of another type and returns the parameters of the wanted one.
+func wantBody(r *request, want string) (map[string]string, error) {
+	got := r.Header.Get("Content-Type")
+	if got == "" {
+		return nil, refuse(archive.KindInvalid, "the body must be %s, and the request has no Content-Type", want)
+	}
+	media, params, err := mime.ParseMediaType(got)
+	if err != nil || media != want {
+		return nil, refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
+	}
+	return params, nil
+}
+
+// fits refuses a body that says itself that it is too long, before any of it is sent
+// (RFC 9110, 10.1.1).
+func fits(r *request, limit int64) error {
+	if r.ContentLength <= limit {
+		return nil
+	}
+	return tooLong(limit)
+}
+
+func tooLong(limit int64) error {
+	return refuse(archive.KindTooLarge, "the body is larger than %s", amount(limit))
+}
+
+// badBody says what is wrong with a body; one that is too large, whose sender has stopped, or that
+// is cut off, is told apart.
+func badBody(err error, what string) error {
+	if archive.KindOf(err) == archive.KindTimeout {
+		return err
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return tooLong(tooLarge.Limit)
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(archive.KindInvalid, "%s: it is cut off", what)
+	case errors.Is(err, io.EOF):
+		return refuse(archive.KindInvalid, "%s: it is empty", what)
+	}
+	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
+}
+
+// amount says how many bytes a limit is, for people: exactly, as who set it would.
+func amount(limit int64) string {
+	n := uint64(max(limit, 0))
+	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
+		if told, err := humanize.ParseBytes(text); err == nil && told == n {
+			return text
+		}
+	}
+	return humanize.Comma(limit) + " bytes"
+}
+
+// pathID returns the id in a request's path.
+func pathID(r *request) (archive.ID, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return 0, invalid("id", "not an integer of 64 bits")
+	}
+	return archive.ID(id), nil
 }

@@ -13,7 +13,7 @@ import (
 const base = "/api/v2"
 
 // handler answers a request, or returns the error to be answered as a problem.
-type handler func(w *response, r *http.Request) error
+type handler func(w *response, r *request) error
 
 // route is one operation.
 type route struct {
@@ -89,7 +89,7 @@ func (s *Server) Handler() http.Handler {
 			mux.Handle("HEAD "+route.path, s.problems(notAllowed(methods[route.path])))
 			continue
 		}
-		mux.Handle(route.method+" "+route.path, s.operation(route, permitted(route.scope(), s.inTurn(route.traits, route.handle))))
+		mux.Handle(route.method+" "+route.path, s.operation(route, s.admitted(route, route.handle)))
 		methods[route.path] = append(methods[route.path], route.method)
 		if route.method == http.MethodGet { // whose pattern takes HEAD, too
 			methods[route.path] = append(methods[route.path], http.MethodHead)
@@ -110,7 +110,7 @@ func (s *Server) Handler() http.Handler {
 // operation answers a route's requests, and counts them as such.
 func (s *Server) operation(r route, handle handler) http.Handler {
 	tally := s.counters.of(r.method, r.path, r.traits)
-	return s.problems(func(w *response, request *http.Request) error {
+	return s.problems(func(w *response, request *request) error {
 		w.tally = tally
 		if r.traits&inquiry == 0 {
 			defer s.activity.begin()()
@@ -152,7 +152,7 @@ func (s *Server) literal(mux *http.ServeMux) http.Handler {
 func notAllowed(allowed []string) handler {
 	slices.Sort(allowed)
 	allow := strings.Join(slices.Compact(allowed), ", ")
-	return func(w *response, r *http.Request) error {
+	return func(w *response, r *request) error {
 		w.Header().Set("Allow", allow)
 		w.problem(http.StatusMethodNotAllowed, problem{
 			Type:   problemType("method"),
@@ -162,6 +162,6 @@ func notAllowed(allowed []string) handler {
 	}
 }
 
-func noSuchOperation(_ *response, r *http.Request) error {
+func noSuchOperation(_ *response, r *request) error {
 	return refuse(archive.KindUnsupported, "there is no operation %s %s", r.Method, archive.Printable(r.URL.Path))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ const inboxLocation = "INBOX"
 
 // search answers POST /search, the youngest documents first. It looks at what is said about
 // documents and at what they hold. There is no trash to be included.
-func (s *Server) search(w *response, r *http.Request) error {
+func (s *Server) search(w *response, r *request) error {
 	p := query(r)
 	q := store.Search{
 		All: p.phrases("fulltext-all"), One: p.phrases("fulltext-one"), None: p.phrases("fulltext-none"),
@@ -44,13 +43,13 @@ func (s *Server) search(w *response, r *http.Request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	if err := s.locate(r.Context(), &q, place); err != nil {
+	if err := locate(r.Context(), r.catalog, &q, place); err != nil {
 		return err
 	}
 	var ids []archive.ID
 	if !unheard {
 		var err error
-		if ids, err = s.hits(r.Context(), q, page); err != nil {
+		if ids, err = s.hits(r, q, page); err != nil {
 			return err
 		}
 	}
@@ -81,22 +80,24 @@ func terms(q *store.Search) int {
 // sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as it is read:
 // one of many pages takes megabytes. The answer begins with the first full buffer, so an early
 // failure can still be answered as a problem.
-func (s *Server) sendHits(w *response, r *http.Request, q *store.Search, total int, ids []archive.ID) error {
-	found := s.described
+func (s *Server) sendHits(w *response, r *request, q *store.Search, total int, ids []archive.ID) error {
+	found := func(ctx context.Context, d store.Document) (wireData, error) { return s.described(ctx, r.catalog, d) }
 	if prefersMinimal(r) {
 		w.Header().Set("Preference-Applied", minimal)
 	} else {
 		within, cancel := context.WithTimeout(r.Context(), pagesWithin)
 		defer cancel()
-		hit := s.hitting(within, q.Texts())
-		found = func(ctx context.Context, d store.Document) (wireData, error) { return s.extended(ctx, d, hit) }
+		hit := s.hitting(within, r, q.Texts())
+		found = func(ctx context.Context, d store.Document) (wireData, error) {
+			return s.extended(ctx, r.catalog, d, hit)
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, streamBuffer)
 	_, _ = fmt.Fprintf(out, `{"totalHitDocuments":%d,"documents":[`, total) // kept by the buffer; Flush tells
 	encoder, before := json.NewEncoder(out), ""
 	for _, id := range ids {
-		d, err := s.catalog(r.Context()).Document(r.Context(), id)
+		d, err := r.catalog.Document(r.Context(), id)
 		var data wireData
 		if err == nil {
 			data, err = found(r.Context(), d)
@@ -134,15 +135,15 @@ type lastSearch struct {
 const pagesFor = time.Minute
 
 // hits returns what a search finds: anew for the first page.
-func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.ID, error) {
-	what := fmt.Sprintf("%s %#v", identityOf(ctx).view(), q)
+func (s *Server) hits(r *request, q store.Search, page int) ([]archive.ID, error) {
+	what := fmt.Sprintf("%s %#v", r.who.view(), q)
 	s.last.mu.Lock()
 	known, ids := s.last.what == what && time.Since(s.last.at) < pagesFor, s.last.ids
 	s.last.mu.Unlock()
 	if known && page > 0 {
 		return ids, nil
 	}
-	ids, err := s.catalog(ctx).Search(ctx, q)
+	ids, err := r.catalog.Search(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +154,9 @@ func (s *Server) hits(ctx context.Context, q store.Search, page int) ([]archive.
 }
 
 // locate checks the folder of a search, or finds the one that the location names.
-func (s *Server) locate(ctx context.Context, q *store.Search, place string) error {
+func locate(ctx context.Context, c folders, q *store.Search, place string) error {
 	if q.Folder != 0 {
-		_, err := s.catalog(ctx).Folder(ctx, q.Folder)
+		_, err := c.Folder(ctx, q.Folder)
 		return blame("location-folder-id", err)
 	}
 	names := components(place)
@@ -164,7 +165,7 @@ func (s *Server) locate(ctx context.Context, q *store.Search, place string) erro
 	}
 	from := store.Folder{}
 	if names[0] == inboxLocation && !strings.HasPrefix(place, "/") && len(names) > 1 {
-		inboxes, err := s.catalog(ctx).Roots(ctx, true)
+		inboxes, err := c.Roots(ctx, true)
 		if err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func (s *Server) locate(ctx context.Context, q *store.Search, place string) erro
 		}
 		from, names = inboxes[at], names[2:]
 	}
-	folder, err := s.walk(ctx, from, names)
+	folder, err := walk(ctx, c, from, names)
 	q.Folder = folder.ID
 	return blame("location", err)
 }

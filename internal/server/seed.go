@@ -9,30 +9,37 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// furnisher adds to an archive what no request brings. What the program does by itself it does for the default
+// tenant.
+type furnisher struct {
+	catalog catalog
+	server  *Server
+}
+
 // AddMandator adds a mandator. A name that is taken is KindConflict, one that a folder
 // cannot have KindInvalid; so it is for AddInbox and AddFolder.
-func (s *Server) AddMandator(ctx context.Context, name string) (archive.ID, error) {
-	return s.addFolder(ctx, store.Folder{Name: name})
+func (f *furnisher) AddMandator(ctx context.Context, name string) (archive.ID, error) {
+	return f.addFolder(ctx, store.Folder{Name: name})
 }
 
 // AddInbox adds a user's inbox.
-func (s *Server) AddInbox(ctx context.Context, userID int64, name string) (archive.ID, error) {
-	return s.addFolder(ctx, store.Folder{Name: name, Inbox: true, UserID: userID})
+func (f *furnisher) AddInbox(ctx context.Context, userID int64, name string) (archive.ID, error) {
+	return f.addFolder(ctx, store.Folder{Name: name, Inbox: true, UserID: userID})
 }
 
 // AddFolder adds a folder to a folder or an inbox, whether the structure is free or not.
-func (s *Server) AddFolder(ctx context.Context, parent archive.ID, name string) (archive.ID, error) {
+func (f *furnisher) AddFolder(ctx context.Context, parent archive.ID, name string) (archive.ID, error) {
 	if parent == 0 {
 		return 0, invalid("parent-folder-id", "a folder needs a parent")
 	}
-	return s.addFolder(ctx, store.Folder{Parent: parent, Name: name})
+	return f.addFolder(ctx, store.Folder{Parent: parent, Name: name})
 }
 
-func (s *Server) addFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
-	if wrong := folderNameFault(f.Name); wrong != "" {
+func (f *furnisher) addFolder(ctx context.Context, folder store.Folder) (archive.ID, error) {
+	if wrong := folderNameFault(folder.Name); wrong != "" {
 		return 0, invalid("name", "%s", wrong)
 	}
-	return s.catalog(ctx).AddFolder(ctx, f)
+	return f.catalog.AddFolder(ctx, folder)
 }
 
 // NewDocument describes a document to be added to the archive or to an inbox.
@@ -52,21 +59,21 @@ type NewDocument struct {
 
 // AddDocument adds a document with the dates and annotations of another archive. Its
 // content is read to the end; page count and content type are taken from it.
-func (s *Server) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
+func (f *furnisher) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
 	if wrong := documentNameFault(d.Name); wrong != "" {
 		return 0, invalid("name", "%s", wrong)
 	}
-	received, err := s.receive(ctx, content, d.Name, "")
+	received, err := f.server.receive(ctx, nobody, content, d.Name, "")
 	if err != nil {
 		return 0, err
 	}
-	defer s.discard(received)
+	defer f.server.discard(received)
 	document := received.describe(store.Document{
 		Folder: d.Folder, Name: d.Name, Created: d.Created, Archived: d.Archived,
 		Keywords: d.Keywords, Types: d.Types, Metadata: d.Metadata,
 		ExternalID: d.ExternalID, AutoExport: d.AutoExport, Notes: d.Notes, Stamps: d.Stamps,
 	})
-	ids, err := s.keep(ctx, []receipt{received}, []store.Document{document}, false)
+	ids, err := f.server.keep(ctx, f.catalog, []receipt{received}, []store.Document{document}, false)
 	if err != nil {
 		return 0, err
 	}
@@ -74,6 +81,6 @@ func (s *Server) AddDocument(ctx context.Context, d NewDocument, content io.Read
 }
 
 // Empty reports whether the archive has no mandator and no inbox yet.
-func (s *Server) Empty(ctx context.Context) (bool, error) {
-	return s.catalog(ctx).Empty(ctx)
+func (f *furnisher) Empty(ctx context.Context) (bool, error) {
+	return f.catalog.Empty(ctx)
 }

@@ -45,7 +45,8 @@ type Server struct {
 	attempts  attempts  // among that, and their failures
 	readers   sync.Pool // of *bufio.Reader, of formAhead bytes
 	last      lastSearch
-	warn      sync.Once // that poppler-utils is not installed
+	furnisher
+	warn sync.Once // that poppler-utils is not installed
 	// description is the OpenAPI document of what is served.
 	description func() ([]byte, error)
 	activity    *activity
@@ -139,6 +140,7 @@ func newServer(options Options, db database, contents contents) *Server {
 		counters: counters{refused: map[string]int64{}, denied: map[string]int64{}},
 	}
 	s.vault = &vault{contents: contents, uses: db, leftover: s.leftover}
+	s.furnisher = furnisher{server: s, catalog: archiveOf(db, identity{tenant: store.DefaultTenant})}
 	s.description = sync.OnceValues(s.describeServed)
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
@@ -190,15 +192,16 @@ func (s *Server) keepSettings(ctx context.Context) error {
 func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) error {
 	switch flag {
 	case archive.FlagTrue:
-		return s.catalog(ctx).SetSetting(ctx, name, "true")
+		return s.catalog.SetSetting(ctx, name, "true")
 	case archive.FlagFalse:
-		return s.catalog(ctx).SetSetting(ctx, name, "false")
+		return s.catalog.SetSetting(ctx, name, "false")
 	}
 	return nil
 }
 
-func (s *Server) free(ctx context.Context, name string) (bool, error) {
-	value, err := s.catalog(ctx).Setting(ctx, name)
+// free reports whether clients may create folders, in the archive or in inboxes.
+func free(ctx context.Context, c settings, name string) (bool, error) {
+	value, err := c.Setting(ctx, name)
 	return value != "false", err
 }
 

@@ -89,7 +89,7 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	if err != nil {
 		return err
 	}
-	id, err := s.catalog(ctx).FirstSetting(ctx, store.SettingID, made)
+	id, err := s.catalog.FirstSetting(ctx, store.SettingID, made)
 	if err == nil {
 		err = store.WantWhole(id) // a restore may have begun just now
 	}

@@ -3,6 +3,8 @@ package server
 import (
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,7 +51,8 @@ func TestServersOfOneArchive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		content, _, _, err := other.content(t.Context(), id, true, blob.Whole)
+		asked := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		content, _, _, err := other.content(&request{Request: asked, catalog: other.catalog}, id, true, blob.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}

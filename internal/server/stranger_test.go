@@ -45,7 +45,7 @@ func ofAnotherMandator(t *testing.T, s *Server) stranger {
 // settle gives a stranger a mandator, an inbox with a document, and a key.
 func settle(t *testing.T, s *Server, a *Admin, name string, key NewKey) stranger {
 	t.Helper()
-	ctx := withIdentity(t.Context(), identity{tenant: a.tenant})
+	ctx := t.Context()
 	who := stranger{name: name, header: http.Header{}}
 	var err error
 	if who.own, err = a.AddMandator(ctx, "Own"); err != nil {
@@ -57,7 +57,8 @@ func settle(t *testing.T, s *Server, a *Admin, name string, key NewKey) stranger
 	if who.tray, err = a.AddInbox(ctx, "Own", "eve"); err != nil {
 		t.Fatal(err)
 	}
-	if who.document, err = s.AddDocument(ctx, NewDocument{Folder: who.tray, Name: "own.txt", Created: time.Now()}, strings.NewReader("own")); err != nil {
+	theirs := furnisher{server: s, catalog: s.db.view(identity{tenant: a.tenant})}
+	if who.document, err = theirs.AddDocument(ctx, NewDocument{Folder: who.tray, Name: "own.txt", Created: time.Now()}, strings.NewReader("own")); err != nil {
 		t.Fatal(err)
 	}
 	_, text, err := a.AddKey(ctx, key)
@@ -75,18 +76,18 @@ func held(t *testing.T, s *Server) string {
 	t.Helper()
 	var all []any
 	for _, inboxes := range []bool{false, true} {
-		roots, err := s.catalog(t.Context()).Roots(t.Context(), inboxes)
+		roots, err := s.catalog.Roots(t.Context(), inboxes)
 		if err != nil {
 			t.Fatal(err)
 		}
 		root := roots[slices.IndexFunc(roots, func(f store.Folder) bool { return f.Name == "Theirs" })]
-		below, err := s.catalog(t.Context()).Below(t.Context(), root.ID)
+		below, err := s.catalog.Below(t.Context(), root.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, root, below)
-		err = s.catalog(t.Context()).List(t.Context(), store.Query{Folder: root.ID, Recursive: true}, func(d store.Listed) error {
-			whole, err := s.catalog(t.Context()).Document(t.Context(), d.ID)
+		err = s.catalog.List(t.Context(), store.Query{Folder: root.ID, Recursive: true}, func(d store.Listed) error {
+			whole, err := s.catalog.Document(t.Context(), d.ID)
 			all = append(all, whole)
 			return err
 		})

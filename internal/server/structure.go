@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -22,23 +21,23 @@ import (
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the
 // mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
 // are no part of it.
-func (s *Server) archiveStructure(w *response, r *http.Request) error {
+func (s *Server) archiveStructure(w *response, r *request) error {
 	const field = "parent-folder-id"
 	p := query(r)
 	below, parent, lazy := p.has(field), p.id(field), p.flag("lazy")
 	if err := p.err(); err != nil {
 		return err
 	}
-	free, err := s.free(r.Context(), settingFree)
+	free, err := free(r.Context(), r.catalog, settingFree)
 	if err != nil {
 		return err
 	}
 	var folders []store.Folder
 	if below {
-		folders, err = s.foldersBelow(r.Context(), parent, lazy)
+		folders, err = foldersBelow(r.Context(), r.catalog, parent, lazy)
 		err = blame(field, err)
 	} else {
-		folders, err = s.roots(r.Context(), false, lazy)
+		folders, err = roots(r.Context(), r.catalog, false, lazy)
 	}
 	if err != nil {
 		return err
@@ -59,17 +58,17 @@ func (s *Server) archiveStructure(w *response, r *http.Request) error {
 
 // inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter
 // lazy.
-func (s *Server) inboxes(w *response, r *http.Request) error {
+func (s *Server) inboxes(w *response, r *request) error {
 	p := query(r)
 	lazy := p.flag("lazy")
 	if err := p.err(); err != nil {
 		return err
 	}
-	free, err := s.free(r.Context(), settingFreeInbox)
+	free, err := free(r.Context(), r.catalog, settingFreeInbox)
 	if err != nil {
 		return err
 	}
-	folders, err := s.roots(r.Context(), true, lazy)
+	folders, err := roots(r.Context(), r.catalog, true, lazy)
 	if err != nil {
 		return err
 	}
@@ -90,16 +89,16 @@ func (s *Server) inboxes(w *response, r *http.Request) error {
 }
 
 // roots returns the mandators, or the inboxes, with all folders below them unless lazy.
-func (s *Server) roots(ctx context.Context, inboxes, lazy bool) ([]store.Folder, error) {
+func roots(ctx context.Context, c folders, inboxes, lazy bool) ([]store.Folder, error) {
 	if lazy {
-		return s.catalog(ctx).Roots(ctx, inboxes)
+		return c.Roots(ctx, inboxes)
 	}
-	return s.catalog(ctx).Tree(ctx, inboxes)
+	return c.Tree(ctx, inboxes)
 }
 
 // foldersBelow returns the children of an archive folder, or all below it unless lazy.
-func (s *Server) foldersBelow(ctx context.Context, parent archive.ID, lazy bool) ([]store.Folder, error) {
-	f, err := s.catalog(ctx).Folder(ctx, parent)
+func foldersBelow(ctx context.Context, c folders, parent archive.ID, lazy bool) ([]store.Folder, error) {
+	f, err := c.Folder(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +106,7 @@ func (s *Server) foldersBelow(ctx context.Context, parent archive.ID, lazy bool)
 		return nil, refuse(archive.KindNotFound, "folder %d lies in an inbox", parent)
 	}
 	if lazy {
-		return s.catalog(ctx).Children(ctx, parent)
+		return c.Children(ctx, parent)
 	}
-	return s.catalog(ctx).Below(ctx, parent)
+	return c.Below(ctx, parent)
 }

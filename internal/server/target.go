@@ -42,43 +42,42 @@ func (p *params) requiredTarget() target {
 // destination returns the folder of an upload, for which no field but the file is required
 // (specification, endpoint 3): the target, the mandator itself when only that is named, or
 // without any of them the user's input tray.
-func (s *Server) destination(ctx context.Context, t target, user string) (store.Folder, error) {
+func (t target) destination(ctx context.Context, c folders, who identity) (store.Folder, error) {
 	if t == (target{}) {
-		return s.inputTray(ctx, user)
+		return inputTray(ctx, c, who)
 	}
-	return s.resolve(ctx, t)
+	return t.resolve(ctx, c)
 }
 
 // inputTray returns the inbox that belongs to the user, else one that is called so, else the
 // first one.
-func (s *Server) inputTray(ctx context.Context, user string) (store.Folder, error) {
-	inboxes, err := s.catalog(ctx).Roots(ctx, true)
+func inputTray(ctx context.Context, c folders, who identity) (store.Folder, error) {
+	inboxes, err := c.Roots(ctx, true)
 	if err != nil {
 		return store.Folder{}, err
 	}
 	if len(inboxes) == 0 {
 		return store.Folder{}, invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
 	}
-	id := identityOf(ctx).userID
-	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return id != 0 && f.UserID == id })
+	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return who.userID != 0 && f.UserID == who.userID })
 	if own < 0 {
-		own = slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == user })
+		own = slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == who.user })
 	}
 	return inboxes[max(own, 0)], nil
 }
 
 // resolve returns the target folder. An id and a path that are both given must name the
 // same folder, and a mandator must be the one that the folder belongs to.
-func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
+func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
 	if !t.byID {
-		return s.resolvePath(ctx, t)
+		return t.resolvePath(ctx, c)
 	}
-	folder, err := s.catalog(ctx).Folder(ctx, t.id)
+	folder, err := c.Folder(ctx, t.id)
 	if err != nil {
 		return store.Folder{}, blame(fieldFolderID, err)
 	}
 	if t.path != "" {
-		same, err := s.resolvePath(ctx, t)
+		same, err := t.resolvePath(ctx, c)
 		if err != nil {
 			return store.Folder{}, err
 		}
@@ -89,7 +88,7 @@ func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
 	if t.mandator == "" {
 		return folder, nil
 	}
-	lineage, err := s.catalog(ctx).Lineage(ctx, folder.ID)
+	lineage, err := c.Lineage(ctx, folder.ID)
 	if err != nil {
 		return store.Folder{}, err
 	}
@@ -102,30 +101,30 @@ func (s *Server) resolve(ctx context.Context, t target) (store.Folder, error) {
 // resolvePath walks a path from its mandator. With a mandator given the path is below
 // it; a first component that repeats the mandator's name is taken as such where there is
 // no folder of that name.
-func (s *Server) resolvePath(ctx context.Context, t target) (store.Folder, error) {
+func (t target) resolvePath(ctx context.Context, c folders) (store.Folder, error) {
 	names := components(t.path)
 	if t.mandator == "" {
 		if len(names) == 0 {
 			return store.Folder{}, invalid(fieldFolderPath, "a path starts with the name of a mandator")
 		}
-		folder, err := s.walk(ctx, store.Folder{}, names)
+		folder, err := walk(ctx, c, store.Folder{}, names)
 		return folder, blame(fieldFolderPath, err)
 	}
-	mandator, err := s.catalog(ctx).Child(ctx, 0, t.mandator)
+	mandator, err := c.Child(ctx, 0, t.mandator)
 	if err != nil {
 		return store.Folder{}, blame(fieldMandator, err)
 	}
-	folder, err := s.walk(ctx, mandator, names)
+	folder, err := walk(ctx, c, mandator, names)
 	if archive.KindOf(err) == archive.KindNotFound && len(names) > 0 && names[0] == t.mandator {
-		folder, err = s.walk(ctx, mandator, names[1:])
+		folder, err = walk(ctx, c, mandator, names[1:])
 	}
 	return folder, blame(fieldFolderPath, err)
 }
 
 // walk follows names downwards; the zero folder stands above the mandators.
-func (s *Server) walk(ctx context.Context, from store.Folder, names []string) (store.Folder, error) {
+func walk(ctx context.Context, c folders, from store.Folder, names []string) (store.Folder, error) {
 	for _, name := range names {
-		below, err := s.catalog(ctx).Child(ctx, from.ID, name)
+		below, err := c.Child(ctx, from.ID, name)
 		if err != nil {
 			return store.Folder{}, err
 		}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
 // document in a folder, or waits in an inbox when the target lies in one or none is named.
 // The answer is the document's id as text.
-func (s *Server) fileUpload(w *response, r *http.Request) error {
+func (s *Server) fileUpload(w *response, r *request) error {
 	u, err := s.submission(w, r)
 	if err != nil {
 		return err
@@ -26,17 +25,16 @@ func (s *Server) fileUpload(w *response, r *http.Request) error {
 	if err := u.err(); err != nil {
 		return err
 	}
-	ctx := detached(r)
-	user := identityOf(ctx).user
-	folder, err := s.destination(ctx, to, user)
+	ctx := r.detached()
+	folder, err := to.destination(ctx, r.catalog, r.who)
 	if err != nil {
 		return err
 	}
-	common.Folder, common.Creator, common.Created = folder.ID, user, time.Now()
+	common.Folder, common.Creator, common.Created = folder.ID, r.who.user, time.Now()
 	if !folder.Inbox {
 		common.Archived = common.Created
 	}
-	id, err := s.importFile(ctx, u.file, common, order, reuse)
+	id, err := s.importFile(ctx, r, u.file, common, order, reuse)
 	if err != nil {
 		return err
 	}
@@ -45,10 +43,10 @@ func (s *Server) fileUpload(w *response, r *http.Request) error {
 }
 
 // importFile adds the documents that a file becomes and returns the first one's id.
-func (s *Server) importFile(ctx context.Context, file receipt, common store.Document, order archive.EmailImportOrder, reuse bool) (archive.ID, error) {
+func (s *Server) importFile(ctx context.Context, r *request, file receipt, common store.Document, order archive.EmailImportOrder, reuse bool) (archive.ID, error) {
 	received := []receipt{file}
 	if file.ContentType == inspect.Mail && order != "" && order != archive.EmailOnly {
-		attachments, err := s.attachments(ctx, file)
+		attachments, err := s.attachments(ctx, r.who.party(), file)
 		if err != nil {
 			return 0, err
 		}
@@ -59,10 +57,10 @@ func (s *Server) importFile(ctx context.Context, file receipt, common store.Docu
 		return 0, invalid(fieldEmailOrder, "the e-mail has no attachments")
 	}
 	documents := make([]store.Document, 0, len(received))
-	for _, r := range received {
-		documents = append(documents, r.as(common, file))
+	for _, one := range received {
+		documents = append(documents, one.as(common, file))
 	}
-	ids, err := s.keep(ctx, received, documents, reuse)
+	ids, err := s.keep(ctx, r.catalog, received, documents, reuse)
 	if err != nil {
 		return 0, err
 	}

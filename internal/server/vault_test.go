@@ -34,7 +34,7 @@ func TestWhatWasRecordedHasNotFailed(t *testing.T) {
 	answer := httptest.NewRecorder()
 	s.Handler().ServeHTTP(answer, request)
 	kept := 0
-	err = s.catalog(t.Context()).List(t.Context(), store.Query{Folder: inbox}, func(store.Listed) error { kept++; return nil })
+	err = s.catalog.List(t.Context(), store.Query{Folder: inbox}, func(store.Listed) error { kept++; return nil })
 	if err != nil || answer.Code != http.StatusOK || kept != 1 {
 		t.Errorf("%d, and %d documents are kept, %v", answer.Code, kept, err)
 	}

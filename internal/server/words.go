@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/poppler"
@@ -17,16 +16,16 @@ import (
 // documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
 // separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
 // nothing is recognised in pictures.
-func (s *Server) documentText(w *response, r *http.Request) error {
+func (s *Server) documentText(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	d, err := s.catalog(r.Context()).Document(r.Context(), id)
+	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return blame("id", err)
 	}
-	pages, err := s.textPages(r.Context(), d)
+	pages, err := s.textPages(r.Context(), r, d)
 	if err != nil {
 		return err
 	}
@@ -34,12 +33,12 @@ func (s *Server) documentText(w *response, r *http.Request) error {
 }
 
 // pageText answers GET /page/{id}/ocr-result: the text of one page.
-func (s *Server) pageText(w *response, r *http.Request) error {
+func (s *Server) pageText(w *response, r *request) error {
 	d, page, err := s.page(r)
 	if err != nil {
 		return err
 	}
-	pages, err := s.textPages(r.Context(), d)
+	pages, err := s.textPages(r.Context(), r, d)
 	if err != nil {
 		return err
 	}
@@ -73,10 +72,10 @@ const (
 )
 
 // textPages returns the text of each page of a document.
-func (s *Server) textPages(ctx context.Context, d store.Document) ([][]byte, error) {
-	text, err := s.text(ctx, d)
+func (s *Server) textPages(ctx context.Context, r *request, d store.Document) ([][]byte, error) {
+	text, err := s.text(ctx, r.who.party(), d)
 	if err != nil {
-		return nil, s.unmade(s.of(ctx, d, err))
+		return nil, s.unmade(lostOf(ctx, r.catalog, d, err))
 	}
 	if text == nil {
 		return nil, blame("id", refuse(archive.KindNotFound, "no text is known of document %d", d.ID))
@@ -92,7 +91,7 @@ func (s *Server) textPages(ctx context.Context, d store.Document) ([][]byte, err
 
 // text returns the text of a document, nil when none is known. What takes long to find out is
 // kept beside the content.
-func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err error) {
+func (s *Server) text(ctx context.Context, who party, d store.Document) (text []byte, err error) {
 	source := sourceOf(d)
 	variant := render.TextVariant(source)
 	if variant != "" {
@@ -110,7 +109,7 @@ func (s *Server) text(ctx context.Context, d store.Document) (text []byte, err e
 	if s.attempts.vain(this, 0) {
 		return nil, nil
 	}
-	err = s.rendered(ctx, d.Digest, source, func(source render.Source) error {
+	err = s.rendered(ctx, who, d.Digest, source, func(source render.Source) error {
 		text, err = render.Text(ctx, source)
 		return err
 	})
