@@ -48,10 +48,10 @@ type Request struct {
 // logged names a request, watches and counts it, writes a line for it and calls
 // OnRequest. Headers, where the credentials are, and bodies other than form fields are never
 // logged.
-func (s *Server) logged(next http.Handler) http.Handler {
+func (f *front) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		w := &response{ResponseWriter: plain, id: requestID(r), progress: newProgress(plain, r, s.options.Stall)}
+		w := &response{ResponseWriter: plain, id: requestID(r), progress: newProgress(plain, r, f.stall)}
 		w.Header().Set(headerID, w.id)
 		if len(r.TransferEncoding) > 0 {
 			// Beside the chunks there may have been a length (RFC 9112, 6.1), which net/http does not
@@ -66,10 +66,10 @@ func (s *Server) logged(next http.Handler) http.Handler {
 			own.Body = body
 			r = &own
 		}
-		s.counters.begin()
+		f.counters.begin()
 		defer func() {
-			s.counters.end(w, time.Since(began))
-			s.note(w, r, began)
+			f.counters.end(w, time.Since(began))
+			f.note(w, r, began)
 			w.finish(body == nil || body.ended)
 		}()
 		next.ServeHTTP(w, r)
@@ -77,8 +77,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 }
 
 // note writes the line of a request.
-func (s *Server) note(w *response, r *http.Request, began time.Time) {
-	if s.options.OnRequest == nil && !enabled(s.log, logrus.InfoLevel) {
+func (f *front) note(w *response, r *http.Request, began time.Time) {
+	if f.onRequest == nil && !enabled(f.log, logrus.InfoLevel) {
 		return
 	}
 	done := Request{
@@ -86,9 +86,9 @@ func (s *Server) note(w *response, r *http.Request, began time.Time) {
 		Reason: cmp.Or(string(w.denied), w.refused),
 		Status: w.status, Received: w.received, Bytes: w.bytes, Duration: time.Since(began),
 	}
-	s.log.WithFields(line(done)).Info("request")
-	if s.options.OnRequest != nil {
-		s.options.OnRequest(done)
+	f.log.WithFields(line(done)).Info("request")
+	if f.onRequest != nil {
+		f.onRequest(done)
 	}
 }
 

@@ -34,7 +34,7 @@ const patience = 10 * time.Second
 // requests are let in at a time as the options say, and so many uploads among them. Nothing of a body
 // is read before. One that waited too long is answered 429, after which clients may repeat whatever
 // they asked.
-func (s *Server) admitted(operation route, next handler) handler {
+func (f *front) admitted(operation route, next handler) handler {
 	needed := operation.scope()
 	return func(w *response, r *request) error {
 		if !r.who.may(needed) {
@@ -42,16 +42,16 @@ func (s *Server) admitted(operation route, next handler) handler {
 		}
 		who := r.who.party()
 		if operation.traits&upload != 0 {
-			if !s.uploads.take(r.Context(), who, s.patience) {
+			if !f.uploads.take(r.Context(), who, f.patience) {
 				return sentAway("uploads")
 			}
-			defer s.uploads.leave(who)
+			defer f.uploads.leave(who)
 		}
-		if !s.places.take(r.Context(), who, s.patience) {
+		if !f.places.take(r.Context(), who, f.patience) {
 			return sentAway("requests")
 		}
-		defer s.places.leave(who)
-		r.catalog = archiveOf(s.db, r.who)
+		defer f.places.leave(who)
+		r.catalog = archiveOf(f.db, r.who)
 		return next(w, r)
 	}
 }

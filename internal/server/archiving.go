@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"time"
 
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -9,7 +8,7 @@ import (
 
 // documentArchive answers POST /document/{id}/archive (specification, endpoint 6): an
 // inbox document becomes a new document in an archive folder.
-func (s *Server) documentArchive(w *response, r *request) error {
+func documentArchive(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func (s *Server) documentArchive(w *response, r *request) error {
 
 // autoExportStatusSet answers POST /document/auto_export_status/set (specification,
 // endpoint 7).
-func (s *Server) autoExportStatusSet(w *response, r *request) error {
+func autoExportStatusSet(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err
@@ -59,33 +58,4 @@ func (s *Server) autoExportStatusSet(w *response, r *request) error {
 	}
 	w.empty()
 	return nil
-}
-
-// documentDelete answers POST /document/{id}/delete: inbox documents only.
-func (s *Server) documentDelete(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
-	ctx := r.detached()
-	digest, err := r.catalog.DeleteDocument(ctx, id)
-	if err != nil {
-		return blame("id", err)
-	}
-	s.forget(ctx, digest)
-	w.empty()
-	return nil
-}
-
-// forget drops a content that a change has left.
-func (s *Server) forget(ctx context.Context, digest string) {
-	s.leftover(s.vault.drop(ctx, digest))
-}
-
-// leftover logs that a file without a use could not be removed. What was asked is done
-// all the same, so that it is not the client's concern.
-func (s *Server) leftover(err error) {
-	if err != nil {
-		s.log.WithError(err).Warn("a file without a use stays in the data directory")
-	}
 }

@@ -2,9 +2,14 @@ package server
 
 import "context"
 
-// inBackground does some work until stop, or until the server is closed; both wait for the piece
+// background is what goes on beside the requests.
+type background struct {
+	stops []func() // only who opens the archive adds to them
+}
+
+// inBackground does some work until stop, or until all is stopped; both wait for the piece
 // that is under way. It goes on when ctx is done.
-func (s *Server) inBackground(ctx context.Context, work func(context.Context)) (stop func()) {
+func (b *background) inBackground(ctx context.Context, work func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -15,12 +20,12 @@ func (s *Server) inBackground(ctx context.Context, work func(context.Context)) (
 		cancel()
 		<-ended
 	}
-	s.stops = append(s.stops, stop)
+	b.stops = append(b.stops, stop)
 	return stop
 }
 
-func (s *Server) stopBackground() {
-	for _, stop := range s.stops {
+func (b *background) stopBackground() {
+	for _, stop := range b.stops {
 		stop()
 	}
 }

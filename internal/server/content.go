@@ -18,10 +18,16 @@ import (
 // holds is in document lists, and no browser shows what somebody else uploaded as a page.
 const originalType = "application/octet-stream"
 
+// contentHandlers send what documents hold, and what is made of it.
+type contentHandlers struct {
+	*renderer
+	noRange bool
+}
+
 // documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
 // its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
 // 14); the entity tag is the SHA-256 of what is sent.
-func (s *Server) documentPDF(w *response, r *request) error {
+func (h contentHandlers) documentPDF(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -33,17 +39,17 @@ func (s *Server) documentPDF(w *response, r *request) error {
 		return err
 	}
 	bytesOnly(r)
-	if !s.options.NoRange && tooManyRanges(r) {
+	if !h.noRange && tooManyRanges(r) {
 		w.unsatisfiable("more ranges than anybody needs")
 		return nil
 	}
 	part := blob.Whole
-	if !s.options.NoRange {
+	if !h.noRange {
 		part = wanted(r)
 	}
-	content, contentType, digest, err := s.content(r, id, original, part)
+	content, contentType, digest, err := h.content(r, id, original, part)
 	if errors.Is(err, errReplaced) { // its new content
-		content, contentType, digest, err = s.content(r, id, original, part)
+		content, contentType, digest, err = h.content(r, id, original, part)
 	}
 	if err != nil {
 		return blame("id", err)
@@ -56,17 +62,12 @@ func (s *Server) documentPDF(w *response, r *request) error {
 	if file, ok := content.(*os.File); ok { // the kernel sends it
 		body = file
 	}
-	if s.options.NoRange {
+	if h.noRange {
 		return errors.Join(sendWhole(w, body), from.err())
 	}
 	w.Header().Set("ETag", `"`+digest+`"`)
 	http.ServeContent(&ranged{response: w}, r.Request, "", time.Time{}, body)
 	return from.err()
-}
-
-// documentHead answers HEAD of the same; net/http leaves the body out.
-func (s *Server) documentHead(w *response, r *request) error {
-	return s.documentPDF(w, r)
 }
 
 // annotations checks the list of annotations to be drawn. The renditions of this service
@@ -80,7 +81,7 @@ func (p *params) annotations() {
 }
 
 // content opens what is sent for a document, of which a part is read.
-func (s *Server) content(r *request, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
+func (h contentHandlers) content(r *request, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
 	ctx := r.Context()
 	d, err := r.catalog.Document(ctx, id)
 	if err != nil {
@@ -88,14 +89,14 @@ func (s *Server) content(r *request, id archive.ID, original bool, part blob.Par
 	}
 	open := func(kept string) (err error) {
 		digest = kept
-		content, err = s.vault.OpenPart(ctx, digest, part)
+		content, err = h.vault.OpenPart(ctx, digest, part)
 		return err
 	}
 	if contentType = originalType; original {
 		err = open(d.Digest)
 	} else {
 		contentType = inspect.PDF
-		err = s.withPDF(ctx, r.who.party(), d, open)
+		err = h.withPDF(ctx, r.who.party(), d, open)
 	}
 	if err != nil {
 		return nil, "", "", lostOf(ctx, r.catalog, d, err)

@@ -38,15 +38,21 @@ func accept(c Credentials) accepted {
 	}
 }
 
+// door finds out who makes a request.
+type door struct {
+	accepted accepted
+	gate     *gate.Gate // nil without a database
+}
+
 // identify returns who makes a request: by the credentials of the options, or by those that
 // the database has. What is shown twice is refused: a proxy in between may have looked at the other one.
-func (s *Server) identify(r *http.Request) (identity, error) {
+func (d *door) identify(r *http.Request) (identity, error) {
 	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
 		if len(r.Header.Values(name)) > 1 {
 			return identity{}, deny(twice, archive.KindUnauthorized, "the header %s is there twice", name)
 		}
 	}
-	who, wrong := s.accepted.identify(r)
+	who, wrong := d.accepted.identify(r)
 	if wrong == nil {
 		return who, nil
 	}
@@ -55,13 +61,13 @@ func (s *Server) identify(r *http.Request) (identity, error) {
 	if !shown.Basic && r.Header.Get("Authorization") != "" {
 		return identity{}, gate.Refuse(otherScheme, store.Key{}, store.Account{})
 	}
-	if s.gate == nil {
+	if d.gate == nil {
 		return identity{}, wrong
 	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		shown.Address = host
 	}
-	granted, err := s.gate.Admit(r.Context(), shown)
+	granted, err := d.gate.Admit(r.Context(), shown)
 	if denial(err) == gate.UnknownKey { // it may be that of the options
 		err = wrong
 	}
@@ -83,7 +89,7 @@ func holder(key store.Key, user store.Account) identity {
 // service is asked.
 func (s *Server) AcceptKey(key string) {
 	s.options.Credentials.APIKey = key
-	s.accepted = accept(s.options.Credentials)
+	s.door.accepted = accept(s.options.Credentials)
 }
 
 // HasKeys reports whether there are keys in the database, for whatever tenant, and whether they

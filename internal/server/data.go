@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -12,8 +13,11 @@ import (
 // document * pagesPerDocument + n.
 const pagesPerDocument = 1 << 16
 
+// dataHandlers say what is known of documents.
+type dataHandlers struct{ location *time.Location }
+
 // documentData answers GET /document/{id}/data (specification, endpoint 8).
-func (s *Server) documentData(w *response, r *request) error {
+func (h dataHandlers) documentData(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -22,11 +26,11 @@ func (s *Server) documentData(w *response, r *request) error {
 	if err != nil {
 		return blame("id", err)
 	}
-	data, err := s.extended(r.Context(), r.catalog, d, nowhere)
+	data, err := h.extended(r.Context(), r.catalog, d, nowhere)
 	if err != nil {
 		return err
 	}
-	if data.History, err = s.history(r.Context(), r.catalog, id); err != nil {
+	if data.History, err = h.history(r.Context(), r.catalog, id); err != nil {
 		return err
 	}
 	return w.json(data)
@@ -36,7 +40,7 @@ func (s *Server) documentData(w *response, r *request) error {
 const maxHistory = 100
 
 // history is what was changed about a document, the last first.
-func (s *Server) history(ctx context.Context, c documents, id archive.ID) ([]wireChange, error) {
+func (h dataHandlers) history(ctx context.Context, c documents, id archive.ID) ([]wireChange, error) {
 	entries, err := c.History(ctx, id, maxHistory)
 	if err != nil {
 		return nil, err
@@ -44,7 +48,7 @@ func (s *Server) history(ctx context.Context, c documents, id archive.ID) ([]wir
 	changes := make([]wireChange, 0, len(entries))
 	for _, e := range entries {
 		changes = append(changes, wireChange{
-			Date: e.At.In(s.options.Location).Format(dataTime), UserName: e.User, Action: string(e.Action),
+			Date: e.At.In(h.location).Format(dataTime), UserName: e.User, Action: string(e.Action),
 			Key: e.Key, OldValue: e.Was, NewValue: e.Became,
 		})
 	}
@@ -52,8 +56,8 @@ func (s *Server) history(ctx context.Context, c documents, id archive.ID) ([]wir
 }
 
 // extended is all that is said about a document. Hit are the pages that a search has found.
-func (s *Server) extended(ctx context.Context, c catalog, d store.Document, hit hitting) (wireData, error) {
-	data, err := s.described(ctx, c, d)
+func (h dataHandlers) extended(ctx context.Context, c catalog, d store.Document, hit hitting) (wireData, error) {
+	data, err := h.described(ctx, c, d)
 	if err != nil {
 		return wireData{}, err
 	}
@@ -69,14 +73,14 @@ func (s *Server) extended(ctx context.Context, c catalog, d store.Document, hit 
 }
 
 // described is what is said about a document as a whole.
-func (s *Server) described(ctx context.Context, c folders, d store.Document) (wireData, error) {
+func (h dataHandlers) described(ctx context.Context, c folders, d store.Document) (wireData, error) {
 	lineage, err := c.Lineage(ctx, d.Folder)
 	if err != nil {
 		return wireData{}, err
 	}
 	data := wireData{
 		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorID: d.CreatorID, CreatorName: d.Creator,
-		Created:   d.Created.In(s.options.Location).Format(dataTime),
+		Created:   d.Created.In(h.location).Format(dataTime),
 		Keywords:  append([]string{}, d.Keywords...),
 		Types:     append([]string{}, d.Types...),
 		External:  wireExternal{ID: d.ExternalID, Metadata: metadataObject(d.Metadata)},
@@ -133,7 +137,7 @@ func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePag
 
 // uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
 // that the same upload made.
-func (s *Server) uploadedWith(w *response, r *request) error {
+func uploadedWith(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err

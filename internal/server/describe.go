@@ -7,8 +7,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// metadata answers GET /document/{id}/metadata.
-func (s *Server) metadata(w *response, r *request) error {
+// metadataGet answers GET /document/{id}/metadata.
+func metadataGet(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (s *Server) metadata(w *response, r *request) error {
 
 // metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
 // are, null removes a key.
-func (s *Server) metadataSet(w *response, r *request) error {
+func metadataSet(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func checkChange(change metadataChange) error {
 }
 
 // keywordsSet answers POST /document/{id}/keywords: the array replaces the keywords.
-func (s *Server) keywordsSet(w *response, r *request) error {
+func keywordsSet(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *Server) keywordsSet(w *response, r *request) error {
 }
 
 // documentRename answers POST /document/{id}/rename.
-func (s *Server) documentRename(w *response, r *request) error {
+func documentRename(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 
 // attachments receives the attachments of an e-mail; package mail says what counts as one. It is
 // all of them or none.
-func (s *Server) attachments(ctx context.Context, who party, file receipt) (received []receipt, err error) {
+func (h *uploadHandlers) attachments(ctx context.Context, who party, file receipt) (received []receipt, err error) {
 	message := io.NewSectionReader(file, 0, file.Size())
 	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
-		attachment, err := s.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
+		attachment, err := h.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
 		if err == nil {
 			received = append(received, attachment)
 		}
@@ -27,7 +27,7 @@ func (s *Server) attachments(ctx context.Context, who party, file receipt) (rece
 	if err == nil {
 		return received, nil
 	}
-	s.discard(received...)
+	h.discard(received...)
 	switch {
 	case errors.Is(err, mail.ErrTooMuch):
 		err = fieldErrors{{name: fieldEmailOrder, err: refuse(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}

@@ -29,7 +29,9 @@ func (s *Server) LoseContent(ctx context.Context, digest string) error {
 }
 
 // SetPatience has requests wait so long for their turn.
-func (s *Server) SetPatience(d time.Duration) { s.patience = d }
+func (s *Server) SetPatience(d time.Duration) {
+	s.front.patience, s.renderer.workers.patience = d, atWorkPatience*d
+}
 
 // spoiled are contents of which some are not as they were.
 type spoiled struct {

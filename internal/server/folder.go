@@ -7,7 +7,7 @@ import (
 
 // folderCreate answers POST /folder/create (specification, endpoint 4). It works in
 // inboxes too; where the structure is not free it is forbidden.
-func (s *Server) folderCreate(w *response, r *request) error {
+func folderCreate(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err

@@ -44,11 +44,11 @@ func TestAFormIsReadInLargePieces(t *testing.T) {
 	body := &counted{Reader: &form}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", body)
 	r.Header.Set("Content-Type", w.FormDataContentType())
-	u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
+	u, err := newUploadHandlers(s.intake).submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.discard(u.file)
+	defer s.intake.discard(u.file)
 	if most := size/formAhead + 8; u.file.Size() != size || body.reads > most {
 		t.Errorf("%d bytes in %d reads, want %d in at most %d", u.file.Size(), body.reads, size, most)
 	}

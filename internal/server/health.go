@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/sirupsen/logrus"
 )
 
 const (
@@ -18,8 +21,14 @@ const (
 // errDraining says that the service ends, and takes what is under way to its end.
 var errDraining = errors.New("the service is ending")
 
-// readiness is what was found out last, so that anybody may ask as often as they like.
-type readiness struct {
+// health says whether requests can be answered. It remembers what was found out last, so that anybody may
+// ask as often as they like.
+type health struct {
+	db       database
+	vault    *vault
+	log      logrus.FieldLogger
+	draining atomic.Bool
+
 	mu  sync.Mutex
 	at  time.Time // guarded by mu
 	err error     // guarded by mu
@@ -27,17 +36,17 @@ type readiness struct {
 
 // Ready says why requests cannot be answered now, nil when they can. The reason may be told
 // to anybody; what is behind it is logged.
-func (s *Server) Ready(ctx context.Context) error {
-	if s.draining.Load() {
+func (h *health) Ready(ctx context.Context) error {
+	if h.draining.Load() {
 		return errDraining
 	}
-	s.ready.mu.Lock()
-	defer s.ready.mu.Unlock()
-	if s.ready.at.IsZero() || time.Since(s.ready.at) >= readyFor {
-		s.ready.err = s.check(context.WithoutCancel(ctx))
-		s.ready.at = time.Now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.at.IsZero() || time.Since(h.at) >= readyFor {
+		h.err = h.check(context.WithoutCancel(ctx))
+		h.at = time.Now()
 	}
-	return s.ready.err
+	return h.err
 }
 
 // checker is what can find out whether it works.
@@ -45,22 +54,22 @@ type checker interface {
 	Check(ctx context.Context) error
 }
 
-func (s *Server) check(ctx context.Context) error {
+func (h *health) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for _, part := range []struct {
 		is  any
 		why string
 	}{
-		{s.db, "the database does not answer"},
-		{s.vault.contents, "the contents cannot be reached"},
+		{h.db, "the database does not answer"},
+		{h.vault.contents, "the contents cannot be reached"},
 	} {
 		c, ok := part.is.(checker)
 		if !ok {
 			continue
 		}
 		if err := c.Check(ctx); err != nil {
-			s.log.WithError(err).Error("not ready: " + part.why)
+			h.log.WithError(err).Error("not ready: " + part.why)
 			return errors.New(part.why)
 		}
 	}
@@ -68,13 +77,13 @@ func (s *Server) check(ctx context.Context) error {
 }
 
 // healthz answers GET /healthz as long as the process answers anything.
-func (s *Server) healthz(w *response, _ *request) error {
+func healthz(w *response, _ *request) error {
 	return w.say(http.StatusOK, "ok")
 }
 
 // readyz answers GET /readyz: 200, or 503 and the reason in a line.
-func (s *Server) readyz(w *response, r *request) error {
-	if err := s.Ready(r.Context()); err != nil {
+func (h *health) readyz(w *response, r *request) error {
+	if err := h.Ready(r.Context()); err != nil {
 		return w.say(http.StatusServiceUnavailable, err.Error())
 	}
 	return w.say(http.StatusOK, "ok")

@@ -35,20 +35,20 @@ type hitting func(d store.Document, notes []store.Note, stamps []store.Stamp) []
 func nowhere(store.Document, []store.Note, []store.Stamp) []bool { return nil }
 
 // hitting looks for texts until ctx ends. Notes and stamps lie on the first page.
-func (s *Server) hitting(ctx context.Context, r *request, texts *store.Texts) hitting {
+func (h *searchHandlers) hitting(ctx context.Context, r *request, texts *store.Texts) hitting {
 	return func(d store.Document, notes []store.Note, stamps []store.Stamp) []bool {
 		if d.Pages == 0 {
 			return nil
 		}
 		hit := make([]bool, d.Pages)
-		if this := (attempt{d.Digest, searchedText}); texts.OfContents() && ctx.Err() == nil && !s.attempts.vain(this, 0) {
+		if this := (attempt{d.Digest, searchedText}); texts.OfContents() && ctx.Err() == nil && !h.attempts.vain(this, 0) {
 			began := time.Now()
-			pages, _ := s.textPages(ctx, r, d) // where there is no text, or it cannot be read, nothing is hit
+			pages, _ := h.textPages(ctx, r, d) // where there is no text, or it cannot be read, nothing is hit
 			for i, text := range pages {
 				hit[i] = ctx.Err() == nil && texts.InContent(string(text))
 			}
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) > pagesWithin/2 {
-				s.attempts.fail(this, 0)
+				h.attempts.fail(this, 0)
 			}
 		}
 		if texts.InRemarks(notes, stamps) {

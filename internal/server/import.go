@@ -42,14 +42,14 @@ func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	if err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	data, err := os.Stat(f.server.options.Data)
+	data, err := os.Stat(f.data)
 	if err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
 	if err := outside(dir, data); err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	im := &importer{furnisher: f, told: what, data: data}
+	im := &importer{furnisher: f, told: what, own: data}
 	err = im.root(ctx, dir)
 	if err == nil {
 		err = im.flush(ctx)

@@ -46,15 +46,15 @@ func (b *batch) full() bool {
 
 // flush adds the batch, all or nothing of it, and begins a new one.
 func (im *importer) flush(ctx context.Context) error {
-	defer im.server.activity.change()
-	defer im.server.activity.begin()()
+	defer im.intake.activity.change()
+	defer im.intake.activity.begin()()
 	b := im.batch
 	im.batch = batch{}
 	outcomes, err := im.receive(ctx, b.candidates)
 	defer func() {
 		for _, o := range outcomes {
 			if o.received != nil {
-				im.server.discard(*o.received)
+				im.intake.discard(*o.received)
 			}
 		}
 	}()
@@ -92,7 +92,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // begun, it is finished
-	return im.server.vault.keep(ctx, staged, func(ctx context.Context) error {
+	return im.intake.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
 		if err != nil {
 			return err

@@ -61,13 +61,13 @@ func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) 
 			return spoilt(ctx, err)
 		}
 	}
-	content := &bounded{Reader: interruptible{ctx, file}, left: f.server.options.MaxUpload, limit: f.server.options.MaxUpload}
-	received, err := f.server.receive(ctx, nobody, content, c.name, "")
+	content := &bounded{Reader: interruptible{ctx, file}, left: f.intake.most, limit: f.intake.most}
+	received, err := f.intake.receive(ctx, nobody, content, c.name, "")
 	switch {
 	case err == nil:
 		return fileOutcome{received: &received}, nil
 	case archive.KindOf(err) == archive.KindTooLarge:
-		return fileOutcome{skipped: "larger than " + amount(f.server.options.MaxUpload)}, nil
+		return fileOutcome{skipped: "larger than " + amount(f.intake.most)}, nil
 	case content.failed != nil:
 		return spoilt(ctx, content.failed)
 	}

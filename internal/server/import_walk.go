@@ -17,7 +17,7 @@ type importer struct {
 	Imported
 	*furnisher
 	told  Import
-	data  os.FileInfo // of the archive's own directory
+	own   os.FileInfo // of the archive's own directory
 	batch batch
 }
 
@@ -37,7 +37,7 @@ func (im *importer) root(ctx context.Context, dir string) error {
 	}
 	files, dirs := im.sort(dir, entries)
 	if len(files) > 0 {
-		if err := im.own(ctx, dir, files); err != nil {
+		if err := im.ownFiles(ctx, dir, files); err != nil {
 			return err
 		}
 		if err := im.flush(ctx); err != nil {
@@ -47,8 +47,8 @@ func (im *importer) root(ctx context.Context, dir string) error {
 	return im.directories(ctx, dir, dirs, &branch{})
 }
 
-// own imports the files of the directory itself, into a mandator of its name.
-func (im *importer) own(ctx context.Context, dir string, files []fs.DirEntry) error {
+// ownFiles imports the files of the directory itself, into a mandator of its name.
+func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntry) error {
 	name := filepath.Base(dir)
 	if wrong := folderNameFault(name); wrong != "" {
 		for _, f := range files {
@@ -115,7 +115,7 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 		im.skip(path, fmt.Sprintf("it lies more than %d directories deep", store.MaxDepth))
 		return nil
 	}
-	if os.SameFile(info, im.data) {
+	if os.SameFile(info, im.own) {
 		im.skip(path, "the archive's own data directory")
 		return nil
 	}

@@ -56,7 +56,7 @@ func (s *Server) startIndexing(ctx context.Context, on searched) {
 }
 
 func (s *Server) newIndexer(on searched) *indexer {
-	return &indexer{index: on, text: s.textOf, activity: s.activity, log: s.log}
+	return &indexer{index: on, text: s.renderer.textOf, activity: s.activity, log: s.log}
 }
 
 func (i *indexer) run(ctx context.Context) {
@@ -140,15 +140,15 @@ func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 
 // textOf finds out the text of a content; it is empty when there is none. A mistake in the program
 // is a failure of this content alone.
-func (s *Server) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
+func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("a text failed")
+			m.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("a text failed")
 			err = errors.New("the program failed at it")
 		}
 	}()
 	var text []byte
-	err = s.rendered(ctx, nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
+	err = m.rendered(ctx, nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
 		text, err = render.Text(ctx, source)
 		return err
 	})

@@ -3,25 +3,32 @@ package server
 import (
 	"bufio"
 	"fmt"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// listHandlers list documents.
+type listHandlers struct {
+	location  *time.Location
+	hideSizes bool
+}
+
 // documentList answers GET /document/list (specification, endpoint 2), by ascending id.
 // The documents are sent as they are read.
-func (s *Server) documentList(w *response, r *request) error {
+func (h listHandlers) documentList(w *response, r *request) error {
 	p := query(r)
 	q := store.Query{
 		Folder:    p.requiredID("folder-id"),
 		Recursive: p.flag("subfolders-recursive"),
-		From:      p.after("filter-date-created-after", s.options.Location),
+		From:      p.after("filter-date-created-after", h.location),
 	}
 	how := listing{
 		include:    p.list("included-metadata-keys"),
 		exclude:    p.list("excluded-matadata-keys"), // spelled so in the specification
 		autoExport: p.flag("with-autoexport-status"),
-		hideSizes:  s.options.HideSizes,
-		location:   s.options.Location,
+		hideSizes:  h.hideSizes,
+		location:   h.location,
 	}
 	if err := p.err(); err != nil {
 		return err
@@ -30,12 +37,12 @@ func (s *Server) documentList(w *response, r *request) error {
 		return blame("folder-id", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	return s.stream(w, r, q, how)
+	return stream(w, r, q, how)
 }
 
 // stream writes the list. The response begins with the first full buffer, so an early
 // failure can still be answered as a problem.
-func (s *Server) stream(w *response, r *request, q store.Query, how listing) error {
+func stream(w *response, r *request, q store.Query, how listing) error {
 	out := bufio.NewWriterSize(w, streamBuffer)
 	before := byte('[')
 	var element []byte

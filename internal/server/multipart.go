@@ -55,7 +55,7 @@ func tooLongFor(most int64) error {
 
 // submission reads a multipart form, in whatever order its fields come, to its end: a
 // body that was cut off is an error and leaves nothing. The caller discards it.
-func (s *Server) submission(w *response, r *request) (_ *submission, err error) {
+func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err error) {
 	boundary, err := wantBody(r, "multipart/form-data")
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func (s *Server) submission(w *response, r *request) (_ *submission, err error) 
 	if boundary["boundary"] == "" {
 		return nil, refuse(archive.KindInvalid, "the form cannot be read: its Content-Type has no boundary")
 	}
-	limit := s.options.MaxUpload + s.options.MaxUpload/3 + 4*maxForm // base64, fields
+	limit := h.most + h.most/3 + 4*maxForm // base64, fields
 	if fits(r, limit) != nil {
-		return nil, tooLongFor(s.options.MaxUpload)
+		return nil, tooLongFor(h.most)
 	}
-	ahead := s.readers.Get().(*bufio.Reader) //nolint:forcetypeassert // of New
-	defer s.readers.Put(ahead)
+	ahead := h.readers.Get().(*bufio.Reader) //nolint:forcetypeassert // of New
+	defer h.readers.Put(ahead)
 	ahead.Reset(http.MaxBytesReader(w, r.Body, limit))
 	defer ahead.Reset(nil)
 	body := newEnding(struct {
@@ -80,11 +80,11 @@ func (s *Server) submission(w *response, r *request) (_ *submission, err error) 
 	if err != nil {
 		return nil, badBody(err, "the form cannot be read")
 	}
-	u := &submission{params: params{values: url.Values{}}, body: body, most: s.options.MaxUpload}
+	u := &submission{params: params{values: url.Values{}}, body: body, most: h.most}
 	w.form = u.values
 	defer func() {
 		if err != nil && u.received {
-			s.discard(u.file)
+			h.discard(u.file)
 		}
 	}()
 	left := int64(maxForm)
@@ -96,7 +96,7 @@ func (s *Server) submission(w *response, r *request) (_ *submission, err error) 
 		if err != nil {
 			return nil, u.bad(err, "the form cannot be read")
 		}
-		if err := s.part(r, u, part, &left); err != nil {
+		if err := h.part(r, u, part, &left); err != nil {
 			return nil, err
 		}
 	}
@@ -110,13 +110,13 @@ func (s *Server) submission(w *response, r *request) (_ *submission, err error) 
 }
 
 // part takes one field of the form; left is how many bytes of text it may still have.
-func (s *Server) part(r *request, u *submission, part *multipart.Part, left *int64) error {
+func (h *uploadHandlers) part(r *request, u *submission, part *multipart.Part, left *int64) error {
 	name := part.FormName()
 	if name == fieldData || name == fieldBase64 {
 		if u.received {
 			return invalid(name, "there is more than one file")
 		}
-		return s.filePart(r, u, part, name == fieldBase64)
+		return h.filePart(r, u, part, name == fieldBase64)
 	}
 	if part.FileName() != "" {
 		return invalid(cmp.Or(shortened(archive.Printable(name)), fieldData), "a file belongs in %s, and this field takes none", fieldData)
@@ -135,13 +135,13 @@ func (s *Server) part(r *request, u *submission, part *multipart.Part, left *int
 }
 
 // filePart stages the file.
-func (s *Server) filePart(r *request, u *submission, part *multipart.Part, encoded bool) error {
-	content := &bounded{Reader: part, left: s.options.MaxUpload, limit: s.options.MaxUpload}
+func (h *uploadHandlers) filePart(r *request, u *submission, part *multipart.Part, encoded bool) error {
+	content := &bounded{Reader: part, left: h.most, limit: h.most}
 	name := fileName(part.FileName())
 	if encoded {
 		content.Reader, name = base64.NewDecoder(base64.StdEncoding, part), ""
 	}
-	file, err := s.receive(r.Context(), r.who.party(), content, name, part.Header.Get("Content-Type"))
+	file, err := h.receive(r.Context(), r.who.party(), content, name, part.Header.Get("Content-Type"))
 	switch {
 	case err == nil:
 		u.file, u.received = file, true

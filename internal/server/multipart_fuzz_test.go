@@ -30,14 +30,14 @@ func FuzzSubmission(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=B")
-		u, err := s.submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
+		u, err := newUploadHandlers(s.intake).submission(&response{ResponseWriter: httptest.NewRecorder()}, &request{Request: r})
 		if err != nil {
 			if kind := archive.KindOf(err); kind != archive.KindInvalid && kind != archive.KindTooLarge {
 				t.Errorf("%q: %v", body, err)
 			}
 			return
 		}
-		defer s.discard(u.file)
+		defer s.intake.discard(u.file)
 		content, err := io.ReadAll(io.NewSectionReader(u.file, 0, u.file.Size()+1))
 		if err != nil || int64(len(content)) != u.file.Size() || !strings.Contains(body, "--B--") {
 			t.Errorf("%q: %d bytes of %d, %v", body, len(content), u.file.Size(), err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // interfaceDescription is the OpenAPI document of the operations, written by hand. The tests
@@ -14,14 +15,17 @@ import (
 //go:embed openapi.json
 var interfaceDescription string
 
-// openAPI answers GET /openapi.json.
-func (s *Server) openAPI(w *response, _ *request) error {
-	text, err := s.description()
-	if err != nil {
-		return err
+// openAPI answers GET /openapi.json: the document that describe makes once.
+func openAPI(describe func() ([]byte, error)) handler {
+	describe = sync.OnceValues(describe)
+	return func(w *response, _ *request) error {
+		text, err := describe()
+		if err != nil {
+			return err
+		}
+		w.body("application/json", text)
+		return nil
 	}
-	w.body("application/json", text)
-	return nil
 }
 
 // describeServed is the OpenAPI document of what the options leave in, with what it refers to.

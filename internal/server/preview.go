@@ -16,8 +16,8 @@ const maxBox = 10_000
 
 // pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. What is no
 // picture is shown as its PDF looks.
-func (s *Server) pagePreview(w *response, r *request) error {
-	d, page, err := s.page(r)
+func (h contentHandlers) pagePreview(w *response, r *request) error {
+	d, page, err := pageOf(r)
 	if err != nil {
 		return err
 	}
@@ -26,9 +26,9 @@ func (s *Server) pagePreview(w *response, r *request) error {
 	if err := p.err(); err != nil {
 		return err
 	}
-	picture, err := s.preview(r.Context(), r.who.party(), d, page, width, height)
+	picture, err := h.preview(r.Context(), r.who.party(), d, page, width, height)
 	if err != nil {
-		return s.unmade(lostOf(r.Context(), r.catalog, d, err))
+		return h.unmade(lostOf(r.Context(), r.catalog, d, err))
 	}
 	if picture == nil {
 		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
@@ -37,8 +37,8 @@ func (s *Server) pagePreview(w *response, r *request) error {
 	return nil
 }
 
-// page returns the document of the page that a path names, and its number, counted from 0.
-func (s *Server) page(r *request) (store.Document, int, error) {
+// pageOf returns the document of the page that a path names, and its number, counted from 0.
+func pageOf(r *request) (store.Document, int, error) {
 	id, err := pathID(r)
 	if err != nil {
 		return store.Document{}, 0, err
@@ -63,19 +63,19 @@ func (s *Server) page(r *request) (store.Document, int, error) {
 
 // preview draws a page, of the content where it is a PDF or a picture that can be read, else
 // of its PDF. It is nil when it cannot be drawn.
-func (s *Server) preview(ctx context.Context, who party, d store.Document, page, width, height int) (picture []byte, err error) {
+func (m *renderer) preview(ctx context.Context, who party, d store.Document, page, width, height int) (picture []byte, err error) {
 	draw := func(digest string, source render.Source) error {
 		this, side := attempt{digest, page}, max(width, height)
-		if s.attempts.vain(this, side) {
+		if m.attempts.vain(this, side) {
 			return nil
 		}
-		return s.rendered(ctx, who, digest, source, func(source render.Source) (err error) {
-			if s.attempts.vain(this, side) { // while this one waited
+		return m.rendered(ctx, who, digest, source, func(source render.Source) (err error) {
+			if m.attempts.vain(this, side) { // while this one waited
 				return nil
 			}
 			picture, err = render.Preview(ctx, source, page, width, height)
 			if picture == nil && err == nil {
-				s.attempts.fail(this, side)
+				m.attempts.fail(this, side)
 			}
 			return err
 		})
@@ -86,16 +86,16 @@ func (s *Server) preview(ctx context.Context, who party, d store.Document, page,
 			return picture, err
 		}
 	}
-	err = s.withPDF(ctx, who, d, func(digest string) error { return draw(digest, render.Source{ContentType: inspect.PDF}) })
+	err = m.withPDF(ctx, who, d, func(digest string) error { return draw(digest, render.Source{ContentType: inspect.PDF}) })
 	return picture, err
 }
 
 // unmade is the answer to an error of a preview or a text. That a program is missing is told:
 // the operator can install it.
-func (s *Server) unmade(err error) error {
+func (m *renderer) unmade(err error) error {
 	if !errors.Is(err, poppler.ErrMissing) {
 		return err
 	}
-	s.warn.Do(func() { s.log.WithError(err).Warn("no previews of PDFs and no text of them: install poppler-utils") })
+	m.warn.Do(func() { m.log.WithError(err).Warn("no previews of PDFs and no text of them: install poppler-utils") })
 	return blame("id", refuse(archive.KindNotFound, "there are no previews of PDFs and no text of them here: poppler-utils is not installed"))
 }

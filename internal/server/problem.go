@@ -116,14 +116,14 @@ func outcomeOf(err error) outcome {
 // answer writes an error. What is not the client's doing is logged and not told, but for a content
 // that is lost, and a disk that is full: who asked shall know that nobody has it, or why nothing is taken. Once the answer has begun, or the
 // client has gone, the connection is cut, so that nobody takes half of it for whole.
-func (s *Server) answer(w *response, err error) {
+func (f *front) answer(w *response, err error) {
 	if w.gone || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
 	w.denied = denial(err)
 	o := outcomeOf(err)
 	if o.status >= http.StatusInternalServerError {
-		log := s.log.WithError(err).WithField("id", w.id)
+		log := f.log.WithError(err).WithField("id", w.id)
 		if e := lost(err); e != nil {
 			e.note(log)
 		} else {

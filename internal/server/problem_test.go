@@ -26,7 +26,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 
 func TestInnerErrorsAreNotTold(t *testing.T) {
 	s, w := quiet(t), httptest.NewRecorder()
-	s.answer(&response{ResponseWriter: w}, fmt.Errorf("open /secret/path: %w", errors.New("disk full")))
+	s.front.answer(&response{ResponseWriter: w}, fmt.Errorf("open /secret/path: %w", errors.New("disk full")))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %s", w.Code, w.Body.String())
 	}
@@ -35,7 +35,7 @@ func TestInnerErrorsAreNotTold(t *testing.T) {
 // What the service needs and cannot reach is a reason to come back, and the client is told when.
 func TestWhatIsAwayIsWorthAnotherTry(t *testing.T) {
 	s, w := quiet(t), httptest.NewRecorder()
-	s.answer(&response{ResponseWriter: w}, fmt.Errorf("keep content: %w", &archive.Error{Op: "bucket", Kind: archive.KindUnreachable, Err: errors.New("secret")}))
+	s.front.answer(&response{ResponseWriter: w}, fmt.Errorf("keep content: %w", &archive.Error{Op: "bucket", Kind: archive.KindUnreachable, Err: errors.New("secret")}))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body.String())
 	}
@@ -59,7 +59,7 @@ func TestAPanicIsAnsweredOrCutsTheConnection(t *testing.T) {
 					err, _ := recover().(error)
 					cut = errors.Is(err, http.ErrAbortHandler)
 				}()
-				s.logged(s.recovered(test.do)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+				s.front.logged(s.front.recovered(test.do)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 			}()
 			if cut != test.cut || !cut && w.Code != http.StatusInternalServerError {
 				t.Errorf("cut %v, status %d", cut, w.Code)
@@ -100,7 +100,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 		func() {
 			defer func() { cut = recover() != nil }()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("/api/v2/document/list?folder-id=%d", id), nil)
-			s.own(s.documentList).ServeHTTP(w, r)
+			s.own(listed).ServeHTTP(w, r)
 		}()
 		if cut != test.cut || !cut && w.Code != http.StatusInternalServerError {
 			t.Errorf("after %d documents: cut %v, status %d", test.after, cut, w.Code)
@@ -110,7 +110,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 
 // own answers requests of the default tenant, with no credentials.
 func (s *Server) own(next handler) http.Handler {
-	return s.problems(func(w *response, r *request) error {
+	return s.front.problems(func(w *response, r *request) error {
 		r.catalog = s.catalog
 		return next(w, r)
 	})

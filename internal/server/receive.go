@@ -19,16 +19,24 @@ type receipt struct {
 	inspect.Result
 }
 
+// intake takes contents into the archive.
+type intake struct {
+	vault    *vault
+	workers  *workers // of the pages of PDFs
+	activity *activity
+	most     int64 // bytes of a content
+}
+
 // receive stages a content and looks at it. The name and the content type that the
 // client gave help to tell kinds of text apart.
-func (s *Server) receive(ctx context.Context, who party, content io.Reader, name, contentType string) (receipt, error) {
-	staged, err := s.vault.Stage(ctx, content)
+func (in *intake) receive(ctx context.Context, who party, content io.Reader, name, contentType string) (receipt, error) {
+	staged, err := in.vault.Stage(ctx, content)
 	if err != nil {
 		return receipt{}, err
 	}
 	result := inspect.Content(staged, staged.Size(), inspect.Hint{Name: name, ContentType: contentType})
 	if result.Uncounted {
-		result.Pages = s.countPages(ctx, who, staged)
+		result.Pages = in.countPages(ctx, who, staged)
 	}
 	return receipt{Staged: staged, name: name, Result: result}, nil
 }
@@ -42,14 +50,14 @@ const (
 
 // countPages has the pages of a PDF counted by poppler, which repairs damaged ones and reads
 // those that need no password. There is one where it cannot.
-func (s *Server) countPages(ctx context.Context, who party, staged blob.Staged) int {
+func (in *intake) countPages(ctx context.Context, who party, staged blob.Staged) int {
 	if staged.Size() > maxCounted {
 		return 1
 	}
 	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	pages := 1
-	if err := s.atWork(ctx, who, func() (err error) {
+	if err := in.workers.do(ctx, who, func() (err error) {
 		pages, err = poppler.Pages(ctx, io.NewSectionReader(staged, 0, staged.Size()))
 		return err
 	}); err != nil {
@@ -68,21 +76,21 @@ func (r receipt) describe(d store.Document) store.Document {
 }
 
 // discard drops contents unless they were kept.
-func (s *Server) discard(received ...receipt) {
+func (in *intake) discard(received ...receipt) {
 	for _, r := range received {
-		s.leftover(r.Discard())
+		in.vault.leftover(r.Discard())
 	}
 }
 
 // keep makes contents durable and then adds their documents in one transaction.
-func (s *Server) keep(ctx context.Context, c changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
-	defer s.activity.change()
-	defer s.activity.begin()()
+func (in *intake) keep(ctx context.Context, c changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
+	defer in.activity.change()
+	defer in.activity.begin()()
 	staged := make([]blob.Staged, 0, len(received))
 	for _, r := range received {
 		staged = append(staged, r.Staged)
 	}
-	err = s.vault.keep(ctx, staged, func(ctx context.Context) error {
+	err = in.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err = c.AddDocuments(ctx, documents, reuse)
 		return err
 	})

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/sirupsen/logrus"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -15,26 +17,37 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// renderer makes PDFs, pictures and texts of contents, and keeps what takes long beside them.
+type renderer struct {
+	vault    *vault
+	known    renditions
+	workers  *workers
+	attempts attempts
+	underWay singleflight.Group // the making of PDFs
+	warn     sync.Once          // that poppler-utils is not installed
+	log      logrus.FieldLogger
+}
+
 // withPDF does something with the digest of a document's PDF. What is no PDF is rendered once and
 // kept, so that length and entity tag do not change. One that is not where it is kept is made again.
-func (s *Server) withPDF(ctx context.Context, who party, d store.Document, use func(digest string) error) error {
+func (m *renderer) withPDF(ctx context.Context, who party, d store.Document, use func(digest string) error) error {
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
 	}
 	for _, variant := range render.Variants(sourceOf(d)) {
-		digest, err := s.db.Rendition(ctx, d.Digest, variant)
+		digest, err := m.known.Rendition(ctx, d.Digest, variant)
 		if err != nil {
 			return err
 		}
 		if digest == "" {
 			continue
 		}
-		if err := use(digest); !s.gone(d, digest, err) {
+		if err := use(digest); !m.gone(d, digest, err) {
 			return err
 		}
 		break
 	}
-	digest, err := s.rendition(ctx, who, d)
+	digest, err := m.rendition(ctx, who, d)
 	if err != nil {
 		return err
 	}
@@ -43,20 +56,20 @@ func (s *Server) withPDF(ctx context.Context, who party, d store.Document, use f
 
 // gone reports whether something that was made of a document's content is not where it is kept. It
 // can be made again, but what took it away may have taken more.
-func (s *Server) gone(d store.Document, digest string, err error) bool {
+func (m *renderer) gone(d store.Document, digest string, err error) bool {
 	if e := lost(err); e == nil || e.digest != digest || digest == d.Digest {
 		return false
 	}
-	s.log.WithFields(logrus.Fields{"document": int64(d.ID), "content": digest}).
+	m.log.WithFields(logrus.Fields{"document": int64(d.ID), "content": digest}).
 		Warn("what was made of a document is missing, and is made again; archivefs admin verify shows what else is missing")
 	return true
 }
 
 // rendition makes the PDF of a document and returns its digest. A client that gives up does not
 // stop a rendering that others may wait for.
-func (s *Server) rendition(ctx context.Context, who party, d store.Document) (string, error) {
-	made, err, _ := s.rendering.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
-		return s.render(context.WithoutCancel(ctx), who, d.Digest, sourceOf(d))
+func (m *renderer) rendition(ctx context.Context, who party, d store.Document) (string, error) {
+	made, err, _ := m.underWay.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
+		return m.render(context.WithoutCancel(ctx), who, d.Digest, sourceOf(d))
 	})
 	if err != nil {
 		return "", fmt.Errorf("render document %d: %w", d.ID, err)
@@ -66,17 +79,17 @@ func (s *Server) rendition(ctx context.Context, who party, d store.Document) (st
 }
 
 // render makes a PDF and keeps it.
-func (s *Server) render(ctx context.Context, who party, digest string, source render.Source) (made string, err error) {
+func (m *renderer) render(ctx context.Context, who party, digest string, source render.Source) (made string, err error) {
 	var pdf bytes.Buffer
 	var variant string
-	err = s.rendered(ctx, who, digest, source, func(source render.Source) error {
+	err = m.rendered(ctx, who, digest, source, func(source render.Source) error {
 		variant, err = render.PDF(&pdf, source)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return s.keepMade(ctx, digest, variant, &pdf)
+	return m.keepMade(ctx, digest, variant, &pdf)
 }
 
 func sourceOf(d store.Document) render.Source {
@@ -84,9 +97,9 @@ func sourceOf(d store.Document) render.Source {
 }
 
 // rendered has something made of a content.
-func (s *Server) rendered(ctx context.Context, who party, digest string, source render.Source, work func(render.Source) error) error {
-	return s.atWork(ctx, who, func() error {
-		content, err := s.vault.Open(ctx, digest)
+func (m *renderer) rendered(ctx context.Context, who party, digest string, source render.Source, work func(render.Source) error) error {
+	return m.workers.do(ctx, who, func() error {
+		content, err := m.vault.Open(ctx, digest)
 		if err != nil {
 			return err
 		}
@@ -96,37 +109,15 @@ func (s *Server) rendered(ctx context.Context, who party, digest string, source 
 	})
 }
 
-const (
-	// maxAtWork is how many do at a time what takes much of the machine: each holds images in memory, or
-	// has a process at work. One party has two places, and leaves one to others.
-	maxAtWork = 3
-	// maxInLine is how many of one party wait for one.
-	maxInLine = 64
-	// atWorkPatience is for how much longer than for others such a place is waited for.
-	atWorkPatience = 3
-)
-
-// atWork does what takes much of the machine, in turn. Who waits too long, or for too much, is sent away.
-func (s *Server) atWork(ctx context.Context, who party, work func() error) error {
-	if !s.workers.take(ctx, who, atWorkPatience*s.patience) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return sentAway("previews, texts and PDFs of other documents")
-	}
-	defer s.workers.leave(who)
-	return work()
-}
-
 // keepMade keeps what was made of a content as long as that is used, and returns its digest.
-func (s *Server) keepMade(ctx context.Context, digest, variant string, made io.Reader) (string, error) {
-	staged, err := s.vault.Stage(ctx, made)
+func (m *renderer) keepMade(ctx context.Context, digest, variant string, made io.Reader) (string, error) {
+	staged, err := m.vault.Stage(ctx, made)
 	if err != nil {
 		return "", err
 	}
-	defer func() { s.leftover(staged.Discard()) }()
-	err = s.vault.keep(ctx, []blob.Staged{staged}, func(ctx context.Context) error {
-		return s.db.AddRendition(ctx, digest, variant, staged.Digest())
+	defer func() { m.vault.leftover(staged.Discard()) }()
+	err = m.vault.keep(ctx, []blob.Staged{staged}, func(ctx context.Context) error {
+		return m.known.AddRendition(ctx, digest, variant, staged.Digest())
 	}, digest)
 	if archive.KindOf(err) == archive.KindNotFound { // the document was removed, or has another content by now
 		return "", errReplaced

@@ -33,31 +33,36 @@ const (
 	specified traits = 0
 )
 
-// routes is the table of operations.
+// routes is the table of operations, and says what each group of them needs.
 func (s *Server) routes() []route {
+	lists := listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes}
+	data := dataHandlers{location: s.options.Location}
+	contents := contentHandlers{renderer: s.renderer, noRange: s.options.NoRange}
+	uploads := newUploadHandlers(s.intake)
+	searches := &searchHandlers{dataHandlers: data, renderer: s.renderer}
 	return []route{
-		{http.MethodGet, "/archivestructure", s.archiveStructure, specified},
-		{http.MethodGet, "/document/list", s.documentList, specified},
-		{http.MethodPost, "/file-upload", s.fileUpload, upload},
-		{http.MethodPost, "/folder/create", s.folderCreate, specified},
-		{http.MethodGet, "/inboxes", s.inboxes, specified},
-		{http.MethodPost, "/document/{id}/archive", s.documentArchive, specified},
-		{http.MethodPost, "/document/auto_export_status/set", s.autoExportStatusSet, specified},
-		{http.MethodGet, "/document/{id}/data", s.documentData, specified},
+		{http.MethodGet, "/archivestructure", archiveStructure, specified},
+		{http.MethodGet, "/document/list", lists.documentList, specified},
+		{http.MethodPost, "/file-upload", uploads.fileUpload, upload},
+		{http.MethodPost, "/folder/create", folderCreate, specified},
+		{http.MethodGet, "/inboxes", inboxes, specified},
+		{http.MethodPost, "/document/{id}/archive", documentArchive, specified},
+		{http.MethodPost, "/document/auto_export_status/set", autoExportStatusSet, specified},
+		{http.MethodGet, "/document/{id}/data", data.documentData, specified},
 
-		{http.MethodGet, "/document/{id}/pdf", s.documentPDF, further},
-		{http.MethodHead, "/document/{id}/pdf", s.documentHead, further},
-		{http.MethodGet, "/document/{id}/ocr-result", s.documentText, further},
-		{http.MethodGet, "/page/{id}/ocr-result", s.pageText, further},
-		{http.MethodGet, "/page/{id}/preview", s.pagePreview, further},
-		{http.MethodGet, "/document/{id}/metadata", s.metadata, further},
-		{http.MethodPost, "/document/{id}/metadata", s.metadataSet, further},
-		{http.MethodPost, "/document/{id}/keywords", s.keywordsSet, further},
-		{http.MethodPost, "/document/{id}/rename", s.documentRename, further},
-		{http.MethodPost, "/document/{id}/replace", s.documentReplace, further | upload},
-		{http.MethodPost, "/document/{id}/delete", s.documentDelete, further},
-		{http.MethodGet, "/document/{id}/uploaded-with", s.uploadedWith, further},
-		{http.MethodPost, "/search", s.search, further | inquiry | looks},
+		{http.MethodGet, "/document/{id}/pdf", contents.documentPDF, further},
+		{http.MethodHead, "/document/{id}/pdf", contents.documentPDF, further}, // net/http leaves the body out
+		{http.MethodGet, "/document/{id}/ocr-result", contents.documentText, further},
+		{http.MethodGet, "/page/{id}/ocr-result", contents.pageText, further},
+		{http.MethodGet, "/page/{id}/preview", contents.pagePreview, further},
+		{http.MethodGet, "/document/{id}/metadata", metadataGet, further},
+		{http.MethodPost, "/document/{id}/metadata", metadataSet, further},
+		{http.MethodPost, "/document/{id}/keywords", keywordsSet, further},
+		{http.MethodPost, "/document/{id}/rename", documentRename, further},
+		{http.MethodPost, "/document/{id}/replace", uploads.documentReplace, further | upload},
+		{http.MethodPost, "/document/{id}/delete", uploads.documentDelete, further},
+		{http.MethodGet, "/document/{id}/uploaded-with", uploadedWith, further},
+		{http.MethodPost, "/search", searches.search, further | inquiry | looks},
 	}
 }
 
@@ -65,9 +70,9 @@ func (s *Server) routes() []route {
 // depends on what the archive holds. The paths are whole ones, and there is a HEAD of each.
 func (s *Server) publicRoutes() []route {
 	return []route{
-		{http.MethodGet, "/healthz", s.healthz, specified},
-		{http.MethodGet, "/readyz", s.readyz, specified},
-		{http.MethodGet, base + "/openapi.json", s.openAPI, specified},
+		{http.MethodGet, "/healthz", healthz, specified},
+		{http.MethodGet, "/readyz", s.health.readyz, specified},
+		{http.MethodGet, base + "/openapi.json", openAPI(s.describeServed), specified},
 	}
 }
 
@@ -77,7 +82,7 @@ func (s *Server) served(r route) bool { return r.traits&further == 0 || !s.optio
 // Handler serves the operations below /api/v2. Requests without credentials, for whatever
 // path that is not public, are answered 401.
 func (s *Server) Handler() http.Handler {
-	mux := http.NewServeMux()
+	f, mux := s.front, http.NewServeMux()
 	methods := map[string][]string{}
 	for _, route := range s.routes() {
 		if !s.served(route) {
@@ -86,10 +91,10 @@ func (s *Server) Handler() http.Handler {
 		route.path = base + route.path
 		if route.method == http.MethodHead && s.options.NoHead { // else GET's pattern takes it
 			methods[route.path] = []string{http.MethodGet}
-			mux.Handle("HEAD "+route.path, s.problems(notAllowed(methods[route.path])))
+			mux.Handle("HEAD "+route.path, f.problems(notAllowed(methods[route.path])))
 			continue
 		}
-		mux.Handle(route.method+" "+route.path, s.operation(route, s.admitted(route, route.handle)))
+		mux.Handle(route.method+" "+route.path, f.operation(route, f.admitted(route, route.handle)))
 		methods[route.path] = append(methods[route.path], route.method)
 		if route.method == http.MethodGet { // whose pattern takes HEAD, too
 			methods[route.path] = append(methods[route.path], http.MethodHead)
@@ -97,27 +102,27 @@ func (s *Server) Handler() http.Handler {
 	}
 	public := map[string]http.Handler{}
 	for _, route := range s.publicRoutes() {
-		public[route.path] = s.operation(route, route.handle)
+		public[route.path] = f.operation(route, route.handle)
 		methods[route.path] = []string{http.MethodGet, http.MethodHead}
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.problems(notAllowed(allowed)))
+		mux.Handle(path, f.problems(notAllowed(allowed)))
 	}
-	mux.Handle("/", s.problems(noSuchOperation))
-	return s.logged(s.recovered(unlocked(public, s.authenticated(s.literal(mux)))))
+	mux.Handle("/", f.problems(noSuchOperation))
+	return f.logged(f.recovered(unlocked(public, f.authenticated(f.literal(mux)))))
 }
 
 // operation answers a route's requests, and counts them as such.
-func (s *Server) operation(r route, handle handler) http.Handler {
-	tally := s.counters.of(r.method, r.path, r.traits)
-	return s.problems(func(w *response, request *request) error {
+func (f *front) operation(r route, handle handler) http.Handler {
+	tally := f.counters.of(r.method, r.path, r.traits)
+	return f.problems(func(w *response, request *request) error {
 		w.tally = tally
 		if r.traits&inquiry == 0 {
-			defer s.activity.begin()()
+			defer f.activity.begin()()
 		}
 		err := handle(w, request)
 		if r.method == http.MethodPost {
-			s.activity.change()
+			f.activity.change()
 		}
 		return err
 	})
@@ -137,8 +142,8 @@ func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 // literal takes a path with empty or dotted segments for an unknown one, and what is no path
 // (CONNECT host:443, OPTIONS *). A ServeMux redirects the first to another path, which a
 // client that sends its keys along need not follow.
-func (s *Server) literal(mux *http.ServeMux) http.Handler {
-	unknown := s.problems(noSuchOperation)
+func (f *front) literal(mux *http.ServeMux) http.Handler {
+	unknown := f.problems(noSuchOperation)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
 			unknown.ServeHTTP(w, r)

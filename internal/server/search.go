@@ -17,16 +17,23 @@ import (
 // inboxLocation begins the location of an inbox: INBOX/Administrator.
 const inboxLocation = "INBOX"
 
+// searchHandlers look for documents.
+type searchHandlers struct {
+	dataHandlers
+	*renderer // of the texts in which it is looked for the pages that are hit
+	last      lastSearch
+}
+
 // search answers POST /search, the youngest documents first. It looks at what is said about
 // documents and at what they hold. There is no trash to be included.
-func (s *Server) search(w *response, r *request) error {
+func (h *searchHandlers) search(w *response, r *request) error {
 	p := query(r)
 	q := store.Search{
 		All: p.phrases("fulltext-all"), One: p.phrases("fulltext-one"), None: p.phrases("fulltext-none"),
 		Name: p.phrases("document-name-terms"), FolderName: p.phrases("folder-name-terms"), Notes: p.phrases("note-terms"),
 		Keywords: p.list("keyword-terms"), Stamps: p.list("stamps-inclusive"), NoStamps: p.list("stamps-exclusive"),
 		Type: p.text("document-type"), ExternalID: p.text("external-id"), Metadata: p.pairs("external-metadata"),
-		From: p.from("from-date", s.options.Location), Before: p.after("to-date", s.options.Location),
+		From: p.from("from-date", h.location), Before: p.after("to-date", h.location),
 		Archiver: int64(p.id("archiver-id")), Folder: p.id("location-folder-id"), Recursive: !p.has("recursive") || p.flag("recursive"),
 	}
 	place := p.text("location")
@@ -49,13 +56,13 @@ func (s *Server) search(w *response, r *request) error {
 	var ids []archive.ID
 	if !unheard {
 		var err error
-		if ids, err = s.hits(r, q, page); err != nil {
+		if ids, err = h.hits(r, q, page); err != nil {
 			return err
 		}
 	}
 	total := len(ids)
 	ids = ids[min(page*size, len(ids)):]
-	return s.sendHits(w, r, &q, total, ids[:min(size, len(ids))])
+	return h.sendHits(w, r, &q, total, ids[:min(size, len(ids))])
 }
 
 // unheard reports whether something is looked for that no document here has: a workflow or a follow-up.
@@ -80,16 +87,16 @@ func terms(q *store.Search) int {
 // sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as it is read:
 // one of many pages takes megabytes. The answer begins with the first full buffer, so an early
 // failure can still be answered as a problem.
-func (s *Server) sendHits(w *response, r *request, q *store.Search, total int, ids []archive.ID) error {
-	found := func(ctx context.Context, d store.Document) (wireData, error) { return s.described(ctx, r.catalog, d) }
+func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, total int, ids []archive.ID) error {
+	found := func(ctx context.Context, d store.Document) (wireData, error) { return h.described(ctx, r.catalog, d) }
 	if prefersMinimal(r) {
 		w.Header().Set("Preference-Applied", minimal)
 	} else {
 		within, cancel := context.WithTimeout(r.Context(), pagesWithin)
 		defer cancel()
-		hit := s.hitting(within, r, q.Texts())
+		hit := h.hitting(within, r, q.Texts())
 		found = func(ctx context.Context, d store.Document) (wireData, error) {
-			return s.extended(ctx, r.catalog, d, hit)
+			return h.extended(ctx, r.catalog, d, hit)
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -135,11 +142,11 @@ type lastSearch struct {
 const pagesFor = time.Minute
 
 // hits returns what a search finds: anew for the first page.
-func (s *Server) hits(r *request, q store.Search, page int) ([]archive.ID, error) {
+func (h *searchHandlers) hits(r *request, q store.Search, page int) ([]archive.ID, error) {
 	what := fmt.Sprintf("%s %#v", r.who.view(), q)
-	s.last.mu.Lock()
-	known, ids := s.last.what == what && time.Since(s.last.at) < pagesFor, s.last.ids
-	s.last.mu.Unlock()
+	h.last.mu.Lock()
+	known, ids := h.last.what == what && time.Since(h.last.at) < pagesFor, h.last.ids
+	h.last.mu.Unlock()
 	if known && page > 0 {
 		return ids, nil
 	}
@@ -147,9 +154,9 @@ func (s *Server) hits(r *request, q store.Search, page int) ([]archive.ID, error
 	if err != nil {
 		return nil, err
 	}
-	s.last.mu.Lock()
-	defer s.last.mu.Unlock()
-	s.last.what, s.last.ids, s.last.at = what, ids, time.Now()
+	h.last.mu.Lock()
+	defer h.last.mu.Unlock()
+	h.last.what, h.last.ids, h.last.at = what, ids, time.Now()
 	return ids, nil
 }
 

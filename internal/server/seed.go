@@ -13,7 +13,8 @@ import (
 // tenant.
 type furnisher struct {
 	catalog catalog
-	server  *Server
+	intake  *intake
+	data    string // the archive's own directory
 }
 
 // AddMandator adds a mandator. A name that is taken is KindConflict, one that a folder
@@ -63,17 +64,17 @@ func (f *furnisher) AddDocument(ctx context.Context, d NewDocument, content io.R
 	if wrong := documentNameFault(d.Name); wrong != "" {
 		return 0, invalid("name", "%s", wrong)
 	}
-	received, err := f.server.receive(ctx, nobody, content, d.Name, "")
+	received, err := f.intake.receive(ctx, nobody, content, d.Name, "")
 	if err != nil {
 		return 0, err
 	}
-	defer f.server.discard(received)
+	defer f.intake.discard(received)
 	document := received.describe(store.Document{
 		Folder: d.Folder, Name: d.Name, Created: d.Created, Archived: d.Archived,
 		Keywords: d.Keywords, Types: d.Types, Metadata: d.Metadata,
 		ExternalID: d.ExternalID, AutoExport: d.AutoExport, Notes: d.Notes, Stamps: d.Stamps,
 	})
-	ids, err := f.server.keep(ctx, f.catalog, []receipt{received}, []store.Document{document}, false)
+	ids, err := f.intake.keep(ctx, f.catalog, []receipt{received}, []store.Document{document}, false)
 	if err != nil {
 		return 0, err
 	}

@@ -77,11 +77,11 @@ func TestWhatIsWrongIsSaidInWords(t *testing.T) {
 		{&archive.Error{Op: "bucket", Kind: archive.KindUnreachable, Err: errors.New("secret")}, 503, "what the service needs itself cannot be reached now; try again in a moment"},
 	} {
 		w := httptest.NewRecorder()
-		s.answer(&response{ResponseWriter: w}, fmt.Errorf("secret: %w", test.err))
+		s.front.answer(&response{ResponseWriter: w}, fmt.Errorf("secret: %w", test.err))
 		wantDetail(t, w, test.status, test.detail)
 	}
 	w = httptest.NewRecorder()
-	s.recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })).
+	s.front.recovered(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("secret") })).
 		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	wantDetail(t, w, 500, "the service failed; its log says why, beside the id of this request")
 }

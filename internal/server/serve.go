@@ -55,7 +55,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.draining.Store(true)
 	began := time.Now()
 	s.log.WithFields(logrus.Fields{
-		"requests": s.counters.requests.Load(), "at-most": (s.options.DrainDelay + max(s.options.Drain, 0)).String(),
+		"requests": s.front.counters.requests.Load(), "at-most": (s.options.DrainDelay + max(s.options.Drain, 0)).String(),
 	}).Infof("the service ends: %v", context.Cause(ctx))
 	s.drain(context.WithoutCancel(ctx), httpServer)
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
@@ -89,13 +89,13 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 	if err := httpServer.Shutdown(within); err == nil {
 		return
 	}
-	s.log.WithField("requests", s.counters.requests.Load()).Warn("requests are cut off at the end")
+	s.log.WithField("requests", s.front.counters.requests.Load()).Warn("requests are cut off at the end")
 	if err := httpServer.Close(); err != nil {
 		s.log.WithError(err).Warn("connections were left open at the end")
 	}
 	// What has begun to change the archive goes on; the rest notices soon.
 	select {
-	case <-s.counters.none():
+	case <-s.front.counters.none():
 	case <-time.After(afterCut):
 		s.log.Warn("requests are under way, although their connections are gone")
 	}
@@ -106,7 +106,7 @@ func (s *Server) Cut() { s.cutOnce() }
 
 // mayLetIn returns an error when nobody could be let in.
 func (s *Server) mayLetIn(ctx context.Context) error {
-	if s.accepted.hasKey {
+	if s.door.accepted.hasKey {
 		return nil
 	}
 	some, err := s.HasKeys(ctx)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -9,11 +8,9 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
@@ -32,33 +29,22 @@ const (
 
 // Server is an open archive. Its methods may be called concurrently.
 type Server struct {
-	options   Options
-	log       logrus.FieldLogger
-	accepted  accepted
-	gate      *gate.Gate   // nil without a database
-	keys      *store.Store // likewise
-	db        database
-	vault     *vault
-	lock      *datalock.Lock // nil without a data directory of its own
-	rendering singleflight.Group
-	workers   *places   // of what takes much of the machine
-	attempts  attempts  // among that, and their failures
-	readers   sync.Pool // of *bufio.Reader, of formAhead bytes
-	last      lastSearch
-	furnisher
-	warn sync.Once // that poppler-utils is not installed
-	// description is the OpenAPI document of what is served.
-	description func() ([]byte, error)
-	activity    *activity
-	stops       []func() // of what goes on in the background; only Open adds to them
+	options Options
+	log     logrus.FieldLogger
+	db      database
+	keys    *store.Store // nil without a database
+	vault   *vault
+	lock    *datalock.Lock // nil without a data directory of its own
 
-	counters counters
-	places   *places       // of requests
-	uploads  *places       // of uploads among them
-	patience time.Duration // of who waits for one
-	ready    readiness
+	furnisher
+	*health
+	background
+	activity *activity
+	door     *door
+	front    *front
+	intake   *intake
+	renderer *renderer
 	held     holdings
-	draining atomic.Bool
 	cut      chan struct{} // closed by cutOnce
 	cutOnce  func()
 }
@@ -124,29 +110,25 @@ func Generate(options Options, shape generated.Shape) *Server {
 
 func newServer(options Options, db database, contents contents) *Server {
 	options = withDefaults(options)
+	log := options.Log
 	s := &Server{
-		readers:  sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }},
-		options:  options,
-		log:      options.Log,
-		places:   newPlaces(options.MaxRequests),
-		uploads:  newPlaces(options.MaxUploads),
-		workers:  &places{all: maxAtWork, portion: 1, line: maxInLine, held: map[party]int{}},
-		attempts: newAttempts(),
-		patience: patience,
-		accepted: accept(options.Credentials),
-		db:       db,
-		activity: newActivity(),
-		cut:      make(chan struct{}),
-		counters: counters{refused: map[string]int64{}, denied: map[string]int64{}},
+		options: options, log: log, db: db, activity: newActivity(),
+		vault: &vault{contents: contents, uses: db, log: log},
+		door:  &door{accepted: accept(options.Credentials)},
+		held:  holdings{db: db, log: log},
+		cut:   make(chan struct{}),
 	}
-	s.vault = &vault{contents: contents, uses: db, leftover: s.leftover}
-	s.furnisher = furnisher{server: s, catalog: archiveOf(db, identity{tenant: store.DefaultTenant})}
-	s.description = sync.OnceValues(s.describeServed)
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
 		s.keys = kept.Store
-		s.gate = gate.New(kept, options.Credentials.CloudID, func(err error) { s.log.WithError(err).Warn("something went wrong beside a request") })
+		s.door.gate = gate.New(kept, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("something went wrong beside a request") })
 	}
+	workers := newWorkers()
+	s.front = newFront(options, s.door, db, s.activity)
+	s.health = &health{db: db, vault: s.vault, log: log}
+	s.renderer = &renderer{vault: s.vault, known: db, workers: workers, attempts: newAttempts(), log: log}
+	s.intake = &intake{vault: s.vault, workers: workers, activity: s.activity, most: options.MaxUpload}
+	s.furnisher = furnisher{catalog: archiveOf(db, identity{tenant: store.DefaultTenant}), intake: s.intake, data: options.Data}
 	return s
 }
 
@@ -209,8 +191,8 @@ func free(ctx context.Context, c settings, name string) (bool, error) {
 // have ended.
 func (s *Server) Close() error {
 	s.stopBackground()
-	if s.gate != nil {
-		s.gate.Close()
+	if s.door.gate != nil {
+		s.door.gate.Close()
 	}
 	err := s.db.Close()
 	if c, ok := s.vault.contents.(io.Closer); ok {

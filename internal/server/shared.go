@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -45,7 +47,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.startSweeper(ctx, db, time.NewTicker(sweepEvery).C)
+	s.inBackground(ctx, (&sweeper{vault: s.vault, db: db, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
 	s.startIndexing(ctx, db)
 	return s, nil
 }
@@ -110,26 +112,31 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	return s.keepSettings(ctx)
 }
 
-// startSweeper removes, at each tick, the contents that nothing refers to: what instances left
+// sweeper removes, at each tick, the contents that nothing refers to: what instances left
 // that were killed; and before that what a backup held.
-func (s *Server) startSweeper(ctx context.Context, db *store.Store, tick <-chan time.Time) (stop func()) {
-	return s.inBackground(ctx, func(ctx context.Context) {
-		left := time.NewTicker(leftEvery)
-		defer left.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-left.C:
-				s.dropLeft(ctx, db)
-			case now := <-tick:
-				s.sweepBefore(ctx, now.Add(-young))
-			}
-		}
-	})
+type sweeper struct {
+	vault *vault
+	db    *store.Store
+	log   logrus.FieldLogger
+	tick  <-chan time.Time
 }
 
-func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
+func (s *sweeper) run(ctx context.Context) {
+	left := time.NewTicker(leftEvery)
+	defer left.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-left.C:
+			s.dropLeft(ctx)
+		case now := <-s.tick:
+			s.sweepBefore(ctx, now.Add(-young))
+		}
+	}
+}
+
+func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 	removed, err := s.vault.sweep(ctx, before)
 	switch {
 	case ctx.Err() != nil:
@@ -141,8 +148,8 @@ func (s *Server) sweepBefore(ctx context.Context, before time.Time) {
 }
 
 // dropLeft removes what a backup held. What fails is tried again.
-func (s *Server) dropLeft(ctx context.Context, db *store.Store) {
-	if err := db.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
+func (s *sweeper) dropLeft(ctx context.Context) {
+	if err := s.db.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
 		s.log.WithError(err).Debug("contents that a backup held are not removed yet")
 	}
 }

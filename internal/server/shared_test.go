@@ -3,9 +3,9 @@ package server
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,7 +52,7 @@ func TestServersOfOneArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		content, _, _, err := other.content(&request{Request: asked, catalog: other.catalog}, id, true, blob.Whole)
+		content, _, _, err := contentHandlers{renderer: other.renderer}.content(&request{Request: asked, catalog: other.catalog}, id, true, blob.Whole)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestSweeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		tick := make(chan time.Time)
-		defer s.startSweeper(t.Context(), s.keys, tick)()
+		defer s.inBackground(t.Context(), (&sweeper{vault: s.vault, db: s.keys, log: s.log, tick: tick}).run)()
 		for _, tt := range []struct {
 			at   time.Time
 			want int

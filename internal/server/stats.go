@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
@@ -156,20 +158,22 @@ const countedFor = 5 * time.Minute
 
 // holdings are how much the archive has, as it was counted last.
 type holdings struct {
+	db  database
+	log logrus.FieldLogger
+
 	mu                 sync.Mutex
 	at                 time.Time // guarded by mu
 	folders, documents int64     // guarded by mu
 }
 
-// holdings returns how many folders and documents there are.
-func (s *Server) holdings(ctx context.Context) (folders, documents int64) {
-	counts, ok := s.db.(interface {
+// count returns how many folders and documents there are.
+func (h *holdings) count(ctx context.Context) (folders, documents int64) {
+	counts, ok := h.db.(interface {
 		Count(ctx context.Context) (folders, documents int64, err error)
 	})
 	if !ok {
 		return 0, 0
 	}
-	h := &s.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.at.IsZero() || time.Since(h.at) >= countedFor {
@@ -179,7 +183,7 @@ func (s *Server) holdings(ctx context.Context) (folders, documents int64) {
 		if err == nil {
 			h.folders, h.documents = folders, documents
 		} else {
-			s.log.WithError(err).Warn("documents were not counted")
+			h.log.WithError(err).Warn("documents were not counted")
 		}
 		h.at = time.Now()
 	}
@@ -188,11 +192,11 @@ func (s *Server) holdings(ctx context.Context) (folders, documents int64) {
 
 // Stats takes all counters as they are now.
 func (s *Server) Stats(ctx context.Context) Stats {
-	c := &s.counters
-	uploads, waiting := s.uploads.count()
-	_, more := s.places.count()
+	c := &s.front.counters
+	uploads, waiting := s.front.uploads.count()
+	_, more := s.front.places.count()
 	stats := Stats{Requests: int(c.requests.Load()), Uploads: uploads, Waiting: waiting + more}
-	stats.Folders, stats.Documents = s.holdings(ctx)
+	stats.Folders, stats.Documents = s.held.count(ctx)
 	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {
 		stats.Databases = pools.Pools()
 	}

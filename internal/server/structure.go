@@ -21,7 +21,7 @@ import (
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the
 // mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
 // are no part of it.
-func (s *Server) archiveStructure(w *response, r *request) error {
+func archiveStructure(w *response, r *request) error {
 	const field = "parent-folder-id"
 	p := query(r)
 	below, parent, lazy := p.has(field), p.id(field), p.flag("lazy")
@@ -58,7 +58,7 @@ func (s *Server) archiveStructure(w *response, r *request) error {
 
 // inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter
 // lazy.
-func (s *Server) inboxes(w *response, r *request) error {
+func inboxes(w *response, r *request) error {
 	p := query(r)
 	lazy := p.flag("lazy")
 	if err := p.err(); err != nil {

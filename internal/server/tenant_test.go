@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -89,14 +90,15 @@ func TestPagesOfASearchAreTheTenantsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	searches := &searchHandlers{dataHandlers: dataHandlers{location: time.UTC}, renderer: s.renderer}
 	for _, page := range []string{"0", "1"} {
 		for who, want := range map[store.TenantID]string{store.DefaultTenant: `"totalHitDocuments":2`, other: `"totalHitDocuments":0`} {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/search?pagination-size=1&pagination-page="+page, nil)
-			s.problems(func(w *response, r *request) error {
+			s.front.problems(func(w *response, r *request) error {
 				r.who = identity{tenant: who}
 				r.catalog = archiveOf(s.db, r.who)
-				return s.search(w, r)
+				return searches.search(w, r)
 			}).ServeHTTP(w, r)
 			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 				t.Errorf("page %s of tenant %d: %d %s", page, who, w.Code, w.Body)

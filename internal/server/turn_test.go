@@ -28,31 +28,31 @@ func TestTurns(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w
 	}
-	s.patience = time.Millisecond
+	s.SetPatience(time.Millisecond)
 	wantBusy := func(w *httptest.ResponseRecorder) {
 		t.Helper()
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), ":busy") {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 	}
-	s.uploads.take(t.Context(), party{}, 0)
+	s.front.uploads.take(t.Context(), party{}, 0)
 	wantBusy(ask(http.MethodPost, "/api/v2/file-upload"))
 	if w := ask(http.MethodGet, "/api/v2/inboxes"); w.Code != http.StatusOK {
 		t.Errorf("beside an upload: %d", w.Code)
 	}
-	s.places.take(t.Context(), party{}, 0)
-	s.places.take(t.Context(), party{}, 0)
+	s.front.places.take(t.Context(), party{}, 0)
+	s.front.places.take(t.Context(), party{}, 0)
 	wantBusy(ask(http.MethodGet, "/api/v2/inboxes"))
 	if w := ask(http.MethodGet, "/readyz"); w.Code != http.StatusOK {
 		t.Errorf("readiness while all is busy: %d", w.Code)
 	}
-	s.patience = time.Minute
+	s.SetPatience(time.Minute)
 	waited := make(chan *httptest.ResponseRecorder)
 	go func() { waited <- ask(http.MethodGet, "/api/v2/inboxes") }()
 	for s.Stats(t.Context()).Waiting == 0 {
 		time.Sleep(time.Millisecond) // until it waits
 	}
-	s.places.leave(party{})
+	s.front.places.leave(party{})
 	if w := <-waited; w.Code != http.StatusOK {
 		t.Errorf("after its turn came: %d", w.Code)
 	}
@@ -80,9 +80,9 @@ func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
 	}
 	id := put(t, s, m, "a.txt", "lighthouse")
 	for key := range int64(maxAtWork) {
-		s.workers.take(t.Context(), party{key: key + 1}, 0)
+		s.renderer.workers.take(t.Context(), party{key: key + 1}, 0)
 	}
-	s.patience = time.Millisecond
+	s.SetPatience(time.Millisecond)
 	handler := s.Handler()
 	for _, path := range []string{"/page/" + strconv.Itoa(int(id)*pagesPerDocument+1) + "/preview", "/document/" + strconv.Itoa(int(id)) + "/ocr-result"} {
 		w := httptest.NewRecorder()
@@ -109,7 +109,7 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("ready: %v", err)
 	}
-	s.ready.at = time.Time{}
+	s.health.at = time.Time{}
 	s.draining.Store(true)
 	if err := s.Ready(t.Context()); err == nil || err.Error() != "the service is ending" {
 		t.Errorf("draining: %v", err)

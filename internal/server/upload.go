@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -10,15 +12,25 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// uploadHandlers take contents, and give those of an inbox away again.
+type uploadHandlers struct {
+	*intake
+	readers sync.Pool // of *bufio.Reader, of formAhead bytes
+}
+
+func newUploadHandlers(in *intake) *uploadHandlers {
+	return &uploadHandlers{intake: in, readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }}}
+}
+
 // fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
 // document in a folder, or waits in an inbox when the target lies in one or none is named.
 // The answer is the document's id as text.
-func (s *Server) fileUpload(w *response, r *request) error {
-	u, err := s.submission(w, r)
+func (h *uploadHandlers) fileUpload(w *response, r *request) error {
+	u, err := h.submission(w, r)
 	if err != nil {
 		return err
 	}
-	defer s.discard(u.file)
+	defer h.discard(u.file)
 	to, order, force := u.target(), u.emailOrder(), u.flag("force-new-document")
 	common := u.document()
 	reuse := common.ExternalID != "" && !force
@@ -34,7 +46,7 @@ func (s *Server) fileUpload(w *response, r *request) error {
 	if !folder.Inbox {
 		common.Archived = common.Created
 	}
-	id, err := s.importFile(ctx, r, u.file, common, order, reuse)
+	id, err := h.importFile(ctx, r, u.file, common, order, reuse)
 	if err != nil {
 		return err
 	}
@@ -43,14 +55,14 @@ func (s *Server) fileUpload(w *response, r *request) error {
 }
 
 // importFile adds the documents that a file becomes and returns the first one's id.
-func (s *Server) importFile(ctx context.Context, r *request, file receipt, common store.Document, order archive.EmailImportOrder, reuse bool) (archive.ID, error) {
+func (h *uploadHandlers) importFile(ctx context.Context, r *request, file receipt, common store.Document, order archive.EmailImportOrder, reuse bool) (archive.ID, error) {
 	received := []receipt{file}
 	if file.ContentType == inspect.Mail && order != "" && order != archive.EmailOnly {
-		attachments, err := s.attachments(ctx, r.who.party(), file)
+		attachments, err := h.attachments(ctx, r.who.party(), file)
 		if err != nil {
 			return 0, err
 		}
-		defer s.discard(attachments...)
+		defer h.discard(attachments...)
 		received = arrange(file, attachments, order)
 	}
 	if len(received) == 0 {
@@ -60,7 +72,7 @@ func (s *Server) importFile(ctx context.Context, r *request, file receipt, commo
 	for _, one := range received {
 		documents = append(documents, one.as(common, file))
 	}
-	ids, err := s.keep(ctx, r.catalog, received, documents, reuse)
+	ids, err := h.keep(ctx, r.catalog, received, documents, reuse)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -18,8 +20,7 @@ import (
 type vault struct {
 	contents
 	uses uses
-	// leftover is told of what could not be removed.
-	leftover func(error)
+	log  logrus.FieldLogger
 }
 
 // ContentFile names the file that holds a content, for who reads it on this machine: it never
@@ -54,7 +55,7 @@ func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx 
 		Record: record,
 	})
 	for _, digest := range digests {
-		v.leftover(v.drop(ctx, digest))
+		v.forget(ctx, digest)
 	}
 	return err
 }
@@ -71,6 +72,17 @@ func (v *vault) OpenPart(ctx context.Context, digest string, part blob.Part) (io
 		err = &lostContent{digest: digest, err: err}
 	}
 	return content, err
+}
+
+// forget drops a content that a change has left.
+func (v *vault) forget(ctx context.Context, digest string) { v.leftover(v.drop(ctx, digest)) }
+
+// leftover logs that a file without a use could not be removed. What was asked is done
+// all the same, so that it is not the client's concern.
+func (v *vault) leftover(err error) {
+	if err != nil {
+		v.log.WithError(err).Warn("a file without a use stays in the data directory")
+	}
 }
 
 // drop removes a content and its renditions unless something refers to it.

@@ -16,7 +16,7 @@ import (
 // documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
 // separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
 // nothing is recognised in pictures.
-func (s *Server) documentText(w *response, r *request) error {
+func (h contentHandlers) documentText(w *response, r *request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
@@ -25,24 +25,24 @@ func (s *Server) documentText(w *response, r *request) error {
 	if err != nil {
 		return blame("id", err)
 	}
-	pages, err := s.textPages(r.Context(), r, d)
+	pages, err := h.textPages(r.Context(), r, d)
 	if err != nil {
 		return err
 	}
-	return s.sendText(r.Context(), w, bytes.Join(pages, []byte(pageEnd)))
+	return h.sendText(r.Context(), w, bytes.Join(pages, []byte(pageEnd)))
 }
 
 // pageText answers GET /page/{id}/ocr-result: the text of one page.
-func (s *Server) pageText(w *response, r *request) error {
-	d, page, err := s.page(r)
+func (h contentHandlers) pageText(w *response, r *request) error {
+	d, page, err := pageOf(r)
 	if err != nil {
 		return err
 	}
-	pages, err := s.textPages(r.Context(), r, d)
+	pages, err := h.textPages(r.Context(), r, d)
 	if err != nil {
 		return err
 	}
-	return s.sendText(r.Context(), w, pages[page])
+	return h.sendText(r.Context(), w, pages[page])
 }
 
 // atHand is how much of a text is held in memory while its client takes it, in bytes.
@@ -50,17 +50,17 @@ const atHand = 1 << 20
 
 // sendText answers a text. A large one waits in a file: clients that take their time would fill the
 // memory with theirs. Where nothing can be put into a file it is sent all the same.
-func (s *Server) sendText(ctx context.Context, w *response, text []byte) error {
+func (h contentHandlers) sendText(ctx context.Context, w *response, text []byte) error {
 	if len(text) <= atHand {
 		w.foreign(plainText, text)
 		return nil
 	}
-	staged, err := s.vault.Stage(ctx, bytes.NewReader(text))
+	staged, err := h.vault.Stage(ctx, bytes.NewReader(text))
 	if err != nil {
 		w.foreign(plainText, text)
 		return nil //nolint:nilerr // the client has its text
 	}
-	defer func() { s.leftover(staged.Discard()) }()
+	defer func() { h.vault.leftover(staged.Discard()) }()
 	w.Header().Set("Content-Type", plainText)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	return sendWhole(w, io.NewSectionReader(staged, 0, staged.Size()))
@@ -72,10 +72,10 @@ const (
 )
 
 // textPages returns the text of each page of a document.
-func (s *Server) textPages(ctx context.Context, r *request, d store.Document) ([][]byte, error) {
-	text, err := s.text(ctx, r.who.party(), d)
+func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) ([][]byte, error) {
+	text, err := m.text(ctx, r.who.party(), d)
 	if err != nil {
-		return nil, s.unmade(lostOf(ctx, r.catalog, d, err))
+		return nil, m.unmade(lostOf(ctx, r.catalog, d, err))
 	}
 	if text == nil {
 		return nil, blame("id", refuse(archive.KindNotFound, "no text is known of document %d", d.ID))
@@ -91,45 +91,45 @@ func (s *Server) textPages(ctx context.Context, r *request, d store.Document) ([
 
 // text returns the text of a document, nil when none is known. What takes long to find out is
 // kept beside the content.
-func (s *Server) text(ctx context.Context, who party, d store.Document) (text []byte, err error) {
+func (m *renderer) text(ctx context.Context, who party, d store.Document) (text []byte, err error) {
 	source := sourceOf(d)
 	variant := render.TextVariant(source)
 	if variant != "" {
-		digest, err := s.db.Rendition(ctx, d.Digest, variant)
+		digest, err := m.known.Rendition(ctx, d.Digest, variant)
 		if err != nil {
 			return nil, err
 		}
 		if digest != "" {
-			if text, err := s.keptText(ctx, digest); !s.gone(d, digest, err) {
+			if text, err := m.keptText(ctx, digest); !m.gone(d, digest, err) {
 				return text, err
 			}
 		}
 	}
 	this := attempt{d.Digest, allText}
-	if s.attempts.vain(this, 0) {
+	if m.attempts.vain(this, 0) {
 		return nil, nil
 	}
-	err = s.rendered(ctx, who, d.Digest, source, func(source render.Source) error {
+	err = m.rendered(ctx, who, d.Digest, source, func(source render.Source) error {
 		text, err = render.Text(ctx, source)
 		return err
 	})
 	if errors.Is(err, poppler.ErrTooSlow) {
-		s.attempts.fail(this, 0)
+		m.attempts.fail(this, 0)
 		return nil, nil
 	}
 	if err != nil || variant == "" {
 		return text, err
 	}
-	_, err = s.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
+	_, err = m.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
 	if err != nil && archive.KindOf(err) != archive.KindForbidden { // an archive that is generated keeps nothing
-		s.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
+		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
 	}
 	return text, nil
 }
 
 // keptText reads a text; that nothing is known is kept as an empty one.
-func (s *Server) keptText(ctx context.Context, digest string) ([]byte, error) {
-	content, err := s.vault.Open(ctx, digest)
+func (m *renderer) keptText(ctx context.Context, digest string) ([]byte, error) {
+	content, err := m.vault.Open(ctx, digest)
 	if err != nil {
 		return nil, err
 	}
