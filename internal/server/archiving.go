@@ -1,8 +1,12 @@
 package server
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -58,4 +62,133 @@ func autoExportStatusSet(w *response, r *request) error {
 	}
 	w.empty()
 	return nil
+}
+
+// The form fields that say where a document goes and what it is called there (specification, endpoints 3 and 6).
+const (
+	fieldFolderID   = "target-folder-id"
+	fieldFolderPath = "target-folder-path"
+	fieldMandator   = "target-mandator-name"
+	fieldName       = "target-document-name"
+)
+
+// target is where a document shall go, as a client says it.
+type target struct {
+	id       archive.ID
+	byID     bool
+	path     string
+	mandator string
+}
+
+// target reads the fields that name a target folder; all of them may be absent.
+func (p *params) target() target {
+	return target{id: p.id(fieldFolderID), byID: p.has(fieldFolderID), path: p.text(fieldFolderPath), mandator: p.text(fieldMandator)}
+}
+
+// requiredTarget reads the same; one of id and path must be there.
+func (p *params) requiredTarget() target {
+	t := p.target()
+	if !t.byID && t.path == "" {
+		p.refuse(fieldFolderID, "either "+fieldFolderID+" or "+fieldFolderPath+" is required")
+	}
+	return t
+}
+
+// destination returns the folder of an upload, for which no field but the file is required
+// (specification, endpoint 3): the target, the mandator itself when only that is named, or
+// without any of them the user's input tray.
+func (t target) destination(ctx context.Context, c folders, who identity) (store.Folder, error) {
+	if t == (target{}) {
+		return inputTray(ctx, c, who)
+	}
+	return t.resolve(ctx, c)
+}
+
+// inputTray returns the inbox that belongs to the user, else one that is called so, else the
+// first one.
+func inputTray(ctx context.Context, c folders, who identity) (store.Folder, error) {
+	inboxes, err := c.Roots(ctx, true)
+	if err != nil {
+		return store.Folder{}, err
+	}
+	if len(inboxes) == 0 {
+		return store.Folder{}, invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
+	}
+	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return who.userID != 0 && f.UserID == who.userID })
+	if own < 0 {
+		own = slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == who.user })
+	}
+	return inboxes[max(own, 0)], nil
+}
+
+// resolve returns the target folder. An id and a path that are both given must name the
+// same folder, and a mandator must be the one that the folder belongs to.
+func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
+	if !t.byID {
+		return t.resolvePath(ctx, c)
+	}
+	folder, err := c.Folder(ctx, t.id)
+	if err != nil {
+		return store.Folder{}, blame(fieldFolderID, err)
+	}
+	if t.path != "" {
+		same, err := t.resolvePath(ctx, c)
+		if err != nil {
+			return store.Folder{}, err
+		}
+		if same.ID != folder.ID {
+			return store.Folder{}, invalid(fieldFolderPath, "names folder %d, not folder %d as %s does", same.ID, folder.ID, fieldFolderID)
+		}
+	}
+	if t.mandator == "" {
+		return folder, nil
+	}
+	lineage, err := c.Lineage(ctx, folder.ID)
+	if err != nil {
+		return store.Folder{}, err
+	}
+	if folder.Inbox || lineage[0].Name != t.mandator {
+		return store.Folder{}, invalid(fieldMandator, "folder %d does not belong to this mandator", folder.ID)
+	}
+	return folder, nil
+}
+
+// resolvePath walks a path from its mandator. With a mandator given the path is below
+// it; a first component that repeats the mandator's name is taken as such where there is
+// no folder of that name.
+func (t target) resolvePath(ctx context.Context, c folders) (store.Folder, error) {
+	names := components(t.path)
+	if t.mandator == "" {
+		if len(names) == 0 {
+			return store.Folder{}, invalid(fieldFolderPath, "a path starts with the name of a mandator")
+		}
+		folder, err := walk(ctx, c, store.Folder{}, names)
+		return folder, blame(fieldFolderPath, err)
+	}
+	mandator, err := c.Child(ctx, 0, t.mandator)
+	if err != nil {
+		return store.Folder{}, blame(fieldMandator, err)
+	}
+	folder, err := walk(ctx, c, mandator, names)
+	if archive.KindOf(err) == archive.KindNotFound && len(names) > 0 && names[0] == t.mandator {
+		folder, err = walk(ctx, c, mandator, names[1:])
+	}
+	return folder, blame(fieldFolderPath, err)
+}
+
+// walk follows names downwards; the zero folder stands above the mandators.
+func walk(ctx context.Context, c folders, from store.Folder, names []string) (store.Folder, error) {
+	for _, name := range names {
+		below, err := c.Child(ctx, from.ID, name)
+		if err != nil {
+			return store.Folder{}, err
+		}
+		from = below
+	}
+	return from, nil
+}
+
+// components splits a path; slashes at its ends and repeated ones do not count.
+func components(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // listed is the list of documents, in local time.
-func listed(w *response, r *request) error { return listHandlers{location: time.Local}.documentList(w, r) }
+func listed(w *response, r *request) error {
+	return listHandlers{location: time.Local}.documentList(w, r)
+}
 
 // BenchmarkDocumentList answers a list of 20,000 documents without the network.
 func BenchmarkDocumentList(b *testing.B) {

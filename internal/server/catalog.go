@@ -39,6 +39,15 @@ type catalog interface {
 	settings
 }
 
+// archiveOf is what somebody sees of what all tenants share.
+func archiveOf(db database, who identity) catalog {
+	whole := db.view(who)
+	if who.mandators == nil {
+		return whole
+	}
+	return &confined{whole: whole, mandators: who.mandators, user: who.userID}
+}
+
 // folders are the archive's folders and those of the inboxes, by ascending id.
 type folders interface {
 	AddFolder(ctx context.Context, f store.Folder) (archive.ID, error)

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
@@ -154,3 +155,34 @@ func equal(want [sha256.Size]byte, got string) int {
 	sum := hash(got)
 	return subtle.ConstantTimeCompare(want[:], sum[:])
 }
+
+// identity is who makes a request and what they may do, as the credentials tell. It is found
+// out once, before anything else is done.
+type identity struct {
+	tenant store.TenantID
+	key    int64  // 0 for that of the options
+	user   string // empty without one
+	userID int64  // 0 for one that the database does not have
+	// limited says that only what scopes name may be done.
+	limited bool
+	scopes  []string
+	// mandators are those that are there, nil for all.
+	mandators []archive.ID
+}
+
+// may reports whether an operation that needs a scope may be done.
+func (who identity) may(needed Scope) bool {
+	return !who.limited || slices.Contains(who.scopes, string(needed))
+}
+
+// Scope is a kind of operations that a key may be limited to.
+type Scope string
+
+// The scopes. Neither includes the other: a scanner may put documents in that it cannot read.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
+// Scopes are all that there are.
+func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite} }

@@ -2,10 +2,24 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // Import says which files become documents, and who is told about them.
@@ -78,4 +92,409 @@ func outside(dir string, data os.FileInfo) error {
 			return nil
 		}
 	}
+}
+
+// importer walks a tree and adds it in batches. Its methods belong to one goroutine.
+type importer struct {
+	Imported
+	*furnisher
+	told  Import
+	own   os.FileInfo // of the archive's own directory
+	batch batch
+}
+
+// branch is a folder of the archive that files go to. Its id is 0 above the mandators, and
+// below zero while the folder is in the batch: see store.AddBatch.
+type branch struct {
+	id    archive.ID
+	depth int // how many folders it is, with those above it
+}
+
+// root imports the directory itself. Its own files come first and are added at once: their
+// mandator may be called like a directory beside them.
+func (im *importer) root(ctx context.Context, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	files, dirs := im.sort(dir, entries)
+	if len(files) > 0 {
+		if err := im.ownFiles(ctx, dir, files); err != nil {
+			return err
+		}
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return im.directories(ctx, dir, dirs, &branch{})
+}
+
+// ownFiles imports the files of the directory itself, into a mandator of its name.
+func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntry) error {
+	name := filepath.Base(dir)
+	if wrong := folderNameFault(name); wrong != "" {
+		for _, f := range files {
+			im.skip(filepath.Join(dir, f.Name()), "no mandator can be called like its directory: "+wrong)
+		}
+		return nil
+	}
+	mandator, known, err := im.enter(ctx, &branch{}, name)
+	if err != nil {
+		return err
+	}
+	return im.files(ctx, dir, files, mandator, known)
+}
+
+// sort parts files from directories and skips everything else.
+func (im *importer) sort(dir string, entries []fs.DirEntry) (files, dirs []fs.DirEntry) {
+	for _, e := range entries {
+		switch {
+		case e.Type().IsRegular():
+			files = append(files, e)
+		case e.IsDir():
+			dirs = append(dirs, e)
+		default:
+			im.skip(filepath.Join(dir, e.Name()), kindOf(e.Type()))
+		}
+	}
+	return files, dirs
+}
+
+// kindOf says what an entry is that is neither a file nor a directory.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+func (im *importer) directories(ctx context.Context, dir string, dirs []fs.DirEntry, in *branch) error {
+	for _, d := range dirs {
+		if err := im.directory(ctx, filepath.Join(dir, d.Name()), d, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// directory imports a directory as a folder, its files before what lies deeper.
+func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, in *branch) error {
+	if wrong := folderNameFault(d.Name()); wrong != "" {
+		im.skip(path, "bad name: "+wrong)
+		return nil
+	}
+	info, err := d.Info()
+	if err != nil {
+		im.skip(path, reason(err))
+		return nil
+	}
+	if in.depth >= store.MaxDepth {
+		im.skip(path, fmt.Sprintf("it lies more than %d directories deep", store.MaxDepth))
+		return nil
+	}
+	if os.SameFile(info, im.own) {
+		im.skip(path, "the archive's own data directory")
+		return nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		im.skip(path, reason(err))
+		return nil
+	}
+	at, known, err := im.enter(ctx, in, d.Name())
+	if err != nil {
+		return err
+	}
+	files, dirs := im.sort(path, entries)
+	if err := im.files(ctx, path, files, at, known); err != nil {
+		return err
+	}
+	return im.directories(ctx, path, dirs, at)
+}
+
+// enter finds a folder and what it holds, by name, or puts it into the batch.
+func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, map[string][]store.NamedContent, error) {
+	if im.batch.full() { // of folders alone
+		if err := im.flush(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if in.id >= 0 {
+		f, err := im.catalog.Child(ctx, in.id, name)
+		switch {
+		case err == nil:
+			known, err := im.known(ctx, f.ID)
+			return &branch{id: f.ID, depth: in.depth + 1}, known, err
+		case archive.KindOf(err) != archive.KindNotFound:
+			return nil, nil, err
+		}
+	}
+	return im.batch.folder(in, name), nil, nil
+}
+
+func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]store.NamedContent, error) {
+	contents, err := im.catalog.Contents(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string][]store.NamedContent, len(contents))
+	for _, c := range contents {
+		known[c.Name] = append(known[c.Name], c)
+	}
+	return known, nil
+}
+
+// files puts the files of a directory into the batch, and adds that whenever it is full.
+func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, in *branch, known map[string][]store.NamedContent) error {
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		if wrong := documentNameFault(f.Name()); wrong != "" {
+			im.skip(path, "bad name: "+wrong)
+			continue
+		}
+		info, err := f.Info()
+		if err != nil {
+			im.skip(path, reason(err))
+			continue
+		}
+		im.batch.file(candidate{
+			path: path, name: f.Name(), size: info.Size(), changed: info.ModTime(), in: in, known: known[f.Name()],
+		})
+		if im.batch.full() {
+			if err := im.flush(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// skip leaves an entry out.
+func (im *importer) skip(path, reason string) {
+	im.Skipped++
+	if im.told.Skipped != nil {
+		im.told.Skipped(path, reason)
+	}
+}
+
+// reason is an error of the file system without the path, which is told beside it.
+func reason(err error) string {
+	if at := new(fs.PathError); errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// How much is added at a time: enough that the disk is seldom waited for. Each document
+// holds a file open until then.
+const (
+	batchDocuments = 512
+	batchFolders   = 4096
+	batchBytes     = 256 << 20
+)
+
+// batch is what is added next.
+type batch struct {
+	folders    []store.Folder
+	branches   []*branch // of the folders
+	candidates []candidate
+	bytes      int64
+}
+
+func (b *batch) folder(in *branch, name string) *branch {
+	b.folders = append(b.folders, store.Folder{Parent: in.id, Name: name})
+	made := &branch{id: -archive.ID(len(b.folders)), depth: in.depth + 1}
+	b.branches = append(b.branches, made)
+	return made
+}
+
+func (b *batch) file(c candidate) {
+	b.candidates = append(b.candidates, c)
+	b.bytes += c.size
+}
+
+func (b *batch) full() bool {
+	return len(b.candidates) >= batchDocuments || len(b.folders) >= batchFolders || b.bytes >= batchBytes
+}
+
+// flush adds the batch, all or nothing of it, and begins a new one.
+func (im *importer) flush(ctx context.Context) error {
+	defer im.intake.activity.change()
+	defer im.intake.activity.begin()()
+	b := im.batch
+	im.batch = batch{}
+	outcomes, err := im.receive(ctx, b.candidates)
+	defer func() {
+		for _, o := range outcomes {
+			if o.received != nil {
+				im.intake.discard(*o.received)
+			}
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	var staged []blob.Staged
+	var documents []store.Document
+	added := Imported{Folders: len(b.folders)}
+	for i, c := range b.candidates {
+		switch o := outcomes[i]; {
+		case o.skipped != "":
+			im.skip(c.path, o.skipped)
+		case o.received == nil:
+			added.Present++
+		default:
+			staged = append(staged, o.received.Staged)
+			documents = append(documents, o.received.describe(c.document(now)))
+			added.Documents++
+			added.Bytes += o.received.Size()
+		}
+	}
+	if err := im.add(ctx, b, staged, documents); err != nil {
+		return err
+	}
+	im.Folders, im.Documents = im.Folders+added.Folders, im.Documents+added.Documents
+	im.Present, im.Bytes = im.Present+added.Present, im.Bytes+added.Bytes
+	return nil
+}
+
+// add makes the contents durable and then adds folders and documents in one transaction.
+func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, documents []store.Document) error {
+	if len(b.folders)+len(documents) == 0 {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // begun, it is finished
+	return im.intake.vault.keep(ctx, staged, func(ctx context.Context) error {
+		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
+		if err != nil {
+			return err
+		}
+		for i, made := range b.branches {
+			made.id = ids[i]
+		}
+		return nil
+	})
+}
+
+// receive reads the files, some at a time. The outcomes, of which those that were reached
+// are filled in also beside an error, are in the files' order.
+func (im *importer) receive(ctx context.Context, candidates []candidate) ([]fileOutcome, error) {
+	outcomes := make([]fileOutcome, len(candidates))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2 * runtime.GOMAXPROCS(0)) // some read while others wait for the disk
+	for i, c := range candidates {
+		group.Go(func() (err error) {
+			outcomes[i], err = im.take(ctx, c)
+			if im.told.Done != nil && err == nil {
+				im.told.Done(c.size)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	return outcomes, err
+}
+
+// candidate is a file that may become a document.
+type candidate struct {
+	path, name string
+	size       int64 // when it was found
+	changed    time.Time
+	in         *branch
+	known      []store.NamedContent // the documents of its name in its folder
+}
+
+// fileOutcome is what became of a candidate. The zero value: it is in the archive already.
+type fileOutcome struct {
+	received *receipt
+	skipped  string // why it stays out
+}
+
+// document describes the document that is archived now. A time of change that lies ahead,
+// or at the beginning of all times, is none.
+func (c candidate) document(now time.Time) store.Document {
+	created := c.changed
+	if created.After(now) || created.Unix() <= 0 {
+		created = now
+	}
+	return store.Document{Folder: c.in.id, Name: c.name, Created: created, Archived: now}
+}
+
+// take receives a file as if it were uploaded, unless its folder has it. What is wrong with
+// the file is told by the outcome; an error is the archive's own, or the context's.
+func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) {
+	file, err := openRegular(c.path)
+	if err != nil {
+		return fileOutcome{skipped: reason(err)}, nil
+	}
+	defer func() { _ = file.Close() }()
+	if slices.ContainsFunc(c.known, func(k store.NamedContent) bool { return k.Size == c.size }) {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, interruptible{ctx, file}); err != nil {
+			return spoilt(ctx, err)
+		}
+		digest := hex.EncodeToString(sum.Sum(nil))
+		if slices.ContainsFunc(c.known, func(k store.NamedContent) bool { return k.Digest == digest }) {
+			return fileOutcome{}, nil
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return spoilt(ctx, err)
+		}
+	}
+	content := &bounded{Reader: interruptible{ctx, file}, left: f.intake.most, limit: f.intake.most}
+	received, err := f.intake.receive(ctx, nobody, content, c.name, "")
+	switch {
+	case err == nil:
+		return fileOutcome{received: &received}, nil
+	case archive.KindOf(err) == archive.KindTooLarge:
+		return fileOutcome{skipped: "larger than " + amount(f.intake.most)}, nil
+	case content.failed != nil:
+		return spoilt(ctx, content.failed)
+	}
+	return fileOutcome{}, err
+}
+
+// spoilt is the outcome of a file that cannot be read, unless nobody waits for it.
+func spoilt(ctx context.Context, err error) (fileOutcome, error) {
+	if ctx.Err() != nil {
+		return fileOutcome{}, ctx.Err()
+	}
+	return fileOutcome{skipped: reason(err)}, nil
+}
+
+// openRegular opens what was a regular file when its directory was read, and still is.
+func openRegular(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the tree
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: syscall.EINVAL}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// interruptible ends reading with its context.
+type interruptible struct {
+	ctx  context.Context // lives as long as one copy
+	file *os.File
+}
+
+// Read implements io.Reader.
+func (r interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.file.Read(p)
 }

@@ -3,7 +3,9 @@ package server
 import (
 	"errors"
 	"net/http"
+	"path"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -95,4 +97,78 @@ func asResponse(w http.ResponseWriter) *response {
 		return r
 	}
 	return &response{ResponseWriter: w}
+}
+
+// patience is how long a request waits for its turn before it is sent away.
+const patience = 10 * time.Second
+
+// admitted asks next for those whose key has the scope of an operation, when it is their turn: so many
+// requests are let in at a time as the options say, and so many uploads among them. Nothing of a body
+// is read before. One that waited too long is answered 429, after which clients may repeat whatever
+// they asked.
+func (f *front) admitted(operation route, next handler) handler {
+	needed := operation.scope()
+	return func(w *response, r *request) error {
+		if !r.who.may(needed) {
+			return deny(noScope, archive.KindForbidden, "the API key is not for this operation: it lacks the scope %s", needed)
+		}
+		who := r.who.party()
+		if operation.traits&upload != 0 {
+			if !f.uploads.take(r.Context(), who, f.patience) {
+				return sentAway("uploads")
+			}
+			defer f.uploads.leave(who)
+		}
+		if !f.places.take(r.Context(), who, f.patience) {
+			return sentAway("requests")
+		}
+		defer f.places.leave(who)
+		r.catalog = archiveOf(f.db, r.who)
+		return next(w, r)
+	}
+}
+
+func sentAway(tooMany string) error {
+	return refuse(archive.KindBusy, "too many %s are under way; try again in a moment", tooMany)
+}
+
+// operation answers a route's requests, and counts them as such.
+func (f *front) operation(r route, handle handler) http.Handler {
+	tally := f.counters.of(r.method, r.path, r.traits)
+	return f.problems(func(w *response, request *request) error {
+		w.tally = tally
+		if r.traits&inquiry == 0 {
+			defer f.activity.begin()()
+		}
+		err := handle(w, request)
+		if r.method == http.MethodPost {
+			f.activity.change()
+		}
+		return err
+	})
+}
+
+// unlocked answers what is public, and lets next answer everything else.
+func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler, found := public[r.URL.Path]
+		if !found || r.Method != http.MethodGet && r.Method != http.MethodHead {
+			handler = next
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// literal takes a path with empty or dotted segments for an unknown one, and what is no path
+// (CONNECT host:443, OPTIONS *). A ServeMux redirects the first to another path, which a
+// client that sends its keys along need not follow.
+func (f *front) literal(mux *http.ServeMux) http.Handler {
+	unknown := f.problems(noSuchOperation)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
+			unknown.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 
@@ -32,6 +31,14 @@ const (
 	looks                        // changes nothing, although it is posted
 	specified traits = 0
 )
+
+// scope is what an operation needs. What is posted changes something, but for a search.
+func (r route) scope() Scope {
+	if r.method != http.MethodPost || r.traits&looks != 0 {
+		return ScopeRead
+	}
+	return ScopeWrite
+}
 
 // routes is the table of operations, and says what each group of them needs.
 func (s *Server) routes() []route {
@@ -110,47 +117,6 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("/", f.problems(noSuchOperation))
 	return f.logged(f.recovered(unlocked(public, f.authenticated(f.literal(mux)))))
-}
-
-// operation answers a route's requests, and counts them as such.
-func (f *front) operation(r route, handle handler) http.Handler {
-	tally := f.counters.of(r.method, r.path, r.traits)
-	return f.problems(func(w *response, request *request) error {
-		w.tally = tally
-		if r.traits&inquiry == 0 {
-			defer f.activity.begin()()
-		}
-		err := handle(w, request)
-		if r.method == http.MethodPost {
-			f.activity.change()
-		}
-		return err
-	})
-}
-
-// unlocked answers what is public, and lets next answer everything else.
-func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler, found := public[r.URL.Path]
-		if !found || r.Method != http.MethodGet && r.Method != http.MethodHead {
-			handler = next
-		}
-		handler.ServeHTTP(w, r)
-	})
-}
-
-// literal takes a path with empty or dotted segments for an unknown one, and what is no path
-// (CONNECT host:443, OPTIONS *). A ServeMux redirects the first to another path, which a
-// client that sends its keys along need not follow.
-func (f *front) literal(mux *http.ServeMux) http.Handler {
-	unknown := f.problems(noSuchOperation)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path {
-			unknown.ServeHTTP(w, r)
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
 }
 
 // notAllowed answers a method that a path does not have (RFC 9110, 15.5.6).

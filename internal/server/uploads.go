@@ -3,12 +3,19 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/gabriel-vasile/mimetype"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/mail"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -110,4 +117,106 @@ func (u *submission) emailOrder() archive.EmailImportOrder {
 		u.refuse(fieldEmailOrder, "none of EMAIL_THEN_ATTACHMENTS, ATTACHMENTS_THEN_EMAIL, EMAIL_ONLY, ATTACHMENTS_ONLY")
 	}
 	return order
+}
+
+// documentReplace answers POST /document/{id}/replace: an inbox document gets new
+// content, and the keywords of the query when there are some.
+func (h *uploadHandlers) documentReplace(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p := query(r)
+	keywords := p.list("keywords")
+	if err := p.err(); err != nil {
+		return err
+	}
+	u, err := h.submission(w, r)
+	if err != nil {
+		return err
+	}
+	defer h.discard(u.file)
+	ctx := r.detached()
+	content := store.Content{
+		Digest: u.file.Digest(), Size: u.file.Size(), ContentType: u.file.ContentType, Pages: u.file.Pages,
+		Keywords: keywords,
+	}
+	var old string
+	err = h.vault.keep(ctx, u.file.staged(), func(ctx context.Context) error {
+		old, err = r.catalog.ReplaceContent(ctx, id, content)
+		return err
+	})
+	if err != nil {
+		return blame("id", err)
+	}
+	h.vault.forget(ctx, old)
+	w.empty()
+	return nil
+}
+
+// documentDelete answers POST /document/{id}/delete: inbox documents only.
+func (h *uploadHandlers) documentDelete(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.detached()
+	digest, err := r.catalog.DeleteDocument(ctx, id)
+	if err != nil {
+		return blame("id", err)
+	}
+	h.vault.forget(ctx, digest)
+	w.empty()
+	return nil
+}
+
+// attachments receives the attachments of an e-mail; package mail says what counts as one. It is
+// all of them or none.
+func (h *uploadHandlers) attachments(ctx context.Context, who party, file receipt) (received []receipt, err error) {
+	message := io.NewSectionReader(file, 0, file.Size())
+	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
+		attachment, err := h.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
+		if err == nil {
+			received = append(received, attachment)
+		}
+		return err
+	})
+	if err == nil {
+		return received, nil
+	}
+	h.discard(received...)
+	switch {
+	case errors.Is(err, mail.ErrTooMuch):
+		err = fieldErrors{{name: fieldEmailOrder, err: refuse(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}
+	case errors.Is(err, mail.ErrBroken):
+		err = invalid(fieldEmailOrder, "%s", archive.Printable(err.Error()))
+	}
+	return nil, err
+}
+
+// attachmentName is the name that the sender gave, without directories, else one made of its
+// number.
+func attachmentName(a mail.Attachment, n int) string {
+	name := a.Name[strings.LastIndexAny(a.Name, `/\`)+1:]
+	if documentNameFault(name) == "" {
+		return name
+	}
+	extension := ".bin"
+	if known := mimetype.Lookup(a.ContentType); known != nil && known.Extension() != "" {
+		extension = known.Extension()
+	}
+	return fmt.Sprintf("attachment %d%s", n, extension)
+}
+
+// arrange orders the contents of an e-mail.
+func arrange(mail receipt, attachments []receipt, order archive.EmailImportOrder) []receipt {
+	switch order {
+	case archive.EmailThenAttachments:
+		return append([]receipt{mail}, attachments...)
+	case archive.AttachmentsThenEmail:
+		return append(append([]receipt{}, attachments...), mail)
+	case archive.AttachmentsOnly:
+		return attachments
+	}
+	return []receipt{mail}
 }

@@ -1,0 +1,344 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// originalType is the media type of a content as it was uploaded, whatever it holds: what it
+// holds is in document lists, and no browser shows what somebody else uploaded as a page.
+const originalType = "application/octet-stream"
+
+// contentHandlers send what documents hold, and what is made of it.
+type contentHandlers struct {
+	*renderer
+	noRange bool
+}
+
+// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
+// its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
+// 14); the entity tag is the SHA-256 of what is sent.
+func (h contentHandlers) documentPDF(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p := query(r)
+	original := p.flag("original")
+	p.annotations()
+	if err := p.err(); err != nil {
+		return err
+	}
+	bytesOnly(r)
+	if !h.noRange && tooManyRanges(r) {
+		w.unsatisfiable("more ranges than anybody needs")
+		return nil
+	}
+	part := blob.Whole
+	if !h.noRange {
+		part = wanted(r)
+	}
+	content, contentType, digest, err := h.content(r, id, original, part)
+	if errors.Is(err, errReplaced) { // its new content
+		content, contentType, digest, err = h.content(r, id, original, part)
+	}
+	if err != nil {
+		return blame("id", err)
+	}
+	defer func() { _ = content.Close() }()
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	from := &sending{ReadSeeker: content}
+	var body io.ReadSeeker = from
+	if file, ok := content.(*os.File); ok { // the kernel sends it
+		body = file
+	}
+	if h.noRange {
+		return errors.Join(sendWhole(w, body), from.err())
+	}
+	w.Header().Set("ETag", `"`+digest+`"`)
+	http.ServeContent(&ranged{response: w}, r.Request, "", time.Time{}, body)
+	return from.err()
+}
+
+// annotations checks the list of annotations to be drawn. The renditions of this service
+// show documents without any, so that their bytes never change.
+func (p *params) annotations() {
+	for _, kind := range p.list("annotations") {
+		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
+			p.refuse("annotations", "none of stamp, text, symbol, note")
+		}
+	}
+}
+
+// content opens what is sent for a document, of which a part is read.
+func (h contentHandlers) content(r *request, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
+	ctx := r.Context()
+	d, err := r.catalog.Document(ctx, id)
+	if err != nil {
+		return nil, "", "", err
+	}
+	open := func(kept string) (err error) {
+		digest = kept
+		content, err = h.vault.OpenPart(ctx, digest, part)
+		return err
+	}
+	if contentType = originalType; original {
+		err = open(d.Digest)
+	} else {
+		contentType = inspect.PDF
+		err = h.withPDF(ctx, r.who.party(), d, open)
+	}
+	if err != nil {
+		return nil, "", "", lostOf(ctx, r.catalog, d, err)
+	}
+	if digest == d.Digest {
+		if err := measure(content, d); err != nil {
+			return nil, "", "", errors.Join(err, content.Close())
+		}
+	}
+	return content, contentType, digest, nil
+}
+
+// sendWhole answers as a service without ranges does.
+func sendWhole(w *response, content io.ReadSeeker) error {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	_, _ = io.Copy(w, content) // a client that went away is no failure
+	return nil
+}
+
+// maxBox is the longest side of a preview, in pixels.
+const maxBox = 10_000
+
+// pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. What is no
+// picture is shown as its PDF looks.
+func (h contentHandlers) pagePreview(w *response, r *request) error {
+	d, page, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	p := query(r)
+	width, height := p.number("bbox-width", maxBox, 1, maxBox), p.number("bbox-height", maxBox, 1, maxBox)
+	if err := p.err(); err != nil {
+		return err
+	}
+	picture, err := h.preview(r.Context(), r.who.party(), d, page, width, height)
+	if err != nil {
+		return h.unmade(lostOf(r.Context(), r.catalog, d, err))
+	}
+	if picture == nil {
+		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
+	}
+	w.foreign("image/jpeg", picture)
+	return nil
+}
+
+// pageOf returns the document of the page that a path names, and its number, counted from 0.
+func pageOf(r *request) (store.Document, int, error) {
+	id, err := pathID(r)
+	if err != nil {
+		return store.Document{}, 0, err
+	}
+	none := blame("id", refuse(archive.KindNotFound, "there is no page %d", id))
+	page := int(id%pagesPerDocument) - 1
+	if page < 0 {
+		return store.Document{}, 0, none
+	}
+	d, err := r.catalog.Document(r.Context(), id/pagesPerDocument)
+	if absent(err) {
+		return store.Document{}, 0, blame("id", nothing(err, "there is no page %d", id))
+	}
+	if err != nil {
+		return store.Document{}, 0, blame("id", err)
+	}
+	if page >= d.Pages {
+		return store.Document{}, 0, none
+	}
+	return d, page, nil
+}
+
+// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
+// separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
+// nothing is recognised in pictures.
+func (h contentHandlers) documentText(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := r.catalog.Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	pages, err := h.textPages(r.Context(), r, d)
+	if err != nil {
+		return err
+	}
+	return h.sendText(r.Context(), w, bytes.Join(pages, []byte(pageEnd)))
+}
+
+// pageText answers GET /page/{id}/ocr-result: the text of one page.
+func (h contentHandlers) pageText(w *response, r *request) error {
+	d, page, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	pages, err := h.textPages(r.Context(), r, d)
+	if err != nil {
+		return err
+	}
+	return h.sendText(r.Context(), w, pages[page])
+}
+
+// atHand is how much of a text is held in memory while its client takes it, in bytes.
+const atHand = 1 << 20
+
+// sendText answers a text. A large one waits in a file: clients that take their time would fill the
+// memory with theirs. Where nothing can be put into a file it is sent all the same.
+func (h contentHandlers) sendText(ctx context.Context, w *response, text []byte) error {
+	if len(text) <= atHand {
+		w.foreign(plainText, text)
+		return nil
+	}
+	staged, err := h.vault.Stage(ctx, bytes.NewReader(text))
+	if err != nil {
+		w.foreign(plainText, text)
+		return nil //nolint:nilerr // the client has its text
+	}
+	defer func() { h.vault.leftover(staged.Discard()) }()
+	w.Header().Set("Content-Type", plainText)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	return sendWhole(w, io.NewSectionReader(staged, 0, staged.Size()))
+}
+
+const (
+	plainText = "text/plain; charset=utf-8"
+	pageEnd   = "\f" // separates the pages of a text
+)
+
+// maxRanges is how many ranges are answered at a time; a viewer asks for a few.
+const maxRanges = 16
+
+// tooManyRanges reports whether more are asked for (RFC 9110, 14.2).
+func tooManyRanges(r *request) bool {
+	return strings.Count(r.Header.Get("Range"), ",") >= maxRanges
+}
+
+// bytesOnly drops a Range of another unit: a server that does not understand the unit
+// answers the whole (RFC 9110, 14.2), while net/http would refuse it.
+func bytesOnly(r *request) {
+	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
+	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
+		r.Header.Del("Range")
+	}
+}
+
+// oneRange is a Range of one range.
+var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})$`)
+
+// wanted is what will be read of a content for a request, unless a condition has it otherwise: who
+// knows the content already is most often told that it has not changed.
+func wanted(r *request) blob.Part {
+	switch ranges := r.Header.Get("Range"); {
+	case r.Method == http.MethodHead, r.Header.Get("If-None-Match") != "":
+		return blob.Nothing
+	case ranges == "":
+		return blob.Whole
+	case oneRange.MatchString(ranges):
+		return blob.Part(ranges)
+	}
+	return blob.Nothing // one range after the other
+}
+
+// ranged passes on what net/http answers to a request for a range, and replaces the text
+// of its refusal with a problem.
+type ranged struct {
+	*response
+	refused bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *ranged) WriteHeader(status int) {
+	if status != http.StatusRequestedRangeNotSatisfiable {
+		w.response.WriteHeader(status)
+		return
+	}
+	w.refused = true
+	w.Header().Del("Content-Length")
+	w.unsatisfiable("the content has no such bytes")
+}
+
+// unsatisfiable refuses the ranges of a request.
+func (w *response) unsatisfiable(why string) {
+	const status = http.StatusRequestedRangeNotSatisfiable
+	w.problem(status, describe(problemType("range"), status, refuse(archive.KindInvalid, "Range: %s", why)))
+}
+
+// Write implements io.Writer.
+func (w *ranged) Write(p []byte) (int, error) {
+	if w.refused {
+		return len(p), nil
+	}
+	return w.response.Write(p)
+}
+
+// measure returns an error unless a document's content has the size that it had when it came.
+func measure(content io.Seeker, d store.Document) error {
+	size, err := content.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = content.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return fmt.Errorf("find out how long content %s is: %w", d.Digest, err)
+	}
+	if size != d.Size {
+		return &lostContent{document: d.ID, digest: d.Digest, err: fmt.Errorf("content %s has %d bytes instead of %d", d.Digest, size, d.Size)}
+	}
+	return nil
+}
+
+// sending is a content on its way. It remembers what went wrong with it, which is not the client's
+// doing: whoever copies it does not tell that apart.
+type sending struct {
+	io.ReadSeeker
+	failed atomic.Pointer[error] // several ranges are read by a goroutine
+}
+
+// Read implements io.Reader.
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.ReadSeeker.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed.Store(&err)
+	}
+	return n, err
+}
+
+// err is what went wrong, if anything.
+func (s *sending) err() error {
+	if failed := s.failed.Load(); failed != nil {
+		return *failed
+	}
+	return nil
+}

@@ -1,0 +1,352 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// pagesPerDocument spaces the ids of pages: page n of a document has the id
+// document * pagesPerDocument + n.
+const pagesPerDocument = 1 << 16
+
+// dataHandlers say what is known of documents.
+type dataHandlers struct{ location *time.Location }
+
+// documentData answers GET /document/{id}/data (specification, endpoint 8).
+func (h dataHandlers) documentData(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := r.catalog.Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	data, err := h.extended(r.Context(), r.catalog, d, nowhere)
+	if err != nil {
+		return err
+	}
+	if data.History, err = h.history(r.Context(), r.catalog, id); err != nil {
+		return err
+	}
+	return w.json(data)
+}
+
+// maxHistory is how many changes of a document are told.
+const maxHistory = 100
+
+// history is what was changed about a document, the last first.
+func (h dataHandlers) history(ctx context.Context, c documents, id archive.ID) ([]wireChange, error) {
+	entries, err := c.History(ctx, id, maxHistory)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]wireChange, 0, len(entries))
+	for _, e := range entries {
+		changes = append(changes, wireChange{
+			Date: e.At.In(h.location).Format(dataTime), UserName: e.User, Action: string(e.Action),
+			Key: e.Key, OldValue: e.Was, NewValue: e.Became,
+		})
+	}
+	return changes, nil
+}
+
+// extended is all that is said about a document. Hit are the pages that a search has found.
+func (h dataHandlers) extended(ctx context.Context, c catalog, d store.Document, hit hitting) (wireData, error) {
+	data, err := h.described(ctx, c, d)
+	if err != nil {
+		return wireData{}, err
+	}
+	notes, stamps, err := c.Annotations(ctx, d.ID)
+	if err != nil {
+		return wireData{}, err
+	}
+	data.Pages = pages(d, notes, stamps)
+	for i, is := range hit(d, notes, stamps) {
+		data.Pages[i].Hit = is
+	}
+	return data, nil
+}
+
+// described is what is said about a document as a whole.
+func (h dataHandlers) described(ctx context.Context, c folders, d store.Document) (wireData, error) {
+	lineage, err := c.Lineage(ctx, d.Folder)
+	if err != nil {
+		return wireData{}, err
+	}
+	data := wireData{
+		ID: d.ID, Name: d.Name, NumPages: d.Pages, FolderID: d.Folder, CreatorID: d.CreatorID, CreatorName: d.Creator,
+		Created:   d.Created.In(h.location).Format(dataTime),
+		Keywords:  append([]string{}, d.Keywords...),
+		Types:     append([]string{}, d.Types...),
+		External:  wireExternal{ID: d.ExternalID, Metadata: metadataObject(d.Metadata)},
+		Workflows: []struct{}{}, Pages: []wirePage{},
+	}
+	data.Mandator, data.FolderPath = location(lineage)
+	return data, nil
+}
+
+func metadataObject(metadata []archive.KeyValue) map[string]string {
+	object := make(map[string]string, len(metadata))
+	for _, pair := range metadata {
+		object[pair.Key] = pair.Value
+	}
+	return object
+}
+
+// location returns the mandator and the path below it with slashes at both ends. In an
+// inbox there is no mandator and the path begins with INBOX, as in the public search.
+func location(lineage []store.Folder) (mandator, path string) {
+	var b strings.Builder
+	for i, f := range lineage {
+		switch {
+		case i == 0 && f.Inbox:
+			b.WriteString("INBOX/" + f.Name + "/")
+		case i == 0:
+			mandator = f.Name
+			b.WriteString("/")
+		default:
+			b.WriteString(f.Name + "/")
+		}
+	}
+	return mandator, b.String()
+}
+
+func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePage {
+	pages := make([]wirePage, 0, d.Pages)
+	for n := range d.Pages {
+		pages = append(pages, wirePage{
+			ID:    int64(d.ID)*pagesPerDocument + int64(n) + 1,
+			Notes: []wireNote{}, Stamps: []wireStamp{},
+		})
+	}
+	for _, n := range notes {
+		pages[0].Notes = append(pages[0].Notes, wireNote{Text: n.Text, Date: n.Date, CreatorID: n.CreatorID, CreatorName: n.Creator})
+	}
+	for _, n := range stamps {
+		pages[0].Stamps = append(pages[0].Stamps, wireStamp{
+			Title: n.Title, wireNote: wireNote{Text: n.Text, Date: n.Date, CreatorID: n.CreatorID, CreatorName: n.Creator},
+		})
+	}
+	return pages
+}
+
+// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
+// that the same upload made.
+func uploadedWith(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	ids, err := r.catalog.UploadedWith(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	return w.json(ids)
+}
+
+// metadataGet answers GET /document/{id}/metadata.
+func metadataGet(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := r.catalog.Document(r.Context(), id)
+	if err != nil {
+		return blame("id", err)
+	}
+	return w.json(metadataObject(d.Metadata))
+}
+
+// metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
+// are, null removes a key.
+func metadataSet(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	var change metadataChange
+	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
+		return err
+	}
+	if err := checkChange(change); err != nil {
+		return fieldErrors{{name: "metadata", err: err}}
+	}
+	ctx := r.detached()
+	err = r.catalog.SetMetadata(ctx, id, change)
+	if archive.KindOf(err) == archive.KindTooLarge {
+		return blame("metadata", err)
+	}
+	if err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}
+
+// metadataChange are the new values of metadata, null for a key that is removed.
+type metadataChange map[string]*string
+
+// UnmarshalJSON implements json.Unmarshaler. A key that is there twice is KindInvalid.
+func (c *metadataChange) UnmarshalJSON(body []byte) error {
+	if err := json.Unmarshal(body, (*map[string]*string)(c)); err != nil || *c == nil {
+		return err
+	}
+	tokens := 0
+	for d := json.NewDecoder(bytes.NewReader(body)); ; tokens++ {
+		if _, err := d.Token(); err != nil {
+			break
+		}
+	}
+	if tokens != len(*c)*2+2 { // keys, values, braces
+		return invalid("metadata", "a key is given more than once")
+	}
+	return nil
+}
+
+// checkChange refuses metadata that cannot be kept.
+func checkChange(change metadataChange) error {
+	if len(change) > maxEntries {
+		return refuse(archive.KindTooLarge, "there are more than %d", maxEntries)
+	}
+	for key, value := range change {
+		if key == "" {
+			return refuse(archive.KindInvalid, "a key is empty")
+		}
+		text := ""
+		if value != nil {
+			text = *value
+		}
+		if err := checkPair(key, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keywordsSet answers POST /document/{id}/keywords: the array replaces the keywords.
+func keywordsSet(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	const shape = "a JSON array of strings"
+	var given []*string
+	if err := jsonBody(w, r, &given, shape); err != nil {
+		return err
+	}
+	var keywords entries
+	for _, text := range given {
+		if text == nil {
+			return refuse(archive.KindInvalid, "the body must be %s", shape)
+		}
+		if err := keywords.add(*text); err != nil {
+			return fieldErrors{{name: "keywords", err: err}}
+		}
+	}
+	ctx := r.detached()
+	if err := r.catalog.SetKeywords(ctx, id, keywords.list); err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}
+
+// documentRename answers POST /document/{id}/rename.
+func documentRename(w *response, r *request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	p, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	name := p.documentName("new-name", "")
+	if err := p.err(); err != nil {
+		return err
+	}
+	ctx := r.detached()
+	if err := r.catalog.SetName(ctx, id, name); err != nil {
+		return blame("id", err)
+	}
+	w.empty()
+	return nil
+}
+
+// The dates of the wire carry no zone: they are in Options.Location.
+const (
+	wireTime = "2006-01-02T15:04:05" // in lists and parameters
+	dataTime = "2006-01-02 15:04:05" // in document data
+)
+
+// wireCreated is the answer of POST /folder/create.
+type wireCreated struct {
+	ID   archive.ID `json:"id"`
+	Name string     `json:"name"`
+}
+
+// wireKeyValue is an entry of external-metadata.
+type wireKeyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// wireData is the extended document, the answer of GET /document/{id}/data.
+type wireData struct {
+	ID          archive.ID   `json:"id"`
+	Name        string       `json:"name"`
+	NumPages    int          `json:"numPages"`
+	Mandator    string       `json:"mandator"`
+	FolderID    archive.ID   `json:"folderId"`
+	FolderPath  string       `json:"folderPath"`
+	Created     string       `json:"creationDate"`
+	CreatorID   int64        `json:"creatorId"`
+	CreatorName string       `json:"creatorName"`
+	Keywords    []string     `json:"keywords"`
+	Types       []string     `json:"classification"`
+	External    wireExternal `json:"external"`
+	Workflows   []struct{}   `json:"workflows"`
+	Pages       []wirePage   `json:"pages"`
+	History     []wireChange `json:"history,omitempty"` // of document data alone
+}
+
+// wireChange is something that was changed. The specification has nothing like it.
+type wireChange struct {
+	Date     string `json:"date"`
+	UserName string `json:"userName"`
+	Action   string `json:"action"`
+	Key      string `json:"key,omitempty"` // of metadata
+	OldValue string `json:"oldValue"`
+	NewValue string `json:"newValue"`
+}
+
+type wireExternal struct {
+	ID       string            `json:"externalId"`
+	Metadata map[string]string `json:"metadata"`
+}
+
+type wirePage struct {
+	ID     int64       `json:"id"`
+	Hit    bool        `json:"hit"`
+	Notes  []wireNote  `json:"notes"`
+	Stamps []wireStamp `json:"stamps"`
+}
+
+type wireNote struct {
+	Text        string `json:"text"`
+	Date        string `json:"date"`
+	CreatorID   int64  `json:"creatorId"`
+	CreatorName string `json:"creatorName"`
+}
+
+type wireStamp struct {
+	Title string `json:"title"`
+	wireNote
+}

@@ -1,0 +1,337 @@
+package server
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// The answers below have the forms
+//
+//	{"free-archive-structure": true, "folders": [FOLDER, ...]}
+//	{"free-inbox-structure": true, "inboxes": [{"user-id": 1, "folder": FOLDER}, ...], "folders": []}
+//
+// where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, and a lazy answer
+// leaves the folders in it out. Clients that are generated from the public document need the
+// folders beside the inboxes, and find nothing there.
+
+// archiveStructure answers GET /archivestructure (specification, endpoint 1): the
+// mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
+// are no part of it.
+func archiveStructure(w *response, r *request) error {
+	const field = "parent-folder-id"
+	p := query(r)
+	below, parent, lazy := p.has(field), p.id(field), p.flag("lazy")
+	if err := p.err(); err != nil {
+		return err
+	}
+	free, err := free(r.Context(), r.catalog, settingFree)
+	if err != nil {
+		return err
+	}
+	var folders []store.Folder
+	if below {
+		folders, err = foldersBelow(r.Context(), r.catalog, parent, lazy)
+		err = blame(field, err)
+	} else {
+		folders, err = roots(r.Context(), r.catalog, false, lazy)
+	}
+	if err != nil {
+		return err
+	}
+	f := grow(folders, parent, lazy)
+	w.stream(func(out *bufio.Writer) {
+		_, _ = fmt.Fprintf(out, `{"free-archive-structure":%t,"folders":[`, free)
+		f.top(func(at int32) {
+			f.write(out, at)
+			if f.next[at] != 0 {
+				_ = out.WriteByte(',')
+			}
+		})
+		_, _ = out.WriteString("]}")
+	})
+	return nil
+}
+
+// inboxes answers GET /inboxes (specification, endpoint 5), with the public parameter
+// lazy.
+func inboxes(w *response, r *request) error {
+	p := query(r)
+	lazy := p.flag("lazy")
+	if err := p.err(); err != nil {
+		return err
+	}
+	free, err := free(r.Context(), r.catalog, settingFreeInbox)
+	if err != nil {
+		return err
+	}
+	folders, err := roots(r.Context(), r.catalog, true, lazy)
+	if err != nil {
+		return err
+	}
+	f := grow(folders, 0, lazy)
+	w.stream(func(out *bufio.Writer) {
+		_, _ = fmt.Fprintf(out, `{"free-inbox-structure":%t,"inboxes":[`, free)
+		f.top(func(at int32) {
+			_, _ = fmt.Fprintf(out, `{"user-id":%d,"folder":`, f.folders[at-1].UserID)
+			f.write(out, at)
+			_ = out.WriteByte('}')
+			if f.next[at] != 0 {
+				_ = out.WriteByte(',')
+			}
+		})
+		_, _ = out.WriteString(`],"folders":[]}`)
+	})
+	return nil
+}
+
+// roots returns the mandators, or the inboxes, with all folders below them unless lazy.
+func roots(ctx context.Context, c folders, inboxes, lazy bool) ([]store.Folder, error) {
+	if lazy {
+		return c.Roots(ctx, inboxes)
+	}
+	return c.Tree(ctx, inboxes)
+}
+
+// foldersBelow returns the children of an archive folder, or all below it unless lazy.
+func foldersBelow(ctx context.Context, c folders, parent archive.ID, lazy bool) ([]store.Folder, error) {
+	f, err := c.Folder(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	if f.Inbox {
+		return nil, refuse(archive.KindNotFound, "folder %d lies in an inbox", parent)
+	}
+	if lazy {
+		return c.Children(ctx, parent)
+	}
+	return c.Below(ctx, parent)
+}
+
+// forest is a structure that is written as it is walked: beside the folders it takes 8
+// bytes for each of them, however long the answer is.
+type forest struct {
+	folders []store.Folder // by ascending id
+	lazy    bool           // the children of those at the top are left out
+	// child and next are the first child of a folder, and the folder after it with the same
+	// parent, as places in folders counted from 1; 0 is none. What child[0] begins is at the
+	// top.
+	child, next []int32
+}
+
+// grow links folders, given by ascending id; those of parent are at the top. One whose
+// parent is not among them is left out.
+func grow(folders []store.Folder, parent archive.ID, lazy bool) *forest {
+	f := &forest{folders: folders, lazy: lazy, child: make([]int32, len(folders)+1), next: make([]int32, len(folders)+1)}
+	for i := len(folders) - 1; i >= 0; i-- { // so that the first child ends up first
+		above := 0
+		if folders[i].Parent != parent {
+			at, found := slices.BinarySearchFunc(folders, folders[i].Parent, func(f store.Folder, id archive.ID) int { return cmp.Compare(f.ID, id) })
+			if !found {
+				continue
+			}
+			above = at + 1
+		}
+		f.next[i+1] = f.child[above]
+		f.child[above] = int32(i + 1) //nolint:gosec // no archive has so many folders
+	}
+	return f
+}
+
+// top calls each for the folders at the top, by ascending id.
+func (f *forest) top(each func(at int32)) {
+	for at := f.child[0]; at != 0; at = f.next[at] {
+		each(at)
+	}
+}
+
+// write writes the folder at a place with those below it. What goes wrong is told by out's
+// Flush.
+func (f *forest) write(out *bufio.Writer, at int32) {
+	folder := f.folders[at-1]
+	_, _ = out.Write(strconv.AppendInt(append(out.AvailableBuffer(), `{"id":`...), int64(folder.ID), 10))
+	_, _ = out.Write(appendText(append(out.AvailableBuffer(), `,"name":`...), folder.Name))
+	if !f.lazy {
+		_, _ = out.WriteString(`,"folders":[`)
+		for below := f.child[at]; below != 0; below = f.next[below] {
+			f.write(out, below)
+			if f.next[below] != 0 {
+				_ = out.WriteByte(',')
+			}
+		}
+		_ = out.WriteByte(']')
+	}
+	_ = out.WriteByte('}')
+}
+
+// folderCreate answers POST /folder/create (specification, endpoint 4). It works in
+// inboxes too; where the structure is not free it is forbidden.
+func folderCreate(w *response, r *request) error {
+	p, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	parent, name := p.requiredID("parent-folder-id"), p.folderName("folder-name")
+	if err := p.err(); err != nil {
+		return err
+	}
+	ctx := r.detached()
+	above, err := r.catalog.Folder(ctx, parent)
+	if err != nil {
+		return blame("parent-folder-id", err)
+	}
+	setting := settingFree
+	if above.Inbox {
+		setting = settingFreeInbox
+	}
+	free, err := free(ctx, r.catalog, setting)
+	if err != nil {
+		return err
+	}
+	if !free {
+		return refuse(archive.KindForbidden, "the folder structure is not free")
+	}
+	id, err := r.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
+	if err != nil {
+		return blame("folder-name", err)
+	}
+	return w.json(wireCreated{ID: id, Name: name})
+}
+
+// listHandlers list documents.
+type listHandlers struct {
+	location  *time.Location
+	hideSizes bool
+}
+
+// documentList answers GET /document/list (specification, endpoint 2), by ascending id.
+// The documents are sent as they are read.
+func (h listHandlers) documentList(w *response, r *request) error {
+	p := query(r)
+	q := store.Query{
+		Folder:    p.requiredID("folder-id"),
+		Recursive: p.flag("subfolders-recursive"),
+		From:      p.after("filter-date-created-after", h.location),
+	}
+	how := listing{
+		include:    p.list("included-metadata-keys"),
+		exclude:    p.list("excluded-matadata-keys"), // spelled so in the specification
+		autoExport: p.flag("with-autoexport-status"),
+		hideSizes:  h.hideSizes,
+		location:   h.location,
+	}
+	if err := p.err(); err != nil {
+		return err
+	}
+	if _, err := r.catalog.Folder(r.Context(), q.Folder); err != nil {
+		return blame("folder-id", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return stream(w, r, q, how)
+}
+
+// stream writes the list. The response begins with the first full buffer, so an early
+// failure can still be answered as a problem.
+func stream(w *response, r *request, q store.Query, how listing) error {
+	out := bufio.NewWriterSize(w, streamBuffer)
+	before := byte('[')
+	var element []byte
+	err := r.catalog.List(r.Context(), q, func(d store.Listed) (err error) {
+		if element, err = how.element(append(element[:0], before), d); err != nil {
+			return err
+		}
+		before = ','
+		if _, err := out.Write(element); err != nil {
+			return fmt.Errorf("send document list: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if before == '[' {
+		_ = out.WriteByte(before) // kept by the buffer; Flush tells
+	}
+	_ = out.WriteByte(']')
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("send document list: %w", err)
+	}
+	return nil
+}
+
+// listing is how a document list is asked for.
+type listing struct {
+	include, exclude []string // metadata keys; empty for all, for none
+	autoExport       bool
+	hideSizes        bool
+	location         *time.Location
+}
+
+// element appends a document as an element of GET /document/list:
+//
+//	{"id": 1, "name": "a.pdf", "num-pages": 1, "creation-date": "2023-11-22T14:14:29",
+//	"archiving-date": null, "archiving-user-id": 0, "folder-id": 1, "keywords": ["x"],
+//	"external-metadata": [{"key": "k", "value": "v"}], "autoexport-status": false,
+//	"content-length": 1, "content-type": "application/pdf"}
+//
+// The last three can be left out. Lists are long, and going through reflection would take
+// most of their time.
+func (l listing) element(b []byte, d store.Listed) ([]byte, error) {
+	metadata, err := l.metadata(d.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	b = strconv.AppendInt(append(b, `{"id":`...), int64(d.ID), 10)
+	b = appendText(append(b, `,"name":`...), d.Name)
+	b = strconv.AppendInt(append(b, `,"num-pages":`...), int64(d.Pages), 10)
+	b = l.date(append(b, `,"creation-date":`...), d.Created)
+	b = l.date(append(b, `,"archiving-date":`...), d.Archived)
+	b = strconv.AppendInt(append(b, `,"archiving-user-id":`...), d.ArchiverID, 10)
+	b = strconv.AppendInt(append(b, `,"folder-id":`...), int64(d.Folder), 10)
+	b = append(append(b, `,"keywords":`...), d.Keywords...)
+	b = append(append(b, `,"external-metadata":`...), metadata...)
+	if l.autoExport {
+		b = strconv.AppendBool(append(b, `,"autoexport-status":`...), d.AutoExport)
+	}
+	if !l.hideSizes {
+		b = strconv.AppendInt(append(b, `,"content-length":`...), d.Size, 10)
+		b = appendText(append(b, `,"content-type":`...), d.ContentType)
+	}
+	return append(b, "}\n"...), nil
+}
+
+// date appends a time, null for the zero one.
+func (l listing) date(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return append(b, "null"...)
+	}
+	return append(t.In(l.location).AppendFormat(append(b, '"'), wireTime), '"')
+}
+
+// metadata drops the entries that were not asked for; without a choice what is stored is
+// passed on.
+func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
+	if len(l.include) == 0 && len(l.exclude) == 0 {
+		return stored, nil
+	}
+	var pairs []wireKeyValue
+	if err := json.Unmarshal(stored, &pairs); err != nil {
+		return nil, fmt.Errorf("read metadata: %w", err)
+	}
+	chosen := slices.DeleteFunc(pairs, func(pair wireKeyValue) bool {
+		return len(l.include) > 0 && !slices.Contains(l.include, pair.Key) || slices.Contains(l.exclude, pair.Key)
+	})
+	encoded, err := json.Marshal(chosen)
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return encoded, nil
+}
