@@ -2,10 +2,9 @@ package pdf
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // Objects are int64 (also for real numbers), name, word, ref, dict, array, and nil for anything
@@ -15,62 +14,44 @@ type (
 	word  string // a keyword, such as obj
 	dict  map[name]any
 	array []any
-	ref   struct{ number int64 }
+	ref   int64 // the number of an object
 )
+
+// failed stands for an object that cannot be read.
+const failed = word("")
 
 const (
 	maxDepth = 32
 	maxToken = 128 // bytes of a name, number or keyword that are kept
 )
 
-var errSyntax = errors.New("no PDF syntax")
-
-// lexer reads objects (7.3) from a place of a file on.
+// lexer reads objects (7.3).
 type lexer struct {
-	r  *bufio.Reader
-	at int64 // how far r was read
+	*bufio.Reader
+	from *io.SectionReader
 }
 
-func newLexer(r io.Reader) *lexer {
-	return &lexer{r: bufio.NewReaderSize(r, 1024)}
+func newLexer(r io.ReaderAt, at, size int64) *lexer {
+	from := io.NewSectionReader(r, at, size)
+	return &lexer{bufio.NewReaderSize(from, 1024), from}
 }
 
-func (l *lexer) next() (byte, error) {
-	c, err := l.r.ReadByte()
-	if err == nil {
-		l.at++
-	}
-	return c, err
+// read is how many bytes were read.
+func (l *lexer) read() int64 {
+	at, _ := l.from.Seek(0, io.SeekCurrent)
+	return at - int64(l.Buffered())
 }
 
-func (l *lexer) back() {
-	if l.r.UnreadByte() == nil {
-		l.at--
-	}
-}
+func isSpace(c byte) bool { return strings.IndexByte(" \n\r\t\f\x00", c) >= 0 }
 
-func isSpace(c byte) bool {
-	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
-}
-
-func isDelimiter(c byte) bool {
-	switch c {
-	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
-		return true
-	}
-	return false
-}
+func isDelimiter(c byte) bool { return strings.IndexByte("()<>[]{}/%", c) >= 0 }
 
 // skip passes white space and comments, and returns what comes then.
 func (l *lexer) skip() (byte, error) {
-	for {
-		c, err := l.next()
-		for err == nil && c == '%' {
-			for err == nil && c != '\n' && c != '\r' {
-				c, err = l.next()
-			}
-		}
-		if err != nil || !isSpace(c) {
+	for comment := false; ; {
+		c, err := l.ReadByte()
+		comment = c == '%' || comment && c != '\n' && c != '\r'
+		if err != nil || !comment && !isSpace(c) {
 			return c, err
 		}
 	}
@@ -78,65 +59,60 @@ func (l *lexer) skip() (byte, error) {
 
 // object reads one object or keyword. A reference is two numbers and a keyword, which only
 // dictionaries and arrays put together.
-func (l *lexer) object(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("%w: too deep", errSyntax)
-	}
+func (l *lexer) object() any { return l.nested(0) }
+
+func (l *lexer) nested(depth int) any {
 	c, err := l.skip()
-	if err != nil {
-		return nil, err
+	if err != nil || depth > maxDepth {
+		return failed
 	}
 	switch c {
 	case '(':
-		return nil, l.text()
+		return l.text()
 	case '[':
-		return l.list("]", depth)
-	case '<':
-		if c, err = l.next(); err != nil {
-			return nil, err
+		if items, whole := l.list("]", depth); whole {
+			return items
 		}
-		if c == '<' {
+		return failed
+	case '<':
+		if c, err = l.ReadByte(); c == '<' {
 			return l.dict(depth)
 		}
 		for err == nil && c != '>' {
-			c, err = l.next()
+			c, err = l.ReadByte()
 		}
-		return nil, err
+		if err != nil {
+			return failed
+		}
+		return nil
 	case '/':
-		token, err := l.token()
-		return name(token), err
+		return name(l.token())
 	case ')', ']', '>', '{', '}':
-		return word(c), nil
+		return word(c)
 	}
-	l.back()
-	token, err := l.token()
-	if err != nil {
-		return nil, err
-	}
+	_ = l.UnreadByte()
+	token := l.token()
 	if n, err := strconv.ParseFloat(token, 64); err == nil && c <= '9' {
-		return int64(n), nil
+		return int64(n)
 	}
 	switch token {
 	case "true", "false", "null":
-		return nil, nil
+		return nil
 	}
-	return word(token), nil
+	return word(token)
 }
 
 // token reads to the next white space or delimiter.
-func (l *lexer) token() (string, error) {
+func (l *lexer) token() string {
 	var kept []byte
 	for {
-		c, err := l.next()
-		if errors.Is(err, io.EOF) && len(kept) > 0 {
-			return string(kept), nil
-		}
+		c, err := l.ReadByte()
 		if err != nil {
-			return "", err
+			return string(kept)
 		}
 		if isSpace(c) || isDelimiter(c) {
-			l.back()
-			return string(kept), nil
+			_ = l.UnreadByte()
+			return string(kept)
 		}
 		if len(kept) < maxToken {
 			kept = append(kept, c)
@@ -145,20 +121,17 @@ func (l *lexer) token() (string, error) {
 }
 
 // text passes a string in parentheses.
-func (l *lexer) text() error {
+func (l *lexer) text() any {
 	for open := 1; open > 0; {
-		c, err := l.next()
-		if err != nil {
-			return err
-		}
-		switch c {
-		case '\\':
-			if _, err := l.next(); err != nil {
-				return err
-			}
-		case '(':
+		c, err := l.ReadByte()
+		switch {
+		case err != nil:
+			return failed
+		case c == '\\':
+			_, _ = l.Discard(1)
+		case c == '(':
 			open++
-		case ')':
+		case c == ')':
 			open--
 		}
 	}
@@ -166,51 +139,38 @@ func (l *lexer) text() error {
 }
 
 // list reads objects to the end, and puts references together.
-func (l *lexer) list(end word, depth int) (array, error) {
-	var items array
+func (l *lexer) list(end word, depth int) (items array, whole bool) {
 	for {
-		item, err := l.object(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		switch item {
-		case end:
-			return items, nil
-		case word("R"):
+		switch item := l.nested(depth + 1).(type) {
+		case word:
 			n := len(items)
-			if n < 2 {
-				return nil, errSyntax
+			if item == end || item != "R" || n < 2 {
+				return items, item == end
 			}
 			number, is := items[n-2].(int64)
 			if !is {
-				return nil, errSyntax
+				return nil, false
 			}
-			items = append(items[:n-2], ref{number})
-			continue
+			items = append(items[:n-2], ref(number))
+		default:
+			items = append(items, item)
 		}
-		if _, is := item.(word); is {
-			return nil, errSyntax
-		}
-		items = append(items, item)
 	}
 }
 
 // dict reads a dictionary, whose beginning was read.
-func (l *lexer) dict(depth int) (dict, error) {
-	items, err := l.list(">", depth)
-	if err != nil {
-		return nil, err
-	}
-	if c, err := l.next(); err != nil || c != '>' || len(items)%2 != 0 {
-		return nil, errSyntax
+func (l *lexer) dict(depth int) any {
+	items, whole := l.list(">", depth)
+	if c, _ := l.ReadByte(); !whole || c != '>' || len(items)%2 != 0 {
+		return failed
 	}
 	d := make(dict, len(items)/2)
 	for i := 0; i < len(items); i += 2 {
 		key, is := items[i].(name)
 		if !is {
-			return nil, errSyntax
+			return failed
 		}
 		d[key] = items[i+1]
 	}
-	return d, nil
+	return d
 }

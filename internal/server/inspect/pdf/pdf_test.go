@@ -3,7 +3,12 @@ package pdf_test
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -84,6 +89,36 @@ func zeros(n int) string {
 	return b.String()
 }
 
+// predicted makes a PDF whose table is a stream with a predictor: a picture of four bytes to a row,
+// of which PNG's encoder chooses the predictors.
+func predicted(t testing.TB) string {
+	t.Helper()
+	const rows = 64
+	var p strings.Builder
+	p.WriteString("%PDF-1.5\n")
+	table := image.NewGray(image.Rect(0, 0, 4, rows+4)) // a kind, an offset, and a generation
+	noise := rand.New(rand.NewPCG(1, 2))                // the same in each run
+	for i := range 4 * rows {
+		table.Pix[i] = byte(i*(i%4)*(i/100)) + byte(noise.IntN(3))
+	}
+	for i, o := range []string{"<</Type/Catalog/Pages 65 0 R>>", "<</Kids[66 0 R 66 0 R]/Count 2>>", page, ""} {
+		copy(table.Pix[4*(rows+i):], []byte{1, byte(p.Len() >> 8), byte(p.Len()), 0})
+		if fmt.Fprintf(&p, "%d 0 obj", rows+i); o != "" {
+			p.WriteString(o + " endobj\n")
+		}
+	}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, table); err != nil {
+		t.Fatal(err)
+	}
+	_, data, _ := strings.Cut(picture.String(), "IDAT")
+	data, _, _ = strings.Cut(data, "IEND")
+	at := strings.LastIndex(p.String(), "67 0 obj")
+	fmt.Fprintf(&p, "<</Type/XRef/Size %d/W[1 2 1]/Root 64 0 R/Filter/FlateDecode/DecodeParms<</Predictor 15/Columns 4>>/Length %d>>stream\n%s\n"+
+		"endstream endobj\nstartxref\n%d\n%%%%EOF\n", rows+4, len(data), data, at)
+	return p.String()
+}
+
 const (
 	catalog = "<</Type/Catalog/Pages 2 0 R>>"
 	one     = "<</Type/Pages/Kids[3 0 R]/Count 1>>"
@@ -97,6 +132,7 @@ func TestPages(t *testing.T) {
 	}{
 		"lines":              {printed(t, 3, plain), 3},
 		"streams":            {packed(t, printed(t, 40, plain)), 40},
+		"predictors":         {predicted(t), 2},
 		"encrypted":          {printed(t, 2, func(doc *fpdf.Fpdf) { doc.SetProtection(0, "user", "owner") }), 2},
 		"changed":            {changed(written(catalog, one, page), 2, "<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>"), 2},
 		"changed twice":      {changed(changed(written(catalog, one, page), 2, "<</Count 2>>"), 2, "<</Count 3>>"), 3},
@@ -143,6 +179,36 @@ func TestPagesOfHostileFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// faulty fails to be read once, after so many times.
+type faulty struct {
+	io.ReaderAt
+	left int
+}
+
+var errFault = errors.New("fault")
+
+func (f *faulty) ReadAt(p []byte, off int64) (int, error) {
+	if f.left--; f.left == -1 {
+		return 0, errFault
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+func TestPagesOfWhatCannotBeRead(t *testing.T) {
+	content := packed(t, printed(t, 3, plain))
+	for reads := range 100 {
+		f := &faulty{strings.NewReader(content), reads}
+		got, err := pdf.Pages(f, int64(len(content)))
+		if f.left >= 0 {
+			return // it was read without it
+		}
+		if !errors.Is(err, errFault) {
+			t.Errorf("a fault after %d reads: %d pages, %v", reads, got, err)
+		}
+	}
+	t.Error("it is read for ever")
 }
 
 // FuzzPages reads anything: it ends, and the number is none that would surprise.

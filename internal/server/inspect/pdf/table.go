@@ -1,46 +1,56 @@
 package pdf
 
-import (
-	"fmt"
-	"io"
-)
-
-// section is a part of the table of objects (7.5.4, 7.5.8): either lines of the file, or the
-// bytes of a stream.
-type section struct {
-	first, count int64
-	at           int64 // of the lines
-	entries      []byte
-	widths       [3]int // of the fields of the stream's entries
-}
-
 const (
 	lineSize    = 20
 	maxSections = 1000
 	maxTables   = 300 // a file has one more with each change that was added to it
 )
 
+// section is a part of the table of objects, which tells where each of count objects is.
+type section struct {
+	first, count int64
+	place        func(i int64) place
+}
+
 // place is where an object is: at an offset, or in an object stream.
 type place struct {
-	at       int64
-	inStream bool // at is the number of the stream then
-	index    int64
+	at     int64
+	packed bool // at is the number of the stream then
+}
+
+// nowhere is the place of what is not there.
+var nowhere = place{at: -1}
+
+// objects is how many objects the tables tell of.
+func (f *file) objects() (n int64) {
+	for _, s := range f.sections {
+		n += s.count
+	}
+	return n
+}
+
+// find looks an object up; the last table that has it counts.
+func (f *file) find(number int64) place {
+	for _, s := range f.sections {
+		if number >= s.first && number-s.first < s.count {
+			return s.place(number - s.first)
+		}
+	}
+	return nowhere
 }
 
 // readTables follows the tables from the last to the first.
-func (f *file) readTables(at int64) error {
+func (f *file) readTables(at int64) bool {
 	seen := map[int64]bool{}
-	for next := []int64{at}; len(next) > 0; {
-		at, next = next[0], next[1:]
+	for next := []int64{at}; len(next) > 0; next = next[1:] {
+		at := next[0]
 		if seen[at] {
 			continue
 		}
-		if seen[at] = true; len(seen) > maxTables {
-			return fmt.Errorf("%w: too many tables", errSyntax)
-		}
-		trailer, err := f.readTable(at)
-		if err != nil {
-			return err
+		seen[at] = true
+		trailer := f.readTable(at)
+		if trailer == nil || len(seen) > maxTables {
+			return false
 		}
 		if f.trailer == nil {
 			f.trailer = trailer
@@ -51,160 +61,110 @@ func (f *file) readTables(at int64) error {
 			}
 		}
 	}
+	return true
+}
+
+// readTable reads one table and returns its trailer, or nil.
+func (f *file) readTable(at int64) dict {
+	if l := f.lexer(at); l.object() == word("xref") {
+		return f.readLines(at, l)
+	}
+	if o := f.objectAt(at); o.dict["Type"] == name("XRef") && f.readStream(o) {
+		return o.dict
+	}
 	return nil
 }
 
-// readTable reads one table and returns its trailer.
-func (f *file) readTable(at int64) (dict, error) {
-	l, err := f.lexer(at)
-	if err != nil {
-		return nil, err
-	}
-	switch first, err := l.object(0); {
-	case err != nil:
-		return nil, err
-	case first == word("xref"):
-		return f.readLines(at, l)
-	}
-	object, err := f.objectAt(at)
-	if err != nil {
-		return nil, err
-	}
-	return object.dict, f.readStream(object)
-}
-
-// readLines notes where the lines of a table are, without reading them.
-func (f *file) readLines(at int64, l *lexer) (dict, error) {
+// readLines notes where the lines of a table are (7.5.4), without reading them.
+func (f *file) readLines(at int64, l *lexer) dict {
 	for len(f.sections) < maxSections {
-		item, err := l.object(0)
-		if err != nil {
-			return nil, err
-		}
+		item := l.object()
 		if item == word("trailer") {
-			item, err := l.object(0)
-			trailer, is := item.(dict)
-			if err != nil || !is {
-				return nil, errSyntax
-			}
-			return trailer, nil
+			trailer, _ := l.object().(dict)
+			return trailer
 		}
 		first, is := item.(int64)
-		item, err = l.object(0)
-		count, also := item.(int64)
-		if err != nil || !is || !also || first < 0 || count < 0 || count > f.size/lineSize+1 {
-			return nil, errSyntax
+		count, also := l.object().(int64)
+		if !is || !also || first < 0 || count < 0 || count > f.size/lineSize+1 {
+			return nil
 		}
 		if _, err := l.skip(); err != nil {
-			return nil, err
+			return nil
 		}
-		l.back()
-		s := section{first: first, count: count, at: at + l.at}
-		f.sections = append(f.sections, s)
-		at = s.at + count*lineSize
-		if l, err = f.lexer(at); err != nil {
-			return nil, err
-		}
+		_ = l.UnreadByte()
+		begin := at + l.read()
+		f.sections = append(f.sections, section{first, count, func(i int64) place { return f.line(begin + i*lineSize) }})
+		at = begin + count*lineSize
+		l = f.lexer(at)
 	}
-	return nil, fmt.Errorf("%w: too many sections", errSyntax)
+	return nil
 }
 
-// readStream takes the sections of a table that is a stream.
-func (f *file) readStream(object object) error {
-	d := object.dict
-	if d["Type"] != name("XRef") {
-		return errSyntax
+// line reads a line of a table: an offset, a generation, and n for an object in use.
+func (f *file) line(at int64) place {
+	l := f.lexer(at)
+	offset, is := l.object().(int64)
+	if _ = l.object(); !is || l.object() != word("n") {
+		return nowhere
 	}
-	widths, _ := d["W"].(array)
+	return place{at: offset}
+}
+
+// readStream takes the sections of a table that is a stream (7.5.8).
+func (f *file) readStream(o object) bool {
+	widths, _ := o.dict["W"].(array)
 	if len(widths) < 3 {
-		return errSyntax
+		return false
 	}
-	var s section
-	entry := 0
-	for i := range s.widths {
+	var ends [3]int64 // of the fields of an entry
+	size := int64(0)
+	for i := range ends {
 		width, is := widths[i].(int64)
 		if !is || width < 0 || width > 8 {
-			return errSyntax
+			return false
 		}
-		s.widths[i] = int(width)
-		entry += s.widths[i]
+		size += width
+		ends[i] = size
 	}
-	index, _ := d["Index"].(array)
+	data := f.decode(o)
+	if data == nil || size == 0 {
+		return false
+	}
+	index, _ := o.dict["Index"].(array)
 	if index == nil {
-		index = array{int64(0), d["Size"]}
-	}
-	data, err := f.decode(object)
-	if err != nil || entry == 0 {
-		return errSyntax
+		index = array{int64(0), o.dict["Size"]}
 	}
 	for i := 0; i+1 < len(index) && len(f.sections) < maxSections; i += 2 {
 		first, is := index[i].(int64)
 		count, also := index[i+1].(int64)
 		if !is || !also || first < 0 || count < 0 {
-			return errSyntax
+			return false
 		}
-		s.first, s.count = first, min(count, int64(len(data)/entry))
-		s.entries, data = data[:s.count*int64(entry)], data[s.count*int64(entry):]
-		f.sections = append(f.sections, s)
+		count = min(count, int64(len(data))/size)
+		entries := data
+		f.sections = append(f.sections, section{first, count, func(i int64) place {
+			return entry(entries[i*size:], ends[0], ends[1])
+		}})
+		data = data[count*size:]
 	}
-	return nil
+	return true
 }
 
-// find looks an object up; the last table that has it counts.
-func (f *file) find(number int64) (place, error) {
-	for _, s := range f.sections {
-		if number < s.first || number-s.first >= s.count {
-			continue
-		}
-		if s.entries != nil {
-			return s.fromStream(number - s.first)
-		}
-		return f.fromLine(s.at + (number-s.first)*lineSize)
+// entry reads an entry of a stream: 1, which may be left out, and an offset; or 2 and the number of
+// an object stream.
+func entry(b []byte, kind, at int64) place {
+	switch where := integer(b[kind:at]); {
+	case kind == 0 || integer(b[:kind]) == 1:
+		return place{at: where}
+	case integer(b[:kind]) == 2:
+		return place{at: where, packed: true}
 	}
-	return place{}, fmt.Errorf("%w: no object %d", errSyntax, number)
+	return nowhere
 }
 
-// fromLine reads a line of a table: an offset, a generation, and n for an object in use.
-func (f *file) fromLine(at int64) (place, error) {
-	l, err := f.lexer(at)
-	if err != nil {
-		return place{}, err
+func integer(b []byte) (n int64) {
+	for _, c := range b {
+		n = n<<8 | int64(c)
 	}
-	offset, err1 := l.object(0)
-	_, err2 := l.object(0)
-	kind, err3 := l.object(0)
-	found, is := offset.(int64)
-	if err1 != nil || err2 != nil || err3 != nil || !is || kind != word("n") {
-		return place{}, errSyntax
-	}
-	return place{at: found}, nil
-}
-
-// fromStream reads an entry of a stream: 1 and an offset, or 2, an object stream and an index.
-func (s section) fromStream(i int64) (place, error) {
-	entry := s.widths[0] + s.widths[1] + s.widths[2]
-	data := s.entries[i*int64(entry):]
-	var fields [3]int64
-	for n, width := range s.widths {
-		for range width {
-			fields[n], data = fields[n]<<8|int64(data[0]), data[1:]
-		}
-	}
-	if s.widths[0] == 0 {
-		fields[0] = 1
-	}
-	switch fields[0] {
-	case 1:
-		return place{at: fields[1]}, nil
-	case 2:
-		return place{at: fields[1], inStream: true, index: fields[2]}, nil
-	}
-	return place{}, errSyntax
-}
-
-// lexer reads from an offset on.
-func (f *file) lexer(at int64) (*lexer, error) {
-	if at < 0 || at >= f.size {
-		return nil, fmt.Errorf("%w: nothing at %d", errSyntax, at)
-	}
-	return newLexer(io.NewSectionReader(f, at, min(maxObject, f.size-at))), nil
+	return n
 }
