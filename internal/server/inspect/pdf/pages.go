@@ -63,6 +63,7 @@ type file struct {
 	sections []section
 	trailer  dict
 	unpacked object // the object stream that was used last
+	busy     bool   // unpacked is being decoded
 }
 
 // ReadAt implements io.ReaderAt.
@@ -136,15 +137,16 @@ func (f *file) dict(v any) dict {
 	return d
 }
 
-// unpack reads an object of an object stream (7.5.7).
+// unpack reads an object of an object stream (7.5.7), which does not hold the length of one.
 func (f *file) unpack(stream, number int64) any {
 	at := f.find(stream)
-	if at.packed || f.trailer["Encrypt"] != nil {
+	if at.packed || f.busy || f.trailer["Encrypt"] != nil {
 		return nil
 	}
 	if f.unpacked.data == nil || f.unpacked.number != stream {
-		f.unpacked = f.objectAt(at.at)
+		f.unpacked, f.busy = f.objectAt(at.at), true
 		f.unpacked.number, f.unpacked.data = stream, f.decode(f.unpacked)
+		f.busy = false
 	}
 	data := bytes.NewReader(f.unpacked.data)
 	first, _ := f.unpacked.dict["First"].(int64)

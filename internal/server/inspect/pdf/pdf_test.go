@@ -211,6 +211,17 @@ func TestPagesOfWhatCannotBeRead(t *testing.T) {
 	t.Error("it is read for ever")
 }
 
+// The length of an object stream that is said to be in that very stream is not looked for in it.
+func TestPagesOfAStreamThatHoldsItsLength(t *testing.T) {
+	const content = "%PDF-1.5\n1 0 obj<</Type/ObjStm/N 1/First 4/Length 3 0 R>>stream\n3 0 9\nendstream endobj\n"
+	table := fmt.Sprintf("2 0 obj<</Type/XRef/Size 4/W[1 1 1]/Root 3 0 R/Length 12>>stream\n%s\nendstream endobj\nstartxref\n%d\n%%%%EOF\n",
+		"\x00\x00\x00\x01\x09\x00\x01\x09\x00\x02\x01\x00", len(content))
+	f := &faulty{strings.NewReader(content + table), 100}
+	if got, err := pdf.Pages(f, int64(len(content+table))); err == nil || f.left < 0 {
+		t.Errorf("%d pages, %v, after %d reads", got, err, 100-f.left)
+	}
+}
+
 // FuzzPages reads anything: it ends, and the number is none that would surprise.
 func FuzzPages(f *testing.F) {
 	f.Add([]byte(written(catalog, one, page)))
