@@ -23,8 +23,7 @@
 //
 // # Locks
 //
-// The order is: file.commit, dir.mu (the one with the smaller inode number first),
-// file.mu, FileSystem.mu; below all of them epochs.mu and connection.mu. No lock but file.commit is
-// held during a request to the service. What the kernel may be told, because it waits for none of its
+// docs/ARCHITECTURE.md has all of them in their order, and those that may be held during a
+// request to the service. What the kernel may be told, because it waits for none of its
 // own locks then, is in invalidate.go.
 package fs
