@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // setAside answers the rename of an inbox document to a temporary name in its folder, by
@@ -14,7 +15,7 @@ import (
 // until the next listing shows it again. Refused, vim copies the document and removes it.
 func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entry) error {
 	if d.fs.archive.LacksReplace() {
-		return errNoReplace
+		return errno.ErrNoReplace
 	}
 	f := d.fileOf(e)
 	f.commit.Lock()
@@ -22,11 +23,11 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	replaced, err := d.mayReplace(newName, over)
 	switch {
 	case err != nil:
-		return refuse(syscall.EPERM, err.Error())
+		return errno.Refuse(syscall.EPERM, err.Error())
 	case replaced != nil:
-		return refuse(syscall.EPERM, "a document has the temporary name")
+		return errno.Refuse(syscall.EPERM, "a document has the temporary name")
 	case f.pending() != nil:
-		return refuse(syscall.EPERM, "the document is being written")
+		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
 	up, err := d.fs.spool.Create(d.fs.record(d, newName, nil))
 	if err != nil {

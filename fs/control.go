@@ -10,6 +10,8 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // The control directory: reachable by name, never listed.
@@ -105,7 +107,7 @@ type statusFile struct {
 func (n *statusFile) fill(out *fuse.Attr) syscall.Errno {
 	text, err := n.fs.statusJSON()
 	if err != nil {
-		return n.fs.errno("status", controlName, err)
+		return n.fs.errnos.Of("status", controlName, err)
 	}
 	out.Ino, out.Mode = inoStatus, fuse.S_IFREG|0o444&^n.fs.opts.Umask
 	out.Size, out.Blksize = uint64(len(text)), 4096
@@ -120,11 +122,11 @@ func (n *statusFile) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.A
 
 func (n *statusFile) Open(_ context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
-		return nil, 0, n.fs.errno("open", controlName+"/"+statusName, refuse(syscall.EPERM, "the status cannot be written"))
+		return nil, 0, n.fs.errnos.Of("open", controlName+"/"+statusName, errno.Refuse(syscall.EPERM, "the status cannot be written"))
 	}
 	text, err := n.fs.statusJSON()
 	if err != nil {
-		return nil, 0, n.fs.errno("status", controlName, err)
+		return nil, 0, n.fs.errnos.Of("status", controlName, err)
 	}
 	return statusHandle(text), fuse.FOPEN_DIRECT_IO, 0
 }

@@ -23,7 +23,7 @@ func (n *documentsDir) Lookup(ctx context.Context, name string, out *fuse.EntryO
 	}
 	path := controlPath(documentsName, name)
 	if _, err := n.fs.aboutDocument(ctx, id); err != nil {
-		return nil, n.fs.errno("lookup", path, err)
+		return nil, n.fs.errnos.Of("lookup", path, err)
 	}
 	return n.show(ctx, &documentDir{fixedDir: n.below(inoOfPath(path)), id: id, path: path}, out), 0
 }
@@ -66,11 +66,11 @@ func renditionName(as archive.Representation) string {
 func (n *documentDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	a, err := n.fs.aboutDocument(ctx, n.id)
 	if err != nil {
-		return nil, n.fs.errno("lookup", n.path, err)
+		return nil, n.fs.errnos.Of("lookup", n.path, err)
 	}
 	if name == pagesName {
 		if err := n.hasPages(ctx, &a); err != nil {
-			return nil, n.fs.errno("lookup", n.path+"/"+name, err)
+			return nil, n.fs.errnos.Of("lookup", n.path+"/"+name, err)
 		}
 		path := n.path + "/" + name
 		return n.show(ctx, &pagesDir{fixedDir: n.below(inoOfPath(path)), of: n.id, path: path}, out), 0
@@ -79,7 +79,7 @@ func (n *documentDir) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 		if r.name == name {
 			f := n.fs.renditionOf(&n.Inode, name, &a, n.path, cache.Key{Document: n.id, Representation: r.as})
 			if err := f.measure(ctx); err != nil {
-				return nil, n.fs.errno("lookup", f.path(), err)
+				return nil, n.fs.errnos.Of("lookup", f.path(), err)
 			}
 			return f.show(ctx, &n.Inode, out), 0
 		}
@@ -124,7 +124,7 @@ func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
 func (n *pagesDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	a, err := n.fs.aboutDocument(ctx, n.of)
 	if err != nil {
-		return nil, n.fs.errno("lookup", n.path, err)
+		return nil, n.fs.errnos.Of("lookup", n.path, err)
 	}
 	for i, page := range a.pages {
 		if pageName(i) == name {
@@ -138,7 +138,7 @@ func (n *pagesDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) 
 func (n *pagesDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Errno) {
 	a, err := n.fs.aboutDocument(ctx, n.of)
 	if err != nil {
-		return nil, n.fs.errno("list", n.path, err)
+		return nil, n.fs.errnos.Of("list", n.path, err)
 	}
 	list := make([]fuse.DirEntry, len(a.pages))
 	for i := range a.pages {

@@ -23,7 +23,7 @@ func (n *byIDDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	path := controlPath(byIDName, name)
 	a, err := n.fs.aboutDocument(ctx, id)
 	if err != nil {
-		return nil, n.fs.errno("lookup", path, err)
+		return nil, n.fs.errnos.Of("lookup", path, err)
 	}
 	link := &linkNode{fs: n.fs, ino: inoOfPath(path), doc: id, time: a.doc.Created, up: "../../"}
 	link.folder = func(ctx context.Context) *dir {
@@ -90,7 +90,7 @@ func (n *linkNode) Setattr(context.Context, fusefs.FileHandle, *fuse.SetAttrIn, 
 func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	if d := n.folder(ctx); d != nil {
 		if err := d.loadDocuments(ctx, needNames); err != nil {
-			return nil, n.fs.errno("readlink", d.path(), err)
+			return nil, n.fs.errnos.Of("readlink", d.path(), err)
 		}
 		if name := d.shownAs(n.doc); name != "" {
 			return []byte(n.up + d.pathOf(name)), 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // rendition is what a file of the control directory holds of its document.
@@ -96,16 +97,16 @@ type renditionNode struct{ fileNode }
 // Setattr accepts modes, owners and times without effect.
 func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if _, ok := in.GetSize(); ok {
-		return n.f.fs.errno("truncate", n.f.path(), errNotHere)
+		return n.f.fs.errnos.Of("truncate", n.f.path(), errno.ErrNotHere)
 	}
 	out.SetTimeout(n.f.fill(&out.Attr))
 	return 0
 }
 
 func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
-	return n.f.fs.errno("setxattr", n.f.path(), errNotHere)
+	return n.f.fs.errnos.Of("setxattr", n.f.path(), errno.ErrNotHere)
 }
 
 func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
-	return n.f.fs.errno("removexattr", n.f.path(), errNotHere)
+	return n.f.fs.errnos.Of("removexattr", n.f.path(), errno.ErrNotHere)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/query"
 )
 
@@ -33,7 +34,7 @@ func (n *searchDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	}
 	path := controlPath(searchName, name)
 	if _, err := n.fs.search(ctx, name); err != nil {
-		return nil, n.fs.errno("search", path, err)
+		return nil, n.fs.errnos.Of("search", path, err)
 	}
 	return n.show(ctx, &foundDir{fixedDir: n.below(inoOfPath(path)), query: name, path: path}, out), 0
 }
@@ -47,7 +48,7 @@ func (n *searchDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
 func (f *FileSystem) search(ctx context.Context, text string) (*found, error) {
 	q, err := query.Parse(text)
 	if err != nil {
-		return nil, refuse(syscall.EINVAL, archive.Printable(err.Error()))
+		return nil, errno.Refuse(syscall.EINVAL, archive.Printable(err.Error()))
 	}
 	got, err := f.searches.Get(ctx, text, func(ctx context.Context) (*found, error) {
 		folder, err := f.folderNamed(ctx, q.In)
@@ -66,7 +67,7 @@ func (f *FileSystem) search(ctx context.Context, text string) (*found, error) {
 		return newFound(f, hits.List), nil
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
-		return nil, refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
+		return nil, errno.Refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
 	}
 	return got.Value, err
 }
@@ -84,12 +85,12 @@ func (f *FileSystem) folderNamed(ctx context.Context, names []string) (archive.I
 			e = d.get(otherForm(name))
 		}
 		if e == nil || e.dir == nil || e.dir.isLocal() {
-			return 0, refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
+			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
 		}
 		d = e.dir
 	}
 	if d.kind == inboxesDir {
-		return 0, refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
+		return 0, errno.Refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
 	}
 	return d.id(), nil
 }
@@ -103,7 +104,7 @@ type foundDir struct {
 func (n *foundDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	found, err := n.fs.search(ctx, n.query)
 	if err != nil {
-		return nil, n.fs.errno("search", n.path, err)
+		return nil, n.fs.errnos.Of("search", n.path, err)
 	}
 	hit, ok := found.byName[name]
 	if !ok {
@@ -115,7 +116,7 @@ func (n *foundDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) 
 func (n *foundDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Errno) {
 	found, err := n.fs.search(ctx, n.query)
 	if err != nil {
-		return nil, n.fs.errno("search", n.path, err)
+		return nil, n.fs.errnos.Of("search", n.path, err)
 	}
 	list := make([]fuse.DirEntry, len(found.names))
 	for i, name := range found.names {

@@ -110,5 +110,5 @@ func (n *uploadsDir) Unlink(_ context.Context, name string) syscall.Errno {
 			err = n.fs.forget(up)
 		}
 	}
-	return n.fs.errno("discard", name, err)
+	return n.fs.errnos.Of("discard", name, err)
 }

@@ -3,6 +3,7 @@ package fs
 import (
 	"syscall"
 
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -40,11 +41,11 @@ func (f *FileSystem) retry(up *spool.Upload, asItIs bool) error {
 func mayRetry(r *spool.Record, asItIs bool) error {
 	switch {
 	case staysHere(r):
-		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
 	case r.Incomplete() && r.Size == 0:
-		return refuse(syscall.EPERM, spool.ErrEmpty.Error())
+		return errno.Refuse(syscall.EPERM, spool.ErrEmpty.Error())
 	case r.Incomplete() && !asItIs:
-		return refuse(syscall.EPERM, spool.ErrIncomplete.Error())
+		return errno.Refuse(syscall.EPERM, spool.ErrIncomplete.Error())
 	}
 	return nil
 }
@@ -112,11 +113,11 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 	if up.State() == spool.Failed { // the attempt that failed may still be ending
 		held.commit.Lock()
 	} else if !held.commit.TryLock() {
-		return errSending
+		return errno.ErrSending
 	}
 	defer held.commit.Unlock()
 	if up.State() == spool.Sending {
-		return errMayHave
+		return errno.ErrMayHave
 	}
 	if up.Record().Directory {
 		return f.forgetFolder(up)
@@ -137,7 +138,7 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 // forgetFolder discards a queued folder, which must be empty and is locked by the caller.
 func (f *FileSystem) forgetFolder(up *spool.Upload) error {
 	if holdsUploads(f.spool, up) {
-		return errHoldsUploads
+		return errno.ErrHoldsUploads
 	}
 	f.mu.Lock()
 	d := f.queuedDirs[up.ID()]

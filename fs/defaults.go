@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/xattr"
@@ -89,7 +90,7 @@ func (d *dir) changeAttr(name string, value []byte, flags uint32) error {
 		}
 	}
 	if d.queuedAs() != nil {
-		return refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
 	}
 	def := d.fs.opts.State.Defaults(d.stateKey())
 	if err := setDefault(&def, a, value); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -37,7 +38,7 @@ func (d *dir) refused() error {
 	if up == nil || up.State() != spool.Failed {
 		return nil
 	}
-	return refuse(syscall.EIO, whyWaits(d.fs.spool, &spool.Record{Within: up.ID(), Queued: true}))
+	return errno.Refuse(syscall.EIO, whyWaits(d.fs.spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // isLocal reports whether the service knows nothing of the directory.
@@ -227,7 +228,7 @@ func (d *dir) made(id archive.ID) {
 func (d *dir) removeQueued(e *entry) error {
 	up := e.dir.queuedAs()
 	if up == nil {
-		return errNotRemoved
+		return errno.ErrNotRemoved
 	}
 	defer d.fs.lockFolder(up)()
 	return d.removeQueuedLocked(e, up)
@@ -237,9 +238,9 @@ func (d *dir) removeQueued(e *entry) error {
 func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
 	switch {
 	case e.dir.queuedAs() == nil:
-		return errNotRemoved // it was made meanwhile
+		return errno.ErrNotRemoved // it was made meanwhile
 	case up.State() == spool.Sending:
-		return errMayHave
+		return errno.ErrMayHave
 	}
 	if err := up.Remove(); err != nil {
 		return err
@@ -257,7 +258,7 @@ func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
 func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	up := e.dir.queuedAs()
 	if up == nil {
-		return errNotMoved
+		return errno.ErrNotMoved
 	}
 	if err := mayBeFolder(newName); err != nil {
 		return err
@@ -268,13 +269,13 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	to.mu.Unlock()
 	switch {
 	case e.dir.queuedAs() == nil:
-		return errNotMoved // it was made meanwhile
+		return errno.ErrNotMoved // it was made meanwhile
 	case !free:
-		return errNotFree
+		return errno.ErrNotFree
 	case to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
-		return refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
+		return errno.Refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
 	case up.State() == spool.Sending:
-		return errMayHave
+		return errno.ErrMayHave
 	}
 	if err := up.Update(func(r *spool.Record) { retarget(r, d.fs.record(to, newName, nil)) }); err != nil {
 		return err

@@ -11,8 +11,8 @@
 //
 // # Errors
 //
-// The model returns Go errors. Only errno.go makes an errno of them, by the kind of the
-// archive.Error in their chain or the syscall.Errno they wrap.
+// The model returns Go errors. Only internal/errno makes an errno of them, by the kind
+// of the archive.Error in their chain or the syscall.Errno they wrap.
 //
 // # Contexts
 //

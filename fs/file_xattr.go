@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -88,7 +89,7 @@ func (f *file) getAttr(ctx context.Context, name string) ([]byte, error) {
 		return nil, errNoAttr
 	}
 	if err != nil {
-		return nil, toErrno(attrErr(err)) // desktops ask for all kinds of names
+		return nil, errno.Of(attrErr(err)) // desktops ask for all kinds of names
 	}
 	if f.pending() == nil {
 		switch a.Kind {
@@ -200,7 +201,7 @@ func (f *file) removeAttr(ctx context.Context, name string) error {
 func (f *file) setForeign(name string, value []byte, flags uint32) error {
 	up := f.pending()
 	if up == nil {
-		return refuse(syscall.ENOTSUP, "documents keep no attributes of other programs")
+		return errno.Refuse(syscall.ENOTSUP, "documents keep no attributes of other programs")
 	}
 	_, there := up.Record().Xattrs[name]
 	if err := expected(there, flags); err != nil {

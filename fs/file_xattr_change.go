@@ -6,6 +6,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -21,7 +22,7 @@ func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	}
 	err := f.changeDocument(ctx, a, value)
 	if archive.KindOf(err) == archive.KindUnsupported {
-		return refuse(syscall.EPERM, err.Error())
+		return errno.Refuse(syscall.EPERM, err.Error())
 	}
 	return f.missed(err)
 }
@@ -56,7 +57,7 @@ func setField(r *spool.Record, a xattr.Attr, value []byte) (err error) {
 		flag, err = xattr.ParseFlag(value)
 		r.AutoExport = flag == archive.FlagTrue
 	default:
-		return refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
+		return errno.Refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	}
 	return err
 }
@@ -86,7 +87,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		}
 		doc.Keywords = keywords
 	case value == nil:
-		return refuse(syscall.EPERM, "the service has no operation that removes "+archive.Printable(a.Name()))
+		return errno.Refuse(syscall.EPERM, "the service has no operation that removes "+archive.Printable(a.Name()))
 	case a.Kind == xattr.KindAutoExport:
 		on, err := xattr.ParseBool(value)
 		if err != nil {
@@ -110,7 +111,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		}
 		doc.Metadata = metadata
 	default:
-		return refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
+		return errno.Refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	}
 	d.update(&doc)
 	f.forgetData(doc.ID)

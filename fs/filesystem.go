@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -65,8 +67,8 @@ type FileSystem struct {
 	waited atomic.Bool
 	// queue is what is archived in the background.
 	queue *queue
-	// refusals are those that were logged.
-	refusals refusals
+	// errnos makes errnos of errors, and logs those.
+	errnos *errno.Log
 	// work is what Close waits for: uploads and background work.
 	work tracker
 
@@ -107,6 +109,7 @@ func New(opts Options) *FileSystem {
 		spool: opts.Spool, log: opts.Log, started: opts.Now(),
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
 	}
+	f.errnos = errno.NewLog(f.log, f.now)
 	f.queue = newQueue(f.now)
 	f.walks = walks{now: f.now, byPID: map[uint32]*walk{}}
 	f.ahead = newAhead()
@@ -163,7 +166,7 @@ func (f *FileSystem) goBackground(work func()) {
 // mayChange refuses changes on a read-only mount.
 func (f *FileSystem) mayChange() error {
 	if f.opts.ReadOnly {
-		return errReadOnly
+		return errno.Refuse(syscall.EROFS, "the mount is read-only")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package fs
 import (
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -38,7 +39,7 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 		"an open handle":    func(f *file) { f.handles++ },
 		"a writer":          func(f *file) { f.writers++ },
 		"a reader":          func(f *file) { f.reading = &reading{} },
-		"a failed write":    func(f *file) { f.bad = errNoReplace },
+		"a failed write":    func(f *file) { f.bad = errno.ErrNoReplace },
 		"no document":       func(f *file) { f.doc = nil },
 		"removed":           func(f *file) { f.removed = true },
 		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -57,7 +58,7 @@ func (k Kept) Discard(id string) error {
 	case err != nil:
 		return err
 	case up.Record().Directory && holdsUploads(k.Spool, up):
-		return errHoldsUploads
+		return errno.ErrHoldsUploads
 	}
 	return up.Remove()
 }

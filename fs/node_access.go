@@ -6,6 +6,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // Access answers access(2), which programs ask before they offer to change a document. What
@@ -15,7 +17,7 @@ func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	f := n.f
 	if mask&unix.W_OK != 0 {
 		if err := f.mayWrite(); err != nil {
-			return toErrno(err) // not logged: nothing was tried
+			return errno.Of(err) // not logged: nothing was tried
 		}
 	}
 	var attr fuse.Attr

@@ -9,6 +9,8 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // mayHold refuses a new name in a directory. In the root and among the inboxes nothing
@@ -18,17 +20,17 @@ func (d *dir) mayHold(name string) error {
 	case d.fs.mayChange() != nil:
 		return d.fs.mayChange()
 	case d.kind == rootDir:
-		return refuse(syscall.EPERM, "nothing can be made beside the mandators")
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
 	case d.kind == inboxesDir:
-		return refuse(syscall.EPERM, "nothing can be made beside the inboxes")
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
 	case len(name) > maxName:
-		return refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
+		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
 	case !utf8.ValidString(name):
-		return refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
+		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
 	case strings.HasSuffix(name, ".part") && d.isArchived(strings.TrimSuffix(name, ".part")):
 		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
 		// there it says nothing.
-		return refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
+		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
 	}
 	return nil
 }
@@ -43,7 +45,7 @@ func (d *dir) isArchived(name string) bool {
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
 	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags), isMkstemp(name, flags, mode))
 	if err != nil {
-		return nil, nil, 0, n.d.fs.errno("create", n.d.pathOf(name), err)
+		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
 	}
 	n.d.fillEntry(e, out)
 	if e.doc.Load() == nil {
@@ -60,11 +62,11 @@ const keepNew = time.Second
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), errNoLinks)
+		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
 	}
 	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
-		return nil, n.d.fs.errno("mknod", n.d.pathOf(name), err)
+		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), err)
 	}
 	if errno := h.Release(ctx); errno != 0 {
 		return nil, errno
@@ -100,7 +102,7 @@ func (d *dir) createOpen(ctx context.Context, name string, a access, temporary b
 // was set aside it is that document, which gets new bytes.
 func (d *dir) create(name string, temporary bool) (*entry, error) {
 	if d.reach(name) != nil {
-		return nil, errTaken
+		return nil, errno.ErrTaken
 	}
 	if e := d.showAgain(name); e != nil {
 		return e, nil
@@ -118,19 +120,20 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 	defer d.mu.Unlock()
 	if d.reachLocked(name) != nil { // a listing brought it meanwhile
 		d.fs.discard(up)
-		return nil, errTaken
+		return nil, errno.ErrTaken
 	}
 	d.addLocked(e)
 	d.fs.hold(up, f)
 	return e, nil
 }
 
-// Links are nothing that an archive has.
+// errNoLinks refuses what an archive does not have.
+var errNoLinks = errno.Refuse(syscall.EPERM, "an archive holds folders and documents, no links and no special files")
 
 func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.d.fs.errno("link", n.d.pathOf(name), errNoLinks)
+	return nil, n.d.fs.errnos.Of("link", n.d.pathOf(name), errNoLinks)
 }
 
 func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.d.fs.errno("symlink", n.d.pathOf(name), errNoLinks)
+	return nil, n.d.fs.errnos.Of("symlink", n.d.pathOf(name), errNoLinks)
 }

@@ -6,6 +6,8 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // dirNode is a directory as the kernel sees it.
@@ -44,7 +46,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	d.lookAheadOf(ctx, name)
 	e, err := d.lookup(ctx, name)
 	if err != nil {
-		errno := d.fs.errno("lookup", d.pathOf(name), err)
+		errno := d.fs.errnos.Of("lookup", d.pathOf(name), err)
 		if errno == syscall.ENOENT {
 			out.SetEntryTimeout(d.lendAbsence(name))
 		}
@@ -69,7 +71,7 @@ func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.Attr
 // Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
 func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if err := n.d.fs.mayChange(); err != nil {
-		return toErrno(err)
+		return errno.Of(err)
 	}
 	n.d.fill(&out.Attr)
 	return 0
@@ -110,7 +112,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 		n.d.fs.lookAhead(ctx, w, n.d)
 	}
 	if err := n.d.load(ctx, needListing); err != nil {
-		return nil, 0, n.d.fs.errno("list", n.d.path(), err)
+		return nil, 0, n.d.fs.errnos.Of("list", n.d.path(), err)
 	}
 	h := &dirHandle{n: n}
 	h.told, h.entries = n.d.told(w.byName(n.d))

@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -31,7 +32,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.A
 func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f := n.f
 	if err := f.fs.mayChange(); err != nil {
-		return toErrno(err)
+		return errno.Of(err)
 	}
 	if size, ok := in.GetSize(); ok {
 		h, _ := through.(*writeHandle)
@@ -42,7 +43,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	if mtime, ok := in.GetMTime(); ok {
 		if up := f.pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Mtime = mtime }); err != nil {
-				return f.fs.errno("set time", f.path(), err)
+				return f.fs.errnos.Of("set time", f.path(), err)
 			}
 		} else if _, here := f.fs.opts.State.Time(f.document().ID); here {
 			f.fs.opts.State.SetTime(f.document().ID, mtime)
@@ -56,7 +57,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 // as its close tells.
 func (f *file) resize(ctx context.Context, h *writeHandle, size int64) syscall.Errno {
 	set := func(ctx context.Context) syscall.Errno {
-		return f.fs.errno("truncate", f.path(), f.setSize(ctx, h, size))
+		return f.fs.errnos.Of("truncate", f.path(), f.setSize(ctx, h, size))
 	}
 	if h != nil {
 		return set(ctx)
@@ -96,13 +97,13 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	defer f.enterOpen()()
 	if a.write {
 		if err := f.mayWrite(); err != nil {
-			return nil, 0, f.fs.errno("open", f.path(), err)
+			return nil, 0, f.fs.errnos.Of("open", f.path(), err)
 		}
 	}
 	var v *view
 	if f.pending() == nil {
 		if !a.write && f.onlyForThumbnail(ctx) {
-			return nil, 0, f.fs.errno("open", "", errThumbnail) // without a path: said once for a whole folder
+			return nil, 0, f.fs.errnos.Of("open", "", errThumbnail) // without a path: said once for a whole folder
 		}
 		if h := f.openLater(a); h != nil {
 			n.correct(h.size)
@@ -111,7 +112,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		var same bool
 		var err error
 		if v, same, err = n.openView(ctx, a); err != nil {
-			return nil, 0, f.fs.errno("open", f.path(), err)
+			return nil, 0, f.fs.errnos.Of("open", f.path(), err)
 		}
 		if !a.write {
 			h := &readHandle{file: f, node: n, view: v}
@@ -122,7 +123,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	h, err := f.openWrite(ctx, a, v)
 	if err != nil {
-		return nil, 0, f.fs.errno("open", f.path(), errors.Join(err, v.Close()))
+		return nil, 0, f.fs.errnos.Of("open", f.path(), errors.Join(err, v.Close()))
 	}
 	return h, 0, 0
 }
@@ -178,17 +179,17 @@ func (f *file) mayWrite() error {
 	f.mu.Unlock()
 	switch {
 	case f.as != nil:
-		return errNotHere
+		return errno.ErrNotHere
 	case kept:
-		return refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
+		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
 	case f.archivedUnlisted():
-		return errArchived
+		return errno.ErrArchived
 	case f.pending() != nil:
 		return nil
 	case f.archived():
-		return errArchived
+		return errno.ErrArchived
 	case f.fs.archive.LacksReplace():
-		return errNoReplace
+		return errno.ErrNoReplace
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
@@ -19,7 +20,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
 		e, err = d.mkdir(ctx, name)
-		return d.fs.errno("mkdir", d.pathOf(name), err)
+		return d.fs.errnos.Of("mkdir", d.pathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
 		return nil, errno
@@ -47,7 +48,7 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	free := d.free
 	d.mu.Unlock()
 	if !free {
-		return nil, errNotFree
+		return nil, errno.ErrNotFree
 	}
 	if d.queuesFolders() {
 		return d.queueFolder(name, false)

@@ -5,13 +5,17 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
+
+// errNoRemoval refuses to delete what is archived.
+var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not deleted")
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errno("remove", d.pathOf(name), d.unlink(ctx, name))
+		return d.fs.errnos.Of("remove", d.pathOf(name), d.unlink(ctx, name))
 	}, placed{d, name})
 }
 
@@ -32,7 +36,7 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 	case d.kind != inboxDir:
 		return errNoRemoval
 	case !d.fs.opts.AllowDelete:
-		return refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
+		return errno.Refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
 	}
 	f := d.fileOf(e)
 	f.commit.Lock() // new bytes of it may be on their way
@@ -55,7 +59,7 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 		return findDocument(docs, id) == nil, err
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
-		return refuse(syscall.EPERM, err.Error())
+		return errno.Refuse(syscall.EPERM, err.Error())
 	}
 	return err
 }
@@ -108,7 +112,7 @@ func (f *file) remove() {
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errno("rmdir", d.pathOf(name), d.rmdir(ctx, name))
+		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.rmdir(ctx, name))
 	}, placed{d, name})
 }
 
@@ -123,7 +127,7 @@ func (d *dir) rmdir(ctx context.Context, name string) error {
 	case e.dir == nil:
 		return syscall.ENOTDIR
 	case !e.dir.isLocal():
-		return errNotRemoved
+		return errno.ErrNotRemoved
 	case len(e.dir.entries()) > 0:
 		return syscall.ENOTEMPTY
 	case e.dir.kind != localDir:

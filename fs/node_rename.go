@@ -7,6 +7,7 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -20,11 +21,11 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return d.fs.errno("rename", d.pathOf(name), refuse(syscall.EPERM, "nothing can be put into "+controlName))
+		return d.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
 	d.lendTo(to.d)
 	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errno("rename", d.pathOf(name), d.rename2(ctx, name, to.d, newName, flags))
+		return d.fs.errnos.Of("rename", d.pathOf(name), d.rename2(ctx, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -38,18 +39,18 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 		return err
 	}
 	if flags&^renameNoReplace != 0 {
-		return refuse(syscall.EPERM, "names cannot be exchanged")
+		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
 	}
 	e, err := d.lookup(ctx, name)
 	if err != nil {
 		return err
 	}
 	over, err := to.lookup(ctx, newName)
-	if err != nil && toErrno(err) != syscall.ENOENT {
+	if err != nil && errno.Of(err) != syscall.ENOENT {
 		return err
 	}
 	if over != nil && over != e && flags&renameNoReplace != 0 {
-		return errTaken
+		return errno.ErrTaken
 	}
 	if over == nil {
 		over = to.setAsideAs(newName) // an editor puts its backup back; nobody sees what is there
@@ -96,11 +97,11 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
 		return d.renameQueued(e, to, newName)
 	case e.dir.kind != localDir:
-		return errNotMoved
+		return errno.ErrNotMoved
 	case to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
-		return refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
+		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:
-		return errTaken
+		return errno.ErrTaken
 	}
 	d.drop(e)
 	e.dir.moveTo(to, newName)
@@ -136,23 +137,23 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 	case to == d && d.kind == inboxDir && isJunk(newName) && !isJunkDir(newName):
 		return d.setAside(ctx, e, newName, over)
 	case to.staysLocal(newName):
-		return refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
 	case to.queuedAs() != nil:
-		return refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
 	case over != nil && over.doc.Load() != nil && to.kind.archives():
-		return errOverArchived
+		return errno.ErrOverArchived
 	case over != nil:
-		return errTaken
+		return errno.ErrTaken
 	case e.busy():
-		return refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
 	case to == d:
 		return d.renameHere(ctx, e, newName)
 	case d.kind == inboxDir && to.kind.archives():
 		return d.archiveDocument(ctx, e, to, newName)
 	case d.kind == inboxDir:
-		return refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
+		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
-	return refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
 }
 
 // renameHere gives a document another name in its folder.

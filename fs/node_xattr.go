@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/xattr"
 )
 
@@ -24,11 +25,11 @@ func attrErr(err error) error {
 	case errors.Is(err, xattr.ErrNamespace):
 		return syscall.ENOTSUP
 	case errors.Is(err, xattr.ErrUnknown), errors.Is(err, xattr.ErrForeign):
-		return refuse(syscall.ENOTSUP, archive.Printable(err.Error()))
+		return errno.Refuse(syscall.ENOTSUP, archive.Printable(err.Error()))
 	case errors.Is(err, xattr.ErrValue):
-		return refuse(syscall.EINVAL, archive.Printable(err.Error()))
+		return errno.Refuse(syscall.EINVAL, archive.Printable(err.Error()))
 	case errors.Is(err, xattr.ErrTooBig):
-		return refuse(syscall.E2BIG, archive.Printable(err.Error()))
+		return errno.Refuse(syscall.E2BIG, archive.Printable(err.Error()))
 	}
 	return err
 }
@@ -55,9 +56,9 @@ func joined(names []string) []byte {
 func admit(a xattr.Attr, node xattr.Node, there bool, flags uint32) (ignore bool, err error) {
 	switch a.On(node) {
 	case xattr.None:
-		return false, refuse(syscall.ENOTSUP, "there is no "+archive.Printable(a.Name())+" here")
+		return false, errno.Refuse(syscall.ENOTSUP, "there is no "+archive.Printable(a.Name())+" here")
 	case xattr.ReadOnly:
-		return false, refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
+		return false, errno.Refuse(syscall.EPERM, archive.Printable(a.Name())+" cannot be set")
 	case xattr.Ignored:
 		return true, nil
 	case xattr.Writable:
@@ -79,7 +80,7 @@ func expected(there bool, flags uint32) error {
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	value, err := n.f.getAttr(ctx, name)
 	if err != nil {
-		return 0, n.f.fs.errno("getxattr", n.f.path(), err)
+		return 0, n.f.fs.errnos.Of("getxattr", n.f.path(), err)
 	}
 	return reply(dest, value)
 }
@@ -88,7 +89,7 @@ func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flag
 	f := n.f
 	value = bytes.Clone(value) // which is the library's
 	return setErrno(f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		return f.fs.errno("setxattr", f.path(), f.setAttr(ctx, name, value, flags))
+		return f.fs.errnos.Of("setxattr", f.path(), f.setAttr(ctx, name, value, flags))
 	}, nil))
 }
 
@@ -104,14 +105,14 @@ func setErrno(errno syscall.Errno) syscall.Errno {
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	f := n.f
 	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		return f.fs.errno("removexattr", f.path(), f.removeAttr(ctx, name))
+		return f.fs.errnos.Of("removexattr", f.path(), f.removeAttr(ctx, name))
 	}, nil)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	names, err := n.f.listAttrs(ctx)
 	if err != nil {
-		return 0, n.f.fs.errno("listxattr", n.f.path(), err)
+		return 0, n.f.fs.errnos.Of("listxattr", n.f.path(), err)
 	}
 	return reply(dest, joined(names))
 }
@@ -122,7 +123,7 @@ func (n *dirNode) Getxattr(_ context.Context, name string, dest []byte) (uint32,
 		if errors.Is(err, xattr.ErrForeign) {
 			return 0, errNoAttr
 		}
-		return 0, toErrno(attrErr(err))
+		return 0, errno.Of(attrErr(err))
 	}
 	value, ok := xattr.Find(n.d.attrs(), a)
 	if !ok {
@@ -132,11 +133,11 @@ func (n *dirNode) Getxattr(_ context.Context, name string, dest []byte) (uint32,
 }
 
 func (n *dirNode) Setxattr(_ context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	return n.d.fs.errno("setxattr", n.d.path(), n.d.changeAttr(name, value, flags))
+	return n.d.fs.errnos.Of("setxattr", n.d.path(), n.d.changeAttr(name, value, flags))
 }
 
 func (n *dirNode) Removexattr(_ context.Context, name string) syscall.Errno {
-	return n.d.fs.errno("removexattr", n.d.path(), n.d.changeAttr(name, nil, unix.XATTR_REPLACE))
+	return n.d.fs.errnos.Of("removexattr", n.d.path(), n.d.changeAttr(name, nil, unix.XATTR_REPLACE))
 }
 
 func (n *dirNode) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Errno) {

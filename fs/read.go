@@ -133,7 +133,7 @@ func (f *file) readErrno(err error) syscall.Errno {
 	if err == nil {
 		return 0
 	}
-	errno := f.fs.errno("read", f.path(), err)
+	errno := f.fs.errnos.Of("read", f.path(), err)
 	if errno == syscall.EAGAIN || errno == syscall.ENOENT {
 		return syscall.EIO
 	}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -147,13 +148,13 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 	case over.dir != nil:
 		return nil, syscall.EISDIR
 	case doc != nil && d.kind != inboxDir:
-		return nil, errOverArchived
+		return nil, errno.ErrOverArchived
 	case doc != nil && d.staysLocal(name):
-		return nil, refuse(syscall.EPERM, "a document has the temporary name")
+		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
 	case doc != nil && d.fs.archive.LacksReplace():
-		return nil, errNoReplace
+		return nil, errno.ErrNoReplace
 	case doc != nil && over.busy():
-		return nil, errSending
+		return nil, errno.ErrSending
 	case doc != nil:
 		return doc, nil
 	}
@@ -161,7 +162,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		switch s := up.State(); {
 		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
 		default:
-			return nil, errMayHave
+			return nil, errno.ErrMayHave
 		}
 	}
 	return nil, nil

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -37,6 +38,9 @@ func (f *FileSystem) discard(up *spool.Upload) {
 	}
 	f.letGo(up)
 }
+
+// errAsClosed refuses to change what a close has handed over.
+var errAsClosed = errno.Refuse(syscall.EPERM, "it is being archived as it was closed")
 
 // mayStage refuses, without waiting, to stage what cannot be replaced, or is about to be
 // archived.
@@ -95,9 +99,9 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 func (f *file) mayRewrite() error {
 	switch {
 	case f.document() == nil, f.archived():
-		return errArchived
+		return errno.ErrArchived
 	case f.fs.archive.LacksReplace():
-		return errNoReplace
+		return errno.ErrNoReplace
 	}
 	return nil
 }
@@ -111,7 +115,7 @@ func (f *file) recallLocked(up *spool.Upload) error {
 		return nil
 	case spool.Committed:
 	case spool.Sending, spool.Confirmed, spool.Failed:
-		return errMayHave
+		return errno.ErrMayHave
 	}
 	if err := up.Recall(); err != nil {
 		return err

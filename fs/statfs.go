@@ -12,7 +12,7 @@ func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
 	const block = 4096
 	free, err := f.spool.Free()
 	if err != nil {
-		return f.errno("statfs", "", err)
+		return f.errnos.Of("statfs", "", err)
 	}
 	used, files := f.spool.Usage()
 	out.Bsize, out.Frsize, out.NameLen = block, block, maxName

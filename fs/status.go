@@ -8,8 +8,12 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
+
+// Refusal is a change that was refused.
+type Refusal = errno.Refusal
 
 // Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
 // escaped where they could harm a terminal.
@@ -109,7 +113,7 @@ func (f *FileSystem) Status() Status {
 	used, _ := f.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.refusals.latest(),
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.errnos.Refusals(),
 		Requests: f.archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),

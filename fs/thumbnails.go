@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
@@ -31,7 +32,7 @@ var workers = []string{"kioslave5", "kioworker"}
 const thumbnailPlugin = "/thumbnail.so"
 
 // errThumbnail is told to them; file managers then show the picture of the kind of document.
-var errThumbnail = refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
+var errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
 // onlyForThumbnail reports whether the document would be downloaded for a thumbnail, and for
 // nothing else. What is on this machine already is read like any other file.

@@ -3,6 +3,8 @@ package fs
 import (
 	"slices"
 	"syscall"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
 )
 
 // workshops are directories in which programs keep what is their own: all of it would become
@@ -19,5 +21,5 @@ func mayBeFolder(name string) error {
 	if !slices.Contains(workshops, name) {
 		return nil
 	}
-	return refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
+	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
 }

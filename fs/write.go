@@ -145,7 +145,7 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 		return err
 	})
 	if err != nil {
-		return 0, f.fs.errno("write", f.path(), err)
+		return 0, f.fs.errnos.Of("write", f.path(), err)
 	}
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds
 }

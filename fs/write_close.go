@@ -4,6 +4,7 @@ import (
 	"context"
 	"syscall"
 
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -15,10 +16,10 @@ func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	if err := h.spoiled(); err != nil {
-		return h.file.fs.errno("fsync", h.file.path(), err)
+		return h.file.fs.errnos.Of("fsync", h.file.path(), err)
 	}
 	if err := up.Sync(); err != nil {
-		return h.file.fs.errno("fsync", h.file.path(), h.file.spoil(up, err))
+		return h.file.fs.errnos.Of("fsync", h.file.path(), h.file.spoil(up, err))
 	}
 	return 0
 }
@@ -65,7 +66,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 // closeErrno is what close answers; why was logged where it happened. What the service has
 // no operation for is not permitted.
 func closeErrno(err error) syscall.Errno {
-	errno := toErrno(err)
+	errno := errno.Of(err)
 	if errno == syscall.ENOTSUP {
 		return syscall.EPERM
 	}

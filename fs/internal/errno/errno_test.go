@@ -1,7 +1,6 @@
-package fs
+package errno
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +8,8 @@ import (
 	iofs "io/fs"
 	"net"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/whole"
@@ -22,18 +18,18 @@ import (
 func TestEveryKindHasAnErrno(t *testing.T) {
 	kinds := archive.Kinds()
 	for _, kind := range kinds {
-		if errno, ok := errnoOf[kind]; !ok || errno == 0 {
+		if errno, ok := ofKind[kind]; !ok || errno == 0 {
 			t.Errorf("the kind %q has no errno", kind)
 		} else if errno == syscall.ENOSYS || errno == syscall.EXDEV {
 			t.Errorf("the kind %q is %v, which kernel or mv remember or misread", kind, errno)
 		}
 	}
-	if len(errnoOf) != len(kinds) {
-		t.Errorf("%d entries for %d kinds", len(errnoOf), len(kinds))
+	if len(ofKind) != len(kinds) {
+		t.Errorf("%d entries for %d kinds", len(ofKind), len(kinds))
 	}
 }
 
-func TestToErrno(t *testing.T) {
+func TestOf(t *testing.T) {
 	service := func(kind archive.Kind, cause error) error {
 		return &archive.Error{Op: "document/list", Kind: kind, Err: cause}
 	}
@@ -83,72 +79,9 @@ func TestToErrno(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := toErrno(tt.err); got != tt.want {
+			if got := Of(tt.err); got != tt.want {
 				t.Fatalf("%v is %v, want %v", tt.err, got, tt.want)
 			}
 		})
-	}
-}
-
-// newLogged is a file system without services that logs to out.
-func newLogged(out io.Writer) *FileSystem {
-	log := logrus.New()
-	log.SetOutput(out)
-	log.SetLevel(logrus.DebugLevel)
-	return New(Options{Log: log})
-}
-
-func TestErrnoLogsWhatIsNotAnEverydayAnswer(t *testing.T) {
-	tests := []struct {
-		err    error
-		logged bool
-	}{
-		{nil, false},
-		{syscall.ENOENT, false},
-		{&archive.Error{Op: "document/list", Kind: archive.KindNotFound}, false},
-		{syscall.EPERM, false},
-		{syscall.ENODATA, false},
-		{syscall.ENOTSUP, false},
-		{context.Canceled, false},
-		{syscall.EIO, true},
-		{syscall.ENOSPC, true},
-		{&archive.Error{Op: "document/list", Kind: archive.KindForbidden}, true},
-		{errors.New("something"), true},
-	}
-	for _, tt := range tests {
-		t.Run(fmt.Sprint(tt.err), func(t *testing.T) {
-			var out bytes.Buffer
-			if got := newLogged(&out).errno("open", "Akten/a\n\u202eb.pdf", tt.err); got != toErrno(tt.err) {
-				t.Errorf("got %v, want %v", got, toErrno(tt.err))
-			}
-			lines := strings.Count(out.String(), "\n")
-			if tt.logged && (lines != 1 || !strings.Contains(out.String(), tt.err.Error())) || !tt.logged && lines != 0 {
-				t.Errorf("logged %q", out.String())
-			}
-			if strings.ContainsRune(out.String(), '\u202e') {
-				t.Errorf("the path is not escaped in %q", out.String())
-			}
-		})
-	}
-}
-
-func TestReadErrno(t *testing.T) {
-	tests := []struct {
-		err  error
-		want syscall.Errno
-	}{
-		{nil, 0},
-		{&archive.Error{Op: "content", Kind: archive.KindBusy}, syscall.EIO},
-		{&archive.Error{Op: "content", Kind: archive.KindNotFound}, syscall.EIO},
-		{&archive.Error{Op: "content", Kind: archive.KindTimeout}, syscall.ETIMEDOUT},
-		{&archive.Error{Op: "content", Kind: archive.KindForbidden}, syscall.EACCES},
-		{context.Canceled, syscall.EINTR},
-		{io.ErrUnexpectedEOF, syscall.EIO},
-	}
-	f := &file{fs: newLogged(io.Discard)}
-	for _, tt := range tests {
-		if got := f.readErrno(tt.err); got != tt.want {
-			t.Errorf("a read that failed with %v answers %v, want %v", tt.err, got, tt.want)
-		}
 	}
 }
