@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/retry"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -27,7 +28,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	}
 	inbox := *e.doc.Load()
 	keywords, _ := d.fs.opts.State.Keywords(inbox.ID)
-	target := archive.ArchiveTarget{Folder: to.id(), Name: nameToSend(&inbox, e.name, newName), Keywords: keywords}
+	target := archive.ArchiveTarget{Folder: to.id(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
 	before := to.documentIDs()
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {

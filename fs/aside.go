@@ -6,6 +6,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // setAside answers the rename of an inbox document to a temporary name in its folder, by
@@ -69,7 +70,7 @@ func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 	hidden := newEntry(shown.name, doc, nil)
 	hidden.told, hidden.keep = shown.told, shown.keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.file.Store(&file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: hidden, doc: doc})
+	hidden.file.Store(&file{fs: d.fs, ino: d.fs.inodes.Local(), dir: d, entry: hidden, doc: doc})
 	if d.aside == nil {
 		d.aside = map[string]*entry{}
 	}
@@ -83,7 +84,7 @@ func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 func (d *dir) unhideLocked(hidden *entry) *entry {
 	d.dropLocked(hidden)
 	if d.takenLocked(hidden.name) {
-		hidden = hidden.renamed(documentName(hidden.doc.Load(), "", d.takenLocked))
+		hidden = hidden.renamed(names.OfDocument(hidden.doc.Load(), "", d.takenLocked))
 	}
 	d.addLocked(hidden)
 	return hidden

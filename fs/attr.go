@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // keepSize is how long the kernel may trust the attributes of a document whose exact
@@ -110,7 +112,7 @@ func (d *dir) lendAbsence(name string) time.Duration {
 		return 0
 	}
 	validity := d.validForLocked()
-	if isJunk(name) {
+	if names.IsJunk(name) {
 		validity = min(d.fs.opts.TTL, kernelTrust)
 	}
 	d.lend(validity)

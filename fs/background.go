@@ -144,7 +144,7 @@ func (f *FileSystem) holder(up *spool.Upload) *file {
 		return held
 	}
 	r := up.Record()
-	held := &file{fs: f, ino: f.inodes.local(), up: up, accepted: r.Queued || r.Visible}
+	held := &file{fs: f, ino: f.inodes.Local(), up: up, accepted: r.Queued || r.Visible}
 	f.holders[up.ID()] = held
 	return held
 }

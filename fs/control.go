@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // The control directory: reachable by name, never listed.
@@ -33,9 +34,9 @@ const (
 
 // control is the directory itself.
 func (n *dirNode) control(ctx context.Context, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	c := &controlDir{fixedDir{fs: n.d.fs, ino: inoControl}}
+	c := &controlDir{fixedDir{fs: n.d.fs, ino: inode.Control}}
 	c.fill(&out.Attr)
-	return n.NewInode(ctx, c, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inoControl}), 0
+	return n.NewInode(ctx, c, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inode.Control}), 0
 }
 
 type controlDir struct{ fixedDir }
@@ -47,26 +48,26 @@ func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 		if errno := s.fill(&out.Attr); errno != 0 {
 			return nil, errno
 		}
-		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inoStatus}), 0
+		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inode.Status}), 0
 	case uploadsName:
-		return n.show(ctx, &uploadsDir{n.below(inoUploads)}, out), 0
+		return n.show(ctx, &uploadsDir{n.below(inode.Uploads)}, out), 0
 	case documentsName:
-		return n.show(ctx, &documentsDir{n.below(inoDocuments)}, out), 0
+		return n.show(ctx, &documentsDir{n.below(inode.Documents)}, out), 0
 	case byIDName:
-		return n.show(ctx, &byIDDir{n.below(inoByID)}, out), 0
+		return n.show(ctx, &byIDDir{n.below(inode.ByID)}, out), 0
 	case searchName:
-		return n.show(ctx, &searchDir{n.below(inoSearch)}, out), 0
+		return n.show(ctx, &searchDir{n.below(inode.Search)}, out), 0
 	}
 	return nil, syscall.ENOENT
 }
 
 func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
 	return fusefs.NewListDirStream([]fuse.DirEntry{
-		{Name: statusName, Mode: fuse.S_IFREG, Ino: inoStatus},
-		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inoUploads},
-		{Name: documentsName, Mode: fuse.S_IFDIR, Ino: inoDocuments},
-		{Name: byIDName, Mode: fuse.S_IFDIR, Ino: inoByID},
-		{Name: searchName, Mode: fuse.S_IFDIR, Ino: inoSearch},
+		{Name: statusName, Mode: fuse.S_IFREG, Ino: inode.Status},
+		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inode.Uploads},
+		{Name: documentsName, Mode: fuse.S_IFDIR, Ino: inode.Documents},
+		{Name: byIDName, Mode: fuse.S_IFDIR, Ino: inode.ByID},
+		{Name: searchName, Mode: fuse.S_IFDIR, Ino: inode.Search},
 	}), 0
 }
 
@@ -109,7 +110,7 @@ func (n *statusFile) fill(out *fuse.Attr) syscall.Errno {
 	if err != nil {
 		return n.fs.errnos.Of("status", controlName, err)
 	}
-	out.Ino, out.Mode = inoStatus, fuse.S_IFREG|0o444&^n.fs.opts.Umask
+	out.Ino, out.Mode = inode.Status, fuse.S_IFREG|0o444&^n.fs.opts.Umask
 	out.Size, out.Blksize = uint64(len(text)), 4096
 	n.fs.fillOwner(out)
 	fillTime(out, n.fs.now())

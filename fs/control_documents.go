@@ -11,6 +11,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // documentsDir has a directory for each document of the archive, by its id.
@@ -25,7 +26,7 @@ func (n *documentsDir) Lookup(ctx context.Context, name string, out *fuse.EntryO
 	if _, err := n.fs.aboutDocument(ctx, id); err != nil {
 		return nil, n.fs.errnos.Of("lookup", path, err)
 	}
-	return n.show(ctx, &documentDir{fixedDir: n.below(inoOfPath(path)), id: id, path: path}, out), 0
+	return n.show(ctx, &documentDir{fixedDir: n.below(inode.OfPath(path)), id: id, path: path}, out), 0
 }
 
 // Readdir lists nothing: an archive has more documents than anybody wants listed here.
@@ -73,7 +74,7 @@ func (n *documentDir) Lookup(ctx context.Context, name string, out *fuse.EntryOu
 			return nil, n.fs.errnos.Of("lookup", n.path+"/"+name, err)
 		}
 		path := n.path + "/" + name
-		return n.show(ctx, &pagesDir{fixedDir: n.below(inoOfPath(path)), of: n.id, path: path}, out), 0
+		return n.show(ctx, &pagesDir{fixedDir: n.below(inode.OfPath(path)), of: n.id, path: path}, out), 0
 	}
 	for _, r := range renditionNames {
 		if r.name == name {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // found is what a search found. The names of its links are those of the documents, told
@@ -37,7 +38,7 @@ func newFound(f *FileSystem, hits []archive.Hit) *found {
 	taken := func(name string) bool { return s.byName[name] != nil }
 	for i := range hits {
 		hit := &hits[i]
-		name := documentName(&archive.Document{ID: hit.Document, Name: hit.Name}, "", taken)
+		name := names.OfDocument(&archive.Document{ID: hit.Document, Name: hit.Name}, "", taken)
 		s.names, s.byName[name] = append(s.names, name), hit
 		s.wanted[hit.Folder] = hit.Mandator
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // byIDDir has a link for each document of the archive, by its id.
@@ -25,7 +26,7 @@ func (n *byIDDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if err != nil {
 		return nil, n.fs.errnos.Of("lookup", path, err)
 	}
-	link := &linkNode{fs: n.fs, ino: inoOfPath(path), doc: id, time: a.doc.Created, up: "../../"}
+	link := &linkNode{fs: n.fs, ino: inode.OfPath(path), doc: id, time: a.doc.Created, up: "../../"}
 	link.folder = func(ctx context.Context) *dir {
 		a, err := n.fs.aboutDocument(ctx, id)
 		if err != nil {

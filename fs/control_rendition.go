@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // rendition is what a file of the control directory holds of its document.
@@ -32,7 +33,7 @@ func (f *FileSystem) renditionOf(in *fusefs.Inode, name string, a *about, path s
 			}
 		}
 	}
-	return &file{fs: f, ino: inoOfPath(as.path), doc: &a.doc, as: &as}
+	return &file{fs: f, ino: inode.OfPath(as.path), doc: &a.doc, as: &as}
 }
 
 // gaveWay reports whether another file has taken the place of this one.

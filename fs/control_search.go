@@ -11,6 +11,8 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/query"
 )
 
@@ -27,16 +29,16 @@ type searchDir struct{ fixedDir }
 // Lookup searches. Names that desktops ask for everywhere are no queries.
 func (n *searchDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	switch {
-	case len(name) > maxName:
+	case len(name) > names.Max:
 		return nil, syscall.ENAMETOOLONG
-	case isJunk(name), strings.HasPrefix(name, "."):
+	case names.IsJunk(name), strings.HasPrefix(name, "."):
 		return nil, syscall.ENOENT
 	}
 	path := controlPath(searchName, name)
 	if _, err := n.fs.search(ctx, name); err != nil {
 		return nil, n.fs.errnos.Of("search", path, err)
 	}
-	return n.show(ctx, &foundDir{fixedDir: n.below(inoOfPath(path)), query: name, path: path}, out), 0
+	return n.show(ctx, &foundDir{fixedDir: n.below(inode.OfPath(path)), query: name, path: path}, out), 0
 }
 
 // Readdir lists nothing: what was searched for is nobody's business.
@@ -72,17 +74,17 @@ func (f *FileSystem) search(ctx context.Context, text string) (*found, error) {
 	return got.Value, err
 }
 
-// folderNamed returns the folder that names lead to from the top of the mount, 0 without
-// names.
-func (f *FileSystem) folderNamed(ctx context.Context, names []string) (archive.ID, error) {
+// folderNamed returns the folder that a path leads to from the top of the mount, 0 without
+// one.
+func (f *FileSystem) folderNamed(ctx context.Context, path []string) (archive.ID, error) {
 	d := f.root
-	for _, name := range names {
+	for _, name := range path {
 		if err := d.loadFolders(ctx, needNames); err != nil {
 			return 0, err
 		}
 		e := d.get(name)
 		if e == nil {
-			e = d.get(otherForm(name))
+			e = d.get(names.OtherForm(name))
 		}
 		if e == nil || e.dir == nil || e.dir.isLocal() {
 			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
@@ -129,7 +131,7 @@ func (n *foundDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Errno
 // the same name.
 func (s *found) link(path, name string, hit *archive.Hit) *linkNode {
 	of := strconv.FormatInt(int64(hit.Document), 10) + " " + strconv.FormatInt(int64(hit.Folder), 10)
-	link := &linkNode{fs: s.fs, ino: inoOfPath(path + "/" + name + "\x00" + of), doc: hit.Document, time: hit.Created, up: "../../../"}
+	link := &linkNode{fs: s.fs, ino: inode.OfPath(path + "/" + name + "\x00" + of), doc: hit.Document, time: hit.Created, up: "../../../"}
 	link.folder = func(ctx context.Context) *dir { return s.folder(ctx, hit.Folder) }
 	return link
 }

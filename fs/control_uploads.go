@@ -21,7 +21,7 @@ func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 	}
 	if up, r := n.byID(name); up != nil {
 		link := &fusefs.MemSymlink{Data: []byte(uploadName(r))}
-		link.Attr.Ino, link.Attr.Mode, link.Attr.Size = n.fs.inodes.local(), fuse.S_IFLNK|0o777, uint64(len(link.Data))
+		link.Attr.Ino, link.Attr.Mode, link.Attr.Size = n.fs.inodes.Local(), fuse.S_IFLNK|0o777, uint64(len(link.Data))
 		n.fs.fillOwner(&link.Attr)
 		fillTime(&link.Attr, r.Changed)
 		out.Attr = link.Attr
@@ -86,7 +86,7 @@ func (f *FileSystem) keptFile(up *spool.Upload) *file {
 		}
 	}
 	if f.kept[up.ID()] == nil {
-		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.local(), up: up}
+		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.Local(), up: up}
 	}
 	return f.kept[up.ID()]
 }

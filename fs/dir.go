@@ -65,7 +65,7 @@ type asked struct{ doubts, changes uint64 }
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{
-		fs: f, kind: kind, ino: ino, gen: f.inodes.generation(), parent: parent, name: name,
+		fs: f, kind: kind, ino: ino, gen: f.inodes.Generation(), parent: parent, name: name,
 		changed: f.started, free: true,
 	}
 	d.folder.Store(int64(id))

@@ -1,5 +1,7 @@
 package fs
 
+import "github.com/archivefs/archivefs/fs/internal/inode"
+
 // get returns what a name is shown for, nil when the directory does not have it as far as
 // is known.
 func (d *dir) get(name string) *entry {
@@ -112,7 +114,7 @@ func (d *dir) fileOf(e *entry) *file {
 		}
 		doc = e.doc.Load()
 	}
-	f := &file{fs: d.fs, ino: d.fs.inodes.of(inoDocument, doc.ID), dir: d, entry: e, doc: doc}
+	f := &file{fs: d.fs, ino: d.fs.inodes.Document(doc.ID), dir: d, entry: e, doc: doc}
 	e.file.Store(f)
 	return f
 }
@@ -124,7 +126,7 @@ func (d *dir) inoOf(e *entry) uint64 {
 		return f.ino
 	}
 	if doc := e.doc.Load(); doc != nil {
-		if ino, ok := inoOf(inoDocument, doc.ID); ok {
+		if ino, ok := inode.OfDocument(doc.ID); ok {
 			return ino
 		}
 	}

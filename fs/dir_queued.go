@@ -8,6 +8,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -82,8 +83,8 @@ func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
 // showQueuedLocked shows a queued folder; nil when the service has it by now. The caller
 // holds mu.
 func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
-	ino := d.fs.inodes.local()
-	e := &entry{name: d.freeLocked(up.Record().Name)}
+	ino := d.fs.inodes.Local()
+	e := &entry{name: names.Numbered(up.Record().Name, d.takenLocked)}
 	e.dir = newDir(d.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
 	e.dir.queued.Store(up)
 	d.fs.mu.Lock()
@@ -272,7 +273,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 		return errno.ErrNotMoved // it was made meanwhile
 	case !free:
 		return errno.ErrNotFree
-	case to.kind == localDir, isJunkDir(newName), to.kind.below() != e.dir.kind:
+	case to.kind == localDir, names.IsJunkDir(newName), to.kind.below() != e.dir.kind:
 		return errno.Refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -79,7 +80,7 @@ func (f *file) generation() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gen == 0 {
-		f.gen = f.fs.inodes.generation()
+		f.gen = f.fs.inodes.Generation()
 	}
 	return f.gen
 }
@@ -163,7 +164,7 @@ func (f *file) state() xattr.State {
 }
 
 // staysLocal reports whether a file of that name in the directory is never uploaded.
-func (d *dir) staysLocal(name string) bool { return d.kind == localDir || isJunk(name) }
+func (d *dir) staysLocal(name string) bool { return d.kind == localDir || names.IsJunk(name) }
 
 // modified is the modification time: what was kept for a file put in here, else when it
 // was archived, else when it was created.

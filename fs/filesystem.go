@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -33,7 +34,7 @@ type FileSystem struct {
 	spool   *spool.Spool
 	log     logrus.FieldLogger
 	started time.Time
-	inodes  inodes
+	inodes  inode.Numbers
 	root    *dir
 	mounts  closing.Mounts
 
@@ -123,8 +124,8 @@ func New(opts Options) *FileSystem {
 	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
 	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
 	f.keepKnown(opts.Known)
-	f.root = newDir(f, rootDir, 0, inoRoot, nil, "")
-	inboxes := newDir(f, inboxesDir, 0, inoInboxes, f.root, inboxesName)
+	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
+	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
 }

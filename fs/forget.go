@@ -5,6 +5,8 @@ import (
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
+
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // The kernel forgets inodes when it needs their memory. What the mount keeps of a document for
@@ -43,7 +45,7 @@ func (f *file) forget() *dir {
 // numberedByID reports whether the next file of the document has the same inode number. What was
 // put in here has another one, which programs compare before and after they open it.
 func (f *file) numberedByID() bool {
-	ino, ok := inoOf(inoDocument, f.doc.ID)
+	ino, ok := inode.OfDocument(f.doc.ID)
 	return ok && ino == f.ino
 }
 

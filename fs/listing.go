@@ -8,6 +8,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // need says how fresh a directory has to be for what is asked.
@@ -24,7 +25,7 @@ const (
 // one.
 func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
 	e, err := d.find(ctx, name)
-	if other := otherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
+	if other := names.OtherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
 		return d.find(ctx, other)
 	}
 	return e, err
@@ -33,7 +34,7 @@ func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
 // find finds a name, shown or plain. Folders are named before documents, so documents are
 // asked for only when no folder has the name; both at once where that is to be expected.
 func (d *dir) find(ctx context.Context, name string) (*entry, error) {
-	if isJunk(name) && d.listed() {
+	if names.IsJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
 		if e := d.get(name); e != nil {
 			return e, nil

@@ -44,7 +44,7 @@ func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	f := New(Options{Archive: slowFolders{listed: make(chan struct{})}, Log: log, TTL: time.Hour})
-	d := newDir(f, folderDir, 77, f.inodes.of(inoFolder, 77), f.root, "Akten")
+	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
 	if err := d.load(t.Context(), needNames); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestOneListingAsksOnce(t *testing.T) {
 	f := New(Options{Archive: service, Log: log, TTL: time.Minute, Now: func() time.Time {
 		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
 	}})
-	d := newDir(f, folderDir, 77, f.inodes.of(inoFolder, 77), f.root, "Akten")
+	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
 	if err := d.load(t.Context(), needListing); err != nil {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -41,11 +42,11 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		if e != nil { // renamed at the service
 			stale = append(stale, e.name)
 			d.dropLocked(e)
-			e = e.renamed(folderName(*f, d.takenLocked))
+			e = e.renamed(names.OfFolder(*f, d.takenLocked))
 			e.dir.rename(e.name)
 		} else {
-			name := folderName(*f, d.takenLocked)
-			e = &entry{name: name, dir: newDir(d.fs, d.kind.below(), f.ID, d.fs.inodes.of(inoFolder, f.ID), d, name)}
+			name := names.OfFolder(*f, d.takenLocked)
+			e = &entry{name: name, dir: newDir(d.fs, d.kind.below(), f.ID, d.fs.inodes.Folder(f.ID), d, name)}
 		}
 		e.told = f.Name
 		d.addLocked(e)
@@ -148,7 +149,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
 	if e == nil {
-		e = newEntry(documentName(doc, ext(doc), d.takenLocked), doc, nil)
+		e = newEntry(names.OfDocument(doc, ext(doc), d.takenLocked), doc, nil)
 		e.told = doc.Name
 		d.addLocked(e)
 		return e.namesLocked()
@@ -166,7 +167,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	// Renamed at the service.
 	old := e.name
 	d.dropLocked(e)
-	e = e.renamed(documentName(doc, ext(doc), d.takenLocked))
+	e = e.renamed(names.OfDocument(doc, ext(doc), d.takenLocked))
 	e.told = doc.Name
 	d.addLocked(e)
 	return append(e.namesLocked(), old)

@@ -35,7 +35,7 @@ func (tr *tree) dir(kind dirKind) *dir {
 	if kind == rootDir {
 		return tr.root
 	}
-	return newDir(tr.FileSystem, kind, 77, tr.inodes.of(inoFolder, 77), tr.root, "Akten")
+	return newDir(tr.FileSystem, kind, 77, tr.inodes.Folder(77), tr.root, "Akten")
 }
 
 // next is the next listing.
@@ -299,7 +299,7 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	fresh := newEntry("neu.pdf", made, nil)
 	fresh.keep = tr.keepFor()
 	d.add(fresh)
-	below := newDir(tr.FileSystem, folderDir, 8, tr.inodes.of(inoFolder, 8), d, "neu")
+	below := newDir(tr.FileSystem, folderDir, 8, tr.inodes.Folder(8), d, "neu")
 	d.add(&entry{name: "neu", dir: below, keep: tr.keepFor()})
 
 	for _, wait := range []time.Duration{0, 30 * time.Second, 30 * time.Second} {
@@ -421,7 +421,7 @@ func TestKindsOfFolders(t *testing.T) {
 		tr := newTree()
 		d := tr.dir(kind)
 		tr.folders(d, "5 a")
-		if got := d.get("a").dir; got.kind != want || got.id() != 5 || got.ino != 5<<2|inoFolder {
+		if got := d.get("a").dir; got.kind != want || got.id() != 5 || got.ino != tr.inodes.Folder(5) {
 			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.id(), got.ino)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
 // Mount is a mounted file system.
@@ -40,7 +42,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
 		MountOptions:    options,
 		NullPermissions: true,
-		RootStableAttr:  &fusefs.StableAttr{Ino: inoRoot},
+		RootStableAttr:  &fusefs.StableAttr{Ino: inode.Root},
 		Logger:          options.Logger,
 	})
 	server, conn, err := connect(dir, absences{nodes}, options)

@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // mayHold refuses a new name in a directory. In the root and among the inboxes nothing
@@ -23,7 +24,7 @@ func (d *dir) mayHold(name string) error {
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
 	case d.kind == inboxesDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
-	case len(name) > maxName:
+	case len(name) > names.Max:
 		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
 	case !utf8.ValidString(name):
 		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
@@ -43,7 +44,7 @@ func (d *dir) isArchived(name string) bool {
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags), isMkstemp(name, flags, mode))
+	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
 		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
 	}
@@ -114,7 +115,7 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{name: name}
-	f := &file{fs: d.fs, ino: d.fs.inodes.local(), dir: d, entry: e, up: up}
+	f := &file{fs: d.fs, ino: d.fs.inodes.Local(), dir: d, entry: e, up: up}
 	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // dirNode is a directory as the kernel sees it.
@@ -37,7 +38,7 @@ func (d *dir) attach(ctx context.Context, n *dirNode) *fusefs.Inode {
 
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
-	if len(name) > maxName {
+	if len(name) > names.Max {
 		return nil, syscall.ENAMETOOLONG
 	}
 	if d.kind == rootDir && name == controlName {
@@ -56,7 +57,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		d.looked()
 	}
 	d.fillEntry(e, out)
-	if e.name != name && e.name != otherForm(name) {
+	if e.name != name && e.name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
 	}
 	return n.nodeOf(ctx, e), 0

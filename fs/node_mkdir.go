@@ -11,6 +11,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
@@ -33,8 +34,8 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	if err := d.mayHold(name); err != nil {
 		return nil, err
 	}
-	if d.kind == localDir || isJunkDir(name) {
-		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
+	if d.kind == localDir || names.IsJunkDir(name) {
+		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.Local(), d, name)}
 		d.add(e)
 		return e, nil
 	}
@@ -67,6 +68,15 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 		d.fs.documents.Put(id, nil)
 	}
 	return d.addFolder(id, name), nil
+}
+
+// mayBeFolder refuses to make a folder at the service, or to call one so, that is a program's
+// workshop.
+func mayBeFolder(name string) error {
+	if !names.IsWorkshop(name) {
+		return nil
+	}
+	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
 }
 
 // errQueueLooks says that the queue finds out whether a folder was made.
@@ -133,7 +143,7 @@ func (d *dir) addFolder(id archive.ID, name string) *entry {
 		return e
 	}
 	e := &entry{name: name, keep: d.fs.keepFor()}
-	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.of(inoFolder, id), d, name)
+	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.Folder(id), d, name)
 	d.addLocked(e)
 	return e
 }

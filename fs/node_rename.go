@@ -8,6 +8,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -98,7 +99,7 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 		return d.renameQueued(e, to, newName)
 	case e.dir.kind != localDir:
 		return errno.ErrNotMoved
-	case to.kind != localDir && !isJunkDir(newName) || to.id() != d.id():
+	case to.kind != localDir && !names.IsJunkDir(newName) || to.id() != d.id():
 		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:
 		return errno.ErrTaken
@@ -134,7 +135,7 @@ func (d *dir) retarget() {
 // renameDocument archives an inbox document or renames a document where it lies.
 func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
 	switch {
-	case to == d && d.kind == inboxDir && isJunk(newName) && !isJunkDir(newName):
+	case to == d && d.kind == inboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
 		return d.setAside(ctx, e, newName, over)
 	case to.staysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
@@ -159,7 +160,7 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 // renameHere gives a document another name in its folder.
 func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 	shown := e.doc.Load()
-	send := nameToSend(shown, e.name, newName)
+	send := names.ToSend(shown, e.name, newName)
 	if send != "" {
 		id := shown.ID
 		err := d.fs.change(ctx, func(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // A document that is shown with an extension which it does not have is reached under its
@@ -57,13 +58,11 @@ func (d *dir) indexLocked(e *entry) {
 // inbox, where documents can be overwritten and removed, a name never falls to a document
 // that was told apart from the one which had it.
 func (d *dir) plainOf(e *entry) string {
-	plain := plainName(e.doc.Load())
-	_, own := splitExt(plain)
-	_, shown := splitExt(e.name)
+	plain := names.Plain(e.doc.Load())
 	switch {
-	case own != "", plain == e.name:
-	case isJunk(plain): // programs make and remove such names as they like
-	case d.kind.archives(), e.name == fit(plain, "", shown):
+	case names.Ext(plain) != "", plain == e.name:
+	case names.IsJunk(plain): // programs make and remove such names as they like
+	case d.kind.archives(), names.IsExtended(plain, e.name):
 		return plain
 	}
 	return ""

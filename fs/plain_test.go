@@ -7,18 +7,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-func TestPlainName(t *testing.T) {
-	long := strings.Repeat("x", 300)
-	for name, want := range map[string]string{
-		"LIESMICH": "LIESMICH", "a.pdf": "a.pdf", "a/b": "a_b", "": "_", "Brief vom 3.4": "Brief vom 3.4",
-		long: long[:255], long + ".eml": long[:251] + ".eml",
-	} {
-		if got := plainName(&archive.Document{ID: 42, Name: name}); got != want {
-			t.Errorf("the plain name of %q is %q, want %q", name, got, want)
-		}
-	}
-}
-
 // wantReached fails the test unless the name leads to the document, 0 for none.
 func wantReached(t *testing.T, d *dir, name string, want archive.ID) {
 	t.Helper()

@@ -4,6 +4,8 @@ import (
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // statfs tells how much may still be written: what the spool has room for. Programs look
@@ -15,7 +17,7 @@ func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
 		return f.errnos.Of("statfs", "", err)
 	}
 	used, files := f.spool.Usage()
-	out.Bsize, out.Frsize, out.NameLen = block, block, maxName
+	out.Bsize, out.Frsize, out.NameLen = block, block, names.Max
 	out.Bfree = free / block
 	out.Bavail = out.Bfree
 	out.Blocks = out.Bfree + uint64(max(used, 0))/block + 1

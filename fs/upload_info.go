@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -12,6 +13,9 @@ import (
 func listed(r *spool.Record) bool {
 	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
 }
+
+// staysHere reports whether a record is of a file that is never uploaded as it is called.
+func staysHere(r *spool.Record) bool { return r.Temporary || names.IsJunk(r.Name) || len(r.Local) > 0 }
 
 // holdsHere reports whether a local file holds something: it is somebody's work.
 func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
@@ -40,8 +44,7 @@ func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 
 // uploadName is the name of an upload in the control directory.
 func uploadName(r *spool.Record) string {
-	stem, ext := splitExt(safeName(r.Name))
-	return fit(r.ID+" "+stem, "", ext)
+	return names.Prefixed(r.ID, r.Name)
 }
 
 // whyWaits is why an upload waits, or failed. What lies in a folder that is not made waits

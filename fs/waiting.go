@@ -2,9 +2,9 @@ package fs
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -117,7 +117,7 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 	}
 	if r.Document != 0 {
 		if d.here().docs.get(r.Document) == nil {
-			e := newEntry(d.freeLocked(r.Name), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
+			e := newEntry(names.Numbered(r.Name, d.takenLocked), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
 			e.keep = d.fs.keepFor()
 			d.addLocked(e)
 		}
@@ -130,7 +130,7 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 		}
 	}
 	f := d.fs.holder(up)
-	e := newEntry(d.freeLocked(r.Name), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.takenLocked), nil, f)
 	switch {
 	case len(found) > 0:
 		d.fs.goBackground(func() { d.fs.ended(up, r, found) })
@@ -164,23 +164,13 @@ func (f *file) standFor(d *dir, e *entry) bool {
 	return true
 }
 
-// freeLocked is name, or name with a number when a document took it meanwhile.
-func (d *dir) freeLocked(name string) string {
-	stem, ext := splitExt(name)
-	free := fit(stem, "", ext)
-	for n := 2; d.takenLocked(free); n++ {
-		free = fit(stem, " ("+strconv.Itoa(n)+")", ext)
-	}
-	return free
-}
-
 // localPathLocked makes the local directories of path and puts the file there. The
 // caller holds mu of d, which is above all of them.
 func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	for i, name := range path {
 		e := d.here().names.get(name)
 		if e == nil {
-			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.local(), d, name)}
+			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.Local(), d, name)}
 			d.addLocked(e)
 		}
 		if e.dir == nil || e.dir.kind != localDir {
@@ -208,7 +198,7 @@ func (d *dir) looseLocked(up *spool.Upload) {
 			d.dropLocked(e)
 		}
 	}
-	e := newEntry(d.freeLocked(r.Name), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.takenLocked), nil, f)
 	if f.standFor(d, e) {
 		d.addLocked(e)
 	}

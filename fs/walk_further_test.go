@@ -7,8 +7,8 @@ import "testing"
 func TestAWalkGoesOnHalfWay(t *testing.T) {
 	const listed = 2 * (provenFolders + 4)
 	tr := newTree()
-	mandator := newDir(tr.FileSystem, mandatorDir, 1, tr.inodes.of(inoFolder, 1), tr.root, "Muster GmbH")
-	folder := newDir(tr.FileSystem, folderDir, 2, tr.inodes.of(inoFolder, 2), mandator, "Akten")
+	mandator := newDir(tr.FileSystem, mandatorDir, 1, tr.inodes.Folder(1), tr.root, "Muster GmbH")
+	folder := newDir(tr.FileSystem, folderDir, 2, tr.inodes.Folder(2), mandator, "Akten")
 	ws := &tr.walks
 	w := &walk{top: folder, lookups: true}
 	ws.lookups.walk = w

@@ -3,6 +3,8 @@ package fs
 import (
 	"context"
 	"time"
+
+	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // A program that is given paths looks documents up in one folder after the other, and opens
@@ -34,7 +36,7 @@ type lookups struct {
 
 // lookAheadOf is lookAhead for a name that is looked up in d, when it has to be asked for.
 func (d *dir) lookAheadOf(ctx context.Context, name string) {
-	if !d.walkable() || d.finds(name) || isJunk(name) {
+	if !d.walkable() || d.finds(name) || names.IsJunk(name) {
 		return
 	}
 	if d.fresh() {
@@ -62,8 +64,7 @@ func (d *dir) finds(name string) bool {
 
 // looksLikeDocument reports whether a name is rather one of a document than of a folder.
 func looksLikeDocument(name string) bool {
-	_, ext := splitExt(name)
-	return ext != ""
+	return names.Ext(name) != ""
 }
 
 // lookingUp notes that a name is looked up in a directory that has to be asked for, and

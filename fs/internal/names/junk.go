@@ -1,11 +1,9 @@
-package fs
+package names
 
 import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // junkDirs are directories that desktops make for themselves. They and all below them
@@ -33,22 +31,30 @@ var junkFiles = []string{
 // junkAnyCase are junk names that Windows programs write in any case.
 var junkAnyCase = []string{"thumbs.db", "desktop.ini"}
 
-// isJunkDir reports whether a directory of that name, and all below it, stays local.
-func isJunkDir(name string) bool { return matches(junkDirs, name) }
+// workshops are directories in which programs keep what is their own: all of it would become
+// folders and final documents. A name that people give to folders is none of these, as CVS is not.
+var workshops = []string{
+	".git", ".svn", ".hg", ".bzr", "_darcs", ".jj", // version control
+	".idea", ".vscode", ".vs", // development environments
+	"node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".terraform", // packages, builds
+}
 
-// staysHere reports whether a record is of a file that is never uploaded as it is called.
-func staysHere(r *spool.Record) bool { return r.Temporary || isJunk(r.Name) || len(r.Local) > 0 }
+// IsWorkshop reports whether a program keeps what is its own in a directory of that name.
+func IsWorkshop(name string) bool { return slices.Contains(workshops, name) }
 
-// isJunk reports whether a file created under that name stays local until it is renamed, in
+// IsJunkDir reports whether a directory of that name, and all below it, stays local.
+func IsJunkDir(name string) bool { return matches(junkDirs, name) }
+
+// IsJunk reports whether a file created under that name stays local until it is renamed, in
 // whichever way it is made.
-func isJunk(name string) bool {
+func IsJunk(name string) bool {
 	lower := strings.ToLower(name)
 	for _, n := range junkAnyCase {
 		if lower == n {
 			return true
 		}
 	}
-	return matches(junkFiles, name) || isJunkDir(name) || isNoWord(tempSuffix(name))
+	return matches(junkFiles, name) || IsJunkDir(name) || isNoWord(tempSuffix(name))
 }
 
 // Some programs have mkstemp(3) make a name for what they rename later. Its six characters can be
@@ -71,9 +77,9 @@ func tempSuffix(name string) string {
 	return ""
 }
 
-// isMkstemp reports whether a file is made as mkstemp does it, under a name that it makes. What
+// IsMkstemp reports whether a file is made as mkstemp does it, under a name that it makes. What
 // copies a file opens it for writing alone.
-func isMkstemp(name string, flags, mode uint32) bool {
+func IsMkstemp(name string, flags, mode uint32) bool {
 	const how = syscall.O_RDWR | syscall.O_CREAT | syscall.O_EXCL
 	return tempSuffix(name) != "" && flags&how == how && mode&0o777&^0o600 == 0
 }

@@ -1,4 +1,11 @@
-package fs
+// Package names has the rules for names: how a folder or a document is shown, what the service
+// gets when somebody types another name, and which names programs use for what is no document.
+//
+// A name that it makes is one that a directory can hold: not empty, without "/" and NUL, and of
+// Max bytes at most, of which none is a part of a character that the name did not have. The same
+// documents get the same names in every mount. It knows no directory: who asks says which names
+// are taken.
+package names
 
 import (
 	"strconv"
@@ -8,12 +15,12 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// maxName is the longest file name in bytes (NAME_MAX, limits.h).
-const maxName = 255
+// Max is the longest file name in bytes (NAME_MAX, limits.h).
+const Max = 255
 
-// safeName turns a name of the service into one that a directory can hold: "/" and NUL
+// safe turns a name of the service into one that a directory can hold: "/" and NUL
 // become "_", and so do an empty name, "." and "..".
-func safeName(name string) string {
+func safe(name string) string {
 	switch name {
 	case "":
 		return "_"
@@ -58,10 +65,16 @@ func splitExt(name string) (stem, ext string) {
 	return name[:dot], name[dot:]
 }
 
-// fit puts stem, suffix and ext together in at most maxName bytes by shortening the
+// Ext is the extension of a name with its dot, empty without one.
+func Ext(name string) string {
+	_, ext := splitExt(name)
+	return ext
+}
+
+// fit puts stem, suffix and ext together in at most Max bytes by shortening the
 // stem, never inside a UTF-8 sequence.
 func fit(stem, suffix, ext string) string {
-	room := maxName - len(suffix) - len(ext)
+	room := Max - len(suffix) - len(ext)
 	if len(stem) > room {
 		cut := max(room, 0)
 		for cut > 0 && !utf8.RuneStart(stem[cut]) {
@@ -77,17 +90,17 @@ func idSuffix(id archive.ID) string {
 	return " (" + strconv.FormatInt(int64(id), 10) + ")"
 }
 
-// folderName is the name under which a folder is shown where taken says which names are
+// OfFolder is the name under which a folder is shown where taken says which names are
 // used already.
-func folderName(f archive.Folder, taken func(string) bool) string {
-	name := safeName(f.Name)
+func OfFolder(f archive.Folder, taken func(string) bool) string {
+	name := safe(f.Name)
 	return freeName(name, name, "", f.ID, taken)
 }
 
-// documentName is the name under which a document is shown: its own, with ext added
+// OfDocument is the name under which a document is shown: its own, with ext added
 // when it has no extension, and told apart from what is there already by its id.
-func documentName(d *archive.Document, ext string, taken func(string) bool) string {
-	name := safeName(d.Name)
+func OfDocument(d *archive.Document, ext string, taken func(string) bool) string {
+	name := safe(d.Name)
 	stem, own := splitExt(name)
 	if own != "" {
 		ext = own
@@ -95,10 +108,10 @@ func documentName(d *archive.Document, ext string, taken func(string) bool) stri
 	return freeName(name, stem, ext, d.ID, taken)
 }
 
-// plainName is the name that the service has for a document, as a directory can hold it:
+// Plain is the name that the service has for a document, as a directory can hold it:
 // without an extension or an id that was added.
-func plainName(d *archive.Document) string {
-	name := safeName(d.Name)
+func Plain(d *archive.Document) string {
+	name := safe(d.Name)
 	stem, ext := splitExt(name)
 	return fitWhole(name, stem, ext)
 }
@@ -107,10 +120,29 @@ func plainName(d *archive.Document) string {
 // was added. What needs no change is name itself: what is shown as it is called takes no
 // memory for its name.
 func fitWhole(name, stem, ext string) string {
-	if len(stem)+len(ext) == len(name) && len(name) <= maxName {
+	if len(stem)+len(ext) == len(name) && len(name) <= Max {
 		return name
 	}
 	return fit(stem, "", ext)
+}
+
+// IsExtended reports whether shown is a plain name and nothing but an extension was added.
+func IsExtended(plain, shown string) bool { return shown == fit(plain, "", Ext(shown)) }
+
+// Numbered is a name, or that name with a number where taken says that it is used.
+func Numbered(name string, taken func(string) bool) string {
+	stem, ext := splitExt(name)
+	free := fit(stem, "", ext)
+	for n := 2; taken(free); n++ {
+		free = fit(stem, " ("+strconv.Itoa(n)+")", ext)
+	}
+	return free
+}
+
+// Prefixed is a name of the service behind what tells it apart from any other.
+func Prefixed(prefix, name string) string {
+	stem, ext := splitExt(safe(name))
+	return fit(prefix+" "+stem, "", ext)
 }
 
 func freeName(name, stem, ext string, id archive.ID, taken func(string) bool) string {
@@ -122,13 +154,13 @@ func freeName(name, stem, ext string, id archive.ID, taken func(string) bool) st
 	return shown
 }
 
-// nameToSend is the document name that the service is told when an entry shown as shown,
+// ToSend is the document name that the service gets when an entry shown as shown,
 // of the document doc, is given the name typed. Suffixes and extensions that only the
 // mount added are taken off again; empty means that the document keeps its name.
-func nameToSend(doc *archive.Document, shown, typed string) string {
+func ToSend(doc *archive.Document, shown, typed string) string {
 	stem, ext := splitExt(typed)
 	shownStem, shownExt := splitExt(shown)
-	ownStem, own := splitExt(safeName(doc.Name))
+	ownStem, own := splitExt(safe(doc.Name))
 	if typed == shown || typed == fit(ownStem, "", shownExt) {
 		return ""
 	}
@@ -140,7 +172,7 @@ func nameToSend(doc *archive.Document, shown, typed string) string {
 		ext = ""
 	}
 	name := stem + ext
-	if name == doc.Name || name == safeName(doc.Name) || name == "" {
+	if name == doc.Name || name == safe(doc.Name) || name == "" {
 		return ""
 	}
 	return name

@@ -1,4 +1,4 @@
-package fs
+package inode
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 // does not take, and the fixed ones.
 func reserved() map[uint64]string {
 	return map[uint64]string{
-		0: "none", math.MaxUint64: "unknown", inoRoot: "the root", inoInboxes: "the inboxes",
-		inoControl: "the control directory", inoUploads: "the uploads", inoStatus: "the status",
+		0: "none", math.MaxUint64: "unknown", Root: "the root", Inboxes: "the inboxes",
+		Control: "the control directory", Uploads: "the uploads", Status: "the status",
 	}
 }
 
@@ -23,11 +23,11 @@ func TestFixedInodesDiffer(t *testing.T) {
 }
 
 func TestInodesOfIDs(t *testing.T) {
-	ids := []archive.ID{1, 2, 3, 4, 5, 1000, 1<<31 - 1, 1 << 31, 1 << 32, 1 << 60, maxInoID - 1, maxInoID}
+	ids := []archive.ID{1, 2, 3, 4, 5, 1000, 1<<31 - 1, 1 << 31, 1 << 32, 1 << 60, maxID - 1, maxID}
 	given := map[uint64]string{}
-	var n inodes
+	var n Numbers
 	for _, id := range ids {
-		for class, name := range map[uint64]string{inoDocument: "document", inoFolder: "folder"} {
+		for class, name := range map[uint64]string{document: "document", folder: "folder"} {
 			ino := n.of(class, id)
 			if what, ok := given[ino]; ok {
 				t.Errorf("%s %d has the inode %d of %s", name, id, ino, what)
@@ -39,13 +39,13 @@ func TestInodesOfIDs(t *testing.T) {
 			if again := n.of(class, id); again != ino {
 				t.Errorf("%s %d has the inode %d, then %d", name, id, ino, again)
 			}
-			if other := new(inodes).of(class, id); other != ino {
+			if other := new(Numbers).of(class, id); other != ino {
 				t.Errorf("%s %d has the inode %d, in another mount %d", name, id, ino, other)
 			}
 		}
 	}
 	for range 1000 {
-		ino := n.local()
+		ino := n.Local()
 		if what, ok := given[ino]; ok {
 			t.Fatalf("a local file has the inode %d of %s", ino, what)
 		}
@@ -54,22 +54,22 @@ func TestInodesOfIDs(t *testing.T) {
 }
 
 func TestLocalInodesAreNotReserved(t *testing.T) {
-	var n inodes
+	var n Numbers
 	for range 1000 {
-		if what, ok := reserved()[n.local()]; ok {
+		if what, ok := reserved()[n.Local()]; ok {
 			t.Fatalf("a local file has the inode of %s", what)
 		}
 	}
 }
 
 func TestInodesOfAbsurdIDs(t *testing.T) {
-	ids := []archive.ID{0, -1, -2, math.MinInt64, maxInoID + 1, math.MaxInt64}
-	var n inodes
+	ids := []archive.ID{0, -1, -2, math.MinInt64, maxID + 1, math.MaxInt64}
+	var n Numbers
 	given := map[uint64]bool{}
 	for _, id := range ids {
-		for _, class := range []uint64{inoDocument, inoFolder} {
+		for _, class := range []uint64{document, folder} {
 			ino := n.of(class, id)
-			if given[ino] || ino&3 != inoLocal {
+			if given[ino] || ino&3 != local {
 				t.Errorf("the id %d has the inode %d, which is given already or no local one", id, ino)
 			}
 			if what, ok := reserved()[ino]; ok {

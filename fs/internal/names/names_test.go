@@ -1,4 +1,4 @@
-package fs
+package names
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-func TestSafeName(t *testing.T) {
+func TestSafe(t *testing.T) {
 	tests := []struct{ name, want string }{
 		{"Rechnung 1234-5", "Rechnung 1234-5"},
 		{"VRE1079512.pdf", "VRE1079512.pdf"},
@@ -30,7 +30,7 @@ func TestSafeName(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := safeName(tt.name); got != tt.want {
+			if got := safe(tt.name); got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -94,7 +94,7 @@ func TestFit(t *testing.T) {
 			if got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
-			if len(got) > maxName || !utf8.ValidString(got) {
+			if len(got) > Max || !utf8.ValidString(got) {
 				t.Fatalf("%q has %d bytes or is no UTF-8", got, len(got))
 			}
 		})
@@ -113,7 +113,7 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-func TestDocumentName(t *testing.T) {
+func TestOfDocument(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	tests := []struct {
 		test, name, added string
@@ -144,7 +144,7 @@ func TestDocumentName(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.test, func(t *testing.T) {
-			got := documentName(&archive.Document{ID: 42, Name: tt.name}, tt.added, among(tt.taken...))
+			got := OfDocument(&archive.Document{ID: 42, Name: tt.name}, tt.added, among(tt.taken...))
 			if got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
@@ -152,7 +152,19 @@ func TestDocumentName(t *testing.T) {
 	}
 }
 
-func TestFolderName(t *testing.T) {
+func TestPlain(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for name, want := range map[string]string{
+		"LIESMICH": "LIESMICH", "a.pdf": "a.pdf", "a/b": "a_b", "": "_", "Brief vom 3.4": "Brief vom 3.4",
+		long: long[:255], long + ".eml": long[:251] + ".eml",
+	} {
+		if got := Plain(&archive.Document{ID: 42, Name: name}); got != want {
+			t.Errorf("the plain name of %q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestOfFolder(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	tests := []struct {
 		test, name string
@@ -172,14 +184,14 @@ func TestFolderName(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.test, func(t *testing.T) {
-			if got := folderName(archive.Folder{ID: 7, Name: tt.name}, among(tt.taken...)); got != tt.want {
+			if got := OfFolder(archive.Folder{ID: 7, Name: tt.name}, among(tt.taken...)); got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestNameToSend(t *testing.T) {
+func TestToSend(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	tests := []struct {
 		test, document, shown, typed, want string
@@ -228,7 +240,7 @@ func TestNameToSend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.test, func(t *testing.T) {
-			got := nameToSend(&archive.Document{ID: 42, Name: tt.document}, tt.shown, tt.typed)
+			got := ToSend(&archive.Document{ID: 42, Name: tt.document}, tt.shown, tt.typed)
 			if got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
@@ -236,23 +248,68 @@ func TestNameToSend(t *testing.T) {
 	}
 }
 
-func TestNameToSendNeverSendsWhatWasAdded(t *testing.T) {
+func TestToSendNeverSendsWhatWasAdded(t *testing.T) {
 	for _, own := range []string{"a", "a.pdf", "a (42)", "a (42).pdf", "Version 1.2", "a/b", "..", ""} {
 		doc := &archive.Document{ID: 42, Name: own}
-		plain := documentName(doc, ".pdf", among())
+		plain := OfDocument(doc, ".pdf", among())
 		for _, taken := range [][]string{nil, {plain}} {
-			shown := documentName(doc, ".pdf", among(taken...))
-			if got := nameToSend(doc, shown, shown); got != "" {
+			shown := OfDocument(doc, ".pdf", among(taken...))
+			if got := ToSend(doc, shown, shown); got != "" {
 				t.Errorf("%q shown as %q and moved without another name: %q is sent", own, shown, got)
 			}
-			if got := nameToSend(doc, shown, plain); got != "" {
+			if got := ToSend(doc, shown, plain); got != "" {
 				t.Errorf("%q shown as %q and moved as %q: %q is sent", own, shown, plain, got)
 			}
 		}
 	}
 }
 
-func FuzzDocumentName(f *testing.F) {
+func TestNumbered(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, tt := range []struct {
+		name  string
+		taken []string
+		want  string
+	}{
+		{"a.pdf", nil, "a.pdf"},
+		{"a.pdf", []string{"a.pdf"}, "a (2).pdf"},
+		{"a", []string{"a", "a (2)"}, "a (3)"},
+		{long + ".pdf", nil, long[:251] + ".pdf"},
+		{long + ".pdf", []string{long[:251] + ".pdf"}, long[:247] + " (2).pdf"},
+	} {
+		if got := Numbered(tt.name, among(tt.taken...)); got != tt.want {
+			t.Errorf("%q is numbered as %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPrefixed(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for name, want := range map[string]string{"a.pdf": "7 a.pdf", "a/b": "7 a_b", "": "7 _", long + ".pdf": "7 " + long[:249] + ".pdf"} {
+		if got := Prefixed("7", name); got != want {
+			t.Errorf("%q is prefixed as %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestIsExtended(t *testing.T) {
+	for _, tt := range []struct {
+		plain, shown string
+		want         bool
+	}{
+		{"a", "a.pdf", true},
+		{"a", "a", true},
+		{"a", "a (42).pdf", false},
+		{"a", "b.pdf", false},
+		{"Version 1.2", "Version 1.2.pdf", true},
+	} {
+		if got := IsExtended(tt.plain, tt.shown); got != tt.want {
+			t.Errorf("%q, shown as %q, is extended: %v", tt.plain, tt.shown, got)
+		}
+	}
+}
+
+func FuzzOfDocument(f *testing.F) {
 	for _, name := range []string{"", ".", "..", "a", "a.pdf", "a/b\x00.pdf", ".pdf", strings.Repeat("ü", 200), "\xff\xfe.x", "a (42).pdf"} {
 		f.Add(name, ".pdf", int64(42), uint8(3))
 		f.Add(name, "", int64(-1<<63), uint8(0))
@@ -265,18 +322,18 @@ func FuzzDocumentName(f *testing.F) {
 		names := map[string]bool{}
 		taken := func(name string) bool { return names[name] }
 		for range before % 5 {
-			names[documentName(doc, added, taken)] = true
+			names[OfDocument(doc, added, taken)] = true
 		}
 		for kind, got := range map[string]string{
-			"document": documentName(doc, added, taken),
-			"folder":   folderName(archive.Folder{ID: doc.ID, Name: name}, taken),
+			"document": OfDocument(doc, added, taken),
+			"folder":   OfFolder(archive.Folder{ID: doc.ID, Name: name}, taken),
 		} {
 			switch {
 			case got == "", got == ".", got == "..":
 				t.Errorf("%s %q is shown as %q", kind, name, got)
 			case strings.ContainsAny(got, "/\x00"):
 				t.Errorf("%s %q is shown as %q, with a slash or NUL", kind, name, got)
-			case len(got) > maxName:
+			case len(got) > Max:
 				t.Errorf("%s %q is shown with %d bytes", kind, name, len(got))
 			case utf8.ValidString(name) && !utf8.ValidString(got):
 				t.Errorf("%s %q is shown as %q, which is no UTF-8", kind, name, got)
@@ -284,8 +341,8 @@ func FuzzDocumentName(f *testing.F) {
 				t.Errorf("%s %q is shown as %q, which is used", kind, name, got)
 			}
 		}
-		shown := documentName(doc, added, taken)
-		if sent := nameToSend(doc, shown, shown); sent != "" {
+		shown := OfDocument(doc, added, taken)
+		if sent := ToSend(doc, shown, shown); sent != "" {
 			t.Errorf("%q shown as %q and moved without another name: %q is sent", name, shown, sent)
 		}
 	})
@@ -315,7 +372,7 @@ func TestNamesAreShared(t *testing.T) {
 	doc := &archive.Document{ID: 1, Name: strings.Repeat("Rechnung ", 5) + "1.pdf"}
 	folder := archive.Folder{ID: 1, Name: strings.Repeat("Akten ", 5)}
 	allocs := testing.AllocsPerRun(100, func() {
-		if documentName(doc, ".txt", free) != doc.Name || plainName(doc) != doc.Name || folderName(folder, free) != folder.Name {
+		if OfDocument(doc, ".txt", free) != doc.Name || Plain(doc) != doc.Name || OfFolder(folder, free) != folder.Name {
 			t.Fatal("another name")
 		}
 	})

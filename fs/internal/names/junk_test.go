@@ -1,4 +1,4 @@
-package fs
+package names
 
 import "testing"
 
@@ -47,8 +47,8 @@ func TestIsJunk(t *testing.T) {
 	for _, tt := range tests {
 		for _, name := range tt.names {
 			t.Run(name, func(t *testing.T) {
-				if got := isJunk(name); got != tt.want {
-					t.Fatalf("isJunk(%q) is %v", name, got)
+				if got := IsJunk(name); got != tt.want {
+					t.Fatalf("IsJunk(%q) is %v", name, got)
 				}
 			})
 		}
@@ -71,8 +71,16 @@ func TestIsJunkDir(t *testing.T) {
 		"Rechnungen":      false,
 	}
 	for name, want := range tests {
-		if got := isJunkDir(name); got != want {
-			t.Errorf("isJunkDir(%q) is %v", name, got)
+		if got := IsJunkDir(name); got != want {
+			t.Errorf("IsJunkDir(%q) is %v", name, got)
+		}
+	}
+}
+
+func TestIsWorkshop(t *testing.T) {
+	for name, want := range map[string]bool{".git": true, "node_modules": true, "git": false, ".Git": false, ".github": false, "CVS": false, "": false} {
+		if got := IsWorkshop(name); got != want {
+			t.Errorf("IsWorkshop(%q) is %v", name, got)
 		}
 	}
 }
@@ -82,10 +90,10 @@ func FuzzIsJunk(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if isJunkDir(name) && !isJunk(name) {
+		if IsJunkDir(name) && !IsJunk(name) {
 			t.Fatalf("%q stays local as a directory and not as a file", name)
 		}
-		if isJunk(name) && !isJunk(name+"~") {
+		if IsJunk(name) && !IsJunk(name+"~") {
 			t.Fatalf("the backup of %q does not stay local", name)
 		}
 	})

@@ -1,7 +1,0 @@
-package fs
-
-import "golang.org/x/text/unicode/norm"
-
-// otherForm is the name as the archive most likely has it: programs on macOS decompose
-// what a person typed (NFD), other systems compose (NFC).
-func otherForm(name string) string { return norm.NFC.String(name) }
