@@ -71,7 +71,7 @@ func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
 		return
 	}
 	done := make(chan struct{})
-	f.goBackground(func() {
+	f.work.Go(func() {
 		defer close(done)
 		defer func() { <-f.ahead.turn }()
 		if d.fresh() || !f.structureAround(f.ahead.ctx, w, d) { // another walk brought it
@@ -201,7 +201,7 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 		f.ahead.pause(f.now().Add(recursionPause))
 	}
 	if lists != nil && lists.Len() >= manyDocuments {
-		f.goBackground(debug.FreeOSMemory)
+		f.work.Go(debug.FreeOSMemory)
 		f.ahead.rests()
 	}
 }

@@ -3,8 +3,10 @@ package fs
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -13,19 +15,27 @@ import (
 const backgroundPatience = 4
 
 // deliverQueued is the queue's attempt at an upload. wait says that it could not be taken
-// now; the error is errMoot when nothing was left to try.
+// now; the error is background.ErrMoot when nothing was left to try, background.ErrInDoubt when it
+// may still arrive.
 func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	f.work.begin()
-	defer f.work.end()
+	f.work.Begin()
+	defer f.work.End()
 	f.sending.Add(1)
 	defer f.sending.Add(-1)
+	if wait, err = f.tryQueued(ctx, up); spool.Unanswered(err) {
+		err = fmt.Errorf("%w: %w", background.ErrInDoubt, err)
+	}
+	return wait, err
+}
+
+func (f *FileSystem) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	f.mu.Lock()
 	cutOff := f.cutOff[up.ID()]
 	f.mu.Unlock()
 	_, there := f.spool.Get(up.ID())
 	switch {
 	case !there:
-		return false, errMoot // removed, or archived, meanwhile
+		return false, background.ErrMoot // removed, or archived, meanwhile
 	case cutOff:
 		return f.resolve(ctx, up)
 	case up.Record().Directory:
@@ -47,16 +57,16 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.pending() != up || f.gone() || !up.Record().Queued {
-		return false, errMoot // changed, or removed, meanwhile
+		return false, background.ErrMoot // changed, or removed, meanwhile
 	}
 	if up.State() == spool.Created { // recalled for a change that did not come
 		if err := f.recommit(up); err != nil {
-			return !errors.Is(err, errMoot), err
+			return !errors.Is(err, background.ErrMoot), err
 		}
 	}
 	d, _ := f.place()
 	if err := f.leaveQueuedFolder(up, d); err != nil {
-		return false, errors.Join(errMoot, err)
+		return false, errors.Join(background.ErrMoot, err)
 	}
 	var baseline spool.Baseline
 	if d != nil {
@@ -84,7 +94,7 @@ func (f *file) recommit(up *spool.Upload) error {
 	var changed *spool.StateError
 	switch {
 	case errors.As(err, &changed):
-		return errMoot
+		return background.ErrMoot
 	case err != nil:
 		f.fs.failed("archive", up, f.path(), err)
 		return err
@@ -113,8 +123,8 @@ func (f *FileSystem) failInFolder(up *spool.Upload) error {
 	r := up.Record()
 	folder, there := f.spool.Get(r.Within)
 	if there && folder.State() != spool.Failed {
-		f.queue.add(up) // behind its folder
-		return errMoot
+		f.queue.Add(up) // behind its folder
+		return background.ErrMoot
 	}
 	err := errors.New("the folder that it was put into was discarded")
 	if there {

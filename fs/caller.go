@@ -44,7 +44,7 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 // waited for.
 func (f *FileSystem) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
 	errno, done := syscall.EIO, make(chan struct{})
-	f.goBackground(func() {
+	f.work.Go(func() {
 		defer func() {
 			if cause := recover(); cause != nil {
 				f.log.Errorf("panic: %v\n%s", cause, debug.Stack())
@@ -58,7 +58,7 @@ func (f *FileSystem) outlive(ctx context.Context, change func(context.Context) s
 	}
 	f.log.Debug("a caller was killed; what it asked for goes on")
 	if late != nil {
-		f.goBackground(func() {
+		f.work.Go(func() {
 			<-done
 			late()
 		})

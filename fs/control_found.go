@@ -53,8 +53,8 @@ func (s *found) folder(ctx context.Context, id archive.ID) *dir {
 		return d
 	}
 	answered := s.locating.DoChan("", func() (any, error) {
-		s.fs.work.begin()
-		defer s.fs.work.end()
+		s.fs.work.Begin()
+		defer s.fs.work.End()
 		if _, located := s.known(id); !located {
 			s.locate(context.WithoutCancel(ctx))
 		}

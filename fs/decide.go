@@ -76,7 +76,7 @@ func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 	default:
 		if err := take(); err != nil {
 			if up.Record().Queued { // which the disk may have all the same
-				f.queue.add(up)
+				f.queue.Add(up)
 			}
 			return err
 		}
@@ -90,7 +90,7 @@ func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 			f.await(up)
 		}
 	}
-	f.queue.hurry(up)
+	f.queue.Hurry(up)
 	return nil
 }
 

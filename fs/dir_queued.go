@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -76,7 +77,7 @@ func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
 	d.mu.Lock()
 	e := d.showQueuedLocked(up)
 	d.mu.Unlock()
-	d.fs.queue.add(up)
+	d.fs.queue.Add(up)
 	return e, nil
 }
 
@@ -154,10 +155,10 @@ func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait boo
 	defer f.lockFolder(up)()
 	r := up.Record()
 	if _, there := f.spool.Get(up.ID()); !there || !r.Queued {
-		return false, errMoot // removed, or failed
+		return false, background.ErrMoot // removed, or failed
 	}
 	if r.Within != "" {
-		return false, errors.Join(errMoot, f.failInFolder(up))
+		return false, errors.Join(background.ErrMoot, f.failInFolder(up))
 	}
 	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
 	_ = f.answered(err)
@@ -197,7 +198,7 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 	f.outdate(r.Folder)
 	f.inboxes.Invalidate(struct{}{})
 	f.discard(up)
-	f.queue.resume()
+	f.queue.Resume()
 }
 
 // made gives a queued directory the id of its folder. A listing that was quicker shows it
@@ -286,7 +287,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	to.add(e.renamed(newName))
 	e.dir.retarget()
 	if up.Record().Queued {
-		d.fs.queue.add(up) // it may have left a folder that is not made
+		d.fs.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }

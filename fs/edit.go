@@ -73,7 +73,7 @@ func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
 func (f *file) untouched(ctx context.Context) {
 	if up := f.pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
-			f.fs.queue.add(up)
+			f.fs.queue.Add(up)
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/internal/closing"
@@ -67,11 +68,11 @@ type FileSystem struct {
 	// waited says that somebody waited for uploads and unmounts.
 	waited atomic.Bool
 	// queue is what is archived in the background.
-	queue *queue
+	queue *background.Queue[*spool.Upload]
 	// errnos makes errnos of errors, and logs those.
 	errnos *errno.Log
 	// work is what Close waits for: uploads and background work.
-	work tracker
+	work background.Work
 
 	walks walks
 	ahead *ahead
@@ -111,11 +112,10 @@ func New(opts Options) *FileSystem {
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
-	f.queue = newQueue(f.now)
+	f.queue = background.New(f.deliverQueued, f.deliverable, f.now)
 	f.walks = walks{now: f.now, byPID: map[uint32]*walk{}}
 	f.ahead = newAhead()
 	f.early = newReadAhead(f.now, opts.ReadAhead)
-	f.queue.attempt, f.queue.ready = f.deliverQueued, f.deliverable
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
 	f.children.Pack(cache.PackedFolders())
@@ -144,25 +144,16 @@ func (f *FileSystem) Check(ctx context.Context) error {
 // sight.
 func (f *FileSystem) Close(ctx context.Context) error {
 	f.ahead.stop()
-	err := f.work.wait(ctx)
-	if derr := f.queue.drain(ctx); !errors.Is(derr, errAway) {
+	err := f.work.Wait(ctx)
+	if derr := f.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
 		err = errors.Join(err, derr)
 	}
-	return errors.Join(err, f.queue.end(ctx))
+	return errors.Join(err, f.queue.Close(ctx))
 }
 
 // detached is the context of a change that goes on when the request that began it is
 // interrupted.
 func detached(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
-
-// goBackground runs work that Close waits for.
-func (f *FileSystem) goBackground(work func()) {
-	f.work.begin()
-	go func() {
-		defer f.work.end()
-		work()
-	}()
-}
 
 // mayChange refuses changes on a read-only mount.
 func (f *FileSystem) mayChange() error {

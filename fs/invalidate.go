@@ -87,7 +87,7 @@ func (f *FileSystem) forgetNames(d *dir, names []string) {
 	if d.lends() {
 		f.epochs.begin()
 	}
-	f.goBackground(d.forgetAttributes)
+	f.work.Go(d.forgetAttributes)
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.

@@ -132,8 +132,8 @@ func (m *Mount) attend() {
 	}
 	m.conn.close()
 	<-served
-	m.fs.work.begin()
-	defer m.fs.work.end()
+	m.fs.work.Begin()
+	defer m.fs.work.End()
 	close(m.releasing)
 	m.fs.handles.releaseAll(context.Background())
 }

@@ -143,7 +143,7 @@ func (n *fileNode) dropPages() {
 	if !ok {
 		return
 	}
-	fs.goBackground(func() {
+	fs.work.Go(func() {
 		defer done()
 		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
 			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)

@@ -24,8 +24,8 @@ func (f *FileSystem) chooseRepresentation(ctx context.Context, docs []archive.Do
 		return
 	}
 	found := f.probing.DoChan("", func() (any, error) {
-		f.work.begin()
-		defer f.work.end()
+		f.work.Begin()
+		defer f.work.End()
 		if f.wantsEvidence() {
 			f.probe(context.WithoutCancel(ctx), f.evidence.candidates(docs))
 		}
@@ -70,7 +70,7 @@ func (f *FileSystem) probe(ctx context.Context, docs []archive.ID) {
 		return
 	}
 	confirmed := make(chan struct{})
-	f.goBackground(func() {
+	f.work.Go(func() {
 		defer close(confirmed)
 		f.confirm(ctx, docs, best)
 	})

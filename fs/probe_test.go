@@ -159,7 +159,7 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 		if asked := service.takeAsked(); !slices.Equal(asked, []string{"1 original", "1 pdf", "9 original"}) {
 			t.Errorf("asked for %q", asked)
 		}
-		if err := f.work.wait(t.Context()); err != nil {
+		if err := f.work.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		f.evidence.end(f.evidence.failing().Add(-f.opts.TTL)) // it is time

@@ -190,7 +190,7 @@ func (d *dir) fetchEarly(e *entry) bool {
 	if !d.fs.early.take(d, doc.ID) {
 		return false
 	}
-	d.fs.goBackground(func() {
+	d.fs.work.Go(func() {
 		defer func() { <-d.fs.early.free }()
 		if err := f.fetchWhole(d.fs.ahead.ctx, key); err != nil {
 			d.fs.early.failed(d)

@@ -28,17 +28,17 @@ func (f *FileSystem) Recover() {
 			f.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
 			f.settle(up, r.Document)
-			f.goBackground(func() { f.conclude(context.Background(), up, r.Document) })
+			f.work.Go(func() { f.conclude(context.Background(), up, r.Document) })
 		case r.Queued:
 			f.await(up)
-			f.queue.add(up)
+			f.queue.Add(up)
 		case r.State == spool.Created && r.Closed, r.State == spool.Failed && (r.Visible || r.Directory):
 			f.await(up)
 		case r.State == spool.Sending, r.State == spool.Committed:
 			f.mu.Lock()
 			f.cutOff[up.ID()] = true
 			f.mu.Unlock()
-			f.queue.add(up)
+			f.queue.Add(up)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (d *dir) listNew(ctx context.Context) ([]archive.Document, bool) {
 		return nil, false
 	}
 	if f.now().Sub(begun) >= f.opts.TTL && f.whole.ask(id) {
-		f.goBackground(func() { d.relist(detached(ctx)) })
+		f.work.Go(func() { d.relist(detached(ctx)) })
 	}
 	return union(known.Value, added), true
 }

@@ -18,8 +18,8 @@ var errSettled = errors.New("the file is not local any more")
 // being sent is waited for; what is queued goes on to the archive under its new name, or is
 // taken back when that is a temporary one.
 func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
-	f.fs.work.begin()
-	defer f.fs.work.end()
+	f.fs.work.Begin()
+	defer f.fs.work.End()
 	var other *file
 	if over != nil && over.dir == nil {
 		other = to.fileOf(over)
@@ -49,7 +49,7 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 	}
 	f.moveTo(to, newName, over, replaced)
 	if up.Record().Queued {
-		f.fs.queue.add(up) // it may have left a folder that is not made
+		f.fs.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }

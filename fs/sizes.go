@@ -155,7 +155,7 @@ func (d *dir) sizeKnown(doc *archive.Document) bool {
 func (d *dir) askLocked(doc archive.ID) {
 	done := make(chan struct{})
 	d.sizes().asked[doc] = done
-	d.fs.goBackground(func() {
+	d.fs.work.Go(func() {
 		defer close(done)
 		began := d.fs.now()
 		key := cache.Key{Document: doc, Representation: d.fs.representation(doc)}

@@ -98,7 +98,7 @@ func (f *FileSystem) answered(err error) error {
 	switch {
 	case err == nil, spool.Unanswered(err): // whether it arrived the service was asked, and answered
 		f.away.Store(nil)
-		f.queue.wake()
+		f.queue.Wake()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
 		f.away.Store(&Failure{Time: f.now(), Text: err.Error(), refused: archive.KindOf(err) == archive.KindUnauthorized})
 	}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -62,7 +63,7 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 	}
 	d.mu.Unlock()
 	var asks errgroup.Group
-	asks.SetLimit(uploadsAtOnce)
+	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
 			if id := d.fs.spool.Identify(ctx, up, d.fs.archive, ids); id != 0 {
@@ -101,7 +102,7 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		stale = append(stale, f.entry.name)
 		d.dropLocked(f.entry)
 		f.dir, f.removed = nil, true // who has it open reads on
-		d.fs.goBackground(func() { d.fs.ended(up, &r, found) })
+		d.fs.work.Go(func() { d.fs.ended(up, &r, found) })
 		return true
 	})
 	return stale

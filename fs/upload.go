@@ -13,8 +13,8 @@ import (
 // background, or keeps them as a local file. Its error is what close answers: the file has
 // then left its folder and is kept as failed.
 func (f *file) finish(ctx context.Context, later bool) error {
-	f.fs.work.begin()
-	defer f.fs.work.end()
+	f.fs.work.Begin()
+	defer f.fs.work.End()
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()
@@ -76,7 +76,7 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
-		f.fs.queue.add(up)
+		f.fs.queue.Add(up)
 		return 0, false, nil
 	}
 	f.fs.sending.Add(1)

@@ -133,7 +133,7 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 	e := newEntry(names.Numbered(r.Name, d.takenLocked), nil, f)
 	switch {
 	case len(found) > 0:
-		d.fs.goBackground(func() { d.fs.ended(up, r, found) })
+		d.fs.work.Go(func() { d.fs.ended(up, r, found) })
 	case f.standFor(d, e):
 		e.keep = d.fs.keepFor()
 		d.addLocked(e)

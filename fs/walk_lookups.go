@@ -141,7 +141,7 @@ func (f *FileSystem) goOn(w *walk) {
 	default:
 		return // somebody waits, and sees to it
 	}
-	f.goBackground(func() {
+	f.work.Go(func() {
 		defer func() { <-f.ahead.turn }()
 		budget := f.walks.spend(w)
 		if !f.structureAround(f.ahead.ctx, w, w.top) {

@@ -1,4 +1,4 @@
-package fs
+package background
 
 import (
 	"context"
@@ -10,31 +10,30 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // fakeAttempts answers the attempts of a queue: an upload has the errors of its script
 // before it, then success.
 type fakeAttempts struct {
 	mu      sync.Mutex
-	script  map[*spool.Upload][]error
-	done    map[*spool.Upload]int // attempts
-	order   []*spool.Upload       // of success
+	script  map[int][]error
+	done    map[int]int // attempts
+	order   []int       // of success
 	active  int
 	most    int           // active at once
 	blocked chan struct{} // attempts wait for it, when it is set
 	// notReady cannot be tried.
-	notReady map[*spool.Upload]bool
+	notReady map[int]bool
 }
 
 // fails gives an upload its script.
-func (a *fakeAttempts) fails(up *spool.Upload, script ...error) {
+func (a *fakeAttempts) fails(up int, script ...error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.script[up] = script
 }
 
-func (a *fakeAttempts) attempt(ctx context.Context, up *spool.Upload) (bool, error) {
+func (a *fakeAttempts) attempt(ctx context.Context, up int) (bool, error) {
 	a.mu.Lock()
 	a.done[up]++
 	a.active++
@@ -71,13 +70,13 @@ func (a *fakeAttempts) tried() (n int) {
 	return n
 }
 
-func (a *fakeAttempts) ready(up *spool.Upload) bool {
+func (a *fakeAttempts) ready(up int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return !a.notReady[up]
 }
 
-func (a *fakeAttempts) attempts(up *spool.Upload) int {
+func (a *fakeAttempts) attempts(up int) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.done[up]
@@ -85,28 +84,28 @@ func (a *fakeAttempts) attempts(up *spool.Upload) int {
 
 // newTestQueue makes a queue of n uploads that are not added yet. Uploads wait pause after
 // an attempt that the service could not take.
-func newTestQueue(t *testing.T, n int, pause time.Duration) (*queue, *fakeAttempts, []*spool.Upload) {
+func newTestQueue(t *testing.T, n int, pause time.Duration) (*Queue[int], *fakeAttempts, []int) {
 	t.Helper()
-	a := &fakeAttempts{script: map[*spool.Upload][]error{}, done: map[*spool.Upload]int{}, notReady: map[*spool.Upload]bool{}}
-	q := newQueue(time.Now)
-	q.attempt, q.ready, q.pause = a.attempt, a.ready, func(int) time.Duration { return pause }
+	a := &fakeAttempts{script: map[int][]error{}, done: map[int]int{}, notReady: map[int]bool{}}
+	q := New(a.attempt, a.ready, time.Now)
+	q.pause = func(int) time.Duration { return pause }
 	t.Cleanup(func() {
-		if err := q.end(context.Background()); err != nil {
+		if err := q.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	ups := make([]*spool.Upload, n)
+	ups := make([]int, n)
 	for i := range ups {
-		ups[i] = new(spool.Upload)
+		ups[i] = i
 	}
 	return q, a, ups
 }
 
-func mustDrain(t *testing.T, q *queue, want error) {
+func mustDrain(t *testing.T, q *Queue[int], want error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := q.drain(ctx); !errors.Is(err, want) {
+	if err := q.Drain(ctx); !errors.Is(err, want) {
 		t.Fatalf("drain: %v, want %v", err, want)
 	}
 }
@@ -130,12 +129,12 @@ func TestQueueSendsAFewAtATime(t *testing.T) {
 	q, a, ups := newTestQueue(t, 40, time.Hour)
 	a.blocked = make(chan struct{})
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
-	q.add(ups[len(ups)-1]) // once is enough
+	q.Add(ups[len(ups)-1]) // once is enough
 	close(a.blocked)
 	mustDrain(t, q, nil)
-	if a.most > uploadsAtOnce || len(a.order) != len(ups) {
+	if a.most > AtOnce || len(a.order) != len(ups) {
 		t.Fatalf("%d at once, %d of %d sent", a.most, len(a.order), len(ups))
 	}
 }
@@ -143,7 +142,7 @@ func TestQueueSendsAFewAtATime(t *testing.T) {
 func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Nanosecond)
 	a.fails(ups[0], awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable))
-	q.add(ups[0])
+	q.Add(ups[0])
 	soon(t, func() bool { return a.attempts(ups[0]) == 4 })
 	mustDrain(t, q, nil)
 }
@@ -152,9 +151,9 @@ func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
 func TestAddedAgainWhileItIsSent(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.blocked = make(chan struct{})
-	q.add(ups[0])
+	q.Add(ups[0])
 	soon(t, func() bool { return a.attempts(ups[0]) == 1 })
-	q.add(ups[0])
+	q.Add(ups[0])
 	close(a.blocked)
 	mustDrain(t, q, nil)
 	if n := a.attempts(ups[0]); n != 2 {
@@ -165,8 +164,8 @@ func TestAddedAgainWhileItIsSent(t *testing.T) {
 func TestQueueForgetsWhatWasRefused(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2, time.Hour)
 	a.fails(ups[0], awayErr(archive.KindForbidden))
-	q.add(ups[0])
-	q.add(ups[1])
+	q.Add(ups[0])
+	q.Add(ups[1])
 	mustDrain(t, q, nil)
 	if a.attempts(ups[0]) != 1 || a.attempts(ups[1]) != 1 {
 		t.Fatalf("%d and %d attempts", a.attempts(ups[0]), a.attempts(ups[1]))
@@ -180,23 +179,23 @@ func TestQueueComesBackAtOnce(t *testing.T) {
 		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
 	wantAllBack(t, q, a, len(ups))
 }
 
 // wantAllBack fails the test unless uploads that the service could not take are all sent as
 // soon as it answers something else.
-func wantAllBack(t *testing.T, q *queue, a *fakeAttempts, uploads int) {
+func wantAllBack(t *testing.T, q *Queue[int], a *fakeAttempts, uploads int) {
 	t.Helper()
-	mustDrain(t, q, errAway)
+	mustDrain(t, q, ErrAway)
 	if n := len(a.order); n != 0 {
 		t.Fatalf("%d sent while the service is away", n)
 	}
 	a.mu.Lock()
 	clear(a.script)
 	a.mu.Unlock()
-	q.wake()
+	q.Wake()
 	mustDrain(t, q, nil)
 	if len(a.order) != uploads {
 		t.Fatalf("%d of %d sent", len(a.order), uploads)
@@ -209,7 +208,7 @@ func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 3, time.Hour)
 	for _, up := range ups {
 		a.fails(up, always(&archive.Error{Kind: archive.KindBusy, Unsent: true})...)
-		q.add(up)
+		q.Add(up)
 	}
 	wantAllBack(t, q, a, len(ups))
 }
@@ -219,7 +218,7 @@ func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Hour)
 	a.fails(ups[0], always(awayErr(archive.KindServer))...)
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
 	soon(t, func() bool {
 		a.mu.Lock()
@@ -234,21 +233,21 @@ func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 // TestBadUploadsLetTheOthersPass: there are as many bad ones as are sent at once.
 func TestBadUploadsLetTheOthersPass(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Nanosecond)
-	for _, up := range ups[:uploadsAtOnce] {
+	for _, up := range ups[:AtOnce] {
 		a.fails(up, always(awayErr(archive.KindServer))...)
 	}
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
 	soon(t, func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		return len(a.order) == len(ups)-uploadsAtOnce
+		return len(a.order) == len(ups)-AtOnce
 	})
 }
 
 // rests returns when the queue waits for a time to come, which it returns.
-func (q *queue) rests(t *testing.T) (until time.Time) {
+func rests(t *testing.T, q *Queue[int]) (until time.Time) {
 	t.Helper()
 	soon(t, func() bool {
 		q.mu.Lock()
@@ -263,18 +262,18 @@ func (q *queue) rests(t *testing.T) (until time.Time) {
 func TestQueueObeysRetryAfter(t *testing.T) {
 	q, a, ups := newTestQueue(t, 20, time.Nanosecond)
 	a.fails(ups[0], &archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour})
-	q.add(ups[0])
-	if until := q.rests(t); time.Until(until) < 50*time.Minute {
+	q.Add(ups[0])
+	if until := rests(t, q); time.Until(until) < 50*time.Minute {
 		t.Fatalf("rests until %v", until)
 	}
 	for _, up := range ups[1:] {
-		q.add(up)
+		q.Add(up)
 	}
-	q.wake() // a listing says nothing about uploads
+	q.Wake() // a listing says nothing about uploads
 	if n := a.tried(); n != 1 {
 		t.Fatalf("%d attempts", n)
 	}
-	q.hurry(ups[19])
+	q.Hurry(ups[19])
 	soon(t, func() bool { return a.attempts(ups[19]) == 1 })
 	mustDrain(t, q, nil)
 	if a.order[0] != ups[19] || len(a.order) != len(ups) {
@@ -300,14 +299,14 @@ func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
 	begin := q.now()
-	for until := q.rests(t); until.Before(begin.Add(time.Hour)); until = q.rests(t) {
+	for until := rests(t, q); until.Before(begin.Add(time.Hour)); until = rests(t, q) {
 		clock.Lock()
 		clock.now = until
 		clock.Unlock()
-		q.resume()
+		q.Resume()
 	}
 	if n := a.tried(); n < 60 || n > 80 {
 		t.Fatalf("%d attempts in an hour", n)
@@ -321,16 +320,16 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 	for _, up := range ups {
 		a.fails(up, always(awayErr(archive.KindUnreachable))...)
 	}
-	moot := new(spool.Upload)
-	a.fails(moot, errMoot)
+	moot := len(ups)
+	a.fails(moot, ErrMoot)
 	for _, up := range ups {
-		q.add(up)
+		q.Add(up)
 	}
-	mustDrain(t, q, errAway)
+	mustDrain(t, q, ErrAway)
 	before := a.tried()
-	q.hurry(moot)
+	q.Hurry(moot)
 	soon(t, func() bool { return a.attempts(moot) == 1 })
-	mustDrain(t, q, errAway)
+	mustDrain(t, q, ErrAway)
 	if n := a.tried() - before; n > 3 {
 		t.Fatalf("%d attempts more", n)
 	}
@@ -343,11 +342,11 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 
 // What may still arrive at a service that answers is waited for, and takes nothing from the others.
 func TestDrainWaitsForWhatMayArrive(t *testing.T) {
-	q, a, ups := newTestQueue(t, 2*uploadsAtOnce, time.Millisecond)
-	late := fmt.Errorf("%w: %w", spool.ErrNotArrived, awayErr(archive.KindTimeout))
+	q, a, ups := newTestQueue(t, 2*AtOnce, time.Millisecond)
+	late := fmt.Errorf("%w: %w", ErrInDoubt, awayErr(archive.KindTimeout))
 	for _, up := range ups {
 		a.fails(up, late, late)
-		q.add(up)
+		q.Add(up)
 	}
 	mustDrain(t, q, nil)
 	if len(a.order) != len(ups) {
@@ -358,19 +357,19 @@ func TestDrainWaitsForWhatMayArrive(t *testing.T) {
 func TestWhatBecomesReadyIsTried(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.notReady[ups[0]] = true
-	q.add(ups[0])
+	q.Add(ups[0])
 	a.mu.Lock()
 	clear(a.notReady)
 	a.mu.Unlock()
-	q.resume()
+	q.Resume()
 	soon(t, func() bool { return a.attempts(ups[0]) == 1 })
 }
 
 func TestQueueWaitsForTheFolder(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2, time.Hour)
 	a.notReady[ups[0]] = true
-	q.add(ups[0])
-	q.add(ups[1])
+	q.Add(ups[0])
+	q.Add(ups[1])
 	soon(t, func() bool { return a.attempts(ups[1]) == 1 })
 	if a.attempts(ups[0]) != 0 {
 		t.Fatal("sent before its folder was made")
@@ -387,10 +386,10 @@ func TestQueueWaitsForTheFolder(t *testing.T) {
 func TestDrainEndsWithItsContext(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.blocked = make(chan struct{})
-	q.add(ups[0])
+	q.Add(ups[0])
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := q.drain(ctx); !errors.Is(err, context.Canceled) {
+	if err := q.Drain(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,305 @@
+package background
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
+)
+
+// AtOnce is how many jobs a queue tries at the same time.
+const AtOnce = 4
+
+const (
+	// firstPause is how long a job waits after its first attempt that the service could
+	// not take; it doubles up to longestPause.
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+)
+
+// ErrMoot is the error of an attempt that asked nothing of the service, because there was no need.
+var ErrMoot = errors.New("nothing is to be archived")
+
+// ErrInDoubt is part of the error of an attempt that was not answered in time, while the service
+// answers otherwise: it may still take effect, and says nothing of other jobs.
+var ErrInDoubt = errors.New("it may still take effect")
+
+// ErrAway says that draining the queue was given up because the service is away.
+var ErrAway = errors.New("the service does not answer")
+
+// Queue tries jobs in the background, AtOnce at a time, each again and again, with a growing
+// pause, until an attempt ends for good. A circuit breaker opens when the service takes nothing
+// from anybody: then one is tried at a time, ever more rarely, and the first that gets through
+// closes it and makes all of them due.
+type Queue[J comparable] struct {
+	attempt func(ctx context.Context, of J) (wait bool, err error)
+	ready   func(of J) bool
+	now     func() time.Time
+	// pause is how long to wait after so many attempts in a row.
+	pause func(tries int) time.Duration
+
+	ctx  context.Context // of the attempts
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	jobs    []*job[J]     // in the order in which they are tried; guarded by mu
+	active  int           // jobs being tried; guarded by mu
+	losses  int           // attempts in a row that the service could not take; guarded by mu
+	lost    archive.Kind  // why it could not take the last of them; guarded by mu
+	breaker retry.Breaker // guarded by mu
+	stopped bool          // nothing more is tried; guarded by mu
+	timer   *time.Timer   // for the next job that is due; guarded by mu
+	changed chan struct{} // closed and made anew after each attempt; guarded by mu
+}
+
+// job is one of the queue. Its fields are guarded by mu of the queue.
+type job[J comparable] struct {
+	of     J
+	active bool
+	tries  int       // attempts in a row that the service could not take
+	tried  time.Time // when the last of them ended
+	due    time.Time // not before
+	again  bool      // it was added once more while it was tried
+	late   bool      // the last of them ended in doubt
+}
+
+// New makes a queue. attempt tries a job once; wait says that it is worth another attempt, later.
+// ready reports whether a job can be tried at all; it is called with the queue locked, and must
+// not call the queue.
+func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) bool, now func() time.Time) *Queue[J] {
+	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
+	return &Queue[J]{attempt: attempt, ready: ready, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
+}
+
+// Add puts a job into the queue, unless it is there, and makes it due.
+func (q *Queue[J]) Add(of J) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := q.indexLocked(of); i >= 0 {
+		q.jobs[i].dueAtOnce()
+	} else {
+		q.jobs = append(q.jobs, &job[J]{of: of})
+	}
+	q.startLocked()
+}
+
+// Hurry is Add for somebody who waits: the job is tried before all others, and now.
+func (q *Queue[J]) Hurry(of J) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	j := &job[J]{of: of}
+	if i := q.indexLocked(of); i >= 0 {
+		j = q.jobs[i]
+		q.jobs = slices.Delete(q.jobs, i, i+1)
+	}
+	j.dueAtOnce()
+	q.jobs = slices.Insert(q.jobs, 0, j)
+	q.breaker.Hasten()
+	q.startLocked()
+}
+
+func (j *job[J]) dueAtOnce() {
+	j.again = j.active
+	j.due = time.Time{}
+}
+
+// Resume tries what has become ready.
+func (q *Queue[J]) Resume() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.startLocked()
+}
+
+// Wake makes every job due at once: the service, which could not be reached, has answered
+// something else. That says nothing where it did answer, and took no jobs.
+func (q *Queue[J]) Wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.breaker.Tripped() && q.lost != archive.KindBusy && q.lost != archive.KindServer {
+		q.backLocked()
+		q.startLocked()
+	}
+}
+
+// startLocked tries what is due. The caller holds mu.
+func (q *Queue[J]) startLocked() {
+	if q.stopped {
+		return
+	}
+	now := q.now()
+	next := q.breaker.Until()
+	if !next.After(now) {
+		next = q.startDueLocked(now)
+	}
+	if next.IsZero() {
+		return
+	}
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	q.timer = time.AfterFunc(next.Sub(now), q.Resume)
+}
+
+// startDueLocked tries as many of the jobs that are due as may be tried at once, and
+// returns when the next is due; zero when none is before the end of another. The caller
+// holds mu.
+func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
+	for _, j := range q.jobs {
+		switch {
+		case q.active >= q.limitLocked():
+			return time.Time{} // the end of one of them starts the next
+		case j.active || !q.ready(j.of):
+		case j.due.After(now):
+			if next.IsZero() || j.due.Before(next) {
+				next = j.due
+			}
+		default:
+			j.active = true
+			q.active++
+			go q.run(j)
+		}
+	}
+	return next
+}
+
+func (q *Queue[J]) limitLocked() int {
+	if q.breaker.Tripped() {
+		return 1
+	}
+	return AtOnce
+}
+
+// run tries a job once and decides when it is tried again, if it is: after the others.
+func (q *Queue[J]) run(j *job[J]) {
+	wait, err := q.attempt(q.ctx, j.of)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.active--
+	j.active = false
+	j.tried = q.now()
+	switch {
+	case wait:
+		q.loseLocked(j, err)
+	case !errors.Is(err, ErrMoot): // done or refused: the service takes jobs
+		q.backLocked()
+	}
+	i := q.indexLocked(j.of)
+	q.jobs = slices.Delete(q.jobs, i, i+1)
+	if wait || j.again {
+		q.jobs = append(q.jobs, j)
+	}
+	if j.again {
+		j.again, j.due = false, time.Time{}
+	}
+	close(q.changed)
+	q.changed = make(chan struct{})
+	q.startLocked()
+}
+
+// loseLocked puts off a job that the service could not take, and trips the breaker after as many
+// losses in a row as are tried at once, or where no job would fare better: no connection, or a
+// Retry-After. The service is asked no sooner than it says. The caller holds mu.
+func (q *Queue[J]) loseLocked(j *job[J], err error) {
+	j.tries++
+	if j.late = errors.Is(err, ErrInDoubt); j.late {
+		j.due = j.tried.Add(q.pause(j.tries))
+		return
+	}
+	var asked time.Duration
+	q.lost = archive.KindOf(err)
+	var answer *archive.Error
+	if errors.As(err, &answer) {
+		asked = answer.RetryAfter
+		if answer.Unsent {
+			q.lost = archive.KindUnreachable // whatever the service would say to a job
+		}
+	}
+	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
+	q.losses++
+	if q.breaker.Tripped() || q.losses >= AtOnce || q.lost == archive.KindUnreachable || asked > 0 {
+		q.breaker.Trip(j.tried.Add(max(asked, q.pause(max(1, q.losses-AtOnce+1)))))
+	}
+}
+
+// backLocked notes that the service takes jobs. If that closes the breaker every job is due. The
+// caller holds mu.
+func (q *Queue[J]) backLocked() {
+	q.losses = 0
+	if !q.breaker.Close() {
+		return
+	}
+	for _, j := range q.jobs {
+		j.tries, j.due = 0, time.Time{}
+	}
+}
+
+// pauseAfter is how long to wait after so many attempts in a row: up to a quarter less than
+// firstPause, doubled each time, so that many mounts do not ask at the same time.
+func pauseAfter(tries int) time.Duration {
+	return retry.Backoff{First: firstPause, Longest: longestPause, Less: 0.25}.After(tries)
+}
+
+// Drain returns when every job that is ready was done or refused, or was tried once more and
+// the service could not take it (ErrAway), or ctx is done. What ended in doubt (ErrInDoubt) is tried
+// again and again.
+func (q *Queue[J]) Drain(ctx context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	began := q.now()
+	q.breaker.Hasten()
+	for _, j := range q.jobs {
+		j.tries, j.due = 0, time.Time{}
+	}
+	q.startLocked()
+	left := func(j *job[J]) bool { return q.ready(j.of) && (j.late || j.tried.Before(began)) }
+	for q.active > 0 || !q.breaker.Tripped() && slices.ContainsFunc(q.jobs, left) {
+		if err := q.awaitLocked(ctx); err != nil {
+			return err
+		}
+	}
+	if len(q.jobs) > 0 {
+		return ErrAway
+	}
+	return nil
+}
+
+// Close tries nothing any more and returns when what is under way has ended, or ctx is done.
+func (q *Queue[J]) Close(ctx context.Context) error {
+	q.stop()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stopped = true
+	if q.timer != nil {
+		q.timer.Stop()
+	}
+	for q.active > 0 {
+		if err := q.awaitLocked(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// awaitLocked waits for the end of an attempt, with mu unlocked meanwhile, at most until ctx
+// is done. The caller holds mu.
+func (q *Queue[J]) awaitLocked(ctx context.Context) error {
+	changed := q.changed
+	q.mu.Unlock()
+	defer q.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// indexLocked is where a job stands in the queue, -1 when it does not. The caller
+// holds mu.
+func (q *Queue[J]) indexLocked(of J) int {
+	return slices.IndexFunc(q.jobs, func(j *job[J]) bool { return j.of == of })
+}
