@@ -9,6 +9,8 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/walk"
 )
 
 // ahead asks for what a walk will come to: the folders below one with a single structure
@@ -61,7 +63,7 @@ func newAhead() *ahead {
 // lookAhead asks for what the walk needs of d, and of folders near it, unless that is known.
 // It goes on when ctx ends, for the next who asks. What it cannot get is asked for alone,
 // as without a walk.
-func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
+func (f *FileSystem) lookAhead(ctx context.Context, w *walk.Walk[*dir], d *dir) {
 	if !d.walkable() || d.fresh() {
 		return
 	}
@@ -77,10 +79,10 @@ func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
 		if d.fresh() || !f.structureAround(f.ahead.ctx, w, d) { // another walk brought it
 			return
 		}
-		if a := f.widest(w, d, f.walks.spend(w)); a != nil {
+		if a := f.widest(w, d, f.walks.Spend(w)); a != nil {
 			f.listBelow(f.ahead.ctx, a)
 			if t, known := f.ahead.tree(a.id(), f.now()); known {
-				f.walks.listed(w, t.folders)
+				f.walks.Prefetched(w, t.folders)
 			}
 		}
 	})
@@ -88,6 +90,60 @@ func (f *FileSystem) lookAhead(ctx context.Context, w *walk, d *dir) {
 	case <-done:
 	case <-ctx.Done():
 	}
+}
+
+// lookAheadOf is lookAhead for a name that is looked up in d, when it has to be asked for.
+func (d *dir) lookAheadOf(ctx context.Context, name string) {
+	if !d.walkable() || d.finds(name) || names.IsJunk(name) {
+		return
+	}
+	if d.fresh() {
+		if w := d.fs.walks.LookingUpPrefetched(); w != nil {
+			d.fs.goOn(w)
+		}
+		return
+	}
+	w := d.fs.walks.LookingUp(d.line())
+	defer d.fs.walks.LookedUp()
+	if w != nil {
+		d.fs.lookAhead(ctx, w, d)
+	}
+}
+
+// finds reports whether a name needs nothing that was not shown here before. A name without
+// an extension is taken for one of a folder.
+func (d *dir) finds(name string) bool {
+	if !d.enough(&d.subs, needNames) {
+		return false
+	}
+	e := d.get(name)
+	return e != nil && e.dir != nil || !looksLikeDocument(name) || !d.wantsDocuments(needNames)
+}
+
+// looksLikeDocument reports whether a name is rather one of a document than of a folder.
+func looksLikeDocument(name string) bool {
+	return names.Ext(name) != ""
+}
+
+// goOn looks ahead of a walk that did not come there yet, in the background. It lists all of the
+// walk or nothing, so that it asks twice at most.
+func (f *FileSystem) goOn(w *walk.Walk[*dir]) {
+	select {
+	case f.ahead.turn <- struct{}{}:
+	default:
+		return // somebody waits, and sees to it
+	}
+	f.work.Go(func() {
+		defer func() { <-f.ahead.turn }()
+		budget := f.walks.Spend(w)
+		if !f.structureAround(f.ahead.ctx, w, w.Top()) {
+			return
+		}
+		if t, known := f.ahead.tree(w.Top().id(), f.now()); known && t.folders <= budget {
+			f.listBelow(f.ahead.ctx, w.Top())
+			f.walks.Prefetched(w, t.folders)
+		}
+	})
 }
 
 // walkable reports whether a walk over the directory is looked ahead of: it is a folder of
@@ -103,21 +159,12 @@ func (d *dir) fresh() bool {
 		(d.enough(&d.files, needListing) || d.fs.documents.Fresh(id))
 }
 
-// structureAround makes the subtree of d known. At first the one of its mandator is asked
-// for, or of what the walk began with; when the walk goes on to another one all are.
-func (f *FileSystem) structureAround(ctx context.Context, w *walk, d *dir) (known bool) {
+// structureAround makes the subtree of d known.
+func (f *FileSystem) structureAround(ctx context.Context, w *walk.Walk[*dir], d *dir) (known bool) {
 	if _, known := f.ahead.tree(d.id(), f.now()); known {
 		return true
 	}
-	top := d
-	for top != w.top && top.kind != mandatorDir {
-		top, _ = top.place()
-	}
-	if w.further && w.top.kind == rootDir && !w.lookups {
-		top = w.top
-	}
-	w.further = true
-	_, err := f.structureBelow(ctx, top)
+	_, err := f.structureBelow(ctx, f.walks.Area(w, d.line()))
 	return err == nil
 }
 
@@ -161,7 +208,7 @@ func (f *FileSystem) plantLocked(offers *cache.Ahead[archive.ID, archive.Structu
 
 // widest is the outermost directory around d, within the walk, whose subtree has at most so
 // many folders; nil when one list brings no more than that of d alone.
-func (f *FileSystem) widest(w *walk, d *dir, budget int) (a *dir) {
+func (f *FileSystem) widest(w *walk.Walk[*dir], d *dir, budget int) (a *dir) {
 	for at := d; at.walkable(); at, _ = at.place() {
 		t, known := f.ahead.tree(at.id(), f.now())
 		if !known || t.folders > budget {
@@ -170,7 +217,7 @@ func (f *FileSystem) widest(w *walk, d *dir, budget int) (a *dir) {
 		if t.folders > 1 {
 			a = at
 		}
-		if at == w.top {
+		if at == w.Top() {
 			break
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -74,7 +75,7 @@ type FileSystem struct {
 	// work is what Close waits for: uploads and background work.
 	work background.Work
 
-	walks walks
+	walks *walk.Detector[*dir]
 	ahead *ahead
 	early *readAhead
 	// whole are the large lists of documents.
@@ -113,7 +114,7 @@ func New(opts Options) *FileSystem {
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.queue = background.New(f.deliverQueued, f.deliverable, f.now)
-	f.walks = walks{now: f.now, byPID: map[uint32]*walk{}}
+	f.walks = walk.New[*dir](f.now)
 	f.ahead = newAhead()
 	f.early = newReadAhead(f.now, opts.ReadAhead)
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)

@@ -106,9 +106,9 @@ var (
 // OpendirHandle asks the service for what it does not know freshly. A directory that
 // cannot be listed is an error, never an empty one.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := &n.d.fs.walks, caller(ctx)
-	defer walks.answered(pid)
-	w := walks.opening(pid, n.d)
+	walks, pid := n.d.fs.walks, callerPID(ctx)
+	defer walks.Opened(pid)
+	w := walks.Opening(pid, n.d.line())
 	if w != nil {
 		n.d.fs.lookAhead(ctx, w, n.d)
 	}
@@ -116,7 +116,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 		return nil, 0, n.d.fs.errnos.Of("list", n.d.path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = n.d.told(w.byName(n.d))
+	h.told, h.entries = n.d.told(n.d.byName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}

@@ -155,7 +155,7 @@ func (f *file) readNext(ctx context.Context) {
 		return
 	}
 	_, cached := f.fs.content.Trusted(key, f.maxAge(key.Representation))
-	n := f.fs.early.opening(caller(ctx), d, key.Document, cached)
+	n := f.fs.early.opening(callerPID(ctx), d, key.Document, cached)
 	if n <= 0 {
 		return
 	}

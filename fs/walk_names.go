@@ -1,14 +1,16 @@
 package fs
 
+import "github.com/archivefs/archivefs/fs/internal/walk"
+
 // A walk that only reads names (find, ls -R) needs no attributes of documents, and a document
 // that nobody looks at costs neither the kernel nor this process an inode. So a walk is told
 // names alone until somebody looks at one of the documents that it was told of: from then on
 // READDIRPLUS saves it a request for each.
 
-// byName reports whether a program that opens d within the walk is told the names of its
-// documents alone.
-func (w *walk) byName(d *dir) bool {
-	if w == nil || w.looks.Load() {
+// byName reports whether a program that opens the directory within the walk is told the names
+// of its documents alone.
+func (d *dir) byName(w *walk.Walk[*dir]) bool {
+	if w.Looks() {
 		return false
 	}
 	d.namedFor.Store(w)
@@ -21,6 +23,6 @@ func (d *dir) looked() {
 		return
 	}
 	if w := d.namedFor.Swap(nil); w != nil {
-		w.looks.Store(true)
+		w.Look()
 	}
 }

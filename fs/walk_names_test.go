@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/walk"
 )
 
 // readAll reads an open directory as READDIRPLUS does and counts the entries that got more
@@ -42,13 +44,13 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
-	w := &walk{top: d}
+	w := new(walk.Walk[*dir])
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = d.told(w.byName(d))
+		h.told, h.entries = d.told(d.byName(w))
 		return h
 	}
-	if (*walk)(nil).byName(d) {
+	if d.byName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
@@ -61,11 +63,11 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 		}
 	}
 	d.looked()
-	if !w.looks.Load() || open().told.byName {
+	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
-	other := &walk{top: d}
-	if !other.byName(d) {
+	other := new(walk.Walk[*dir])
+	if !d.byName(other) {
 		t.Error("another walk did not look")
 	}
 }
