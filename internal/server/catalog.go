@@ -2,33 +2,10 @@ package server
 
 import (
 	"context"
-	"io"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server/blob"
-	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
-
-// database is what all tenants share. Contents and what is made of them are shared, too:
-// they are found by digest, which no client is ever asked for.
-type database interface {
-	view(who identity) catalog
-	uses
-	renditions
-	Close() error
-}
-
-// several is a database with a catalog for each tenant.
-type several struct{ *store.Store }
-
-func (s several) view(who identity) catalog { return s.Tenant(who.tenant).By(who.user) }
-
-// single is a database of one archive, which every tenant sees.
-type single struct{ *generated.Archive }
-
-func (s single) view(identity) catalog { return s.Archive }
 
 // catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
 // client can act on carry a kind.
@@ -37,15 +14,6 @@ type catalog interface {
 	documents
 	changes
 	settings
-}
-
-// archiveOf is what somebody sees of what all tenants share.
-func archiveOf(db database, who identity) catalog {
-	whole := db.view(who)
-	if who.mandators == nil {
-		return whole
-	}
-	return &confined{whole: whole, mandators: who.mandators, user: who.userID}
 }
 
 // folders are the archive's folders and those of the inboxes, by ascending id.
@@ -85,37 +53,10 @@ type changes interface {
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
 }
 
-// uses knows what contents are used, and keeps those apart who refer to a content and who
-// remove it.
-type uses interface {
-	Keep(ctx context.Context, k store.Keeping) error
-	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
-}
-
-// renditions knows the PDFs made of contents.
-type renditions interface {
-	Rendition(ctx context.Context, source, variant string) (string, error)
-	AddRendition(ctx context.Context, source, variant, digest string) error
-}
-
 // settings are named values of the archive; one that was never set is empty.
 type settings interface {
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 	// FirstSetting sets a value unless one is set, and returns that which is.
 	FirstSetting(ctx context.Context, name, value string) (string, error)
-}
-
-// contents keeps bytes by their SHA-256. Publish may be called again for what was staged and
-// not discarded: another process may have removed a content that nothing referred to yet.
-type contents interface {
-	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
-	Publish(ctx context.Context, staged ...blob.Staged) error
-	// OpenPart opens a content of which a part is read.
-	OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error)
-	Remove(ctx context.Context, digest string) error
-	// Has reports whether all of the contents are kept.
-	Has(ctx context.Context, digests ...string) (bool, error)
-	// Walk calls each for every content that was published before that time. Each may remove it.
-	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/archivefs/archivefs/archive"
@@ -195,14 +194,6 @@ func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, er
 
 func (c *confined) Setting(ctx context.Context, name string) (string, error) {
 	return c.whole.Setting(ctx, name)
-}
-
-// view tells apart what is cut from the lists of several identities.
-func (who identity) view() string {
-	if who.mandators == nil {
-		return fmt.Sprint(who.tenant)
-	}
-	return fmt.Sprint(who.tenant, who.mandators, who.userID)
 }
 
 // AddFolder adds no mandator and no inbox: those are not for who sees but some.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -173,6 +174,16 @@ type identity struct {
 // may reports whether an operation that needs a scope may be done.
 func (who identity) may(needed Scope) bool {
 	return !who.limited || slices.Contains(who.scopes, string(needed))
+}
+
+func (who identity) party() party { return party{who.key, who.user} }
+
+// view tells apart what is cut from the lists of several identities.
+func (who identity) view() string {
+	if who.mandators == nil {
+		return fmt.Sprint(who.tenant)
+	}
+	return fmt.Sprint(who.tenant, who.mandators, who.userID)
 }
 
 // Scope is a kind of operations that a key may be limited to.

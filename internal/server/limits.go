@@ -2,10 +2,11 @@ package server
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/store"
@@ -46,16 +47,6 @@ func documentNameFault(name string) string {
 	}
 	return textFault(name)
 }
-
-// fileName is the name of a file that was sent as a whole path of Windows. A backslash elsewhere is part of a name.
-func fileName(sent string) string {
-	if strings.HasPrefix(sent, `\`) || windowsDrive.MatchString(sent) {
-		return sent[strings.LastIndexByte(sent, '\\')+1:]
-	}
-	return sent
-}
-
-var windowsDrive = regexp.MustCompile(`^[A-Za-z]:\\`)
 
 // What may be said about one document.
 const (
@@ -142,4 +133,15 @@ func checkPair(key, value string) error {
 		return err
 	}
 	return checkText("a value", value, maxValue)
+}
+
+// amount says how many bytes a limit is, for people: exactly, as who set it would.
+func amount(limit int64) string {
+	n := uint64(max(limit, 0))
+	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
+		if told, err := humanize.ParseBytes(text); err == nil && told == n {
+			return text
+		}
+	}
+	return humanize.Comma(limit) + " bytes"
 }

@@ -10,6 +10,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strings"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -218,3 +220,13 @@ func (e *ending) cutOff() bool { return e.ended && !e.closed() }
 
 // closed reports whether the closing delimiter was read.
 func (e *ending) closed() bool { return bytes.Contains(e.last, e.delimiter) }
+
+// fileName is the name of a file that was sent as a whole path of Windows. A backslash elsewhere is part of a name.
+func fileName(sent string) string {
+	if strings.HasPrefix(sent, `\`) || windowsDrive.MatchString(sent) {
+		return sent[strings.LastIndexByte(sent, '\\')+1:]
+	}
+	return sent
+}
+
+var windowsDrive = regexp.MustCompile(`^[A-Za-z]:\\`)

@@ -16,8 +16,6 @@ type party struct {
 // nobody is for whom the program works by itself.
 var nobody = party{key: -1}
 
-func (who identity) party() party { return party{who.key, who.user} }
-
 // places bounds how many do something at a time. However slow somebody is, others come in as well:
 // who has many gets another one only while many are free. With a portion of 3 one party has three
 // quarters of all at most, and another one three quarters of those that are left: it takes four of
@@ -114,36 +112,4 @@ func (p *places) leave(who party) {
 		}
 		return came
 	})
-}
-
-const (
-	// maxAtWork is how many do at a time what takes much of the machine: each holds images in memory, or
-	// has a process at work. One party has two places, and leaves one to others.
-	maxAtWork = 3
-	// maxInLine is how many of one party wait for one.
-	maxInLine = 64
-	// atWorkPatience is for how much longer than for others such a place is waited for.
-	atWorkPatience = 3
-)
-
-// workers do what takes much of the machine, in turn.
-type workers struct {
-	places
-	patience time.Duration
-}
-
-func newWorkers() *workers {
-	return &workers{places: places{all: maxAtWork, portion: 1, line: maxInLine, held: map[party]int{}}, patience: atWorkPatience * patience}
-}
-
-// do does some work for somebody. Who waits too long, or for too much, is sent away.
-func (w *workers) do(ctx context.Context, who party, work func() error) error {
-	if !w.take(ctx, who, w.patience) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return sentAway("previews, texts and PDFs of other documents")
-	}
-	defer w.leave(who)
-	return work()
 }

@@ -58,6 +58,26 @@ func (m *renderer) withPDF(ctx context.Context, who party, d store.Document, use
 	return use(digest)
 }
 
+// errReplaced says that a document has another content than a moment ago.
+var errReplaced = refuse(archive.KindBusy, "the document was replaced just now; try again")
+
+// lostOf adds to the error of a lost content whose that is. One that was removed because its document
+// was replaced, or removed, is none; other errors pass.
+func lostOf(ctx context.Context, c documents, d store.Document, err error) error {
+	e := lost(err)
+	if e == nil {
+		return err
+	}
+	now, failed := c.Document(ctx, d.ID)
+	switch {
+	case failed != nil:
+		return failed
+	case now.Digest != d.Digest:
+		return errReplaced
+	}
+	return &lostContent{document: d.ID, digest: e.digest, err: err}
+}
+
 // gone reports whether something that was made of a document's content is not where it is kept. It
 // can be made again, but what took it away may have taken more.
 func (m *renderer) gone(d store.Document, digest string, err error) bool {

@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/archivefs/archivefs/archive"
 )
 
@@ -140,17 +138,6 @@ func badBody(err error, what string) error {
 		return refuse(archive.KindInvalid, "%s: it is empty", what)
 	}
 	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
-}
-
-// amount says how many bytes a limit is, for people: exactly, as who set it would.
-func amount(limit int64) string {
-	n := uint64(max(limit, 0))
-	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
-		if told, err := humanize.ParseBytes(text); err == nil && told == n {
-			return text
-		}
-	}
-	return humanize.Comma(limit) + " bytes"
 }
 
 // pathID returns the id in a request's path.

@@ -12,16 +12,13 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
 )
 
 const (
 	// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
 	streamBuffer = 64 << 10
-	// longStretch is how much of an answer goes out at a time, in bytes, where the system tells
-	// meanwhile how much of it the client has taken; shortStretch is how much elsewhere.
-	longStretch  = 512 << 10
-	shortStretch = 16 << 10
 	// atOnce is how long an answer is that never waits for its client, in bytes: net/http
 	// buffers that much.
 	atOnce = 2 << 10
@@ -176,4 +173,28 @@ func (w *response) body(contentType string, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(body)
+}
+
+// inbound is a request's body. One whose sender is too slow ends with an error of KindTimeout.
+type inbound struct {
+	io.ReadCloser
+	w     *response
+	ended bool
+}
+
+// Read implements io.Reader.
+func (b *inbound) Read(p []byte) (int, error) {
+	progress := b.w.progress
+	progress.reads.begin()
+	n, err := b.ReadCloser.Read(p)
+	inTime := progress.reads.end(int64(n))
+	b.w.received += int64(n)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
+		if progress.http1 {
+			b.w.Header().Set("Connection", "close")
+		}
+		return n, refuse(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.limit, amount(pace))
+	}
+	return n, err
 }

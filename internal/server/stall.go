@@ -3,20 +3,22 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"io"
 	"math"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/archivefs/archivefs/archive"
 )
 
 // pace is how fast a client is at least that is never cut, in bytes a second.
 const pace = 1 << 10
+
+const (
+	// longStretch is how much of an answer goes out at a time, in bytes, where the system tells
+	// meanwhile how much of it the client has taken; shortStretch is how much elsewhere.
+	longStretch  = 512 << 10
+	shortStretch = 16 << 10
+)
 
 // watch ends what a client is too slow for. It is waited for as long as the limit; each byte
 // that went gives it the time back that the byte takes at the pace, up to the limit. So who keeps
@@ -135,30 +137,6 @@ func (p *progress) finish(bodyRead bool) {
 	if p.http1 && !bodyRead {
 		_ = p.control.SetReadDeadline(now.Add(p.limit))
 	}
-}
-
-// inbound is a request's body. One whose sender is too slow ends with an error of KindTimeout.
-type inbound struct {
-	io.ReadCloser
-	w     *response
-	ended bool
-}
-
-// Read implements io.Reader.
-func (b *inbound) Read(p []byte) (int, error) {
-	progress := b.w.progress
-	progress.reads.begin()
-	n, err := b.ReadCloser.Read(p)
-	inTime := progress.reads.end(int64(n))
-	b.w.received += int64(n)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
-		if progress.http1 {
-			b.w.Header().Set("Connection", "close")
-		}
-		return n, refuse(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.limit, amount(pace))
-	}
-	return n, err
 }
 
 type takenKey struct{}

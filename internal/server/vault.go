@@ -10,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -21,6 +22,20 @@ type vault struct {
 	contents
 	uses uses
 	log  logrus.FieldLogger
+}
+
+// contents keeps bytes by their SHA-256. Publish may be called again for what was staged and
+// not discarded: another process may have removed a content that nothing referred to yet.
+type contents interface {
+	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
+	Publish(ctx context.Context, staged ...blob.Staged) error
+	// OpenPart opens a content of which a part is read.
+	OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error)
+	Remove(ctx context.Context, digest string) error
+	// Has reports whether all of the contents are kept.
+	Has(ctx context.Context, digests ...string) (bool, error)
+	// Walk calls each for every content that was published before that time. Each may remove it.
+	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 }
 
 // ContentFile names the file that holds a content, for who reads it on this machine: it never
@@ -100,4 +115,43 @@ func (v *vault) sweep(ctx context.Context, before time.Time) (removed int, err e
 		})
 	})
 	return removed, err
+}
+
+// lostContent is the error of a content that something refers to, and that is not there or not
+// whole.
+type lostContent struct {
+	document archive.ID // 0 when none is known
+	digest   string
+	err      error
+}
+
+// Error implements error.
+func (e *lostContent) Error() string { return e.err.Error() }
+
+// Unwrap returns what is the matter.
+func (e *lostContent) Unwrap() error { return e.err }
+
+// told is what everybody may know.
+func (e *lostContent) told() string {
+	whose := "a document"
+	if e.document != 0 {
+		whose = fmt.Sprintf("document %d", e.document)
+	}
+	return "the content of " + whose + " is missing or damaged; archivefs admin verify shows which contents are, and a backup may have them"
+}
+
+// lost returns the error in err's chain that says that a content is lost, nil without one.
+func lost(err error) *lostContent {
+	var e *lostContent
+	_ = errors.As(err, &e)
+	return e
+}
+
+// note writes it down for who can bring the content back.
+func (e *lostContent) note(log logrus.FieldLogger) {
+	if e.document != 0 {
+		log = log.WithField("document", int64(e.document))
+	}
+	log.WithField("content", e.digest).
+		Error("the content of a document is missing or damaged; archivefs admin verify shows which contents are")
 }
