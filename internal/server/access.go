@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/stall"
 )
 
 const (
@@ -51,7 +52,7 @@ type Request struct {
 func (f *front) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		w := &response{ResponseWriter: plain, id: requestID(r), progress: newProgress(plain, r, f.stall)}
+		w := &response{ResponseWriter: plain, id: requestID(r), progress: stall.New(plain, r, f.stall)}
 		w.Header().Set(headerID, w.id)
 		if len(r.TransferEncoding) > 0 {
 			// Beside the chunks there may have been a length (RFC 9112, 6.1), which net/http does not

@@ -15,6 +15,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/gate"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -106,7 +108,7 @@ func (a *Admin) Tenants(ctx context.Context) ([]Tenant, error) {
 // carry KindInvalid.
 func (a *Admin) AddTenant(ctx context.Context, cloudID, name string) (int64, error) {
 	if cloudID == "" || strings.ContainsFunc(cloudID, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return 0, refuse(archive.KindInvalid, "a Cloud-ID consists of printable ASCII characters without blanks")
+		return 0, refusal.New(archive.KindInvalid, "a Cloud-ID consists of printable ASCII characters without blanks")
 	}
 	id, err := a.db.AddTenant(ctx, cloudID, name)
 	return int64(id), err
@@ -166,8 +168,8 @@ func (a *Admin) AddInbox(ctx context.Context, name, user string) (archive.ID, er
 }
 
 func (a *Admin) addRoot(ctx context.Context, f store.Folder) (archive.ID, error) {
-	if wrong := folderNameFault(f.Name); wrong != "" {
-		return 0, refuse(archive.KindInvalid, "%q is no name: %s", f.Name, strings.TrimPrefix(wrong, "required: "))
+	if wrong := limits.FolderName(f.Name); wrong != "" {
+		return 0, refusal.New(archive.KindInvalid, "%q is no name: %s", f.Name, strings.TrimPrefix(wrong, "required: "))
 	}
 	return a.archive().AddFolder(ctx, f)
 }
@@ -254,14 +256,14 @@ func (a *Admin) HasUser(ctx context.Context, name string) error {
 // userNameFault returns the error of a name that Basic credentials cannot carry (RFC 7617, 2).
 func userNameFault(name string) error {
 	if name == "" || len(name) > maxUserName || !utf8.ValidString(name) || strings.ContainsRune(name, ':') || strings.ContainsFunc(name, unicode.IsControl) {
-		return refuse(archive.KindInvalid, "a user needs a name of at most %d bytes, without a colon and control characters", maxUserName)
+		return refusal.New(archive.KindInvalid, "a user needs a name of at most %d bytes, without a colon and control characters", maxUserName)
 	}
 	return nil
 }
 
 func passwordFault(password string) error {
 	if password == "" || len(password) > maxPassword || strings.ContainsFunc(password, unicode.IsControl) {
-		return refuse(archive.KindInvalid, "a password has 1 to %d bytes, without control characters", maxPassword)
+		return refusal.New(archive.KindInvalid, "a password has 1 to %d bytes, without control characters", maxPassword)
 	}
 	return nil
 }
@@ -283,7 +285,7 @@ func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err
 	}
 	for _, scope := range n.Scopes {
 		if !slices.Contains(Scopes(), scope) {
-			return 0, "", refuse(archive.KindInvalid, "there is no scope %q; there are read and write", string(scope))
+			return 0, "", refusal.New(archive.KindInvalid, "there is no scope %q; there are read and write", string(scope))
 		}
 		if !slices.Contains(added.Scopes, string(scope)) {
 			added.Scopes = append(added.Scopes, string(scope))

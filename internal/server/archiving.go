@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -24,7 +26,7 @@ func documentArchive(w *response, r *request) error {
 	ctx := r.detached()
 	d, err := r.catalog.Document(ctx, id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	to, name, keywords := p.requiredTarget(), p.documentName(fieldName, d.Name), p.list("keywords")
 	if err := p.err(); err != nil {
@@ -35,11 +37,11 @@ func documentArchive(w *response, r *request) error {
 		return err
 	}
 	if folder.Inbox {
-		return invalid(fieldFolderID, "folder %d lies in an inbox", folder.ID)
+		return refusal.Invalid(fieldFolderID, "folder %d lies in an inbox", folder.ID)
 	}
 	_, err = r.catalog.ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	w.empty()
 	return nil
@@ -58,7 +60,7 @@ func autoExportStatusSet(w *response, r *request) error {
 	}
 	ctx := r.detached()
 	if err := r.catalog.SetAutoExport(ctx, id, on); err != nil {
-		return blame("document-id", err)
+		return refusal.Blame("document-id", err)
 	}
 	w.empty()
 	return nil
@@ -97,7 +99,7 @@ func (p *params) requiredTarget() target {
 // destination returns the folder of an upload, for which no field but the file is required
 // (specification, endpoint 3): the target, the mandator itself when only that is named, or
 // without any of them the user's input tray.
-func (t target) destination(ctx context.Context, c folders, who identity) (store.Folder, error) {
+func (t target) destination(ctx context.Context, c catalog.Folders, who identity) (store.Folder, error) {
 	if t == (target{}) {
 		return inputTray(ctx, c, who)
 	}
@@ -106,13 +108,13 @@ func (t target) destination(ctx context.Context, c folders, who identity) (store
 
 // inputTray returns the inbox that belongs to the user, else one that is called so, else the
 // first one.
-func inputTray(ctx context.Context, c folders, who identity) (store.Folder, error) {
+func inputTray(ctx context.Context, c catalog.Folders, who identity) (store.Folder, error) {
 	inboxes, err := c.Roots(ctx, true)
 	if err != nil {
 		return store.Folder{}, err
 	}
 	if len(inboxes) == 0 {
-		return store.Folder{}, invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
+		return store.Folder{}, refusal.Invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
 	}
 	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return who.userID != 0 && f.UserID == who.userID })
 	if own < 0 {
@@ -123,13 +125,13 @@ func inputTray(ctx context.Context, c folders, who identity) (store.Folder, erro
 
 // resolve returns the target folder. An id and a path that are both given must name the
 // same folder, and a mandator must be the one that the folder belongs to.
-func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
+func (t target) resolve(ctx context.Context, c catalog.Folders) (store.Folder, error) {
 	if !t.byID {
 		return t.resolvePath(ctx, c)
 	}
 	folder, err := c.Folder(ctx, t.id)
 	if err != nil {
-		return store.Folder{}, blame(fieldFolderID, err)
+		return store.Folder{}, refusal.Blame(fieldFolderID, err)
 	}
 	if t.path != "" {
 		same, err := t.resolvePath(ctx, c)
@@ -137,7 +139,7 @@ func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
 			return store.Folder{}, err
 		}
 		if same.ID != folder.ID {
-			return store.Folder{}, invalid(fieldFolderPath, "names folder %d, not folder %d as %s does", same.ID, folder.ID, fieldFolderID)
+			return store.Folder{}, refusal.Invalid(fieldFolderPath, "names folder %d, not folder %d as %s does", same.ID, folder.ID, fieldFolderID)
 		}
 	}
 	if t.mandator == "" {
@@ -148,7 +150,7 @@ func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
 		return store.Folder{}, err
 	}
 	if folder.Inbox || lineage[0].Name != t.mandator {
-		return store.Folder{}, invalid(fieldMandator, "folder %d does not belong to this mandator", folder.ID)
+		return store.Folder{}, refusal.Invalid(fieldMandator, "folder %d does not belong to this mandator", folder.ID)
 	}
 	return folder, nil
 }
@@ -156,28 +158,28 @@ func (t target) resolve(ctx context.Context, c folders) (store.Folder, error) {
 // resolvePath walks a path from its mandator. With a mandator given the path is below
 // it; a first component that repeats the mandator's name is taken as such where there is
 // no folder of that name.
-func (t target) resolvePath(ctx context.Context, c folders) (store.Folder, error) {
+func (t target) resolvePath(ctx context.Context, c catalog.Folders) (store.Folder, error) {
 	names := components(t.path)
 	if t.mandator == "" {
 		if len(names) == 0 {
-			return store.Folder{}, invalid(fieldFolderPath, "a path starts with the name of a mandator")
+			return store.Folder{}, refusal.Invalid(fieldFolderPath, "a path starts with the name of a mandator")
 		}
 		folder, err := walk(ctx, c, store.Folder{}, names)
-		return folder, blame(fieldFolderPath, err)
+		return folder, refusal.Blame(fieldFolderPath, err)
 	}
 	mandator, err := c.Child(ctx, 0, t.mandator)
 	if err != nil {
-		return store.Folder{}, blame(fieldMandator, err)
+		return store.Folder{}, refusal.Blame(fieldMandator, err)
 	}
 	folder, err := walk(ctx, c, mandator, names)
 	if archive.KindOf(err) == archive.KindNotFound && len(names) > 0 && names[0] == t.mandator {
 		folder, err = walk(ctx, c, mandator, names[1:])
 	}
-	return folder, blame(fieldFolderPath, err)
+	return folder, refusal.Blame(fieldFolderPath, err)
 }
 
 // walk follows names downwards; the zero folder stands above the mandators.
-func walk(ctx context.Context, c folders, from store.Folder, names []string) (store.Folder, error) {
+func walk(ctx context.Context, c catalog.Folders, from store.Folder, names []string) (store.Folder, error) {
 	for _, name := range names {
 		below, err := c.Child(ctx, from.ID, name)
 		if err != nil {

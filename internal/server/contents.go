@@ -17,7 +17,9 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -59,7 +61,7 @@ func (h contentHandlers) documentPDF(w *response, r *request) error {
 		content, contentType, digest, err = h.content(r, id, original, part)
 	}
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	defer func() { _ = content.Close() }()
 	w.Header().Set("Content-Type", contentType)
@@ -150,7 +152,7 @@ func (h contentHandlers) pagePreview(w *response, r *request) error {
 		return h.unmade(lostOf(r.Context(), r.catalog, d, err))
 	}
 	if picture == nil {
-		return blame("id", refuse(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
+		return refusal.Blame("id", refusal.New(archive.KindNotFound, "page %d of document %d cannot be drawn", page+1, d.ID))
 	}
 	w.foreign("image/jpeg", picture)
 	return nil
@@ -162,17 +164,17 @@ func pageOf(r *request) (store.Document, int, error) {
 	if err != nil {
 		return store.Document{}, 0, err
 	}
-	none := blame("id", refuse(archive.KindNotFound, "there is no page %d", id))
+	none := refusal.Blame("id", refusal.New(archive.KindNotFound, "there is no page %d", id))
 	page := int(id%pagesPerDocument) - 1
 	if page < 0 {
 		return store.Document{}, 0, none
 	}
 	d, err := r.catalog.Document(r.Context(), id/pagesPerDocument)
-	if absent(err) {
-		return store.Document{}, 0, blame("id", nothing(err, "there is no page %d", id))
+	if catalog.Absent(err) {
+		return store.Document{}, 0, refusal.Blame("id", refusal.Nothing(err, "there is no page %d", id))
 	}
 	if err != nil {
-		return store.Document{}, 0, blame("id", err)
+		return store.Document{}, 0, refusal.Blame("id", err)
 	}
 	if page >= d.Pages {
 		return store.Document{}, 0, none
@@ -190,7 +192,7 @@ func (h contentHandlers) documentText(w *response, r *request) error {
 	}
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	pages, err := h.textPages(r.Context(), r, d)
 	if err != nil {
@@ -293,7 +295,7 @@ func (w *ranged) WriteHeader(status int) {
 // unsatisfiable refuses the ranges of a request.
 func (w *response) unsatisfiable(why string) {
 	const status = http.StatusRequestedRangeNotSatisfiable
-	w.problem(status, describe(problemType("range"), status, refuse(archive.KindInvalid, "Range: %s", why)))
+	w.problem(status, describe(problemType("range"), status, refusal.New(archive.KindInvalid, "Range: %s", why)))
 }
 
 // Write implements io.Writer.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -19,7 +20,7 @@ var errRow = errors.New("the row cannot be written")
 // brokenCatalog fails between the content and its row; before it does, it takes an image
 // of the data directory, as a crash at this moment would leave it.
 type brokenCatalog struct {
-	catalog
+	catalog.Catalog
 	image func()
 }
 
@@ -47,7 +48,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	working := s.catalog
-	s.catalog = brokenCatalog{catalog: working, image: func() {
+	s.catalog = brokenCatalog{Catalog: working, image: func() {
 		if err := os.CopyFS(image, os.DirFS(data)); err != nil {
 			t.Error(err)
 		}

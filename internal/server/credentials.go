@@ -11,7 +11,9 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // Credentials are what a client must show (specification, Authentication). APIKey is
@@ -51,7 +53,7 @@ type door struct {
 func (d *door) identify(r *http.Request) (identity, error) {
 	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
 		if len(r.Header.Values(name)) > 1 {
-			return identity{}, deny(twice, archive.KindUnauthorized, "the header %s is there twice", name)
+			return identity{}, refusal.Deny(refusal.Twice, archive.KindUnauthorized, "the header %s is there twice", name)
 		}
 	}
 	who, wrong := d.accepted.identify(r)
@@ -61,7 +63,7 @@ func (d *door) identify(r *http.Request) (identity, error) {
 	shown := gate.Shown{Key: r.Header.Get("API-Key"), CloudID: r.Header.Get("Cloud-ID"), Address: r.RemoteAddr}
 	shown.User, shown.Password, shown.Basic = r.BasicAuth()
 	if !shown.Basic && r.Header.Get("Authorization") != "" {
-		return identity{}, gate.Refuse(otherScheme, store.Key{}, store.Account{})
+		return identity{}, gate.Refuse(refusal.OtherScheme, store.Key{}, store.Account{})
 	}
 	if d.gate == nil {
 		return identity{}, wrong
@@ -70,7 +72,7 @@ func (d *door) identify(r *http.Request) (identity, error) {
 		shown.Address = host
 	}
 	granted, err := d.gate.Admit(r.Context(), shown)
-	if denial(err) == gate.UnknownKey { // it may be that of the options
+	if refusal.Denial(err) == gate.UnknownKey { // it may be that of the options
 		err = wrong
 	}
 	if err != nil {
@@ -146,7 +148,7 @@ func (a accepted) refuses(r *http.Request) gate.Reason {
 	case a.setB && cloud != "":
 		return gate.WrongCloudID
 	default:
-		return incomplete
+		return refusal.Incomplete
 	}
 }
 
@@ -176,7 +178,7 @@ func (who identity) may(needed Scope) bool {
 	return !who.limited || slices.Contains(who.scopes, string(needed))
 }
 
-func (who identity) party() party { return party{who.key, who.user} }
+func (who identity) party() turns.Party { return turns.Party{Key: who.key, User: who.user} }
 
 // view tells apart what is cut from the lists of several identities.
 func (who identity) view() string {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -10,7 +11,7 @@ import (
 // database is what all tenants share. Contents and what is made of them are shared, too:
 // they are found by digest, which no client is ever asked for.
 type database interface {
-	view(tenant store.TenantID, user string) catalog
+	view(tenant store.TenantID, user string) catalog.Catalog
 	uses
 	renditions
 	Close() error
@@ -19,22 +20,22 @@ type database interface {
 // several is a database with a catalog for each tenant.
 type several struct{ *store.Store }
 
-func (s several) view(tenant store.TenantID, user string) catalog {
+func (s several) view(tenant store.TenantID, user string) catalog.Catalog {
 	return s.Tenant(tenant).By(user)
 }
 
 // single is a database of one archive, which every tenant sees.
 type single struct{ *generated.Archive }
 
-func (s single) view(store.TenantID, string) catalog { return s.Archive }
+func (s single) view(store.TenantID, string) catalog.Catalog { return s.Archive }
 
 // archiveOf is what somebody sees of what all tenants share.
-func archiveOf(db database, who identity) catalog {
+func archiveOf(db database, who identity) catalog.Catalog {
 	whole := db.view(who.tenant, who.user)
 	if who.mandators == nil {
 		return whole
 	}
-	return &confined{whole: whole, mandators: who.mandators, user: who.userID}
+	return catalog.Confine(whole, who.mandators, who.userID)
 }
 
 // uses knows what contents are used, and keeps those apart who refer to a content and who

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -26,7 +29,7 @@ func (h dataHandlers) documentData(w *response, r *request) error {
 	}
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	data, err := h.extended(r.Context(), r.catalog, d, nowhere)
 	if err != nil {
@@ -42,7 +45,7 @@ func (h dataHandlers) documentData(w *response, r *request) error {
 const maxHistory = 100
 
 // history is what was changed about a document, the last first.
-func (h dataHandlers) history(ctx context.Context, c documents, id archive.ID) ([]wireChange, error) {
+func (h dataHandlers) history(ctx context.Context, c catalog.Documents, id archive.ID) ([]wireChange, error) {
 	entries, err := c.History(ctx, id, maxHistory)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func (h dataHandlers) history(ctx context.Context, c documents, id archive.ID) (
 }
 
 // extended is all that is said about a document. Hit are the pages that a search has found.
-func (h dataHandlers) extended(ctx context.Context, c catalog, d store.Document, hit hitting) (wireData, error) {
+func (h dataHandlers) extended(ctx context.Context, c catalog.Catalog, d store.Document, hit hitting) (wireData, error) {
 	data, err := h.described(ctx, c, d)
 	if err != nil {
 		return wireData{}, err
@@ -75,7 +78,7 @@ func (h dataHandlers) extended(ctx context.Context, c catalog, d store.Document,
 }
 
 // described is what is said about a document as a whole.
-func (h dataHandlers) described(ctx context.Context, c folders, d store.Document) (wireData, error) {
+func (h dataHandlers) described(ctx context.Context, c catalog.Folders, d store.Document) (wireData, error) {
 	lineage, err := c.Lineage(ctx, d.Folder)
 	if err != nil {
 		return wireData{}, err
@@ -146,7 +149,7 @@ func uploadedWith(w *response, r *request) error {
 	}
 	ids, err := r.catalog.UploadedWith(r.Context(), id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	return w.json(ids)
 }
@@ -159,7 +162,7 @@ func metadataGet(w *response, r *request) error {
 	}
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	return w.json(metadataObject(d.Metadata))
 }
@@ -176,15 +179,15 @@ func metadataSet(w *response, r *request) error {
 		return err
 	}
 	if err := checkChange(change); err != nil {
-		return fieldErrors{{name: "metadata", err: err}}
+		return refusal.Fields{{Name: "metadata", Err: err}}
 	}
 	ctx := r.detached()
 	err = r.catalog.SetMetadata(ctx, id, change)
 	if archive.KindOf(err) == archive.KindTooLarge {
-		return blame("metadata", err)
+		return refusal.Blame("metadata", err)
 	}
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	w.empty()
 	return nil
@@ -205,25 +208,25 @@ func (c *metadataChange) UnmarshalJSON(body []byte) error {
 		}
 	}
 	if tokens != len(*c)*2+2 { // keys, values, braces
-		return invalid("metadata", "a key is given more than once")
+		return refusal.Invalid("metadata", "a key is given more than once")
 	}
 	return nil
 }
 
 // checkChange refuses metadata that cannot be kept.
 func checkChange(change metadataChange) error {
-	if len(change) > maxEntries {
-		return refuse(archive.KindTooLarge, "there are more than %d", maxEntries)
+	if len(change) > limits.MaxEntries {
+		return refusal.New(archive.KindTooLarge, "there are more than %d", limits.MaxEntries)
 	}
 	for key, value := range change {
 		if key == "" {
-			return refuse(archive.KindInvalid, "a key is empty")
+			return refusal.New(archive.KindInvalid, "a key is empty")
 		}
 		text := ""
 		if value != nil {
 			text = *value
 		}
-		if err := checkPair(key, text); err != nil {
+		if err := limits.CheckPair(key, text); err != nil {
 			return err
 		}
 	}
@@ -241,18 +244,18 @@ func keywordsSet(w *response, r *request) error {
 	if err := jsonBody(w, r, &given, shape); err != nil {
 		return err
 	}
-	var keywords entries
+	var keywords limits.Entries
 	for _, text := range given {
 		if text == nil {
-			return refuse(archive.KindInvalid, "the body must be %s", shape)
+			return refusal.New(archive.KindInvalid, "the body must be %s", shape)
 		}
-		if err := keywords.add(*text); err != nil {
-			return fieldErrors{{name: "keywords", err: err}}
+		if err := keywords.Add(*text); err != nil {
+			return refusal.Fields{{Name: "keywords", Err: err}}
 		}
 	}
 	ctx := r.detached()
-	if err := r.catalog.SetKeywords(ctx, id, keywords.list); err != nil {
-		return blame("id", err)
+	if err := r.catalog.SetKeywords(ctx, id, keywords.List); err != nil {
+		return refusal.Blame("id", err)
 	}
 	w.empty()
 	return nil
@@ -274,7 +277,7 @@ func documentRename(w *response, r *request) error {
 	}
 	ctx := r.detached()
 	if err := r.catalog.SetName(ctx, id, name); err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	w.empty()
 	return nil

@@ -19,7 +19,9 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/limits"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // Import says which files become documents, and who is told about them.
@@ -132,7 +134,7 @@ func (im *importer) root(ctx context.Context, dir string) error {
 // ownFiles imports the files of the directory itself, into a mandator of its name.
 func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntry) error {
 	name := filepath.Base(dir)
-	if wrong := folderNameFault(name); wrong != "" {
+	if wrong := limits.FolderName(name); wrong != "" {
 		for _, f := range files {
 			im.skip(filepath.Join(dir, f.Name()), "no mandator can be called like its directory: "+wrong)
 		}
@@ -184,7 +186,7 @@ func (im *importer) directories(ctx context.Context, dir string, dirs []fs.DirEn
 
 // directory imports a directory as a folder, its files before what lies deeper.
 func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, in *branch) error {
-	if wrong := folderNameFault(d.Name()); wrong != "" {
+	if wrong := limits.FolderName(d.Name()); wrong != "" {
 		im.skip(path, "bad name: "+wrong)
 		return nil
 	}
@@ -253,7 +255,7 @@ func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]
 func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, in *branch, known map[string][]store.NamedContent) error {
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name())
-		if wrong := documentNameFault(f.Name()); wrong != "" {
+		if wrong := limits.DocumentName(f.Name()); wrong != "" {
 			im.skip(path, "bad name: "+wrong)
 			continue
 		}
@@ -448,12 +450,12 @@ func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) 
 		}
 	}
 	content := &bounded{Reader: interruptible{ctx, file}, left: f.intake.most, limit: f.intake.most}
-	received, err := f.intake.receive(ctx, nobody, content, c.name, "")
+	received, err := f.intake.receive(ctx, turns.Nobody, content, c.name, "")
 	switch {
 	case err == nil:
 		return fileOutcome{received: &received}, nil
 	case archive.KindOf(err) == archive.KindTooLarge:
-		return fileOutcome{skipped: "larger than " + amount(f.intake.most)}, nil
+		return fileOutcome{skipped: "larger than " + limits.Amount(f.intake.most)}, nil
 	case content.failed != nil:
 		return spoilt(ctx, content.failed)
 	}

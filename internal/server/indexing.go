@@ -12,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 const (
@@ -148,7 +149,7 @@ func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err
 		}
 	}()
 	var text []byte
-	err = m.rendered(ctx, nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
+	err = m.rendered(ctx, turns.Nobody, u.Digest, render.Source{ContentType: u.ContentType, Size: u.Size}, func(source render.Source) (err error) {
 		text, err = render.Text(ctx, source)
 		return err
 	})

@@ -7,9 +7,11 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/poppler"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // receipt is a content that was received and looked at, and is not yet kept.
@@ -29,7 +31,7 @@ type intake struct {
 
 // receive stages a content and looks at it. The name and the content type that the
 // client gave help to tell kinds of text apart.
-func (in *intake) receive(ctx context.Context, who party, content io.Reader, name, contentType string) (receipt, error) {
+func (in *intake) receive(ctx context.Context, who turns.Party, content io.Reader, name, contentType string) (receipt, error) {
 	staged, err := in.vault.Stage(ctx, content)
 	if err != nil {
 		return receipt{}, err
@@ -50,7 +52,7 @@ const (
 
 // countPages has the pages of a PDF counted by poppler, which repairs damaged ones and reads
 // those that need no password. There is one where it cannot.
-func (in *intake) countPages(ctx context.Context, who party, staged blob.Staged) int {
+func (in *intake) countPages(ctx context.Context, who turns.Party, staged blob.Staged) int {
 	if staged.Size() > maxCounted {
 		return 1
 	}
@@ -83,7 +85,7 @@ func (in *intake) discard(received ...receipt) {
 }
 
 // keep makes contents durable and then adds their documents in one transaction.
-func (in *intake) keep(ctx context.Context, c changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
+func (in *intake) keep(ctx context.Context, c catalog.Changes, received []receipt, documents []store.Document, reuse bool) (ids []archive.ID, err error) {
 	defer in.activity.change()
 	defer in.activity.begin()()
 	staged := make([]blob.Staged, 0, len(received))

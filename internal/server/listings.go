@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -40,7 +42,7 @@ func archiveStructure(w *response, r *request) error {
 	var folders []store.Folder
 	if below {
 		folders, err = foldersBelow(r.Context(), r.catalog, parent, lazy)
-		err = blame(field, err)
+		err = refusal.Blame(field, err)
 	} else {
 		folders, err = roots(r.Context(), r.catalog, false, lazy)
 	}
@@ -94,7 +96,7 @@ func inboxes(w *response, r *request) error {
 }
 
 // roots returns the mandators, or the inboxes, with all folders below them unless lazy.
-func roots(ctx context.Context, c folders, inboxes, lazy bool) ([]store.Folder, error) {
+func roots(ctx context.Context, c catalog.Folders, inboxes, lazy bool) ([]store.Folder, error) {
 	if lazy {
 		return c.Roots(ctx, inboxes)
 	}
@@ -102,13 +104,13 @@ func roots(ctx context.Context, c folders, inboxes, lazy bool) ([]store.Folder, 
 }
 
 // foldersBelow returns the children of an archive folder, or all below it unless lazy.
-func foldersBelow(ctx context.Context, c folders, parent archive.ID, lazy bool) ([]store.Folder, error) {
+func foldersBelow(ctx context.Context, c catalog.Folders, parent archive.ID, lazy bool) ([]store.Folder, error) {
 	f, err := c.Folder(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
 	if f.Inbox {
-		return nil, refuse(archive.KindNotFound, "folder %d lies in an inbox", parent)
+		return nil, refusal.New(archive.KindNotFound, "folder %d lies in an inbox", parent)
 	}
 	if lazy {
 		return c.Children(ctx, parent)
@@ -186,7 +188,7 @@ func folderCreate(w *response, r *request) error {
 	ctx := r.detached()
 	above, err := r.catalog.Folder(ctx, parent)
 	if err != nil {
-		return blame("parent-folder-id", err)
+		return refusal.Blame("parent-folder-id", err)
 	}
 	setting := settingFree
 	if above.Inbox {
@@ -197,11 +199,11 @@ func folderCreate(w *response, r *request) error {
 		return err
 	}
 	if !free {
-		return refuse(archive.KindForbidden, "the folder structure is not free")
+		return refusal.New(archive.KindForbidden, "the folder structure is not free")
 	}
 	id, err := r.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 	if err != nil {
-		return blame("folder-name", err)
+		return refusal.Blame("folder-name", err)
 	}
 	return w.json(wireCreated{ID: id, Name: name})
 }
@@ -232,7 +234,7 @@ func (h listHandlers) documentList(w *response, r *request) error {
 		return err
 	}
 	if _, err := r.catalog.Folder(r.Context(), q.Folder); err != nil {
-		return blame("folder-id", err)
+		return refusal.Blame("folder-id", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return stream(w, r, q, how)

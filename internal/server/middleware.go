@@ -12,6 +12,8 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
+	"github.com/archivefs/archivefs/internal/server/refusal"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // front is what stands before the operations.
@@ -23,8 +25,8 @@ type front struct {
 	db        database
 	counters  counters
 	activity  *activity
-	places    *places       // of requests
-	uploads   *places       // of uploads among them
+	places    *turns.Places // of requests
+	uploads   *turns.Places // of uploads among them
 	patience  time.Duration // of who waits for one
 }
 
@@ -32,7 +34,7 @@ func newFront(o Options, door *door, db database, activity *activity) *front {
 	return &front{
 		log: o.Log, onRequest: o.OnRequest, stall: o.Stall, door: door, db: db, activity: activity,
 		counters: counters{refused: map[string]int64{}, denied: map[string]int64{}},
-		places:   newPlaces(o.MaxRequests), uploads: newPlaces(o.MaxUploads), patience: patience,
+		places:   turns.New(o.MaxRequests), uploads: turns.New(o.MaxUploads), patience: patience,
 	}
 }
 
@@ -68,11 +70,11 @@ func (f *front) authenticated(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		refusal := new(gate.Refusal)
-		if errors.As(err, &refusal) {
-			w.who = holder(refusal.Key, refusal.User)
+		denied := new(gate.Refusal)
+		if errors.As(err, &denied) {
+			w.who = holder(denied.Key, denied.User)
 		}
-		if f.door.accepted.setA || refusal.OfUser() {
+		if f.door.accepted.setA || denied.OfUser() {
 			w.Header().Set("WWW-Authenticate", `Basic realm="archive", charset="UTF-8"`)
 		}
 		if archive.KindOf(err) == archive.KindBusy {
@@ -110,26 +112,26 @@ func (f *front) admitted(operation route, next handler) handler {
 	needed := operation.scope()
 	return func(w *response, r *request) error {
 		if !r.who.may(needed) {
-			return deny(noScope, archive.KindForbidden, "the API key is not for this operation: it lacks the scope %s", needed)
+			return refusal.Deny(refusal.NoScope, archive.KindForbidden, "the API key is not for this operation: it lacks the scope %s", needed)
 		}
 		who := r.who.party()
 		if operation.traits&upload != 0 {
-			if !f.uploads.take(r.Context(), who, f.patience) {
+			if !f.uploads.Take(r.Context(), who, f.patience) {
 				return sentAway("uploads")
 			}
-			defer f.uploads.leave(who)
+			defer f.uploads.Leave(who)
 		}
-		if !f.places.take(r.Context(), who, f.patience) {
+		if !f.places.Take(r.Context(), who, f.patience) {
 			return sentAway("requests")
 		}
-		defer f.places.leave(who)
+		defer f.places.Leave(who)
 		r.catalog = archiveOf(f.db, r.who)
 		return next(w, r)
 	}
 }
 
 func sentAway(tooMany string) error {
-	return refuse(archive.KindBusy, "too many %s are under way; try again in a moment", tooMany)
+	return refusal.New(archive.KindBusy, "too many %s are under way; try again in a moment", tooMany)
 }
 
 // operation answers a route's requests, and counts them as such.

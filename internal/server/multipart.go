@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
 // The form fields that carry a file.
@@ -46,14 +48,14 @@ func (u *submission) bad(err error, what string) error {
 		return tooLongFor(u.most)
 	}
 	if u.body.cutOff() && archive.KindOf(err) != archive.KindTimeout {
-		return refuse(archive.KindInvalid, "%s: the body ends without the form's closing delimiter", what)
+		return refusal.New(archive.KindInvalid, "%s: the body ends without the form's closing delimiter", what)
 	}
 	return badBody(err, what)
 }
 
 // tooLongFor refuses a form that is longer than one with such a file.
 func tooLongFor(most int64) error {
-	return refuse(archive.KindTooLarge, "the body is too large for a file of at most %s and its fields", amount(most))
+	return refusal.New(archive.KindTooLarge, "the body is too large for a file of at most %s and its fields", limits.Amount(most))
 }
 
 // submission reads a multipart form, in whatever order its fields come, to its end: a
@@ -64,7 +66,7 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 		return nil, err
 	}
 	if boundary["boundary"] == "" {
-		return nil, refuse(archive.KindInvalid, "the form cannot be read: its Content-Type has no boundary")
+		return nil, refusal.New(archive.KindInvalid, "the form cannot be read: its Content-Type has no boundary")
 	}
 	limit := h.most + h.most/3 + 4*maxForm // base64, fields
 	if fits(r, limit) != nil {
@@ -105,9 +107,9 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	}
 	switch {
 	case !body.closed():
-		return nil, refuse(archive.KindInvalid, "the form is cut off: its closing delimiter is missing")
+		return nil, refusal.New(archive.KindInvalid, "the form is cut off: its closing delimiter is missing")
 	case !u.received:
-		return nil, invalid(fieldData, "required")
+		return nil, refusal.Invalid(fieldData, "required")
 	}
 	return u, nil
 }
@@ -117,19 +119,19 @@ func (h *uploadHandlers) part(r *request, u *submission, part *multipart.Part, l
 	name := part.FormName()
 	if name == fieldData || name == fieldBase64 {
 		if u.received {
-			return invalid(name, "there is more than one file")
+			return refusal.Invalid(name, "there is more than one file")
 		}
 		return h.filePart(r, u, part, name == fieldBase64)
 	}
 	if part.FileName() != "" {
-		return invalid(cmp.Or(shortened(archive.Printable(name)), fieldData), "a file belongs in %s, and this field takes none", fieldData)
+		return refusal.Invalid(cmp.Or(shortened(archive.Printable(name)), fieldData), "a file belongs in %s, and this field takes none", fieldData)
 	}
 	value, err := io.ReadAll(io.LimitReader(part, *left+1))
 	if err != nil {
 		return u.bad(err, "the form cannot be read")
 	}
 	if *left -= int64(len(name) + len(value) + fieldCost); *left < 0 {
-		return fieldErrors{{name: name, err: refuse(archive.KindTooLarge, "the fields are larger than %s", amount(maxForm))}}
+		return refusal.Fields{{Name: name, Err: refusal.New(archive.KindTooLarge, "the fields are larger than %s", limits.Amount(maxForm))}}
 	}
 	if name != "" {
 		u.values.Add(name, string(value))
@@ -150,15 +152,15 @@ func (h *uploadHandlers) filePart(r *request, u *submission, part *multipart.Par
 		u.file, u.received = file, true
 		return nil
 	case archive.KindOf(err) == archive.KindTooLarge:
-		return blame(part.FormName(), err)
+		return refusal.Blame(part.FormName(), err)
 	case content.failed != nil && encoded && !u.body.cutOff():
 		const what = "not base64 as in RFC 4648, section 4"
 		if content.failed == io.ErrUnexpectedEOF { //nolint:errorlint // of the decoder itself, at its end
-			return blame(part.FormName(), refuse(archive.KindInvalid, what+": it has no whole number of groups of four letters"))
+			return refusal.Blame(part.FormName(), refusal.New(archive.KindInvalid, what+": it has no whole number of groups of four letters"))
 		}
-		return blame(part.FormName(), u.bad(content.failed, what))
+		return refusal.Blame(part.FormName(), u.bad(content.failed, what))
 	case content.failed != nil:
-		return blame(part.FormName(), u.bad(content.failed, "the file cannot be read"))
+		return refusal.Blame(part.FormName(), u.bad(content.failed, "the file cannot be read"))
 	}
 	return err
 }
@@ -177,7 +179,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.Reader.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, refuse(archive.KindTooLarge, "the file is larger than %s", amount(b.limit))
+		return 0, refusal.New(archive.KindTooLarge, "the file is larger than %s", limits.Amount(b.limit))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.failed = err

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
 // params reads parameters or form fields and collects what is wrong with them, so that
@@ -18,7 +20,7 @@ import (
 type params struct {
 	values url.Values
 	broken error // of the whole, so that the values say nothing
-	wrong  fieldErrors
+	wrong  refusal.Fields
 }
 
 // err returns what was wrong with the values read so far.
@@ -30,7 +32,7 @@ func (p *params) err() error {
 }
 
 func (p *params) refuse(name, reason string) {
-	p.wrong = append(p.wrong, fieldError{name: name, err: refuse(archive.KindInvalid, "%s", reason)})
+	p.wrong = append(p.wrong, refusal.Field{Name: name, Err: refusal.New(archive.KindInvalid, "%s", reason)})
 }
 
 // check notes what is wrong with a value, if anything is; it is invalid unless the error says more.
@@ -40,7 +42,7 @@ func (p *params) check(name string, err error) {
 	case archive.KindOf(err) == archive.KindOther:
 		p.refuse(name, err.Error())
 	default:
-		p.wrong = append(p.wrong, fieldError{name: name, err: err})
+		p.wrong = append(p.wrong, refusal.Field{Name: name, Err: err})
 	}
 }
 
@@ -50,7 +52,7 @@ func (p *params) one(name string) string {
 	if len(values) == 0 {
 		return ""
 	}
-	if len(values) > 1 && !slices.ContainsFunc(p.wrong, func(e fieldError) bool { return e.name == name }) {
+	if len(values) > 1 && !slices.ContainsFunc(p.wrong, func(e refusal.Field) bool { return e.Name == name }) {
 		p.refuse(name, "given more than once")
 	}
 	return values[0]
@@ -59,7 +61,7 @@ func (p *params) one(name string) string {
 // folderName returns the name of a folder, which must be there.
 func (p *params) folderName(field string) string {
 	name := p.one(field)
-	if wrong := folderNameFault(name); wrong != "" {
+	if wrong := limits.FolderName(name); wrong != "" {
 		p.refuse(field, wrong)
 	}
 	return name
@@ -71,7 +73,7 @@ func (p *params) documentName(field, fallback string) string {
 	if name == "" {
 		name = fallback
 	}
-	if wrong := documentNameFault(name); wrong != "" {
+	if wrong := limits.DocumentName(name); wrong != "" {
 		p.refuse(field, wrong)
 	}
 	return name
@@ -83,7 +85,7 @@ func (p *params) has(name string) bool { return p.one(name) != "" }
 // text returns a string, empty when absent.
 func (p *params) text(name string) string {
 	value := p.one(name)
-	if wrong := textFault(value); wrong != "" {
+	if wrong := limits.Text(value); wrong != "" {
 		p.refuse(name, wrong)
 		return ""
 	}
@@ -93,7 +95,7 @@ func (p *params) text(name string) string {
 // entry returns a string that is kept with a document, empty when absent.
 func (p *params) entry(name string) string {
 	value := p.text(name)
-	p.check(name, checkText("it", value, maxEntry))
+	p.check(name, limits.CheckText("it", value, limits.MaxEntry))
 	return value
 }
 
@@ -166,15 +168,15 @@ func (p *params) list(name string) []string {
 func (p *params) pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
 	p.check(name, err)
-	found := metadata{pairs: pairs}
+	found := limits.Metadata{Pairs: pairs}
 	for _, field := range slices.Sorted(maps.Keys(p.values)) {
 		key, begins := strings.CutPrefix(field, name+"[")
 		key, ends := strings.CutSuffix(key, "]")
 		if begins && ends {
-			p.check(field, found.set(key, p.text(field)))
+			p.check(field, found.Set(key, p.text(field)))
 		}
 	}
-	return found.pairs
+	return found.Pairs
 }
 
 func (p *params) joined(name string) string {
@@ -184,7 +186,7 @@ func (p *params) joined(name string) string {
 // texts returns all that is given by a name.
 func (p *params) texts(name string) []string {
 	for _, value := range p.values[name] {
-		if wrong := textFault(value); wrong != "" {
+		if wrong := limits.Text(value); wrong != "" {
 			p.refuse(name, wrong)
 			return nil
 		}
@@ -232,13 +234,13 @@ func splitList(s string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var items entries
+	var items limits.Entries
 	for _, field := range fields {
-		if err := items.add(unescape(field)); err != nil {
+		if err := items.Add(unescape(field)); err != nil {
 			return nil, err
 		}
 	}
-	return items.list, nil
+	return items.List, nil
 }
 
 // splitPairs returns the entries of "key1=value1,key2=value2". Of a key that is repeated
@@ -248,7 +250,7 @@ func splitPairs(s string) ([]archive.KeyValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found metadata
+	var found limits.Metadata
 	for _, field := range fields {
 		if strings.TrimSpace(field) == "" {
 			continue
@@ -261,11 +263,11 @@ func splitPairs(s string) ([]archive.KeyValue, error) {
 		if key == "" {
 			return nil, errNoKey
 		}
-		if err := found.set(key, unescape(field[at+1:])); err != nil {
+		if err := found.Set(key, unescape(field[at+1:])); err != nil {
 			return nil, err
 		}
 	}
-	return found.pairs, nil
+	return found.Pairs, nil
 }
 
 // split cuts s at each unescaped sep and checks the escapes; they stay in the fields.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
 // problem is an error answer (RFC 9457). Instance names the request, as the log does; Field
@@ -120,7 +121,7 @@ func (f *front) answer(w *response, err error) {
 	if w.gone || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
 	}
-	w.denied = denial(err)
+	w.denied = refusal.Denial(err)
 	o := outcomeOf(err)
 	if o.status >= http.StatusInternalServerError {
 		log := f.log.WithError(err).WithField("id", w.id)
@@ -164,12 +165,12 @@ func describe(typ string, status int, err error) problem {
 	if errors.As(err, &told) {
 		p.Detail = told.Detail
 	}
-	var blamed fieldErrors
+	var blamed refusal.Fields
 	if errors.As(err, &blamed) {
-		p.Field = blamed[0].name
+		p.Field = blamed[0].Name
 		p.Detail = blamed.Error()
 		for _, f := range blamed {
-			p.Errors = append(p.Errors, problemField{Name: f.name, Reason: f.reason()})
+			p.Errors = append(p.Errors, problemField{Name: f.Name, Reason: f.Reason()})
 		}
 	}
 	return p

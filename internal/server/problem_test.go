@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -70,7 +71,7 @@ func TestAPanicIsAnsweredOrCutsTheConnection(t *testing.T) {
 
 // failingList fails after some documents.
 type failingList struct {
-	catalog
+	catalog.Catalog
 	after int
 }
 
@@ -94,7 +95,7 @@ func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.catalog = failingList{catalog: s.catalog, after: test.after}
+		s.catalog = failingList{Catalog: s.catalog, after: test.after}
 		w := httptest.NewRecorder()
 		cut := false
 		func() {

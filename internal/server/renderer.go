@@ -15,10 +15,13 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/inspect"
 	"github.com/archivefs/archivefs/internal/server/poppler"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/render"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // renderer makes PDFs, pictures and texts of contents, and keeps what takes long beside them.
@@ -34,7 +37,7 @@ type renderer struct {
 
 // withPDF does something with the digest of a document's PDF. What is no PDF is rendered once and
 // kept, so that length and entity tag do not change. One that is not where it is kept is made again.
-func (m *renderer) withPDF(ctx context.Context, who party, d store.Document, use func(digest string) error) error {
+func (m *renderer) withPDF(ctx context.Context, who turns.Party, d store.Document, use func(digest string) error) error {
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
 	}
@@ -59,11 +62,11 @@ func (m *renderer) withPDF(ctx context.Context, who party, d store.Document, use
 }
 
 // errReplaced says that a document has another content than a moment ago.
-var errReplaced = refuse(archive.KindBusy, "the document was replaced just now; try again")
+var errReplaced = refusal.New(archive.KindBusy, "the document was replaced just now; try again")
 
 // lostOf adds to the error of a lost content whose that is. One that was removed because its document
 // was replaced, or removed, is none; other errors pass.
-func lostOf(ctx context.Context, c documents, d store.Document, err error) error {
+func lostOf(ctx context.Context, c catalog.Documents, d store.Document, err error) error {
 	e := lost(err)
 	if e == nil {
 		return err
@@ -91,7 +94,7 @@ func (m *renderer) gone(d store.Document, digest string, err error) bool {
 
 // rendition makes the PDF of a document and returns its digest. A client that gives up does not
 // stop a rendering that others may wait for.
-func (m *renderer) rendition(ctx context.Context, who party, d store.Document) (string, error) {
+func (m *renderer) rendition(ctx context.Context, who turns.Party, d store.Document) (string, error) {
 	made, err, _ := m.underWay.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
 		return m.render(context.WithoutCancel(ctx), who, d.Digest, sourceOf(d))
 	})
@@ -103,7 +106,7 @@ func (m *renderer) rendition(ctx context.Context, who party, d store.Document) (
 }
 
 // render makes a PDF and keeps it.
-func (m *renderer) render(ctx context.Context, who party, digest string, source render.Source) (made string, err error) {
+func (m *renderer) render(ctx context.Context, who turns.Party, digest string, source render.Source) (made string, err error) {
 	var pdf bytes.Buffer
 	var variant string
 	err = m.rendered(ctx, who, digest, source, func(source render.Source) error {
@@ -121,7 +124,7 @@ func sourceOf(d store.Document) render.Source {
 }
 
 // rendered has something made of a content.
-func (m *renderer) rendered(ctx context.Context, who party, digest string, source render.Source, work func(render.Source) error) error {
+func (m *renderer) rendered(ctx context.Context, who turns.Party, digest string, source render.Source, work func(render.Source) error) error {
 	return m.workers.do(ctx, who, func() error {
 		content, err := m.vault.Open(ctx, digest)
 		if err != nil {
@@ -151,7 +154,7 @@ func (m *renderer) keepMade(ctx context.Context, digest, variant string, made io
 
 // preview draws a page, of the content where it is a PDF or a picture that can be read, else
 // of its PDF. It is nil when it cannot be drawn.
-func (m *renderer) preview(ctx context.Context, who party, d store.Document, page, width, height int) (picture []byte, err error) {
+func (m *renderer) preview(ctx context.Context, who turns.Party, d store.Document, page, width, height int) (picture []byte, err error) {
 	draw := func(digest string, source render.Source) error {
 		this, side := attempt{digest, page}, max(width, height)
 		if m.attempts.vain(this, side) {
@@ -185,7 +188,7 @@ func (m *renderer) unmade(err error) error {
 		return err
 	}
 	m.warn.Do(func() { m.log.WithError(err).Warn("no previews of PDFs and no text of them: install poppler-utils") })
-	return blame("id", refuse(archive.KindNotFound, "there are no previews of PDFs and no text of them here: poppler-utils is not installed"))
+	return refusal.Blame("id", refusal.New(archive.KindNotFound, "there are no previews of PDFs and no text of them here: poppler-utils is not installed"))
 }
 
 // textPages returns the text of each page of a document.
@@ -195,7 +198,7 @@ func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) 
 		return nil, m.unmade(lostOf(ctx, r.catalog, d, err))
 	}
 	if text == nil {
-		return nil, blame("id", refuse(archive.KindNotFound, "no text is known of document %d", d.ID))
+		return nil, refusal.Blame("id", refusal.New(archive.KindNotFound, "no text is known of document %d", d.ID))
 	}
 	pages := bytes.SplitN(text, []byte(pageEnd), max(1, d.Pages))
 	last := len(pages) - 1
@@ -208,7 +211,7 @@ func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) 
 
 // text returns the text of a document, nil when none is known. What takes long to find out is
 // kept beside the content.
-func (m *renderer) text(ctx context.Context, who party, d store.Document) (text []byte, err error) {
+func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) (text []byte, err error) {
 	source := sourceOf(d)
 	variant := render.TextVariant(source)
 	if variant != "" {

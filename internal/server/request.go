@@ -12,6 +12,9 @@ import (
 	"strconv"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
 // request is what a handler is given: what is asked, and by whom, both found out before anything of a
@@ -21,7 +24,7 @@ type request struct {
 	who identity
 	// catalog is the archive of their tenant: of no other, and of no mandator that the credentials
 	// leave out, a handler can see or change anything. Changes are recorded as the user's.
-	catalog catalog
+	catalog catalog.Catalog
 }
 
 // detached is the request's context without its end: a change that has begun goes on when the client
@@ -72,7 +75,7 @@ func jsonBody(w *response, r *request, into any, shape string) error {
 		return badBody(err, "the body cannot be read")
 	}
 	if wrong := jsonFault(body); wrong != "" {
-		return refuse(archive.KindInvalid, "the body is no JSON: %s", wrong)
+		return refusal.New(archive.KindInvalid, "the body is no JSON: %s", wrong)
 	}
 	err = json.Unmarshal(body, into)
 	other := new(json.UnmarshalTypeError)
@@ -80,7 +83,7 @@ func jsonBody(w *response, r *request, into any, shape string) error {
 	case archive.KindOf(err) == archive.KindInvalid:
 		return err
 	case errors.As(err, &other) || err == nil && string(bytes.TrimSpace(body)) == "null":
-		return refuse(archive.KindInvalid, "the body must be %s", shape)
+		return refusal.New(archive.KindInvalid, "the body must be %s", shape)
 	case err != nil:
 		return badBody(unfinished(body, err), "the body is no JSON")
 	}
@@ -100,11 +103,11 @@ func unfinished(body []byte, err error) error {
 func wantBody(r *request, want string) (map[string]string, error) {
 	got := r.Header.Get("Content-Type")
 	if got == "" {
-		return nil, refuse(archive.KindInvalid, "the body must be %s, and the request has no Content-Type", want)
+		return nil, refusal.New(archive.KindInvalid, "the body must be %s, and the request has no Content-Type", want)
 	}
 	media, params, err := mime.ParseMediaType(got)
 	if err != nil || media != want {
-		return nil, refuse(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
+		return nil, refusal.New(archive.KindInvalid, "the body must be %s, not %q", want, archive.Printable(got))
 	}
 	return params, nil
 }
@@ -119,7 +122,7 @@ func fits(r *request, limit int64) error {
 }
 
 func tooLong(limit int64) error {
-	return refuse(archive.KindTooLarge, "the body is larger than %s", amount(limit))
+	return refusal.New(archive.KindTooLarge, "the body is larger than %s", limits.Amount(limit))
 }
 
 // badBody says what is wrong with a body; one that is too large, whose sender has stopped, or that
@@ -133,18 +136,18 @@ func badBody(err error, what string) error {
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return refuse(archive.KindInvalid, "%s: it is cut off", what)
+		return refusal.New(archive.KindInvalid, "%s: it is cut off", what)
 	case errors.Is(err, io.EOF):
-		return refuse(archive.KindInvalid, "%s: it is empty", what)
+		return refusal.New(archive.KindInvalid, "%s: it is empty", what)
 	}
-	return refuse(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
+	return refusal.New(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
 }
 
 // pathID returns the id in a request's path.
 func pathID(r *request) (archive.ID, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		return 0, invalid("id", "not an integer of 64 bits")
+		return 0, refusal.Invalid("id", "not an integer of 64 bits")
 	}
 	return archive.ID(id), nil
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
+	"github.com/archivefs/archivefs/internal/server/stall"
 )
 
 const (
@@ -31,13 +34,13 @@ var errStalled = errors.New("the client takes too little")
 // the metrics.
 type response struct {
 	http.ResponseWriter
-	id       string      // of the request
-	progress *progress   // nil where nobody looks at it
-	tally    *tally      // of the operation, nil before there is one
-	who      identity    // whose request it is, zero without credentials
-	refused  string      // name of the problem that was answered
-	denied   gate.Reason // why that is about the credentials, if it is
-	gone     bool        // the client, while it was answered
+	id       string          // of the request
+	progress *stall.Progress // nil where nobody looks at it
+	tally    *tally          // of the operation, nil before there is one
+	who      identity        // whose request it is, zero without credentials
+	refused  string          // name of the problem that was answered
+	denied   gate.Reason     // why that is about the credentials, if it is
+	gone     bool            // the client, while it was answered
 	status   int
 	received int64 // bytes of the request's body
 	bytes    int64 // of the answer's body
@@ -56,7 +59,7 @@ func (w *response) WriteHeader(status int) {
 func (w *response) Write(p []byte) (written int, err error) {
 	w.begun()
 	for first := true; first || len(p) > 0 && err == nil; first = false {
-		part := p[:min(int64(len(p)), w.progress.stretch())]
+		part := p[:min(int64(len(p)), w.progress.Stretch())]
 		watched := w.watch(int64(len(part)))
 		var n int
 		n, err = w.ResponseWriter.Write(part) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
@@ -82,7 +85,7 @@ func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
 	w.begun()
 	part := io.LimitedReader{R: limited.R}
 	for limited.N > 0 && part.N == 0 && err == nil {
-		part.N = min(limited.N, w.progress.stretch())
+		part.N = min(limited.N, w.progress.Stretch())
 		watched := w.watch(part.N)
 		var n int64
 		n, err = io.Copy(w.ResponseWriter, &part)
@@ -104,14 +107,14 @@ func (w *response) watch(n int64) bool {
 	if w.progress == nil || w.bytes+n <= atOnce {
 		return false
 	}
-	w.progress.writes.begin()
+	w.progress.Writes.Begin()
 	return true
 }
 
 // sent counts what was sent, and ends the watch.
 func (w *response) sent(watched bool, n int64, err error) error {
 	w.bytes += n
-	if watched && !w.progress.writes.end(n) {
+	if watched && !w.progress.Writes.End(n) {
 		return errStalled
 	}
 	return err
@@ -120,10 +123,10 @@ func (w *response) sent(watched bool, n int64, err error) error {
 // finish is called when the handler has ended. An answer whose client is too slow is cut,
 // so that nobody takes a part of it for the whole.
 func (w *response) finish(bodyRead bool) {
-	if w.progress.writes.stalled() {
+	if w.progress.Writes.Stalled() {
 		panic(http.ErrAbortHandler)
 	}
-	w.progress.finish(bodyRead)
+	w.progress.Finish(bodyRead)
 }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -185,16 +188,16 @@ type inbound struct {
 // Read implements io.Reader.
 func (b *inbound) Read(p []byte) (int, error) {
 	progress := b.w.progress
-	progress.reads.begin()
+	progress.Reads.Begin()
 	n, err := b.ReadCloser.Read(p)
-	inTime := progress.reads.end(int64(n))
+	inTime := progress.Reads.End(int64(n))
 	b.w.received += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	if !inTime || errors.Is(err, os.ErrDeadlineExceeded) {
-		if progress.http1 {
+		if progress.HTTP1 {
 			b.w.Header().Set("Connection", "close")
 		}
-		return n, refuse(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.limit, amount(pace))
+		return n, refusal.New(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.Limit, limits.Amount(stall.Pace))
 	}
 	return n, err
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
 // base is where every operation lives (specification, Versioning).
@@ -134,5 +135,5 @@ func notAllowed(allowed []string) handler {
 }
 
 func noSuchOperation(_ *response, r *request) error {
-	return refuse(archive.KindUnsupported, "there is no operation %s %s", r.Method, archive.Printable(r.URL.Path))
+	return refusal.New(archive.KindUnsupported, "there is no operation %s %s", r.Method, archive.Printable(r.URL.Path))
 }

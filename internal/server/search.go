@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -46,7 +48,7 @@ func (h *searchHandlers) search(w *response, r *request) error {
 	page := p.number("pagination-page", 0, 0, 1<<30)
 	p.flag("include-trash")
 	if n := terms(&q); n > maxTerms {
-		p.broken = refuse(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
+		p.broken = refusal.New(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
 	}
 	if err := p.err(); err != nil {
 		return err
@@ -162,10 +164,10 @@ func (h *searchHandlers) hits(r *request, q store.Search, page int) ([]archive.I
 }
 
 // locate checks the folder of a search, or finds the one that the location names.
-func locate(ctx context.Context, c folders, q *store.Search, place string) error {
+func locate(ctx context.Context, c catalog.Folders, q *store.Search, place string) error {
 	if q.Folder != 0 {
 		_, err := c.Folder(ctx, q.Folder)
-		return blame("location-folder-id", err)
+		return refusal.Blame("location-folder-id", err)
 	}
 	names := components(place)
 	if len(names) == 0 {
@@ -179,13 +181,13 @@ func locate(ctx context.Context, c folders, q *store.Search, place string) error
 		}
 		at := slices.IndexFunc(inboxes, func(f store.Folder) bool { return f.Name == names[1] })
 		if at < 0 {
-			return blame("location", refuse(archive.KindNotFound, "there is no inbox %q", names[1]))
+			return refusal.Blame("location", refusal.New(archive.KindNotFound, "there is no inbox %q", names[1]))
 		}
 		from, names = inboxes[at], names[2:]
 	}
 	folder, err := walk(ctx, c, from, names)
 	q.Folder = folder.ID
-	return blame("location", err)
+	return refusal.Blame("location", err)
 }
 
 // phrases returns the words of a text, in which double quotes keep some together; of one that is

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // furnisher adds to an archive what no request brings. What the program does by itself it does for the default
 // tenant.
 type furnisher struct {
-	catalog catalog
+	catalog catalog.Catalog
 	intake  *intake
 	data    string // the archive's own directory
 }
@@ -31,14 +35,14 @@ func (f *furnisher) AddInbox(ctx context.Context, userID int64, name string) (ar
 // AddFolder adds a folder to a folder or an inbox, whether the structure is free or not.
 func (f *furnisher) AddFolder(ctx context.Context, parent archive.ID, name string) (archive.ID, error) {
 	if parent == 0 {
-		return 0, invalid("parent-folder-id", "a folder needs a parent")
+		return 0, refusal.Invalid("parent-folder-id", "a folder needs a parent")
 	}
 	return f.addFolder(ctx, store.Folder{Parent: parent, Name: name})
 }
 
 func (f *furnisher) addFolder(ctx context.Context, folder store.Folder) (archive.ID, error) {
-	if wrong := folderNameFault(folder.Name); wrong != "" {
-		return 0, invalid("name", "%s", wrong)
+	if wrong := limits.FolderName(folder.Name); wrong != "" {
+		return 0, refusal.Invalid("name", "%s", wrong)
 	}
 	return f.catalog.AddFolder(ctx, folder)
 }
@@ -61,10 +65,10 @@ type NewDocument struct {
 // AddDocument adds a document with the dates and annotations of another archive. Its
 // content is read to the end; page count and content type are taken from it.
 func (f *furnisher) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
-	if wrong := documentNameFault(d.Name); wrong != "" {
-		return 0, invalid("name", "%s", wrong)
+	if wrong := limits.DocumentName(d.Name); wrong != "" {
+		return 0, refusal.Invalid("name", "%s", wrong)
 	}
-	received, err := f.intake.receive(ctx, nobody, content, d.Name, "")
+	received, err := f.intake.receive(ctx, turns.Nobody, content, d.Name, "")
 	if err != nil {
 		return 0, err
 	}

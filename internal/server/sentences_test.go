@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/limits"
 )
 
 // What is wrong is said to people, in words that they can do something with.
@@ -99,7 +100,7 @@ func TestALimitIsToldExactly(t *testing.T) {
 	for limit, want := range map[int64]string{
 		10 << 30: "10 GiB", 10_000_000: "10 MB", 1_500_000: "1.5 MB", 3 << 19: "1.5 MiB", 12_345_678: "12,345,678 bytes", 1 << 10: "1.0 KiB", 1000: "1000 B", 999: "999 B",
 	} {
-		if got := amount(limit); got != want {
+		if got := limits.Amount(limit); got != want {
 			t.Errorf("%d is told as %s, want %s", limit, got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/archivefs/archivefs/internal/server/stall"
 	"github.com/sirupsen/logrus"
 )
 
@@ -38,8 +39,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       withTaken,
-		// For a connection as a whole; stall.go has the requests on it.
+		ConnContext:       stall.WithTaken,
+		// For a connection as a whole; package stall has the requests on it.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.options.Stall},
 		// Nobody is answered without credentials, whatever they ask.
 		DisableGeneralOptionsHandler: true,

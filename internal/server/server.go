@@ -15,6 +15,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/generated"
@@ -182,7 +183,7 @@ func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) er
 }
 
 // free reports whether clients may create folders, in the archive or in inboxes.
-func free(ctx context.Context, c settings, name string) (bool, error) {
+func free(ctx context.Context, c catalog.Settings, name string) (bool, error) {
 	value, err := c.Setting(ctx, name)
 	return value != "false", err
 }

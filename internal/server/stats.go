@@ -193,8 +193,8 @@ func (h *holdings) count(ctx context.Context) (folders, documents int64) {
 // Stats takes all counters as they are now.
 func (s *Server) Stats(ctx context.Context) Stats {
 	c := &s.front.counters
-	uploads, waiting := s.front.uploads.count()
-	_, more := s.front.places.count()
+	uploads, waiting := s.front.uploads.Count()
+	_, more := s.front.places.Count()
 	stats := Stats{Requests: int(c.requests.Load()), Uploads: uploads, Waiting: waiting + more}
 	stats.Folders, stats.Documents = s.held.count(ctx)
 	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {

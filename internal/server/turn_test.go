@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/archivefs/archivefs/internal/server/turns"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -35,13 +36,13 @@ func TestTurns(t *testing.T) {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
 	}
-	s.front.uploads.take(t.Context(), party{}, 0)
+	s.front.uploads.Take(t.Context(), turns.Party{}, 0)
 	wantBusy(ask(http.MethodPost, "/api/v2/file-upload"))
 	if w := ask(http.MethodGet, "/api/v2/inboxes"); w.Code != http.StatusOK {
 		t.Errorf("beside an upload: %d", w.Code)
 	}
-	s.front.places.take(t.Context(), party{}, 0)
-	s.front.places.take(t.Context(), party{}, 0)
+	s.front.places.Take(t.Context(), turns.Party{}, 0)
+	s.front.places.Take(t.Context(), turns.Party{}, 0)
 	wantBusy(ask(http.MethodGet, "/api/v2/inboxes"))
 	if w := ask(http.MethodGet, "/readyz"); w.Code != http.StatusOK {
 		t.Errorf("readiness while all is busy: %d", w.Code)
@@ -52,7 +53,7 @@ func TestTurns(t *testing.T) {
 	for s.Stats(t.Context()).Waiting == 0 {
 		time.Sleep(time.Millisecond) // until it waits
 	}
-	s.front.places.leave(party{})
+	s.front.places.Leave(turns.Party{})
 	if w := <-waited; w.Code != http.StatusOK {
 		t.Errorf("after its turn came: %d", w.Code)
 	}
@@ -80,7 +81,7 @@ func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
 	}
 	id := put(t, s, m, "a.txt", "lighthouse")
 	for key := range int64(maxAtWork) {
-		s.renderer.workers.take(t.Context(), party{key: key + 1}, 0)
+		s.renderer.workers.Take(t.Context(), turns.Party{Key: key + 1}, 0)
 	}
 	s.SetPatience(time.Millisecond)
 	handler := s.Handler()

@@ -15,8 +15,11 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/limits"
 	"github.com/archivefs/archivefs/internal/server/mail"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // uploadHandlers take contents, and give those of an inbox away again.
@@ -73,7 +76,7 @@ func (h *uploadHandlers) importFile(ctx context.Context, r *request, file receip
 		received = arrange(file, attachments, order)
 	}
 	if len(received) == 0 {
-		return 0, invalid(fieldEmailOrder, "the e-mail has no attachments")
+		return 0, refusal.Invalid(fieldEmailOrder, "the e-mail has no attachments")
 	}
 	documents := make([]store.Document, 0, len(received))
 	for _, one := range received {
@@ -147,7 +150,7 @@ func (h *uploadHandlers) documentReplace(w *response, r *request) error {
 		return err
 	})
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	h.vault.forget(ctx, old)
 	w.empty()
@@ -163,7 +166,7 @@ func (h *uploadHandlers) documentDelete(w *response, r *request) error {
 	ctx := r.detached()
 	digest, err := r.catalog.DeleteDocument(ctx, id)
 	if err != nil {
-		return blame("id", err)
+		return refusal.Blame("id", err)
 	}
 	h.vault.forget(ctx, digest)
 	w.empty()
@@ -172,7 +175,7 @@ func (h *uploadHandlers) documentDelete(w *response, r *request) error {
 
 // attachments receives the attachments of an e-mail; package mail says what counts as one. It is
 // all of them or none.
-func (h *uploadHandlers) attachments(ctx context.Context, who party, file receipt) (received []receipt, err error) {
+func (h *uploadHandlers) attachments(ctx context.Context, who turns.Party, file receipt) (received []receipt, err error) {
 	message := io.NewSectionReader(file, 0, file.Size())
 	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
 		attachment, err := h.receive(ctx, who, content, attachmentName(a, len(received)+1), a.ContentType)
@@ -187,9 +190,9 @@ func (h *uploadHandlers) attachments(ctx context.Context, who party, file receip
 	h.discard(received...)
 	switch {
 	case errors.Is(err, mail.ErrTooMuch):
-		err = fieldErrors{{name: fieldEmailOrder, err: refuse(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}
+		err = refusal.Fields{{Name: fieldEmailOrder, Err: refusal.New(archive.KindTooLarge, "%s", archive.Printable(err.Error()))}}
 	case errors.Is(err, mail.ErrBroken):
-		err = invalid(fieldEmailOrder, "%s", archive.Printable(err.Error()))
+		err = refusal.Invalid(fieldEmailOrder, "%s", archive.Printable(err.Error()))
 	}
 	return nil, err
 }
@@ -198,7 +201,7 @@ func (h *uploadHandlers) attachments(ctx context.Context, who party, file receip
 // number.
 func attachmentName(a mail.Attachment, n int) string {
 	name := a.Name[strings.LastIndexAny(a.Name, `/\`)+1:]
-	if documentNameFault(name) == "" {
+	if limits.DocumentName(name) == "" {
 		return name
 	}
 	extension := ".bin"

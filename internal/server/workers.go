@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"github.com/archivefs/archivefs/internal/server/turns"
 	"time"
 )
 
@@ -17,24 +18,24 @@ const (
 
 // workers do what takes much of the machine, in turn.
 type workers struct {
-	*places
+	*turns.Places
 	patience time.Duration
 }
 
 func newWorkers() *workers {
-	few := newPlaces(maxAtWork)
-	few.portion, few.line = 1, maxInLine
-	return &workers{places: few, patience: atWorkPatience * patience}
+	few := turns.New(maxAtWork)
+	few.Portion, few.Line = 1, maxInLine
+	return &workers{Places: few, patience: atWorkPatience * patience}
 }
 
 // do does some work for somebody. Who waits too long, or for too much, is sent away.
-func (w *workers) do(ctx context.Context, who party, work func() error) error {
-	if !w.take(ctx, who, w.patience) {
+func (w *workers) do(ctx context.Context, who turns.Party, work func() error) error {
+	if !w.Take(ctx, who, w.patience) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		return sentAway("previews, texts and PDFs of other documents")
 	}
-	defer w.leave(who)
+	defer w.Leave(who)
 	return work()
 }

@@ -1,4 +1,4 @@
-package server
+package turns
 
 import (
 	"context"
@@ -8,11 +8,11 @@ import (
 
 // Who takes all that they can get leaves some for others, and for the ones after those.
 func TestPlacesAreShared(t *testing.T) {
-	p := newPlaces(64)
+	p := New(64)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // nobody waits
 	most := func(key int64) (n int) {
-		for p.take(ctx, party{key: key}, 0) {
+		for p.Take(ctx, Party{Key: key}, 0) {
 			n++
 		}
 		return n
@@ -22,17 +22,17 @@ func TestPlacesAreShared(t *testing.T) {
 			t.Errorf("key %d has %d places, want %d", key, got, want)
 		}
 	}
-	if taken, waiting := p.count(); taken != 64 || waiting != 0 {
+	if taken, waiting := p.Count(); taken != 64 || waiting != 0 {
 		t.Errorf("%d places are taken, %d wait", taken, waiting)
 	}
 	for range 20 {
-		p.leave(party{key: 0})
+		p.Leave(Party{Key: 0})
 	}
-	if p.take(ctx, party{key: 0}, 0); p.held[party{key: 0}] != 29 {
-		t.Errorf("key 0 has %d places", p.held[party{key: 0}])
+	if p.Take(ctx, Party{Key: 0}, 0); p.held[Party{Key: 0}] != 29 {
+		t.Errorf("key 0 has %d places", p.held[Party{Key: 0}])
 	}
 	for n, want := range map[int]int{1: 1, 2: 2, 3: 3, 4: 3, 8: 6, 512: 384} {
-		if p = newPlaces(n); most(1) != want {
+		if p = New(n); most(1) != want {
 			t.Errorf("of %d places one key has %d, want %d", n, p.taken, want)
 		}
 	}
@@ -40,21 +40,21 @@ func TestPlacesAreShared(t *testing.T) {
 
 // A place that is given up goes to who has waited longest and may have it, and to nobody who has gone.
 func TestPlacesComeInTurn(t *testing.T) {
-	p := newPlaces(4)
+	p := New(4)
 	for range 3 {
-		p.take(t.Context(), party{key: 1}, 0)
+		p.Take(t.Context(), Party{Key: 1}, 0)
 	}
-	p.take(t.Context(), party{key: 2}, 0)
+	p.Take(t.Context(), Party{Key: 2}, 0)
 	came := make(chan int64, 3)
 	wait := func(ctx context.Context, key int64) {
-		_, before := p.count()
+		_, before := p.Count()
 		go func() {
-			if !p.take(ctx, party{key: key}, time.Hour) {
+			if !p.Take(ctx, Party{Key: key}, time.Hour) {
 				key = -key
 			}
 			came <- key
 		}()
-		for waiting := before; waiting == before; _, waiting = p.count() {
+		for waiting := before; waiting == before; _, waiting = p.Count() {
 			time.Sleep(time.Millisecond) // until it waits
 		}
 	}
@@ -66,39 +66,39 @@ func TestPlacesComeInTurn(t *testing.T) {
 	if key := <-came; key != -4 {
 		t.Errorf("%d came instead of 4, who has gone", key)
 	}
-	p.leave(party{key: 2})
+	p.Leave(Party{Key: 2})
 	if key := <-came; key != 3 { // key 1 has waited longer, and has too many
 		t.Errorf("%d came instead of 3", key)
 	}
-	p.leave(party{key: 1})
+	p.Leave(Party{Key: 1})
 	if key := <-came; key != 1 {
 		t.Errorf("%d came instead of 1", key)
 	}
-	if taken, waiting := p.count(); taken != 4 || waiting != 0 {
+	if taken, waiting := p.Count(); taken != 4 || waiting != 0 {
 		t.Errorf("%d places are taken, %d wait", taken, waiting)
 	}
 }
 
 // Who has as many waiting as may be is not let wait any more, and others are.
 func TestALineHasAnEnd(t *testing.T) {
-	p := &places{all: 3, portion: 1, line: 2, held: map[party]int{}}
+	p := &Places{all: 3, Portion: 1, Line: 2, held: map[Party]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	came := make(chan bool)
 	for key, has := range []int{2, 1} {
 		for range has {
-			p.take(ctx, party{key: int64(key)}, 0)
+			p.Take(ctx, Party{Key: int64(key)}, 0)
 		}
 	}
 	wait := func(key int64) {
-		_, before := p.count()
-		go func() { came <- p.take(ctx, party{key: key}, time.Hour) }()
-		for waiting := before; waiting == before; _, waiting = p.count() {
+		_, before := p.Count()
+		go func() { came <- p.Take(ctx, Party{Key: key}, time.Hour) }()
+		for waiting := before; waiting == before; _, waiting = p.Count() {
 			time.Sleep(time.Millisecond) // until it waits
 		}
 	}
 	wait(0)
 	wait(0)
-	if p.take(t.Context(), party{key: 0}, time.Hour) {
+	if p.Take(t.Context(), Party{Key: 0}, time.Hour) {
 		t.Error("a third one has come")
 	}
 	wait(1)

@@ -1,4 +1,5 @@
-package server
+// Package turns bounds how many do something at a time, and keeps one of them from taking the places of all others.
+package turns
 
 import (
 	"context"
@@ -7,54 +8,55 @@ import (
 	"time"
 )
 
-// party is who has places: an API key, and the user that it is shown with.
-type party struct {
-	key  int64
-	user string
+// Party is who has places: an API key, and the user that it is shown with.
+type Party struct {
+	Key  int64
+	User string
 }
 
-// nobody is for whom the program works by itself.
-var nobody = party{key: -1}
+// Nobody is for whom the program works by itself.
+var Nobody = Party{Key: -1}
 
-// places bounds how many do something at a time. However slow somebody is, others come in as well:
+// Places bounds how many do something at a time. However slow somebody is, others come in as well:
 // who has many gets another one only while many are free. With a portion of 3 one party has three
 // quarters of all at most, and another one three quarters of those that are left: it takes four of
 // them, who give none back, to hold 64 places.
-type places struct {
+type Places struct {
 	all     int
-	portion int // how many times the free places somebody may have who takes one more
-	line    int // how many of one party wait at most; 0 is any number
+	Portion int // how many times the free places somebody may have who takes one more
+	Line    int // how many of one party wait at most; 0 is any number
 
 	mu    sync.Mutex
-	held  map[party]int // guarded by mu
+	held  map[Party]int // guarded by mu
 	taken int           // guarded by mu
 	queue []*waiter     // who waits, the first first; guarded by mu
 }
 
 // waiter waits for a place until come is closed.
 type waiter struct {
-	who  party
+	who  Party
 	come chan struct{}
 }
 
-func newPlaces(n int) *places { return &places{all: n, portion: 3, held: map[party]int{}} }
+// New returns so many places.
+func New(n int) *Places { return &Places{all: n, Portion: 3, held: map[Party]int{}} }
 
-// count returns how many places are taken, and how many wait for one.
-func (p *places) count() (taken, waiting int) {
+// Count returns how many places are taken, and how many wait for one.
+func (p *Places) Count() (taken, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.taken, len(p.queue)
 }
 
-// take waits for a place. It reports false when there was none in time, too many of the party wait, or ctx
+// Take waits for a place. It reports false when there was none in time, too many of the party wait, or ctx
 // ended.
-func (p *places) take(ctx context.Context, who party, patience time.Duration) bool {
+func (p *Places) Take(ctx context.Context, who Party, patience time.Duration) bool {
 	p.mu.Lock()
 	if p.takeLocked(who) {
 		p.mu.Unlock()
 		return true
 	}
-	if p.line > 0 && p.waitingLocked(who) >= p.line {
+	if p.Line > 0 && p.waitingLocked(who) >= p.Line {
 		p.mu.Unlock()
 		return false
 	}
@@ -79,7 +81,7 @@ func (p *places) take(ctx context.Context, who party, patience time.Duration) bo
 	return false
 }
 
-func (p *places) waitingLocked(who party) (n int) {
+func (p *Places) waitingLocked(who Party) (n int) {
 	for _, w := range p.queue {
 		if w.who == who {
 			n++
@@ -88,8 +90,8 @@ func (p *places) waitingLocked(who party) (n int) {
 	return n
 }
 
-func (p *places) takeLocked(who party) bool {
-	if p.held[who] >= p.portion*(p.all-p.taken) {
+func (p *Places) takeLocked(who Party) bool {
+	if p.held[who] >= p.Portion*(p.all-p.taken) {
 		return false
 	}
 	p.held[who]++
@@ -97,8 +99,8 @@ func (p *places) takeLocked(who party) bool {
 	return true
 }
 
-// leave gives a place to those who have waited longest among those who may have it.
-func (p *places) leave(who party) {
+// Leave gives a place to those who have waited longest among those who may have it.
+func (p *Places) Leave(who Party) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--

@@ -1,4 +1,6 @@
-package server
+// Package catalog is the archive of one tenant as somebody sees it: what handlers may ask for, and a view that
+// leaves out the mandators that a key is not for.
+package catalog
 
 import (
 	"context"
@@ -7,17 +9,17 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
+// Catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
 // client can act on carry a kind.
-type catalog interface {
-	folders
-	documents
-	changes
-	settings
+type Catalog interface {
+	Folders
+	Documents
+	Changes
+	Settings
 }
 
-// folders are the archive's folders and those of the inboxes, by ascending id.
-type folders interface {
+// Folders are the archive's folders and those of the inboxes, by ascending id.
+type Folders interface {
 	AddFolder(ctx context.Context, f store.Folder) (archive.ID, error)
 	Folder(ctx context.Context, id archive.ID) (store.Folder, error)
 	Child(ctx context.Context, parent archive.ID, name string) (store.Folder, error)
@@ -29,8 +31,8 @@ type folders interface {
 	Empty(ctx context.Context) (bool, error)
 }
 
-// documents reads documents.
-type documents interface {
+// Documents reads documents.
+type Documents interface {
 	Document(ctx context.Context, id archive.ID) (store.Document, error)
 	Annotations(ctx context.Context, id archive.ID) ([]store.Note, []store.Stamp, error)
 	UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error)
@@ -40,8 +42,8 @@ type documents interface {
 	Search(ctx context.Context, q store.Search) ([]archive.ID, error)
 }
 
-// changes changes documents, each method in one transaction.
-type changes interface {
+// Changes changes documents, each method in one transaction.
+type Changes interface {
 	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
 	AddBatch(ctx context.Context, folders []store.Folder, documents []store.Document) ([]archive.ID, error)
 	ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error)
@@ -53,8 +55,8 @@ type changes interface {
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
 }
 
-// settings are named values of the archive; one that was never set is empty.
-type settings interface {
+// Settings are named values of the archive; one that was never set is empty.
+type Settings interface {
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
 	// FirstSetting sets a value unless one is set, and returns that which is.

@@ -1,4 +1,6 @@
-package server
+// Package stall ends requests whose clients are too slow, and only those: the disks and the work of the service
+// are nobody's stalling.
+package stall
 
 import (
 	"context"
@@ -10,8 +12,8 @@ import (
 	"time"
 )
 
-// pace is how fast a client is at least that is never cut, in bytes a second.
-const pace = 1 << 10
+// Pace is how fast a client is at least that is never cut, in bytes a second.
+const Pace = 1 << 10
 
 const (
 	// longStretch is how much of an answer goes out at a time, in bytes, where the system tells
@@ -38,7 +40,7 @@ type watch struct {
 	fired bool          // guarded by mu
 }
 
-func (w *watch) begin() {
+func (w *watch) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since = time.Now()
@@ -53,9 +55,9 @@ func (w *watch) begin() {
 	w.timer = time.AfterFunc(w.left, w.fire)
 }
 
-// end says that n bytes went, and reports whether all went well. After it the connection is
+// End says that n bytes went, and reports whether all went well. After it the connection is
 // never touched.
-func (w *watch) end(n int64) bool {
+func (w *watch) End(n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.countLocked(n)
@@ -72,13 +74,13 @@ func (w *watch) countLocked(n int64) {
 		n, w.total = max(n, total-w.total), total
 	}
 	now := time.Now()
-	back := min(time.Duration(min(n, math.MaxInt32))*time.Second/pace, w.limit)
+	back := min(time.Duration(min(n, math.MaxInt32))*time.Second/Pace, w.limit)
 	w.left = min(w.left-now.Sub(w.since)+back, w.limit)
 	w.since = now
 }
 
-// stalled reports whether it was cut.
-func (w *watch) stalled() bool {
+// Stalled reports whether it was cut.
+func (w *watch) Stalled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fired
@@ -99,51 +101,51 @@ func (w *watch) fire() {
 	_ = w.cut(time.Unix(1, 0)) // a writer that is no connection cannot stall
 }
 
-// progress watches a request's body and its answer.
-type progress struct {
+// Progress watches a request's body and its answer.
+type Progress struct {
+	Reads, Writes watch
+	Limit         time.Duration // for which a client is waited for
+	HTTP1         bool
 	control       *http.ResponseController
-	http1         bool
-	limit         time.Duration
-	reads, writes watch
 }
 
-// newProgress begins to watch. The deadline that the answer before on the same connection
+// New begins to watch. The deadline that the answer before on the same connection
 // was left with ends.
-func newProgress(w http.ResponseWriter, r *http.Request, limit time.Duration) *progress {
+func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress {
 	control := http.NewResponseController(w)
-	p := &progress{control: control, http1: r.ProtoMajor < 2, limit: limit}
-	p.reads = watch{limit: limit, cut: control.SetReadDeadline}
-	p.writes = watch{limit: limit, cut: control.SetWriteDeadline}
-	if p.http1 {
-		p.writes.taken = takenOf(r.Context())     // over HTTP/2 others take from the same connection
-		_ = control.SetWriteDeadline(time.Time{}) // see finish
+	p := &Progress{control: control, HTTP1: r.ProtoMajor < 2, Limit: limit}
+	p.Reads = watch{limit: limit, cut: control.SetReadDeadline}
+	p.Writes = watch{limit: limit, cut: control.SetWriteDeadline}
+	if p.HTTP1 {
+		p.Writes.taken = takenOf(r.Context())     // over HTTP/2 others take from the same connection
+		_ = control.SetWriteDeadline(time.Time{}) // see Finish
 	}
 	return p
 }
 
-// stretch is how many bytes of an answer go out before it counts how long they took.
-func (p *progress) stretch() int64 {
-	if p != nil && p.writes.taken == nil {
+// Stretch is how many bytes of an answer go out before it counts how long they took.
+func (p *Progress) Stretch() int64 {
+	if p != nil && p.Writes.taken == nil {
 		return shortStretch
 	}
 	return longStretch
 }
 
-// finish leaves time for what net/http does when the handler has returned: it reads what is
+// Finish leaves time for what net/http does when the handler has returned: it reads what is
 // left of the body, and then sends what is left of the answer.
-func (p *progress) finish(bodyRead bool) {
+func (p *Progress) Finish(bodyRead bool) {
 	now := time.Now()
-	_ = p.control.SetWriteDeadline(now.Add(2 * p.limit)) // not all writers are connections
-	if p.http1 && !bodyRead {
-		_ = p.control.SetReadDeadline(now.Add(p.limit))
+	_ = p.control.SetWriteDeadline(now.Add(2 * p.Limit)) // not all writers are connections
+	if p.HTTP1 && !bodyRead {
+		_ = p.control.SetReadDeadline(now.Add(p.Limit))
 	}
 }
 
 type takenKey struct{}
 
-// withTaken remembers of a connection what tells how many bytes its client has taken, where the
+// WithTaken remembers of a connection what tells how many bytes its client has taken, where the
 // system does.
-func withTaken(ctx context.Context, conn net.Conn) context.Context {
+func WithTaken(ctx context.Context, conn net.Conn) context.Context {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
 	}

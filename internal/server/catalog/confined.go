@@ -1,4 +1,4 @@
-package server
+package catalog
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -16,9 +17,14 @@ import (
 //
 // It has each method of a catalog itself: one that is added must say what it shows.
 type confined struct {
-	whole     catalog
+	whole     Catalog
 	mandators []archive.ID
 	user      int64 // 0 for one without inboxes
+}
+
+// Confine leaves some mandators of a whole archive, and the inboxes of one user: none where that is 0.
+func Confine(whole Catalog, mandators []archive.ID, user int64) Catalog {
+	return &confined{whole: whole, mandators: mandators, user: user}
 }
 
 // sees reports whether a mandator or an inbox is there.
@@ -33,7 +39,7 @@ func (c *confined) sees(root store.Folder) bool {
 func (c *confined) inside(ctx context.Context, id archive.ID) error {
 	lineage, err := c.whole.Lineage(ctx, id)
 	if err == nil && !c.sees(lineage[0]) {
-		return elsewhere("there is no folder %d", id)
+		return refusal.Elsewhere("there is no folder %d", id)
 	}
 	return err
 }
@@ -44,7 +50,8 @@ func (c *confined) reaches(ctx context.Context, id archive.ID) error {
 	return err
 }
 
-func absent(err error) bool { return archive.KindOf(err) == archive.KindNotFound }
+// Absent reports whether an error says that something is not there.
+func Absent(err error) bool { return archive.KindOf(err) == archive.KindNotFound }
 
 func (c *confined) Folder(ctx context.Context, id archive.ID) (store.Folder, error) {
 	if err := c.inside(ctx, id); err != nil {
@@ -58,8 +65,8 @@ func (c *confined) Child(ctx context.Context, parent archive.ID, name string) (s
 	if err == nil {
 		err = c.inside(ctx, f.ID)
 	}
-	if absent(err) {
-		return store.Folder{}, nothing(err, "there is no folder %q", name)
+	if Absent(err) {
+		return store.Folder{}, refusal.Nothing(err, "there is no folder %q", name)
 	}
 	return f, err
 }
@@ -67,7 +74,7 @@ func (c *confined) Child(ctx context.Context, parent archive.ID, name string) (s
 func (c *confined) Lineage(ctx context.Context, id archive.ID) ([]store.Folder, error) {
 	lineage, err := c.whole.Lineage(ctx, id)
 	if err == nil && !c.sees(lineage[0]) {
-		return nil, elsewhere("there is no folder %d", id)
+		return nil, refusal.Elsewhere("there is no folder %d", id)
 	}
 	return lineage, err
 }
@@ -118,8 +125,8 @@ func (c *confined) Document(ctx context.Context, id archive.ID) (store.Document,
 	if err == nil {
 		err = c.inside(ctx, d.Folder)
 	}
-	if absent(err) {
-		return store.Document{}, nothing(err, "there is no document %d", id)
+	if Absent(err) {
+		return store.Document{}, refusal.Nothing(err, "there is no document %d", id)
 	}
 	return d, err
 }
@@ -143,7 +150,7 @@ func (c *confined) UploadedWith(ctx context.Context, id archive.ID) ([]archive.I
 	for _, other := range ids { // they may have been archived elsewhere
 		if err := c.reaches(ctx, other); err == nil {
 			seen = append(seen, other)
-		} else if !absent(err) {
+		} else if !Absent(err) {
 			return nil, err
 		}
 	}
@@ -208,7 +215,7 @@ func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, e
 }
 
 func beyond() error {
-	return deny(noMandator, archive.KindForbidden, "the API key is for some mandators alone")
+	return refusal.Deny(refusal.NoMandator, archive.KindForbidden, "the API key is for some mandators alone")
 }
 
 func (c *confined) AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error) {
