@@ -36,7 +36,9 @@ type health struct {
 
 // Ready says why requests cannot be answered now, nil when they can. The reason may be told
 // to anybody; what is behind it is logged.
-func (h *health) Ready(ctx context.Context) error {
+func (s *Server) Ready(ctx context.Context) error { return s.health.ready(ctx) }
+
+func (h *health) ready(ctx context.Context) error {
 	if h.draining.Load() {
 		return errDraining
 	}
@@ -83,7 +85,7 @@ func healthz(w *response, _ *request) error {
 
 // readyz answers GET /readyz: 200, or 503 and the reason in a line.
 func (h *health) readyz(w *response, r *request) error {
-	if err := h.Ready(r.Context()); err != nil {
+	if err := h.ready(r.Context()); err != nil {
 		return w.say(http.StatusServiceUnavailable, err.Error())
 	}
 	return w.say(http.StatusOK, "ok")

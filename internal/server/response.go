@@ -62,7 +62,7 @@ func (w *response) Write(p []byte) (written int, err error) {
 		part := p[:min(int64(len(p)), w.progress.Stretch())]
 		watched := w.watch(int64(len(part)))
 		var n int
-		n, err = w.ResponseWriter.Write(part) //nolint:gosec // bytes of strangers are sent with their type, and nosniff
+		n, err = w.ResponseWriter.Write(part)
 		written, p = written+n, p[n:]
 		err = w.sent(watched, int64(n), err)
 		w.gone = w.gone || err != nil

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/archivefs/archivefs/internal/server/stall"
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/server/stall"
 )
 
 const (
@@ -35,7 +36,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())
 	}
 	httpServer := &http.Server{
-		Handler:           s.Handler(),
+		Handler:           s.Handler(), //nolint:contextcheck // each request has a context of its own
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
@@ -53,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return fmt.Errorf("serve archive: %w", err)
 	case <-ctx.Done():
 	}
-	s.draining.Store(true)
+	s.health.draining.Store(true)
 	began := time.Now()
 	s.log.WithFields(logrus.Fields{
 		"requests": s.front.counters.requests.Load(), "at-most": (s.options.DrainDelay + max(s.options.Drain, 0)).String(),

@@ -38,7 +38,7 @@ type Server struct {
 	lock    *datalock.Lock // nil without a data directory of its own
 
 	furnisher
-	*health
+	health *health
 	background
 	activity *activity
 	door     *door

@@ -1,13 +1,14 @@
 package server
 
 import (
-	"github.com/archivefs/archivefs/internal/server/turns"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 // As many as the options say are let in, further ones wait, and are sent away in the end.
@@ -111,11 +112,11 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 		t.Errorf("ready: %v", err)
 	}
 	s.health.at = time.Time{}
-	s.draining.Store(true)
+	s.health.draining.Store(true)
 	if err := s.Ready(t.Context()); err == nil || err.Error() != "the service is ending" {
 		t.Errorf("draining: %v", err)
 	}
-	s.draining.Store(false)
+	s.health.draining.Store(false)
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}

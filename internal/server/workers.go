@@ -2,8 +2,9 @@ package server
 
 import (
 	"context"
-	"github.com/archivefs/archivefs/internal/server/turns"
 	"time"
+
+	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
 const (

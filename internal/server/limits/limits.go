@@ -111,6 +111,7 @@ type Metadata struct {
 	at    map[string]int
 }
 
+// Set adds a value, or replaces that of the key.
 func (m *Metadata) Set(key, value string) error {
 	if err := CheckPair(key, value); err != nil {
 		return err
@@ -130,6 +131,7 @@ func (m *Metadata) Set(key, value string) error {
 	return nil
 }
 
+// CheckPair refuses a key and a value that cannot be kept.
 func CheckPair(key, value string) error {
 	if err := CheckText("a key", key, MaxEntry); err != nil {
 		return err
