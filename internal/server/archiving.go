@@ -8,6 +8,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -28,8 +29,8 @@ func documentArchive(w *response, r *request) error {
 	if err != nil {
 		return refusal.Blame("id", err)
 	}
-	to, name, keywords := p.requiredTarget(), p.documentName(fieldName, d.Name), p.list("keywords")
-	if err := p.err(); err != nil {
+	to, name, keywords := requiredTarget(p), p.DocumentName(fieldName, d.Name), p.List("keywords")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	folder, err := to.resolve(ctx, r.catalog)
@@ -54,8 +55,8 @@ func autoExportStatusSet(w *response, r *request) error {
 	if err != nil {
 		return err
 	}
-	id, on := p.requiredID("document-id"), p.requiredFlag("autoexport-status")
-	if err := p.err(); err != nil {
+	id, on := p.RequiredID("document-id"), p.RequiredFlag("autoexport-status")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	ctx := r.detached()
@@ -82,16 +83,16 @@ type target struct {
 	mandator string
 }
 
-// target reads the fields that name a target folder; all of them may be absent.
-func (p *params) target() target {
-	return target{id: p.id(fieldFolderID), byID: p.has(fieldFolderID), path: p.text(fieldFolderPath), mandator: p.text(fieldMandator)}
+// targetOf reads the fields that name a target folder; all of them may be absent.
+func targetOf(p *params.Params) target {
+	return target{id: p.ID(fieldFolderID), byID: p.Has(fieldFolderID), path: p.Text(fieldFolderPath), mandator: p.Text(fieldMandator)}
 }
 
 // requiredTarget reads the same; one of id and path must be there.
-func (p *params) requiredTarget() target {
-	t := p.target()
+func requiredTarget(p *params.Params) target {
+	t := targetOf(p)
 	if !t.byID && t.path == "" {
-		p.refuse(fieldFolderID, "either "+fieldFolderID+" or "+fieldFolderPath+" is required")
+		p.Refuse(fieldFolderID, "either "+fieldFolderID+" or "+fieldFolderPath+" is required")
 	}
 	return t
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -42,9 +43,9 @@ func (h contentHandlers) documentPDF(w *response, r *request) error {
 		return err
 	}
 	p := query(r)
-	original := p.flag("original")
-	p.annotations()
-	if err := p.err(); err != nil {
+	original := p.Flag("original")
+	checkAnnotations(p)
+	if err := p.Err(); err != nil {
 		return err
 	}
 	bytesOnly(r)
@@ -79,12 +80,12 @@ func (h contentHandlers) documentPDF(w *response, r *request) error {
 	return from.err()
 }
 
-// annotations checks the list of annotations to be drawn. The renditions of this service
+// checkAnnotations checks the list of annotations to be drawn. The renditions of this service
 // show documents without any, so that their bytes never change.
-func (p *params) annotations() {
-	for _, kind := range p.list("annotations") {
+func checkAnnotations(p *params.Params) {
+	for _, kind := range p.List("annotations") {
 		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
-			p.refuse("annotations", "none of stamp, text, symbol, note")
+			p.Refuse("annotations", "none of stamp, text, symbol, note")
 		}
 	}
 }
@@ -143,8 +144,8 @@ func (h contentHandlers) pagePreview(w *response, r *request) error {
 		return err
 	}
 	p := query(r)
-	width, height := p.number("bbox-width", maxBox, 1, maxBox), p.number("bbox-height", maxBox, 1, maxBox)
-	if err := p.err(); err != nil {
+	width, height := p.Number("bbox-width", maxBox, 1, maxBox), p.Number("bbox-height", maxBox, 1, maxBox)
+	if err := p.Err(); err != nil {
 		return err
 	}
 	picture, err := h.preview(r.Context(), r.who.party(), d, page, width, height)

@@ -271,8 +271,8 @@ func documentRename(w *response, r *request) error {
 	if err != nil {
 		return err
 	}
-	name := p.documentName("new-name", "")
-	if err := p.err(); err != nil {
+	name := p.DocumentName("new-name", "")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	ctx := r.detached()
@@ -283,11 +283,8 @@ func documentRename(w *response, r *request) error {
 	return nil
 }
 
-// The dates of the wire carry no zone: they are in Options.Location.
-const (
-	wireTime = "2006-01-02T15:04:05" // in lists and parameters
-	dataTime = "2006-01-02 15:04:05" // in document data
-)
+// dataTime is a date in document data; like those of lists it is in Options.Location.
+const dataTime = "2006-01-02 15:04:05"
 
 // wireCreated is the answer of POST /folder/create.
 type wireCreated struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -31,8 +32,8 @@ import (
 func archiveStructure(w *response, r *request) error {
 	const field = "parent-folder-id"
 	p := query(r)
-	below, parent, lazy := p.has(field), p.id(field), p.flag("lazy")
-	if err := p.err(); err != nil {
+	below, parent, lazy := p.Has(field), p.ID(field), p.Flag("lazy")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	free, err := free(r.Context(), r.catalog, settingFree)
@@ -67,8 +68,8 @@ func archiveStructure(w *response, r *request) error {
 // lazy.
 func inboxes(w *response, r *request) error {
 	p := query(r)
-	lazy := p.flag("lazy")
-	if err := p.err(); err != nil {
+	lazy := p.Flag("lazy")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	free, err := free(r.Context(), r.catalog, settingFreeInbox)
@@ -181,8 +182,8 @@ func folderCreate(w *response, r *request) error {
 	if err != nil {
 		return err
 	}
-	parent, name := p.requiredID("parent-folder-id"), p.folderName("folder-name")
-	if err := p.err(); err != nil {
+	parent, name := p.RequiredID("parent-folder-id"), p.FolderName("folder-name")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	ctx := r.detached()
@@ -219,18 +220,18 @@ type listHandlers struct {
 func (h listHandlers) documentList(w *response, r *request) error {
 	p := query(r)
 	q := store.Query{
-		Folder:    p.requiredID("folder-id"),
-		Recursive: p.flag("subfolders-recursive"),
-		From:      p.after("filter-date-created-after", h.location),
+		Folder:    p.RequiredID("folder-id"),
+		Recursive: p.Flag("subfolders-recursive"),
+		From:      p.After("filter-date-created-after", h.location),
 	}
 	how := listing{
-		include:    p.list("included-metadata-keys"),
-		exclude:    p.list("excluded-matadata-keys"), // spelled so in the specification
-		autoExport: p.flag("with-autoexport-status"),
+		include:    p.List("included-metadata-keys"),
+		exclude:    p.List("excluded-matadata-keys"), // spelled so in the specification
+		autoExport: p.Flag("with-autoexport-status"),
 		hideSizes:  h.hideSizes,
 		location:   h.location,
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return err
 	}
 	if _, err := r.catalog.Folder(r.Context(), q.Folder); err != nil {
@@ -315,7 +316,7 @@ func (l listing) date(b []byte, t time.Time) []byte {
 	if t.IsZero() {
 		return append(b, "null"...)
 	}
-	return append(t.In(l.location).AppendFormat(append(b, '"'), wireTime), '"')
+	return append(t.In(l.location).AppendFormat(append(b, '"'), params.Time), '"')
 }
 
 // metadata drops the entries that were not asked for; without a choice what is stored is

@@ -15,6 +15,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
@@ -34,7 +35,7 @@ const formAhead = 256 << 10
 
 // submission is a multipart form: a file, staged while it arrived, and other fields.
 type submission struct {
-	params
+	params.Params
 	file     receipt
 	received bool
 	body     *ending
@@ -85,8 +86,8 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	if err != nil {
 		return nil, badBody(err, "the form cannot be read")
 	}
-	u := &submission{params: params{values: url.Values{}}, body: body, most: h.most}
-	w.form = u.values
+	u := &submission{Params: params.Params{Values: url.Values{}}, body: body, most: h.most}
+	w.form = u.Values
 	defer func() {
 		if err != nil && u.received {
 			h.discard(u.file)
@@ -134,7 +135,7 @@ func (h *uploadHandlers) part(r *request, u *submission, part *multipart.Part, l
 		return refusal.Fields{{Name: name, Err: refusal.New(archive.KindTooLarge, "the fields are larger than %s", limits.Amount(maxForm))}}
 	}
 	if name != "" {
-		u.values.Add(name, string(value))
+		u.Values.Add(name, string(value))
 	}
 	return nil
 }

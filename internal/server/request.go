@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/limits"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
@@ -37,16 +38,16 @@ const maxForm = 1 << 20
 
 // query returns a request's query parameters. One that cannot be read is told by their
 // err, lest what is left of it be taken for what was asked.
-func query(r *request) *params {
+func query(r *request) *params.Params {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		err = badBody(err, "the query cannot be read")
 	}
-	return &params{values: values, broken: err}
+	return &params.Params{Values: values, Broken: err}
 }
 
 // form reads an application/x-www-form-urlencoded body. Query parameters do not count.
-func form(w *response, r *request) (*params, error) {
+func form(w *response, r *request) (*params.Params, error) {
 	if _, err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func form(w *response, r *request) (*params, error) {
 		return nil, badBody(err, "the form cannot be read")
 	}
 	w.form = r.PostForm
-	return &params{values: r.PostForm}, nil
+	return &params.Params{Values: r.PostForm}, nil
 }
 
 // jsonBody decodes an application/json body of the shape that the words say. Null is of

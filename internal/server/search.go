@@ -13,6 +13,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
+	"github.com/archivefs/archivefs/internal/server/params"
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
@@ -32,25 +33,25 @@ type searchHandlers struct {
 func (h *searchHandlers) search(w *response, r *request) error {
 	p := query(r)
 	q := store.Search{
-		All: p.phrases("fulltext-all"), One: p.phrases("fulltext-one"), None: p.phrases("fulltext-none"),
-		Name: p.phrases("document-name-terms"), FolderName: p.phrases("folder-name-terms"), Notes: p.phrases("note-terms"),
-		Keywords: p.list("keyword-terms"), Stamps: p.list("stamps-inclusive"), NoStamps: p.list("stamps-exclusive"),
-		Type: p.text("document-type"), ExternalID: p.text("external-id"), Metadata: p.pairs("external-metadata"),
-		From: p.from("from-date", h.location), Before: p.after("to-date", h.location),
-		Archiver: int64(p.id("archiver-id")), Folder: p.id("location-folder-id"), Recursive: !p.has("recursive") || p.flag("recursive"),
+		All: p.Phrases("fulltext-all"), One: p.Phrases("fulltext-one"), None: p.Phrases("fulltext-none"),
+		Name: p.Phrases("document-name-terms"), FolderName: p.Phrases("folder-name-terms"), Notes: p.Phrases("note-terms"),
+		Keywords: p.List("keyword-terms"), Stamps: p.List("stamps-inclusive"), NoStamps: p.List("stamps-exclusive"),
+		Type: p.Text("document-type"), ExternalID: p.Text("external-id"), Metadata: p.Pairs("external-metadata"),
+		From: p.From("from-date", h.location), Before: p.After("to-date", h.location),
+		Archiver: int64(p.ID("archiver-id")), Folder: p.ID("location-folder-id"), Recursive: !p.Has("recursive") || p.Flag("recursive"),
 	}
-	place := p.text("location")
+	place := p.Text("location")
 	if place != "" && q.Folder != 0 {
-		p.refuse("location", "given together with location-folder-id")
+		p.Refuse("location", "given together with location-folder-id")
 	}
-	unheard := p.unheard()
-	size := p.number("pagination-size", 10, 1, 100)
-	page := p.number("pagination-page", 0, 0, 1<<30)
-	p.flag("include-trash")
+	unheard := unheard(p)
+	size := p.Number("pagination-size", 10, 1, 100)
+	page := p.Number("pagination-page", 0, 0, 1<<30)
+	p.Flag("include-trash")
 	if n := terms(&q); n > maxTerms {
-		p.broken = refusal.New(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
+		p.Broken = refusal.New(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return err
 	}
 	if err := locate(r.Context(), r.catalog, &q, place); err != nil {
@@ -69,8 +70,8 @@ func (h *searchHandlers) search(w *response, r *request) error {
 }
 
 // unheard reports whether something is looked for that no document here has: a workflow or a follow-up.
-func (p *params) unheard() bool {
-	name, state, terms := p.text("workflow-name"), p.text("workflow-state"), p.phrases("followup-terms")
+func unheard(p *params.Params) bool {
+	name, state, terms := p.Text("workflow-name"), p.Text("workflow-state"), p.Phrases("followup-terms")
 	return name != "" || state != "" || len(terms) > 0
 }
 
@@ -188,34 +189,6 @@ func locate(ctx context.Context, c catalog.Folders, q *store.Search, place strin
 	folder, err := walk(ctx, c, from, names)
 	q.Folder = folder.ID
 	return refusal.Blame("location", err)
-}
-
-// phrases returns the words of a text, in which double quotes keep some together; of one that is
-// repeated, those of all.
-func (p *params) phrases(name string) []string {
-	var phrases []string
-	for _, text := range p.texts(name) {
-		for i, part := range strings.Split(text, `"`) {
-			if i%2 == 0 {
-				phrases = append(phrases, strings.Fields(part)...)
-			} else if part = strings.TrimSpace(part); part != "" {
-				phrases = append(phrases, part)
-			}
-		}
-	}
-	return phrases
-}
-
-// from returns the first second of a date, or a date with time; zero when absent.
-func (p *params) from(name string, location *time.Location) time.Time {
-	after := p.after(name, location)
-	if after.IsZero() {
-		return after
-	}
-	if _, err := time.Parse(time.DateOnly, p.one(name)); err == nil {
-		return after.AddDate(0, 0, -1)
-	}
-	return after.Add(-time.Second)
 }
 
 // minimal is the preference (RFC 7240) of who does without the pages of what is found: to find out which

@@ -41,10 +41,10 @@ func (h *uploadHandlers) fileUpload(w *response, r *request) error {
 		return err
 	}
 	defer h.discard(u.file)
-	to, order, force := u.target(), u.emailOrder(), u.flag("force-new-document")
+	to, order, force := targetOf(&u.Params), u.emailOrder(), u.Flag("force-new-document")
 	common := u.document()
 	reuse := common.ExternalID != "" && !force
-	if err := u.err(); err != nil {
+	if err := u.Err(); err != nil {
 		return err
 	}
 	ctx := r.detached()
@@ -103,11 +103,11 @@ func (r receipt) as(common store.Document, file receipt) store.Document {
 // file's, which base64 data lacks.
 func (u *submission) document() store.Document {
 	return store.Document{
-		Name:       u.documentName(fieldName, u.file.name),
-		Keywords:   u.list("keywords"),
-		Types:      u.list("document-types"),
-		ExternalID: u.entry("external-id"),
-		Metadata:   u.pairs("external-metadatas"),
+		Name:       u.DocumentName(fieldName, u.file.name),
+		Keywords:   u.List("keywords"),
+		Types:      u.List("document-types"),
+		ExternalID: u.Entry("external-id"),
+		Metadata:   u.Pairs("external-metadatas"),
 	}
 }
 
@@ -115,9 +115,9 @@ func (u *submission) document() store.Document {
 const fieldEmailOrder = "email-import-order"
 
 func (u *submission) emailOrder() archive.EmailImportOrder {
-	order := archive.EmailImportOrder(u.text(fieldEmailOrder))
+	order := archive.EmailImportOrder(u.Text(fieldEmailOrder))
 	if !order.Valid() {
-		u.refuse(fieldEmailOrder, "none of EMAIL_THEN_ATTACHMENTS, ATTACHMENTS_THEN_EMAIL, EMAIL_ONLY, ATTACHMENTS_ONLY")
+		u.Refuse(fieldEmailOrder, "none of EMAIL_THEN_ATTACHMENTS, ATTACHMENTS_THEN_EMAIL, EMAIL_ONLY, ATTACHMENTS_ONLY")
 	}
 	return order
 }
@@ -130,8 +130,8 @@ func (h *uploadHandlers) documentReplace(w *response, r *request) error {
 		return err
 	}
 	p := query(r)
-	keywords := p.list("keywords")
-	if err := p.err(); err != nil {
+	keywords := p.List("keywords")
+	if err := p.Err(); err != nil {
 		return err
 	}
 	u, err := h.submission(w, r)

@@ -1,4 +1,4 @@
-package server
+package params
 
 import (
 	"errors"
@@ -80,9 +80,9 @@ func TestAfterCountsInTheGivenZone(t *testing.T) {
 		{"2023-11-22T14:14:29Z", "2023-11-22T14:14:30Z"}, // as generated clients write it
 		{"2023-11-22T14:14:29.999+02:00", "2023-11-22T12:14:30Z"},
 	} {
-		p := &params{values: url.Values{"d": {test.in}}}
-		if got := p.after("d", zone).UTC().Format(time.RFC3339); got != test.want || p.err() != nil {
-			t.Errorf("%s: %s, want %s, %v", test.in, got, test.want, p.err())
+		p := &Params{Values: url.Values{"d": {test.in}}}
+		if got := p.After("d", zone).UTC().Format(time.RFC3339); got != test.want || p.Err() != nil {
+			t.Errorf("%s: %s, want %s, %v", test.in, got, test.want, p.Err())
 		}
 	}
 }
@@ -134,9 +134,9 @@ func FuzzAfter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		p := &params{values: url.Values{"d": {s}}}
-		got := p.after("d", time.UTC)
-		if p.err() != nil || s == "" {
+		p := &Params{Values: url.Values{"d": {s}}}
+		got := p.After("d", time.UTC)
+		if p.Err() != nil || s == "" {
 			if !got.IsZero() {
 				t.Errorf("%q is refused and yet %v", s, got)
 			}

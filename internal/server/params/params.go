@@ -1,4 +1,5 @@
-package server
+// Package params reads the parameters of a query and the fields of a form.
+package params
 
 import (
 	"errors"
@@ -14,128 +15,131 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
-// params reads parameters or form fields and collects what is wrong with them, so that
+// Time is a date in lists and parameters. It carries no zone: that is the server's.
+const Time = "2006-01-02T15:04:05"
+
+// Params reads parameters or form fields and collects what is wrong with them, so that
 // one answer names every bad field. An empty value counts as absent, and only a list may be
 // given more than once.
-type params struct {
-	values url.Values
-	broken error // of the whole, so that the values say nothing
+type Params struct {
+	Values url.Values
+	Broken error // of the whole, so that the values say nothing
 	wrong  refusal.Fields
 }
 
-// err returns what was wrong with the values read so far.
-func (p *params) err() error {
-	if p.broken != nil || len(p.wrong) == 0 {
-		return p.broken
+// Err returns what was wrong with the values read so far.
+func (p *Params) Err() error {
+	if p.Broken != nil || len(p.wrong) == 0 {
+		return p.Broken
 	}
 	return p.wrong
 }
 
-func (p *params) refuse(name, reason string) {
+func (p *Params) Refuse(name, reason string) {
 	p.wrong = append(p.wrong, refusal.Field{Name: name, Err: refusal.New(archive.KindInvalid, "%s", reason)})
 }
 
 // check notes what is wrong with a value, if anything is; it is invalid unless the error says more.
-func (p *params) check(name string, err error) {
+func (p *Params) check(name string, err error) {
 	switch {
 	case err == nil:
 	case archive.KindOf(err) == archive.KindOther:
-		p.refuse(name, err.Error())
+		p.Refuse(name, err.Error())
 	default:
 		p.wrong = append(p.wrong, refusal.Field{Name: name, Err: err})
 	}
 }
 
 // one returns a value of which there may be no second.
-func (p *params) one(name string) string {
-	values := p.values[name]
+func (p *Params) one(name string) string {
+	values := p.Values[name]
 	if len(values) == 0 {
 		return ""
 	}
 	if len(values) > 1 && !slices.ContainsFunc(p.wrong, func(e refusal.Field) bool { return e.Name == name }) {
-		p.refuse(name, "given more than once")
+		p.Refuse(name, "given more than once")
 	}
 	return values[0]
 }
 
-// folderName returns the name of a folder, which must be there.
-func (p *params) folderName(field string) string {
+// FolderName returns the name of a folder, which must be there.
+func (p *Params) FolderName(field string) string {
 	name := p.one(field)
 	if wrong := limits.FolderName(name); wrong != "" {
-		p.refuse(field, wrong)
+		p.Refuse(field, wrong)
 	}
 	return name
 }
 
-// documentName returns the name of a document, fallback when absent.
-func (p *params) documentName(field, fallback string) string {
+// DocumentName returns the name of a document, fallback when absent.
+func (p *Params) DocumentName(field, fallback string) string {
 	name := p.one(field)
 	if name == "" {
 		name = fallback
 	}
 	if wrong := limits.DocumentName(name); wrong != "" {
-		p.refuse(field, wrong)
+		p.Refuse(field, wrong)
 	}
 	return name
 }
 
-// has reports whether a value is given.
-func (p *params) has(name string) bool { return p.one(name) != "" }
+// Has reports whether a value is given.
+func (p *Params) Has(name string) bool { return p.one(name) != "" }
 
-// text returns a string, empty when absent.
-func (p *params) text(name string) string {
+// Text returns a string, empty when absent.
+func (p *Params) Text(name string) string {
 	value := p.one(name)
 	if wrong := limits.Text(value); wrong != "" {
-		p.refuse(name, wrong)
+		p.Refuse(name, wrong)
 		return ""
 	}
 	return value
 }
 
-// entry returns a string that is kept with a document, empty when absent.
-func (p *params) entry(name string) string {
-	value := p.text(name)
+// Entry returns a string that is kept with a document, empty when absent.
+func (p *Params) Entry(name string) string {
+	value := p.Text(name)
 	p.check(name, limits.CheckText("it", value, limits.MaxEntry))
 	return value
 }
 
-// id returns an optional id, 0 when absent.
-func (p *params) id(name string) archive.ID {
-	if !p.has(name) {
+// ID returns an optional id, 0 when absent.
+func (p *Params) ID(name string) archive.ID {
+	if !p.Has(name) {
 		return 0
 	}
 	id, err := strconv.ParseInt(p.one(name), 10, 64)
 	if err != nil {
-		p.refuse(name, "not an integer of 64 bits")
+		p.Refuse(name, "not an integer of 64 bits")
 	}
 	return archive.ID(id)
 }
 
-// requiredID returns an id that must be there.
-func (p *params) requiredID(name string) archive.ID {
-	if !p.has(name) {
-		p.refuse(name, "required")
+// RequiredID returns an id that must be there.
+func (p *Params) RequiredID(name string) archive.ID {
+	if !p.Has(name) {
+		p.Refuse(name, "required")
 		return 0
 	}
-	return p.id(name)
+	return p.ID(name)
 }
 
-// number returns an optional integer from least to most, fallback when absent.
-func (p *params) number(name string, fallback, least, most int) int {
-	if !p.has(name) {
+// Number returns an optional integer from least to most, fallback when absent.
+func (p *Params) Number(name string, fallback, least, most int) int {
+	if !p.Has(name) {
 		return fallback
 	}
 	n, err := strconv.Atoi(p.one(name))
 	if err != nil || n < least || n > most {
-		p.refuse(name, "not an integer from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		p.Refuse(name, "not an integer from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
 		return fallback
 	}
 	return n
 }
 
-// flag returns an optional boolean, in words or as 0 or 1, false when absent.
-func (p *params) flag(name string) bool {
-	if !p.has(name) {
+// Flag returns an optional boolean, in words or as 0 or 1, false when absent.
+func (p *Params) Flag(name string) bool {
+	if !p.Has(name) {
 		return false
 	}
 	switch strings.ToLower(p.one(name)) {
@@ -144,72 +148,72 @@ func (p *params) flag(name string) bool {
 	case "false", "0":
 		return false
 	}
-	p.refuse(name, "neither true nor false, nor 1 or 0")
+	p.Refuse(name, "neither true nor false, nor 1 or 0")
 	return false
 }
 
-// requiredFlag returns a boolean that must be there.
-func (p *params) requiredFlag(name string) bool {
-	if !p.has(name) {
-		p.refuse(name, "required")
+// RequiredFlag returns a boolean that must be there.
+func (p *Params) RequiredFlag(name string) bool {
+	if !p.Has(name) {
+		p.Refuse(name, "required")
 	}
-	return p.flag(name)
+	return p.Flag(name)
 }
 
-// list returns the items of a comma-separated list; one that is repeated is one list.
-func (p *params) list(name string) []string {
+// List returns the items of a comma-separated list; one that is repeated is one list.
+func (p *Params) List(name string) []string {
 	items, err := splitList(p.joined(name))
 	p.check(name, err)
 	return items
 }
 
-// pairs returns the entries of a list of assignments, and those that are parameters of their own,
+// Pairs returns the entries of a list of assignments, and those that are parameters of their own,
 // name[key]=value.
-func (p *params) pairs(name string) []archive.KeyValue {
+func (p *Params) Pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
 	p.check(name, err)
 	found := limits.Metadata{Pairs: pairs}
-	for _, field := range slices.Sorted(maps.Keys(p.values)) {
+	for _, field := range slices.Sorted(maps.Keys(p.Values)) {
 		key, begins := strings.CutPrefix(field, name+"[")
 		key, ends := strings.CutSuffix(key, "]")
 		if begins && ends {
-			p.check(field, found.Set(key, p.text(field)))
+			p.check(field, found.Set(key, p.Text(field)))
 		}
 	}
 	return found.Pairs
 }
 
-func (p *params) joined(name string) string {
+func (p *Params) joined(name string) string {
 	return strings.Join(p.texts(name), string(separator))
 }
 
 // texts returns all that is given by a name.
-func (p *params) texts(name string) []string {
-	for _, value := range p.values[name] {
+func (p *Params) texts(name string) []string {
+	for _, value := range p.Values[name] {
 		if wrong := limits.Text(value); wrong != "" {
-			p.refuse(name, wrong)
+			p.Refuse(name, wrong)
 			return nil
 		}
 	}
-	return p.values[name]
+	return p.Values[name]
 }
 
-// after returns the first second that is after a date, or after a date with time; zero
+// After returns the first second that is after a date, or after a date with time; zero
 // when absent. The whole day of a date is not after it.
-func (p *params) after(name string, location *time.Location) time.Time {
-	if !p.has(name) {
+func (p *Params) After(name string, location *time.Location) time.Time {
+	if !p.Has(name) {
 		return time.Time{}
 	}
 	value := p.one(name)
 	if day, err := time.ParseInLocation(time.DateOnly, value, location); err == nil {
 		return day.AddDate(0, 0, 1)
 	}
-	for _, layout := range []string{wireTime, time.RFC3339} {
+	for _, layout := range []string{Time, time.RFC3339} {
 		if t, err := time.ParseInLocation(layout, value, location); err == nil {
 			return t.Truncate(time.Second).Add(time.Second)
 		}
 	}
-	p.refuse(name, "neither a date (2023-11-22) nor a date with time (2023-11-22T14:14:29)")
+	p.Refuse(name, "neither a date (2023-11-22) nor a date with time (2023-11-22T14:14:29)")
 	return time.Time{}
 }
 
@@ -315,4 +319,32 @@ func unescape(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// Phrases returns the words of a text, in which double quotes keep some together; of one that is
+// repeated, those of all.
+func (p *Params) Phrases(name string) []string {
+	var phrases []string
+	for _, text := range p.texts(name) {
+		for i, part := range strings.Split(text, `"`) {
+			if i%2 == 0 {
+				phrases = append(phrases, strings.Fields(part)...)
+			} else if part = strings.TrimSpace(part); part != "" {
+				phrases = append(phrases, part)
+			}
+		}
+	}
+	return phrases
+}
+
+// From returns the first second of a date, or a date with time; zero when absent.
+func (p *Params) From(name string, location *time.Location) time.Time {
+	after := p.After(name, location)
+	if after.IsZero() {
+		return after
+	}
+	if _, err := time.Parse(time.DateOnly, p.one(name)); err == nil {
+		return after.AddDate(0, 0, -1)
+	}
+	return after.Add(-time.Second)
 }
