@@ -12,4 +12,9 @@
 // wrong. Contents lie in package blob, everything else in package store; this package
 // declares the interfaces that it needs of both. Package generated implements them without
 // a data directory.
+//
+// A Server opens and closes an archive and serves it. routes.go is the table of operations, and says
+// what each group of them needs: listings.go, documents.go, archiving.go, uploads.go, contents.go and
+// search.go have them. What stands before all of them is the front, in middleware.go: it makes each
+// handler's request, with the archive as its sender sees it.
 package server

@@ -35,6 +35,7 @@ func (p *Params) Err() error {
 	return p.wrong
 }
 
+// Refuse notes why a value is invalid.
 func (p *Params) Refuse(name, reason string) {
 	p.wrong = append(p.wrong, refusal.Field{Name: name, Err: refusal.New(archive.KindInvalid, "%s", reason)})
 }
