@@ -15,11 +15,7 @@ import (
 
 // documentArchive answers POST /document/{id}/archive (specification, endpoint 6): an
 // inbox document becomes a new document in an archive folder.
-func documentArchive(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func documentArchive(w *response, r *request, id archive.ID) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err

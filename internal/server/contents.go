@@ -37,11 +37,7 @@ type contentHandlers struct {
 // documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
 // its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
 // 14); the entity tag is the SHA-256 of what is sent.
-func (h contentHandlers) documentPDF(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	original := p.Flag("original")
 	checkAnnotations(p)
@@ -186,11 +182,7 @@ func pageOf(r *request) (store.Document, int, error) {
 // documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
 // separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
 // nothing is recognised in pictures.
-func (h contentHandlers) documentText(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (h contentHandlers) documentText(w *response, r *request, id archive.ID) error {
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return refusal.Blame("id", err)

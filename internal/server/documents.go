@@ -22,11 +22,7 @@ const pagesPerDocument = 1 << 16
 type dataHandlers struct{ location *time.Location }
 
 // documentData answers GET /document/{id}/data (specification, endpoint 8).
-func (h dataHandlers) documentData(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (h dataHandlers) documentData(w *response, r *request, id archive.ID) error {
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return refusal.Blame("id", err)
@@ -142,11 +138,7 @@ func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePag
 
 // uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
 // that the same upload made.
-func uploadedWith(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func uploadedWith(w *response, r *request, id archive.ID) error {
 	ids, err := r.catalog.UploadedWith(r.Context(), id)
 	if err != nil {
 		return refusal.Blame("id", err)
@@ -155,11 +147,7 @@ func uploadedWith(w *response, r *request) error {
 }
 
 // metadataGet answers GET /document/{id}/metadata.
-func metadataGet(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func metadataGet(w *response, r *request, id archive.ID) error {
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
 		return refusal.Blame("id", err)
@@ -169,11 +157,7 @@ func metadataGet(w *response, r *request) error {
 
 // metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
 // are, null removes a key.
-func metadataSet(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func metadataSet(w *response, r *request, id archive.ID) error {
 	var change metadataChange
 	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
 		return err
@@ -182,7 +166,7 @@ func metadataSet(w *response, r *request) error {
 		return refusal.Fields{{Name: "metadata", Err: err}}
 	}
 	ctx := r.detached()
-	err = r.catalog.SetMetadata(ctx, id, change)
+	err := r.catalog.SetMetadata(ctx, id, change)
 	if archive.KindOf(err) == archive.KindTooLarge {
 		return refusal.Blame("metadata", err)
 	}
@@ -234,11 +218,7 @@ func checkChange(change metadataChange) error {
 }
 
 // keywordsSet answers POST /document/{id}/keywords: the array replaces the keywords.
-func keywordsSet(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func keywordsSet(w *response, r *request, id archive.ID) error {
 	const shape = "a JSON array of strings"
 	var given []*string
 	if err := jsonBody(w, r, &given, shape); err != nil {
@@ -262,11 +242,7 @@ func keywordsSet(w *response, r *request) error {
 }
 
 // documentRename answers POST /document/{id}/rename.
-func documentRename(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func documentRename(w *response, r *request, id archive.ID) error {
 	p, err := form(w, r)
 	if err != nil {
 		return err

@@ -15,6 +15,17 @@ const base = "/api/v2"
 // handler answers a request, or returns the error to be answered as a problem.
 type handler func(w *response, r *request) error
 
+// ofID has next answer for the id that the path names.
+func ofID(next func(w *response, r *request, id archive.ID) error) handler {
+	return func(w *response, r *request) error {
+		id, err := pathID(r)
+		if err != nil {
+			return err
+		}
+		return next(w, r, id)
+	}
+}
+
 // route is one operation.
 type route struct {
 	method, path string
@@ -54,22 +65,22 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/file-upload", uploads.fileUpload, upload},
 		{http.MethodPost, "/folder/create", folderCreate, specified},
 		{http.MethodGet, "/inboxes", inboxes, specified},
-		{http.MethodPost, "/document/{id}/archive", documentArchive, specified},
+		{http.MethodPost, "/document/{id}/archive", ofID(documentArchive), specified},
 		{http.MethodPost, "/document/auto_export_status/set", autoExportStatusSet, specified},
-		{http.MethodGet, "/document/{id}/data", data.documentData, specified},
+		{http.MethodGet, "/document/{id}/data", ofID(data.documentData), specified},
 
-		{http.MethodGet, "/document/{id}/pdf", contents.documentPDF, further},
-		{http.MethodHead, "/document/{id}/pdf", contents.documentPDF, further}, // net/http leaves the body out
-		{http.MethodGet, "/document/{id}/ocr-result", contents.documentText, further},
+		{http.MethodGet, "/document/{id}/pdf", ofID(contents.documentPDF), further},
+		{http.MethodHead, "/document/{id}/pdf", ofID(contents.documentPDF), further}, // net/http leaves the body out
+		{http.MethodGet, "/document/{id}/ocr-result", ofID(contents.documentText), further},
 		{http.MethodGet, "/page/{id}/ocr-result", contents.pageText, further},
 		{http.MethodGet, "/page/{id}/preview", contents.pagePreview, further},
-		{http.MethodGet, "/document/{id}/metadata", metadataGet, further},
-		{http.MethodPost, "/document/{id}/metadata", metadataSet, further},
-		{http.MethodPost, "/document/{id}/keywords", keywordsSet, further},
-		{http.MethodPost, "/document/{id}/rename", documentRename, further},
-		{http.MethodPost, "/document/{id}/replace", uploads.documentReplace, further | upload},
-		{http.MethodPost, "/document/{id}/delete", uploads.documentDelete, further},
-		{http.MethodGet, "/document/{id}/uploaded-with", uploadedWith, further},
+		{http.MethodGet, "/document/{id}/metadata", ofID(metadataGet), further},
+		{http.MethodPost, "/document/{id}/metadata", ofID(metadataSet), further},
+		{http.MethodPost, "/document/{id}/keywords", ofID(keywordsSet), further},
+		{http.MethodPost, "/document/{id}/rename", ofID(documentRename), further},
+		{http.MethodPost, "/document/{id}/replace", ofID(uploads.documentReplace), further | upload},
+		{http.MethodPost, "/document/{id}/delete", ofID(uploads.documentDelete), further},
+		{http.MethodGet, "/document/{id}/uploaded-with", ofID(uploadedWith), further},
 		{http.MethodPost, "/search", searches.search, further | inquiry | looks},
 	}
 }

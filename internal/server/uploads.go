@@ -124,11 +124,7 @@ func (u *submission) emailOrder() archive.EmailImportOrder {
 
 // documentReplace answers POST /document/{id}/replace: an inbox document gets new
 // content, and the keywords of the query when there are some.
-func (h *uploadHandlers) documentReplace(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (h *uploadHandlers) documentReplace(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	keywords := p.List("keywords")
 	if err := p.Err(); err != nil {
@@ -158,11 +154,7 @@ func (h *uploadHandlers) documentReplace(w *response, r *request) error {
 }
 
 // documentDelete answers POST /document/{id}/delete: inbox documents only.
-func (h *uploadHandlers) documentDelete(w *response, r *request) error {
-	id, err := pathID(r)
-	if err != nil {
-		return err
-	}
+func (h *uploadHandlers) documentDelete(w *response, r *request, id archive.ID) error {
 	ctx := r.detached()
 	digest, err := r.catalog.DeleteDocument(ctx, id)
 	if err != nil {
