@@ -1,0 +1,53 @@
+package main
+
+import (
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// docs/REFERENCE.md describes every command and every option.
+func TestReferenceIsComplete(t *testing.T) {
+	text, err := os.ReadFile("../../docs/REFERENCE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := 0
+	var walk func(of string, commands []*cli.Command)
+	walk = func(of string, commands []*cli.Command) {
+		for _, c := range commands {
+			if c.Hidden {
+				continue
+			}
+			path := of + " " + c.Name
+			// A row of a table tells of several: `admin keys list`, `add [NAME]`, `revoke ID...`.
+			if !regexp.MustCompile(`(?m)\b` + strings.TrimPrefix(of, "archivefs ") + `\b.*\b` + c.Name + `\b`).Match(text) {
+				t.Errorf("%s is not in it", path)
+			}
+			for _, flag := range c.Flags {
+				visible, ok := flag.(cli.VisibleFlag)
+				if ok && !visible.IsVisible() {
+					continue
+				}
+				options++
+				name := flag.Names()[0]
+				dashes := "--"
+				if len(name) == 1 {
+					dashes = "-"
+				}
+				if !regexp.MustCompile("(^|[^-])" + dashes + regexp.QuoteMeta(name) + `($|[^-\w])`).Match(text) {
+					t.Errorf("%s%s of %s is not in it", dashes, name, path)
+				}
+			}
+			walk(path, c.Subcommands)
+		}
+	}
+	walk("archivefs", newApp(io.Discard, io.Discard).Commands)
+	if options < 50 {
+		t.Errorf("only %d options were looked for", options)
+	}
+}
