@@ -26,7 +26,7 @@ func TestScriptsTellHowTheyAreUsed(t *testing.T) {
 	for _, name := range []string{"demo", "lint", "package", "setup", "test", "test-boot", "test-fresh", "test-package"} {
 		for _, word := range []string{"--help", "-h"} {
 			var stdout, stderr strings.Builder
-			cmd := exec.CommandContext(t.Context(), filepath.Join("../../../scripts", name), word) //nolint:gosec // a script of the repository
+			cmd := exec.CommandContext(t.Context(), filepath.Join("../../../scripts", name), word)
 			cmd.Env = []string{"PATH=" + programs, "HOME=" + t.TempDir()}
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()

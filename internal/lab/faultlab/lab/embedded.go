@@ -38,7 +38,7 @@ func newEmbedded(ctx context.Context, dir string, onlyEight bool) (*embedded, er
 	if e.server, err = server.Open(ctx, e.options); err != nil {
 		return nil, err
 	}
-	e.Handler = e.server.Handler()
+	e.Handler = e.server.Handler() //nolint:contextcheck // each request has a context of its own
 	var errs [3]error
 	e.mandator, errs[0] = e.server.AddMandator(ctx, history.Mandator)
 	e.folder, errs[1] = e.server.AddFolder(ctx, e.mandator, "Eingang")
@@ -75,7 +75,7 @@ func (e *embedded) contents(ctx context.Context) (all []audit.Document, folders 
 	if err := e.reopen(ctx); err != nil {
 		return nil, nil, err
 	}
-	h := e.server.Handler()
+	h := e.server.Handler() //nolint:contextcheck // each request has a context of its own
 	dirs := map[archive.ID]string{e.inbox: history.Inbox}
 	var structure struct {
 		Folders []struct {
