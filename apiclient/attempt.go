@@ -3,10 +3,12 @@ package apiclient
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -206,4 +208,100 @@ func bare(err error) error {
 		}
 		err = quoting.Err
 	}
+}
+
+// errSendingEnded ends the transport's reads of a body whose request is over.
+var errSendingEnded = errors.New("the request has ended")
+
+// sending is a request's body on its way: it reports progress, keeps a failure to
+// read, and is never read after end has returned, so that the owner of what is sent may
+// then let it go. The transport itself gives no such promise.
+type sending struct {
+	progress func(n int) // called with what was read
+
+	mu     sync.Mutex
+	source io.Reader // guarded by mu
+	failed error     // guarded by mu
+	ended  bool      // guarded by mu
+}
+
+// Read implements io.Reader.
+func (s *sending) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return 0, errSendingEnded
+	}
+	n, err := s.source.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	s.progress(n)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *sending) Close() error {
+	s.end()
+	return nil
+}
+
+// end waits for a read under way and lets no other follow.
+func (s *sending) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+}
+
+// failure returns why the source could not be read, nil when it could.
+func (s *sending) failure() error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// receiving is an answer's body. Its errors are *archive.Error values but for io.EOF,
+// and its bytes come at the least pace.
+type receiving struct {
+	attempt *attempt
+	source  io.ReadCloser
+	pace    int
+	closing sync.Once
+}
+
+// Read implements io.Reader.
+func (b *receiving) Read(p []byte) (int, error) {
+	b.attempt.guard.arm()
+	n, err := b.source.Read(p)
+	b.attempt.guard.rest()
+	b.attempt.guard.earn(n, b.pace)
+	b.attempt.counts.received.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.attempt.failure(err)
+	}
+	return n, err
+}
+
+// Close ends the request, also while another goroutine reads.
+func (b *receiving) Close() error {
+	var err error
+	b.closing.Do(func() {
+		err = b.source.Close()
+		b.attempt.release()
+	})
+	return err
+}
+
+// drainLimit is how much of an answer that nobody needs is read, so that its connection
+// can be used again.
+const drainLimit = 64 << 10
+
+// discard closes body after reading what is left of it, up to drainLimit. What fails
+// here fails nobody: the connection is then not used again.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, drainLimit)
+	_ = body.Close()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -98,4 +99,50 @@ func (c Credentials) authorizer() func(http.Header) {
 			h.Set("Authorization", "Basic "+c.basic())
 		}
 	}
+}
+
+// shortestSecret is the length in bytes below which a secret is not looked for in
+// texts: replacing "a" would make every message unreadable.
+const shortestSecret = 4
+
+// redactor returns what takes the secrets of c out of a text of the service, which
+// may repeat in an error what it was sent.
+func (c Credentials) redactor() func(string) string {
+	var pairs []string
+	for _, secret := range []string{c.basic(), c.APIKey, c.Password} {
+		if len(secret) < shortestSecret {
+			continue
+		}
+		pairs = append(pairs, secret, "***")
+		if escaped := url.QueryEscape(secret); escaped != secret {
+			pairs = append(pairs, escaped, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// caller is with whose credentials requests are sent, out of sight of whoever prints a Client.
+type caller struct {
+	identity  string
+	authorize func(http.Header)
+	redact    func(string) string
+}
+
+func newCaller(c Credentials) *caller {
+	return &caller{identity: c.Identity(), authorize: c.authorizer(), redact: c.redactor()}
+}
+
+// SetCredentials lets requests that begin from now on carry other credentials, as after a
+// change of the password. Those of another Identity are refused: what waits on this machine
+// belongs to the old one.
+func (c *Client) SetCredentials(cred Credentials) error {
+	if err := cred.Validate(); err != nil {
+		return err
+	}
+	if was := c.caller.Load().identity; was != cred.Identity() {
+		return fmt.Errorf("they belong to %s, and only others of %s can take the place of those there are", cred.Identity(), was)
+	}
+	c.caller.Store(newCaller(cred))
+	c.lockout.reset()
+	return nil
 }

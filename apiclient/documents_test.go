@@ -1,11 +1,13 @@
 package apiclient
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -167,34 +169,34 @@ func TestDocumentsWarnsOfWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-func TestParseDate(t *testing.T) {
-	local := time.Date(2017, 10, 17, 5, 3, 25, 0, testZone)
-	for text, want := range map[string]time.Time{
-		"2017-10-17T05:03:25":                      local,
-		"2017-10-17 05:03:25":                      local,
-		" 2017-10-17t05:03:25 ":                    local,
-		"2017-10-17T05:03:25.250":                  local.Add(250 * time.Millisecond),
-		"2017-10-17 05:03:25,5":                    local.Add(500 * time.Millisecond),
-		"2017-10-17T03:03:25Z":                     local,
-		"2017-10-17T03:03:25.000z":                 local,
-		"2017-10-17T05:03:25+02:00":                local,
-		"2017-10-17T05:03:25+0200":                 local,
-		"2017-10-17T05:03:25+02":                   local,
-		"2017-10-17 05:03:25 +02:00":               local,
-		"2017-10-17T05:03:25+02:00[Europe/Zurich]": local,
-		"2017-10-17T05:03":                         local.Truncate(time.Minute),
-		"2017-10-17":                               time.Date(2017, 10, 17, 0, 0, 0, 0, testZone),
-		"1508209405000":                            local,
-		"1.508209405E12":                           local,
-		"0":                                        {},
-		"":                                         {},
-		"soon":                                     {},
-		"2017-13-17":                               {},
-		"0001-01-01T00:00:00":                      {},
-		"9e99":                                     {},
-	} {
-		if got := parseDate(text, testZone); !got.Equal(want) {
-			t.Errorf("%q is %v, want %v", text, got, want)
+// Texts that documents have in common are kept once, and stay what they are.
+func TestSharedTexts(t *testing.T) {
+	var s shared
+	doc := func() *archive.Document {
+		return &archive.Document{
+			ContentType: strings.Clone("application/pdf"), Keywords: []string{strings.Clone("Rechnung"), ""},
+			Metadata: []archive.KeyValue{{Key: strings.Clone("Kunde"), Value: "4711"}},
 		}
+	}
+	first, second := doc(), doc()
+	s.document(first)
+	s.document(second)
+	for _, pair := range [][2]string{
+		{first.ContentType, second.ContentType}, {first.Keywords[0], second.Keywords[0]}, {first.Metadata[0].Key, second.Metadata[0].Key},
+	} {
+		if pair[0] != pair[1] || unsafe.StringData(pair[0]) != unsafe.StringData(pair[1]) {
+			t.Errorf("%q and %q are kept twice", pair[0], pair[1])
+		}
+	}
+	if want := doc(); fmt.Sprint(*second) != fmt.Sprint(*want) {
+		t.Errorf("%+v, want %+v", *second, *want)
+	}
+	for i := range 2 * maxShared {
+		if text := fmt.Sprint(i); s.text(text) != text {
+			t.Errorf("%s became another text", text)
+		}
+	}
+	if len(s) > maxShared {
+		t.Errorf("%d texts are kept", len(s))
 	}
 }

@@ -1,11 +1,112 @@
 package apiclient
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 
 	"github.com/archivefs/archivefs/archive"
 )
+
+// Structure returns the folder tree below parent, or of the whole archive when parent
+// is 0 (specification, endpoint 1), as the service answers it: with a parent that is
+// the parent itself or its children. After a lazy answer the children of a folder that
+// lists none are not known; without lazy the tree is complete.
+func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
+	query := url.Values{}
+	if parent != 0 {
+		query.Set("parent-folder-id", decimal(parent))
+	}
+	if lazy {
+		query.Set("lazy", "true")
+	}
+	var structure archive.Structure
+	err := c.stream(ctx, get(OpStructure, "/archivestructure", query), func(r *jsonReader) error {
+		folders := folderReader{jsonReader: r, lazy: lazy}
+		s, err := folders.structure()
+		if err != nil {
+			return err
+		}
+		structure = s
+		c.warnSkipped(OpStructure, folders.skipped)
+		return nil
+	})
+	if err != nil {
+		return archive.Structure{}, err
+	}
+	return structure, nil
+}
+
+// Children returns exactly the children of parent as the structure's folders; of 0, the
+// mandators. Whether their own children are known each of them says.
+//
+// A lazy answer is enough unless it is the parent itself without children, which says
+// nothing: then the complete tree below the parent is asked for, from then on at once.
+func (c *Client) Children(ctx context.Context, parent archive.ID) (archive.Structure, error) {
+	if parent == 0 {
+		return c.Structure(ctx, 0, true)
+	}
+	if !c.lazyIsSilent.Load() {
+		s, err := c.Structure(ctx, parent, true)
+		if err != nil {
+			return archive.Structure{}, err
+		}
+		if children, known := childrenOf(s.Folders, parent); known {
+			s.Folders = children
+			return s, nil
+		}
+		c.lazyIsSilent.Store(true)
+	}
+	s, err := c.Structure(ctx, parent, false)
+	if err != nil {
+		return archive.Structure{}, err
+	}
+	s.Folders, _ = childrenOf(s.Folders, parent)
+	return s, nil
+}
+
+// childrenOf returns the children of parent from an answer that is the parent itself or
+// its children; false when they are not known. A folder is no child of itself.
+func childrenOf(answer []archive.Folder, parent archive.ID) ([]archive.Folder, bool) {
+	if len(answer) == 1 && answer[0].ID == parent {
+		return answer[0].Children, answer[0].ChildrenKnown
+	}
+	return slices.DeleteFunc(answer, func(f archive.Folder) bool { return f.ID == parent }), true
+}
+
+// warnSkipped logs that an answer held folders without an id.
+func (c *Client) warnSkipped(op Operation, skipped int) {
+	if skipped > 0 {
+		c.log.WithField("operation", string(op)).WithField("folders", skipped).Warn("folders without an id are left out")
+	}
+}
+
+// CreateFolder creates a folder below parent (specification, endpoint 4). The ID is 0
+// when the answer does not tell it.
+func (c *Client) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
+	if err := requireID(OpFolderCreate, parent); err != nil {
+		return archive.Folder{}, err
+	}
+	if err := requireText(OpFolderCreate, name); err != nil {
+		return archive.Folder{}, err
+	}
+	form := url.Values{"parent-folder-id": {decimal(parent)}, "folder-name": {name}}
+	text, err := c.whole(ctx, post(OpFolderCreate, "/folder/create", form), smallLimit)
+	if err != nil {
+		return archive.Folder{}, err
+	}
+	answer, err := parseIDAnswer(text)
+	if err != nil {
+		return archive.Folder{}, &archive.Error{Op: string(OpFolderCreate), Kind: archive.KindProtocol, Err: atOffset(err)}
+	}
+	folder := archive.Folder{ID: answer.id(), Name: name, ChildrenKnown: true}
+	if answer.Name.text != "" {
+		folder.Name = answer.Name.text
+	}
+	return folder, nil
+}
 
 // deepestFolder bounds how deep folders nest in an answer.
 const deepestFolder = 200
@@ -152,5 +253,111 @@ func (r *folderReader) free(free *bool) error {
 		return err
 	}
 	*free = s.flag() != archive.FlagFalse
+	return nil
+}
+
+var errNoInboxes = errors.New("the answer is no list of inboxes")
+
+// Inboxes returns the inboxes with their folder trees (specification, endpoint 5).
+func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
+	var inboxes archive.Inboxes
+	err := c.stream(ctx, get(OpInboxes, "/inboxes", nil), func(r *jsonReader) error {
+		reader := inboxReader{folderReader{jsonReader: r}}
+		read, err := reader.inboxes()
+		if err != nil {
+			return err
+		}
+		inboxes = read
+		c.warnSkipped(OpInboxes, reader.skipped)
+		return nil
+	})
+	if err != nil {
+		return archive.Inboxes{}, err
+	}
+	return inboxes, nil
+}
+
+// inboxReader reads inboxes.
+type inboxReader struct{ folderReader }
+
+// inboxes reads an object whose array of inboxes is called inboxes or folders, the
+// array alone, or null.
+func (r *inboxReader) inboxes() (archive.Inboxes, error) {
+	all := archive.Inboxes{Free: true}
+	if kind := r.kind(); kind != '{' {
+		if kind != '[' && kind != 'n' {
+			return all, errNoInboxes
+		}
+		err := r.entries(&all.Inboxes)
+		return all, err
+	}
+	var folders []archive.Inbox
+	members, known := 0, 0
+	err := r.members(func(name []byte) error {
+		members++
+		switch string(name) {
+		case "free-inbox-structure":
+			known++
+			return r.free(&all.Free)
+		case "inboxes":
+			known++
+			return r.entries(&all.Inboxes)
+		case "folders":
+			known++
+			return r.entries(&folders)
+		}
+		return r.skip()
+	})
+	if err == nil && members > 0 && known == 0 {
+		err = errNoInboxes
+	}
+	if len(all.Inboxes) == 0 {
+		all.Inboxes = folders
+	}
+	return all, err
+}
+
+// entries appends a value described as an array of inboxes to all.
+func (r *inboxReader) entries(all *[]archive.Inbox) error {
+	if r.kind() != '[' {
+		return r.entry(all)
+	}
+	return r.elements(func() error { return r.entry(all) })
+}
+
+// entry reads one inbox: a user with a folder, or a folder itself.
+func (r *inboxReader) entry(all *[]archive.Inbox) error {
+	if r.kind() != '{' {
+		return r.skip()
+	}
+	var (
+		user   scalar
+		nested []archive.Folder
+		plain  folderWire
+	)
+	err := r.members(func(name []byte) (err error) {
+		switch string(name) {
+		case "user-id":
+			return r.scalar(&user)
+		case "folder":
+			nested, err = r.folders(1)
+			return err
+		}
+		return r.member(&plain, name, 1)
+	})
+	if err != nil {
+		return err
+	}
+	if len(nested) == 0 {
+		folder, ok := r.folder(&plain)
+		if !ok {
+			return nil
+		}
+		nested = []archive.Folder{folder}
+	}
+	id, _ := user.int64()
+	for _, folder := range nested {
+		*all = append(*all, archive.Inbox{UserID: id, Folder: folder})
+	}
 	return nil
 }

@@ -205,3 +205,21 @@ func TestInboxesDecodes(t *testing.T) {
 		wantKind(t, err, OpInboxes, archive.KindProtocol)
 	}
 }
+
+func TestCreateFolderReadsTheResult(t *testing.T) {
+	for body, want := range map[string]archive.Folder{
+		`{"id":8,"name":"Januar"}`: {ID: 8, Name: "Januar", ChildrenKnown: true},
+		`{"folder-id":"8"}`:        {ID: 8, Name: "Jan", ChildrenKnown: true},
+		`8`:                        {ID: 8, Name: "Jan", ChildrenKnown: true},
+		``:                         {Name: "Jan", ChildrenKnown: true},
+	} {
+		c := newService(t, answer(http.StatusCreated, mediaJSON, body))
+		got, err := c.CreateFolder(t.Context(), 3, "Jan")
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v; want %+v", body, got, err, want)
+		}
+	}
+	c := newService(t, answer(http.StatusOK, mediaJSON, `{"id":8,}`))
+	_, err := c.CreateFolder(t.Context(), 3, "Jan")
+	wantKind(t, err, OpFolderCreate, archive.KindProtocol)
+}

@@ -33,7 +33,7 @@ func (e *offsetError) Unwrap() error { return e.err }
 
 // jsonReader reads a JSON answer value by value, as it arrives. It is strict about syntax
 // and lenient about shape: a value of another type than described reads as absent. The words
-// of the wire (scalar, words, pairs) are its methods too: see scalar.go and lists.go.
+// of the wire (scalar, words, pairs) are its methods too: see wire.go.
 type jsonReader struct {
 	dec   *jsontext.Decoder
 	start int64 // bytes before the first that dec reads

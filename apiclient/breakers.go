@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -153,4 +154,97 @@ func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	b.cause, b.kind, b.since = cause, kind, time.Now()
 	b.breaker.Trip(b.since.Add(pause))
 	return !b.heard.IsZero()
+}
+
+// contents is a circuit breaker for contents alone: a service can lack what it keeps them in, as
+// a bucket, while it answers all else. It trips when a request for a content is answered 503 to
+// its last repetition, and is half-open from then on: each request for a content is sent, so
+// that none is missed that can be had, but no 503 to it repeated, so that who reads many
+// documents waits once. The first content that is had closes it. Its zero value is closed.
+type contents struct{ tripped atomic.Bool }
+
+// hopeless reports whether a request need not be repeated after err.
+func (c *contents) hopeless(op Operation, err error) bool {
+	return c.tripped.Load() && unavailable(op, err)
+}
+
+// missed notes the error of a call that has failed for good, and reports whether that tripped
+// the breaker.
+func (c *contents) missed(op Operation, err error) bool {
+	return unavailable(op, err) && !c.tripped.Swap(true)
+}
+
+// had notes an answer that was accepted, and reports whether that closed the breaker.
+func (c *contents) had(op Operation) bool { return op.ofContent() && c.tripped.Swap(false) }
+
+// unavailable reports whether a content was asked for, and answered 503.
+func unavailable(op Operation, err error) bool {
+	var e *archive.Error
+	return op.ofContent() && errors.As(err, &e) && e.Status == http.StatusServiceUnavailable
+}
+
+// Refused credentials: after refusalsAllowed answers 401 in a row nothing is sent for
+// firstPause, twice as long after each further refusal, up to longestPause.
+const (
+	refusalsAllowed = 5
+	firstPause      = 30 * time.Second
+	longestPause    = 10 * time.Minute
+)
+
+// lockout is a circuit breaker that refused credentials trip, so that no account is locked.
+// After each pause one request goes through as a probe. Its zero value lets requests through.
+type lockout struct {
+	mu       sync.Mutex
+	refusals int           // in a row; guarded by mu
+	pauses   int           // in a row; guarded by mu
+	breaker  retry.Breaker // guarded by mu
+}
+
+// enter reports whether a request may be sent now. A request that entered hands probe
+// to leave when it ends.
+func (l *lockout) enter() (probe bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.breaker.Tripped() {
+		return false, nil
+	}
+	now := time.Now()
+	if !l.breaker.Probe(now) {
+		return false, fmt.Errorf("not sent: the service refused the credentials %d times in a row, so requests pause "+
+			"for another %s lest the account be locked", l.refusals, max(l.breaker.Until().Sub(now), 0).Round(time.Second))
+	}
+	return true, nil
+}
+
+// leave notes how a request ended. Success ends the row of refusals; an answer that
+// says nothing about the credentials neither ends nor extends it.
+func (l *lockout) leave(probe, refused, succeeded bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if probe {
+		l.breaker.ProbeEnded()
+	}
+	switch now := time.Now(); {
+	case succeeded:
+		l.resetLocked()
+	case refused:
+		l.refusals++
+		if l.refusals < refusalsAllowed || l.breaker.State(now) == retry.Open {
+			return
+		}
+		l.pauses++
+		l.breaker.Trip(now.Add(retry.Backoff{First: firstPause, Longest: longestPause}.After(l.pauses)))
+	}
+}
+
+// reset lets requests through again: the next ones carry other credentials.
+func (l *lockout) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resetLocked()
+}
+
+func (l *lockout) resetLocked() {
+	l.refusals, l.pauses = 0, 0
+	l.breaker.Close()
 }

@@ -11,49 +11,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-func TestUploadReadsTheID(t *testing.T) {
-	for body, want := range map[string]archive.ID{
-		"17": 17, " 17\n": 17, `"17"`: 17, `{"id":17}`: 17, `{"id":"17"}`: 17, `{"document-id":17}`: 17, `{"documentId":17}`: 17,
-		`[17]`: 17, `["17",18]`: 17, `[{"id":17},{"id":18}]`: 17, "\ufeff17": 17, `9007199254740993`: 9007199254740993,
-		"": 0, "OK": 0, "null": 0, "true": 0, `{}`: 0, `[]`: 0, `[[17]]`: 0, `-1`: 0, `1.5`: 0, `{"id":null}`: 0, `{"id":{}}`: 0,
-		`"OK"`: 0, "99999999999999999999": 0,
-	} {
-		c := newService(t, answer(http.StatusOK, "", body))
-		got, err := c.Upload(t.Context(), archive.Upload{Folder: 1, Name: "a"}, newBlob("x"))
-		if err != nil || got != want {
-			t.Errorf("%q: id %d, %v; want %d", body, got, err, want)
-		}
-	}
-	for body, want := range map[string]string{
-		`{"id":17`: "byte 8", `[17`: "byte 3", `"17`: "byte 3", "<html>login": "web page", strings.Repeat("7", smallLimit+1): "longer",
-	} {
-		c := newService(t, answer(http.StatusOK, mediaJSON, body))
-		_, err := c.Upload(t.Context(), archive.Upload{Folder: 1, Name: "a"}, newBlob("x"))
-		wantKind(t, err, OpFileUpload, archive.KindProtocol)
-		if !strings.Contains(err.Error(), want) || !archive.Doubtful(err) {
-			t.Errorf("%.20q: error is %v, want %q", body, err, want)
-		}
-	}
-}
-
-func TestCreateFolderReadsTheResult(t *testing.T) {
-	for body, want := range map[string]archive.Folder{
-		`{"id":8,"name":"Januar"}`: {ID: 8, Name: "Januar", ChildrenKnown: true},
-		`{"folder-id":"8"}`:        {ID: 8, Name: "Jan", ChildrenKnown: true},
-		`8`:                        {ID: 8, Name: "Jan", ChildrenKnown: true},
-		``:                         {Name: "Jan", ChildrenKnown: true},
-	} {
-		c := newService(t, answer(http.StatusCreated, mediaJSON, body))
-		got, err := c.CreateFolder(t.Context(), 3, "Jan")
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %+v, %v; want %+v", body, got, err, want)
-		}
-	}
-	c := newService(t, answer(http.StatusOK, mediaJSON, `{"id":8,}`))
-	_, err := c.CreateFolder(t.Context(), 3, "Jan")
-	wantKind(t, err, OpFolderCreate, archive.KindProtocol)
-}
-
 func TestChangesWithoutADescribedBody(t *testing.T) {
 	remove := func(ctx context.Context, c *Client) error { return c.Delete(ctx, 4) }
 	for _, tc := range []struct {

@@ -2,8 +2,11 @@ package apiclient
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBaseURLIsNormalised(t *testing.T) {
@@ -67,6 +70,29 @@ func TestPlainHTTPWarnsOffLoopback(t *testing.T) {
 		}
 		if got := strings.Contains(out.String(), "not encrypted"); got != want {
 			t.Errorf("%s: warned %t, want %t", raw, got, want)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	good := Config{BaseURL: "https://localhost", Credentials: Credentials{APIKey: testKey}}
+	noPEM := filepath.Join(t.TempDir(), "no.pem")
+	if err := os.WriteFile(noPEM, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*Config){
+		"API key: an API key":          func(cfg *Config) { cfg.Credentials.APIKey = "" },
+		"connections: -1":              func(cfg *Config) { cfg.Connections = -1 },
+		"stall: -1s":                   func(cfg *Config) { cfg.Stall = -time.Second },
+		"CA file: open":                func(cfg *Config) { cfg.CAFile = noPEM + ".missing" },
+		"holds no PEM certificate":     func(cfg *Config) { cfg.CAFile = noPEM },
+		"belong together":              func(cfg *Config) { cfg.CertFile = noPEM },
+		"client certificate: tls: fai": func(cfg *Config) { cfg.CertFile, cfg.KeyFile = noPEM, noPEM },
+	} {
+		cfg := good
+		change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q", err, want)
 		}
 	}
 }

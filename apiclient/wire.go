@@ -1,0 +1,382 @@
+package apiclient
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// scalar is a string, number or boolean in whatever of these types the service wrote
+// it: it keeps the text. Null, objects and longer arrays read as absent; an array of
+// one reads as its element.
+type scalar struct {
+	text string
+	set  bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *scalar) UnmarshalJSON(b []byte) error {
+	*s = scalarOf(b)
+	return nil
+}
+
+// scalar reads the next value.
+func (r *jsonReader) scalar(s *scalar) error {
+	value, err := r.raw()
+	if err == nil {
+		*s = scalarOf(value)
+	}
+	return err
+}
+
+// scalarOf reads sound JSON.
+func scalarOf(value []byte) scalar {
+	switch value[0] {
+	case 'n', '{':
+		return scalar{}
+	case '[':
+		var elements []json.RawMessage
+		if err := json.Unmarshal(value, &elements); err != nil || len(elements) != 1 || elements[0][0] == '[' {
+			return scalar{}
+		}
+		return scalarOf(elements[0])
+	case '"':
+		return scalar{text: string(unquote(value)), set: true}
+	}
+	return scalar{text: string(value), set: true}
+}
+
+// int64 returns the number that s is or spells; false when it is none, has a fraction
+// or does not fit.
+func (s scalar) int64() (int64, bool) {
+	text := strings.TrimSpace(s.text)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// id returns the ID that s is or spells, 0 without one.
+func (s scalar) id() archive.ID {
+	n, _ := s.int64()
+	return archive.ID(n)
+}
+
+// count returns a small number such as of pages, 0 when s is none.
+func (s scalar) count() int {
+	n, ok := s.int64()
+	if !ok || n < 0 || n > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}
+
+// largestSize bounds what is taken for a length in bytes: 1 PiB.
+const largestSize = 1 << 50
+
+// size returns a length in bytes, archive.SizeUnknown when s is none.
+func (s scalar) size() int64 {
+	n, ok := s.int64()
+	if !ok || n < 0 || n > largestSize {
+		return archive.SizeUnknown
+	}
+	return n
+}
+
+// flag returns the boolean that s is or spells.
+func (s scalar) flag() archive.Flag {
+	switch strings.ToLower(strings.TrimSpace(s.text)) {
+	case "true", "1":
+		return archive.FlagTrue
+	case "false", "0":
+		return archive.FlagFalse
+	}
+	return archive.FlagUnknown
+}
+
+// list is a value described as an array, for which some services write the single
+// element. Elements of another shape read as their zero value.
+type list[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
+	if b[0] == 'n' {
+		return nil
+	}
+	if b[0] == '[' {
+		return lenient(json.Unmarshal(b, (*[]T)(l)))
+	}
+	var one T
+	if err := json.Unmarshal(b, &one); err != nil {
+		return lenient(err)
+	}
+	*l = list[T]{one}
+	return nil
+}
+
+// lenient lets a value of another shape pass.
+func lenient(err error) error {
+	var shape *json.UnmarshalTypeError
+	if errors.As(err, &shape) {
+		return nil
+	}
+	return err
+}
+
+// words are keywords or document types: an array of strings, or one string with commas.
+type words []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *words) UnmarshalJSON(b []byte) error { return readerOf(b).words(w) }
+
+// words reads the next value.
+func (r *jsonReader) words(w *words) error {
+	*w = nil
+	var s scalar
+	if r.kind() != '[' {
+		err := r.scalar(&s)
+		*w = splitList(s.text)
+		return err
+	}
+	return r.elements(func() error {
+		err := r.scalar(&s)
+		if err == nil && s.text != "" {
+			*w = append(*w, s.text)
+		}
+		return err
+	})
+}
+
+// pairs are external metadata: an array of objects with key and value, one such
+// object, or an object from keys to values. The service's order is kept.
+type pairs []archive.KeyValue
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *pairs) UnmarshalJSON(b []byte) error { return readerOf(b).pairs(p) }
+
+// pairs reads the next value.
+func (r *jsonReader) pairs(p *pairs) error {
+	*p = nil
+	switch r.kind() {
+	case '[':
+		return r.elements(func() error { return r.pair(p) })
+	case '{':
+		return r.object(p)
+	}
+	return r.skip()
+}
+
+// pair reads an element of an array and appends it.
+func (r *jsonReader) pair(p *pairs) error {
+	if r.kind() != '{' {
+		return r.skip()
+	}
+	var key, value scalar
+	err := r.members(func(name []byte) error {
+		switch string(name) {
+		case "key":
+			return r.scalar(&key)
+		case "value":
+			return r.value(&value)
+		}
+		return r.skip()
+	})
+	p.add(key.text, value)
+	return err
+}
+
+// object reads pairs from an object.
+func (r *jsonReader) object(p *pairs) error {
+	single := pairs{}
+	err := r.namedMembers(func(name []byte) error {
+		key := string(name)
+		var value scalar
+		err := r.value(&value)
+		single.add(key, value)
+		return err
+	})
+	if len(single) == 2 && strings.EqualFold(single[0].Key, "key") && strings.EqualFold(single[1].Key, "value") {
+		single = pairs{{Key: single[0].Value, Value: single[1].Value}}
+	}
+	*p = single
+	return err
+}
+
+// value reads the value of a pair. One that is no scalar is kept as its JSON.
+func (r *jsonReader) value(s *scalar) error {
+	value, err := r.raw()
+	if err != nil {
+		return err
+	}
+	if *s = scalarOf(value); !s.set && value[0] != 'n' {
+		*s = scalar{text: string(value), set: true}
+	}
+	return nil
+}
+
+// add appends a pair, unless it has no key or no value.
+func (p *pairs) add(key string, value scalar) {
+	if key != "" && value.set {
+		*p = append(*p, archive.KeyValue{Key: key, Value: value.text})
+	}
+}
+
+var (
+	listEscaper     = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
+	metadataEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
+)
+
+// EscapeList writes keywords, document types or metadata keys as one field: separated
+// by commas, a comma or backslash within an item after a backslash. Empty items are
+// left out.
+func EscapeList(items []string) string {
+	var b strings.Builder
+	for _, item := range items {
+		if item == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(listEscaper.Replace(item))
+	}
+	return b.String()
+}
+
+// EscapeMetadata writes external metadata as one field: key1=value1,key2=value2, with a
+// comma, equals sign or backslash after a backslash. Entries without a key are left out.
+func EscapeMetadata(entries []archive.KeyValue) string {
+	var b strings.Builder
+	for _, e := range entries {
+		if e.Key == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(metadataEscaper.Replace(e.Key) + "=" + metadataEscaper.Replace(e.Value))
+	}
+	return b.String()
+}
+
+// splitList undoes EscapeList. Blanks around an item do not belong to it.
+func splitList(text string) []string {
+	var items []string
+	var item strings.Builder
+	flush := func() {
+		if s := strings.TrimSpace(item.String()); s != "" {
+			items = append(items, s)
+		}
+		item.Reset()
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text):
+			i++
+			item.WriteByte(text[i])
+		case c == ',':
+			flush()
+		default:
+			item.WriteByte(c)
+		}
+	}
+	flush()
+	return items
+}
+
+// dateLayouts are the forms of a date beside milliseconds since 1970. A fraction of a
+// second is read with each; the blank of document data stands for the T.
+var dateLayouts = [...]string{
+	"2006-01-02T15:04:05",
+	"2006-01-02T15:04:05Z07:00",
+	"2006-01-02T15:04:05Z0700",
+	"2006-01-02T15:04:05Z07",
+	"2006-01-02T15:04",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02",
+}
+
+// parseDate returns the date that text is, in loc where it names no zone; the zero time
+// when it is none.
+func parseDate(text string, loc *time.Location) time.Time {
+	if t, ok := parseUsual(text, loc); ok {
+		return t
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return time.Time{}
+	}
+	if t, ok := parseMillis(text, loc); ok {
+		return t
+	}
+	text, _, _ = strings.Cut(text, "[") // a zone's name after its offset, as java.time writes it
+	if date, clock, ok := strings.Cut(text, " "); ok {
+		text = date + "T" + strings.ReplaceAll(clock, " ", "")
+	}
+	for _, layout := range dateLayouts {
+		if t, err := time.ParseInLocation(layout, strings.ToUpper(text), loc); err == nil {
+			return sensible(t)
+		}
+	}
+	return time.Time{}
+}
+
+// parseUsual reads the form that the specification shows, the first of dateLayouts, at a tenth
+// of the cost: a list has two dates for each document. Days that not every month has are left
+// to the layouts.
+func parseUsual(text string, loc *time.Location) (time.Time, bool) {
+	const form = "dddd-dd-ddTdd:dd:dd"
+	if len(text) != len(form) {
+		return time.Time{}, false
+	}
+	var numbers [6]int // year to second
+	n := 0
+	for i := range len(form) {
+		c := text[i]
+		switch {
+		case form[i] != 'd' && c == form[i]:
+			n++
+		case form[i] == 'd' && '0' <= c && c <= '9':
+			numbers[n] = numbers[n]*10 + int(c-'0')
+		default:
+			return time.Time{}, false
+		}
+	}
+	year, month, day, hour, minute, second := numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+	if month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, false
+	}
+	return sensible(time.Date(year, time.Month(month), day, hour, minute, second, 0, loc)), true
+}
+
+// parseMillis reads milliseconds since 1970; 0 stands for no date.
+func parseMillis(text string, loc *time.Location) (time.Time, bool) {
+	n, ok := scalar{text: text}.int64()
+	if !ok {
+		_, err := strconv.ParseFloat(text, 64)
+		return time.Time{}, err == nil
+	}
+	if n == 0 {
+		return time.Time{}, true
+	}
+	return sensible(time.UnixMilli(n).In(loc)), true
+}
+
+// sensible returns t, or the zero time when its year is none that RFC 3339 can write,
+// or the year 1 that stands for no date.
+func sensible(t time.Time) time.Time {
+	if t.Year() < 2 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
