@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 // attempt is one request under way.
 type attempt struct {
-	client *Client
+	sender *sender
 	op     Operation
 	caller context.Context // the caller's; its end is the caller's wish
 	ctx    context.Context // the request's; ends also when it stalls
@@ -32,40 +31,10 @@ type attempt struct {
 	conn               atomic.Pointer[net.Conn]
 }
 
-// send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
-// whose body the caller closes. Every error is an *archive.Error.
-func (c *Client) send(ctx context.Context, r *request) (*http.Response, error) {
-	if err := c.slots.enter(ctx, r.op); err != nil {
-		return nil, ended(ctx, r.op, nil)
-	}
-	probe, err := c.lockout.enter()
-	if err != nil {
-		c.slots.leave(r.op)
-		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnauthorized, Err: err}
-	}
-	started := time.Now()
-	a := c.newAttempt(ctx, r.op)
-	resp, err := a.roundTrip(r)
-	took := time.Since(started)
-	if err == nil && c.circuit.answered(resp.StatusCode) {
-		c.log.Info("the service answers again")
-	}
-	if err == nil && !accepted(r, resp) {
-		err = c.refusal(r.op, resp)
-		discard(resp.Body)
-	}
-	c.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
-	c.observe(r.op, resp, took, err)
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-func (c *Client) newAttempt(ctx context.Context, op Operation) *attempt {
-	a := &attempt{client: c, op: op, caller: ctx, counts: c.stats.of(op)}
+func newAttempt(ctx context.Context, s *sender, op Operation) *attempt {
+	a := &attempt{sender: s, op: op, caller: ctx, counts: s.stats.of(op)}
 	ctx, a.cancel = context.WithCancelCause(ctx)
-	a.guard = newWatchdog(c.stall, func() { a.cancel(errStalled) })
+	a.guard = newWatchdog(s.stall, func() { a.cancel(errStalled) })
 	a.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { a.dialled.Store(true) },
 		GotConn: func(got httptrace.GotConnInfo) {
@@ -85,15 +54,15 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		a.release()
 		return nil, &archive.Error{Op: string(a.op), Kind: archive.KindInvalid, Err: bare(err)}
 	}
-	resp, err := a.client.http.Do(req)
+	resp, err := a.sender.http.Do(req)
 	a.guard.rest()
 	if err != nil {
 		failure := a.failure(err)
 		a.release()
 		return nil, failure
 	}
-	if a.client.watch != nil {
-		a.client.watch(resp)
+	if a.sender.watch != nil {
+		a.sender.watch(resp)
 	}
 	pace := answerPace
 	if a.op.isContent() && resp.StatusCode/100 == 2 {
@@ -107,7 +76,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 // newRequest builds the HTTP request. Its body has no GetBody, so the transport cannot
 // send it a second time by itself.
 func (a *attempt) newRequest(r *request) (*http.Request, error) {
-	address := a.client.base.String() + r.path
+	address := a.sender.base.String() + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
 	}
@@ -116,11 +85,11 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", mediaJSON)
-	req.Header.Set("User-Agent", a.client.userAgent)
+	req.Header.Set("User-Agent", a.sender.userAgent)
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	a.client.caller.Load().authorize(req.Header)
+	a.sender.caller.Load().authorize(req.Header)
 	if r.body != nil {
 		a.body = &sending{progress: a.sent, source: r.body.open()}
 		req.Body, req.ContentLength = a.body, r.body.size
@@ -149,7 +118,7 @@ func (a *attempt) wrote() {
 // follow watches what the system has yet to send of the body, left bytes: on a slow line that may
 // take longer than the answer.
 func (a *attempt) follow(left int) {
-	tick := time.NewTicker(max(a.client.stall/followed, time.Millisecond))
+	tick := time.NewTicker(max(a.sender.stall/followed, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -178,36 +147,7 @@ func (a *attempt) release() {
 		a.body.end()
 	}
 	a.cancel(nil)
-	a.client.slots.leave(a.op)
-}
-
-// observe counts and logs one request.
-func (c *Client) observe(op Operation, resp *http.Response, took time.Duration, err error) {
-	c.stats.request(op, took)
-	entry := c.log.WithField("operation", string(op)).WithField("duration", took)
-	if resp != nil {
-		entry = entry.WithField("status", resp.StatusCode)
-	}
-	if err != nil {
-		entry = entry.WithError(err)
-	}
-	var failed *transportError
-	if errors.As(err, &failed) {
-		entry = entry.WithField("cause", failed.cause)
-	}
-	entry.Debug("request")
-}
-
-// bare takes the address off an error of net/http: its query may hold what belongs in
-// no log.
-func bare(err error) error {
-	for {
-		quoting, ok := err.(*url.Error) //nolint:errorlint // only the outermost one quotes the address
-		if !ok {
-			return err
-		}
-		err = quoting.Err
-	}
+	a.sender.slots.leave(a.op)
 }
 
 // errSendingEnded ends the transport's reads of a body whose request is over.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +27,13 @@ const (
 // hangs does not trip it. From then on calls fail at once. Once the breaker is half-open the
 // next call begins a probe: one at a time, every two seconds at most, and no sooner than a probe
 // was asked to come back. A probe may last as long as any request; calls wait for it only a
-// second. Any answer but 503 closes the breaker. The zero value lets calls through.
+// second. Any answer but 503 closes the breaker.
 type circuit struct {
+	ask    func(context.Context) error // sends a probe; answered notes what comes
+	alive  context.Context             // until close; of the probes alone
+	die    context.CancelFunc
+	probes sync.WaitGroup
+
 	mu      sync.Mutex
 	breaker retry.Breaker // guarded by mu
 	cause   error         // why it tripped; guarded by mu
@@ -39,23 +43,41 @@ type circuit struct {
 	probe   *probe        // under way, or nil; guarded by mu
 }
 
+func newCircuit(ask func(context.Context) error) *circuit {
+	alive, die := context.WithCancel(context.Background())
+	return &circuit{ask: ask, alive: alive, die: die}
+}
+
 // probe is a request that finds out whether the service is back.
 type probe struct {
 	began time.Time
 	done  chan struct{} // closed at its end
 }
 
+// wait returns when the probe has ended, or has lasted for probePatience. Its error is
+// ctx's.
+func (p *probe) wait(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
 // pass returns nil when a call may be sent. It may be the one that begins a probe.
-func (c *Client) pass(ctx context.Context, op Operation) error {
-	b := &c.circuit
+func (b *circuit) pass(ctx context.Context, op Operation) error {
 	b.mu.Lock()
 	if !b.breaker.Tripped() {
 		b.mu.Unlock()
 		return nil
 	}
-	if c.alive.Err() == nil && b.breaker.Probe(time.Now()) {
+	if b.alive.Err() == nil && b.breaker.Probe(time.Now()) {
 		b.probe = &probe{began: time.Now(), done: make(chan struct{})}
-		c.probes.Go(c.probeService)
+		b.probes.Go(b.run)
 	}
 	p := b.probe
 	b.mu.Unlock()
@@ -73,33 +95,9 @@ func (c *Client) pass(ctx context.Context, op Operation) error {
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
 
-// wait returns when the probe has ended, or has lasted for probePatience. Its error is
-// ctx's.
-func (p *probe) wait(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
-	defer timer.Stop()
-	select {
-	case <-p.done:
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
-}
-
-// probeService asks for the top of the archive, on a new connection. Whatever is answered
-// but 503, the service is back, which send has noted.
-func (c *Client) probeService() {
-	c.http.CloseIdleConnections()
-	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
-	err := c.once(c.alive, r, func(resp *http.Response) error {
-		discard(resp.Body)
-		return nil
-	})
-	if err != nil {
-		c.log.WithError(err).Debug("probe of the service")
-	}
-	b := &c.circuit
+// run sends a probe and notes its outcome.
+func (b *circuit) run() {
+	err := b.ask(b.alive)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.breaker.Tripped() {
@@ -154,6 +152,14 @@ func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	b.cause, b.kind, b.since = cause, kind, time.Now()
 	b.breaker.Trip(b.since.Add(pause))
 	return !b.heard.IsZero()
+}
+
+// close ends the probe under way and lets no other begin.
+func (b *circuit) close() {
+	b.mu.Lock()
+	b.die()
+	b.mu.Unlock()
+	b.probes.Wait()
 }
 
 // contents is a circuit breaker for contents alone: a service can lack what it keeps them in, as

@@ -1,42 +1,25 @@
 package apiclient
 
 import (
-	"context"
-	"net/http"
-	"net/url"
-	"sync"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // Client talks to one archive service with one set of credentials. It is safe for
 // concurrent use.
 type Client struct {
-	base      *url.URL
-	http      *http.Client
-	caller    atomic.Pointer[caller]
-	userAgent string
-	location  *time.Location
-	stall     time.Duration
-	retryFor  time.Duration
-	log       logrus.FieldLogger
-	watch     func(*http.Response) // nil: nobody does
-
-	slots    slots
-	lockout  lockout
-	circuit  circuit
-	contents contents
-	support  supportTable
-	stats    statsTable
+	sender   *sender
+	service  *service
+	location *time.Location
+	log      logrus.FieldLogger
 	// lazyIsSilent is set once a lazy structure has left out the children of the very
 	// parent that was asked for.
 	lazyIsSilent atomic.Bool
-
-	alive  context.Context // until Close; of the probes alone
-	die    context.CancelFunc
-	probes sync.WaitGroup
 }
 
 // New returns a Client for cfg. It reads the certificate files and sends nothing. What is
@@ -60,34 +43,45 @@ func New(cfg Config) (*Client, error) {
 		cfg.Log.WithField("base-url", base.String()).
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
-	alive, die := context.WithCancel(context.Background())
-	c := &Client{
-		base:      base,
-		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		userAgent: cfg.UserAgent,
-		location:  cfg.Location,
-		stall:     cfg.Stall,
-		retryFor:  cfg.RetryFor,
-		log:       cfg.Log,
-		watch:     cfg.Watch,
-		slots:     newSlots(cfg.Connections),
-		alive:     alive,
-		die:       die,
-	}
-	c.caller.Store(newCaller(cfg.Credentials))
-	return c, nil
+	s := newSender(cfg, base, transport)
+	return &Client{sender: s, service: &service{sender: s, log: cfg.Log}, location: cfg.Location, log: cfg.Log}, nil
 }
 
 // BaseURL returns the normalised address of the service, which holds no secret.
-func (c *Client) BaseURL() string { return c.base.String() }
+func (c *Client) BaseURL() string { return c.sender.base.String() }
 
 // Close closes idle connections. Requests in flight go on, and the Client can still be
 // used while the service answers; it does not find out any more when one that was away is
 // back.
 func (c *Client) Close() {
-	c.circuit.mu.Lock()
-	c.die()
-	c.circuit.mu.Unlock()
-	c.probes.Wait()
-	c.http.CloseIdleConnections()
+	c.sender.circuit.close()
+	c.sender.http.CloseIdleConnections()
 }
+
+// SetCredentials lets requests that begin from now on carry other credentials, as after a
+// change of the password. Those of another Identity are refused: what waits on this machine
+// belongs to the old one.
+func (c *Client) SetCredentials(cred Credentials) error {
+	if err := cred.Validate(); err != nil {
+		return err
+	}
+	if was := c.sender.caller.Load().identity; was != cred.Identity() {
+		return fmt.Errorf("they belong to %s, and only others of %s can take the place of those there are", cred.Identity(), was)
+	}
+	c.sender.caller.Store(newCaller(cred))
+	c.sender.lockout.reset()
+	return nil
+}
+
+// Stats returns the counters of every operation asked so far, by name. Requests counts
+// each attempt, Failures those that ended in an error, Total and Latency the times to the
+// heads of the answers.
+func (c *Client) Stats() []archive.OperationStats { return c.sender.stats.all() }
+
+// Supports returns whether the deployment has op, as far as its answers have told. It
+// asks nothing.
+func (c *Client) Supports(op Operation) Support { return c.service.support.of(op) }
+
+// LacksReplace reports whether Replace would be answered without a request, because the
+// deployment turned out not to have the operation.
+func (c *Client) LacksReplace() bool { return c.Supports(OpReplace) == SupportNo }

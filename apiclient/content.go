@@ -47,7 +47,7 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 	}
 	var content *archive.Content
 	var changed bool
-	err = c.exchange(ctx, r, func(resp *http.Response) (err error) {
+	err = c.service.exchange(ctx, r, func(resp *http.Response) (err error) {
 		content, changed, err = newContent(r, want, resp)
 		if err != nil || content.Body == nil {
 			discard(resp.Body)
@@ -76,11 +76,11 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	if c.support.lacks(contentOperation(http.MethodGet, as), doc) {
+	if c.service.support.lacks(contentOperation(http.MethodGet, as), doc) {
 		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content
-	err = c.exchange(ctx, r, func(resp *http.Response) error {
+	err = c.service.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
 		if foreignPage(r.op, resp) {
 			return unexpected(r.op, resp, errWebPage)
@@ -95,7 +95,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	c.support.learn(contentOperation(http.MethodGet, as), SupportYes) // what has a head has a body
+	c.service.support.learn(contentOperation(http.MethodGet, as), SupportYes) // what has a head has a body
 	return content, nil
 }
 

@@ -3,6 +3,16 @@
 // content, text, page previews, search, metadata, keywords, renaming, replacing and
 // deleting. It answers in the words of package archive; the shapes on the wire stay inside.
 //
+// # Layers
+//
+//   - Client has the operations: it checks arguments, makes a request, and reads the answer
+//     (folders.go, documents.go, document.go, search.go, content.go, upload.go).
+//   - service takes a request and gives an answer of the right kind, and remembers what the
+//     deployment lacks (service.go, support.go).
+//   - sender sends a request as often as it may be sent, unless a circuit breaker is open
+//     (sender.go, breakers.go).
+//   - attempt is a request that is sent once (attempt.go, watchdog.go, failure.go).
+//
 // # Guarantees
 //
 //   - Every error of an operation is an *archive.Error whose Op names the operation. An

@@ -19,23 +19,32 @@ func (c *Client) Data(ctx context.Context, doc archive.ID) (archive.DocumentData
 	if err := requireID(OpDocumentData, doc); err != nil {
 		return archive.DocumentData{}, err
 	}
-	text, err := c.whole(ctx, get(OpDocumentData, documentPath(doc, "data"), nil), dataLimit)
+	wire, text, err := c.service.data(ctx, doc)
 	if err != nil {
 		return archive.DocumentData{}, err
 	}
-	var wire list[dataWire]
-	if err := decodeWhole(OpDocumentData, text, &wire); err != nil {
-		return archive.DocumentData{}, err
-	}
-	if len(wire) != 1 || !wire[0].ID.set && !wire[0].Name.set {
-		return archive.DocumentData{}, &archive.Error{Op: string(OpDocumentData), Kind: archive.KindProtocol, Err: errNoData}
-	}
-	data := wire[0].data(c.location)
+	data := wire.data(c.location)
 	data.Raw = text
 	if data.ID == 0 {
 		data.ID = doc
 	}
 	return data, nil
+}
+
+// data returns the extended document, decoded and as it came.
+func (s *service) data(ctx context.Context, doc archive.ID) (*dataWire, []byte, error) {
+	text, err := s.whole(ctx, get(OpDocumentData, documentPath(doc, "data"), nil), dataLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	var wire list[dataWire]
+	if err := decodeWhole(OpDocumentData, text, &wire); err != nil {
+		return nil, nil, err
+	}
+	if len(wire) != 1 || !wire[0].ID.set && !wire[0].Name.set {
+		return nil, nil, &archive.Error{Op: string(OpDocumentData), Kind: archive.KindProtocol, Err: errNoData}
+	}
+	return &wire[0], text, nil
 }
 
 // dataWire is an extended document.
@@ -147,7 +156,7 @@ func (c *Client) Archive(ctx context.Context, doc archive.ID, target archive.Arc
 	if keywords := EscapeList(target.Keywords); keywords != "" {
 		form.Set("keywords", keywords)
 	}
-	return c.acknowledge(ctx, post(OpArchive, documentPath(doc, "archive"), form))
+	return c.service.acknowledge(ctx, post(OpArchive, documentPath(doc, "archive"), form))
 }
 
 // SetAutoExport sets the auto-export status of a document (specification, endpoint 7).
@@ -160,7 +169,7 @@ func (c *Client) SetAutoExport(ctx context.Context, doc archive.ID, on bool) err
 		"autoexport-status": {strconv.FormatBool(on)},
 	})
 	r.repeat = harmless
-	return c.acknowledge(ctx, r)
+	return c.service.acknowledge(ctx, r)
 }
 
 // Rename gives a document another name.
@@ -172,7 +181,7 @@ func (c *Client) Rename(ctx context.Context, doc archive.ID, name string) error 
 		return err
 	}
 	form := url.Values{"new-name": {name}}
-	return c.acknowledge(ctx, post(OpRename, documentPath(doc, "rename"), form).about(doc))
+	return c.service.acknowledge(ctx, post(OpRename, documentPath(doc, "rename"), form).about(doc))
 }
 
 // Delete deletes an inbox document.
@@ -180,7 +189,7 @@ func (c *Client) Delete(ctx context.Context, doc archive.ID) error {
 	if err := requireID(OpDelete, doc); err != nil {
 		return err
 	}
-	return c.acknowledge(ctx, post(OpDelete, documentPath(doc, "delete"), nil).about(doc))
+	return c.service.acknowledge(ctx, post(OpDelete, documentPath(doc, "delete"), nil).about(doc))
 }
 
 // Metadata returns a document's external metadata, in the service's order.
@@ -188,7 +197,7 @@ func (c *Client) Metadata(ctx context.Context, doc archive.ID) ([]archive.KeyVal
 	if err := requireID(OpMetadata, doc); err != nil {
 		return nil, err
 	}
-	text, err := c.whole(ctx, get(OpMetadata, documentPath(doc, "metadata"), nil).about(doc), smallLimit)
+	text, err := c.service.whole(ctx, get(OpMetadata, documentPath(doc, "metadata"), nil).about(doc), smallLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +225,7 @@ func (c *Client) SetMetadata(ctx context.Context, doc archive.ID, entries []arch
 	if err != nil {
 		return err
 	}
-	return c.acknowledge(ctx, r.about(doc))
+	return c.service.acknowledge(ctx, r.about(doc))
 }
 
 // SetKeywords makes keywords the keywords of a document, in place of those it has.
@@ -234,5 +243,5 @@ func (c *Client) SetKeywords(ctx context.Context, doc archive.ID, keywords []str
 	if err != nil {
 		return err
 	}
-	return c.acknowledge(ctx, r.about(doc))
+	return c.service.acknowledge(ctx, r.about(doc))
 }

@@ -34,7 +34,7 @@ func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options ar
 	if err := requireID(OpDocumentList, folder); err != nil {
 		return err
 	}
-	return c.stream(ctx, get(OpDocumentList, "/document/list", c.listQuery(folder, options)), func(r *jsonReader) error {
+	return c.service.stream(ctx, get(OpDocumentList, "/document/list", listQuery(folder, options, c.location)), func(r *jsonReader) error {
 		list := documentList{location: c.location, take: begin()}
 		if err := list.read(r); err != nil {
 			return err
@@ -49,7 +49,7 @@ func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options ar
 
 // listQuery returns the parameters of a document list; excluded-matadata-keys is the
 // specification's spelling.
-func (c *Client) listQuery(folder archive.ID, options archive.ListOptions) url.Values {
+func listQuery(folder archive.ID, options archive.ListOptions, location *time.Location) url.Values {
 	query := url.Values{"folder-id": {decimal(folder)}}
 	if keys := EscapeList(options.IncludeMetadata); keys != "" {
 		query.Set("included-metadata-keys", keys)
@@ -61,7 +61,7 @@ func (c *Client) listQuery(folder archive.ID, options archive.ListOptions) url.V
 		query.Set("with-autoexport-status", "true")
 	}
 	if !options.CreatedAfter.IsZero() {
-		query.Set("filter-date-created-after", options.CreatedAfter.In(c.location).Format(time.DateOnly))
+		query.Set("filter-date-created-after", options.CreatedAfter.In(location).Format(time.DateOnly))
 	}
 	if options.Recursive {
 		query.Set("subfolders-recursive", "true")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"slices"
 	"syscall"
 
@@ -45,15 +46,27 @@ func (a *attempt) failure(err error) *archive.Error {
 	case errors.As(err, &distrust):
 		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("the service's certificate is not trusted: %w", distrust)
 	case errors.Is(context.Cause(a.ctx), errStalled) && unsent:
-		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.client.stall)
+		e.Kind, e.Err = archive.KindUnreachable, fmt.Errorf("no connection within %s", a.sender.stall)
 	case errors.Is(context.Cause(a.ctx), errStalled):
-		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%w for %s", errStalled, a.client.stall)
+		e.Kind, e.Err = archive.KindTimeout, fmt.Errorf("%w for %s", errStalled, a.sender.stall)
 	case unsent:
 		e.Kind = archive.KindUnreachable
 	default:
 		e.Kind = archive.KindInterrupted
 	}
 	return e
+}
+
+// bare takes the address off an error of net/http: its query may hold what belongs in
+// no log.
+func bare(err error) error {
+	for {
+		quoting, ok := err.(*url.Error) //nolint:errorlint // only the outermost one quotes the address
+		if !ok {
+			return err
+		}
+		err = quoting.Err
+	}
 }
 
 // transportError says what net/http reported as people say it, and without the addresses of

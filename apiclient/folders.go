@@ -23,7 +23,7 @@ func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (a
 		query.Set("lazy", "true")
 	}
 	var structure archive.Structure
-	err := c.stream(ctx, get(OpStructure, "/archivestructure", query), func(r *jsonReader) error {
+	err := c.service.stream(ctx, get(OpStructure, "/archivestructure", query), func(r *jsonReader) error {
 		folders := folderReader{jsonReader: r, lazy: lazy}
 		s, err := folders.structure()
 		if err != nil {
@@ -93,7 +93,7 @@ func (c *Client) CreateFolder(ctx context.Context, parent archive.ID, name strin
 		return archive.Folder{}, err
 	}
 	form := url.Values{"parent-folder-id": {decimal(parent)}, "folder-name": {name}}
-	text, err := c.whole(ctx, post(OpFolderCreate, "/folder/create", form), smallLimit)
+	text, err := c.service.whole(ctx, post(OpFolderCreate, "/folder/create", form), smallLimit)
 	if err != nil {
 		return archive.Folder{}, err
 	}
@@ -261,7 +261,7 @@ var errNoInboxes = errors.New("the answer is no list of inboxes")
 // Inboxes returns the inboxes with their folder trees (specification, endpoint 5).
 func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 	var inboxes archive.Inboxes
-	err := c.stream(ctx, get(OpInboxes, "/inboxes", nil), func(r *jsonReader) error {
+	err := c.service.stream(ctx, get(OpInboxes, "/inboxes", nil), func(r *jsonReader) error {
 		reader := inboxReader{folderReader{jsonReader: r}}
 		read, err := reader.inboxes()
 		if err != nil {

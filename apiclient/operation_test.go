@@ -41,8 +41,8 @@ func TestOperationsInWords(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 	log, said := newLog()
-	c := &Client{log: log}
-	c.observe(OpStructure, nil, 0, &archive.Error{Op: string(OpStructure)})
+	s := &sender{log: log}
+	s.observe(OpStructure, nil, 0, &archive.Error{Op: string(OpStructure)})
 	if !strings.Contains(said.String(), "operation=archivestructure") {
 		t.Error(said)
 	}

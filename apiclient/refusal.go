@@ -58,12 +58,12 @@ func accepted(r *request, resp *http.Response) bool {
 
 // refusal turns an answer of any other status into an error, with what the service
 // said in its body.
-func (c *Client) refusal(op Operation, resp *http.Response) *archive.Error {
+func refusal(op Operation, resp *http.Response, redact func(string) string) *archive.Error {
 	e := &archive.Error{
 		Op:         string(op),
 		Kind:       kindOf(resp.StatusCode),
 		Status:     resp.StatusCode,
-		Detail:     c.detail(resp),
+		Detail:     detail(resp, redact),
 		RetryAfter: retry.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
 	if e.Status == http.StatusInsufficientStorage {
@@ -87,10 +87,10 @@ const (
 
 // detail returns what the service said in the body of an error: without secrets that
 // it repeats, Printable, at most 4 KiB.
-func (c *Client) detail(resp *http.Response) string {
+func detail(resp *http.Response, redact func(string) string) string {
 	// An error's body that breaks off still says something.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit))
-	return shorten(archive.Printable(c.caller.Load().redact(explain(body))))
+	return shorten(archive.Printable(redact(explain(body))))
 }
 
 // explain returns the message in the body of an error: of a problem (RFC 9457) or any

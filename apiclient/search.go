@@ -84,7 +84,7 @@ func searchQuery(s archive.Search) url.Values {
 // searchPage asks for one page.
 func (c *Client) searchPage(ctx context.Context, query url.Values) (answer hitReader, err error) {
 	r := &request{op: OpSearch, method: http.MethodPost, path: "/search", query: query, repeat: harmless, header: http.Header{"Prefer": {withoutPages}}}
-	err = c.stream(ctx, r, func(r *jsonReader) error {
+	err = c.service.stream(ctx, r, func(r *jsonReader) error {
 		answer = hitReader{location: c.location}
 		return answer.read(r)
 	})

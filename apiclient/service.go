@@ -12,28 +12,38 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
 // errRemembered explains an answer that no request was made for.
 var errRemembered = errors.New("as an earlier answer showed")
 
+// service is the archive service as the operations see it: it answers a request, or lacks the
+// operation, which is remembered.
+type service struct {
+	sender  *sender
+	support supportTable
+	log     logrus.FieldLogger
+}
+
 // exchange sends r, repeated as it may be, hands the answer to read, and learns from it
 // whether the deployment has the operation.
-func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Response) error) error {
+func (s *service) exchange(ctx context.Context, r *request, read func(*http.Response) error) error {
 	if !r.op.optional() {
-		return c.repeat(ctx, r, read)
+		return s.sender.repeat(ctx, r, read)
 	}
-	if c.support.lacks(r.op, r.document) {
+	if s.support.lacks(r.op, r.document) {
 		return &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
 	}
-	err := c.repeat(ctx, r, read)
+	err := s.sender.repeat(ctx, r, read)
 	var e *archive.Error
 	switch {
 	case err == nil:
-		c.support.learn(r.op, SupportYes)
+		s.support.learn(r.op, SupportYes)
 	case errors.As(err, &e) && e.Status != 0:
-		c.judge(ctx, r, e)
+		s.judge(ctx, r, e)
 	}
 	return err
 }
@@ -44,36 +54,36 @@ func (c *Client) exchange(ctx context.Context, r *request, read func(*http.Respo
 // content that takes two documents: with one alone it is unsupported for that document. Of
 // a text or a preview 404 is always about the document. An operation about no document
 // (search) is what is missing.
-func (c *Client) judge(ctx context.Context, r *request, e *archive.Error) {
+func (s *service) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
-		c.support.learn(r.op, SupportNo)
+		s.support.learn(r.op, SupportNo)
 	case archive.KindNotFound:
-		if r.op.rare() || c.support.of(r.op) == SupportYes {
+		if r.op.rare() || s.support.of(r.op) == SupportYes {
 			return
 		}
-		if r.document != 0 && !c.there(ctx, r) {
+		if r.document != 0 && !s.there(ctx, r) {
 			return
 		}
 		e.Kind = archive.KindUnsupported
-		if r.op.perDocument() && !c.support.suspect(r.op, r.document) {
+		if r.op.perDocument() && !s.support.suspect(r.op, r.document) {
 			return
 		}
-		c.support.learn(r.op, SupportNo)
-		c.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
+		s.support.learn(r.op, SupportNo)
+		s.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
 	}
 }
 
 // there reports whether the document of r is there. For a content that was a moment ago
 // too, so that a service which has none is not asked after each request.
-func (c *Client) there(ctx context.Context, r *request) bool {
-	if r.op.perDocument() && c.support.sawLately(r.document) {
+func (s *service) there(ctx context.Context, r *request) bool {
+	if r.op.perDocument() && s.support.sawLately(r.document) {
 		return true
 	}
-	if _, err := c.Data(ctx, r.document); err != nil {
+	if _, _, err := s.data(ctx, r.document); err != nil {
 		return false
 	}
-	c.support.saw(r.document)
+	s.support.saw(r.document)
 	return true
 }
 
@@ -88,8 +98,8 @@ var errWebPage = errors.New("the answer is a web page: is the base URL right, or
 
 // stream sends r and has decode read its JSON answer value by value; decode runs anew
 // for each repetition. What follows the value is refused.
-func (c *Client) stream(ctx context.Context, r *request, decode func(*jsonReader) error) error {
-	return c.exchange(ctx, r, func(resp *http.Response) error {
+func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReader) error) error {
+	return s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
 		if isWebPage(resp) {
 			return unexpected(r.op, resp, errWebPage)
@@ -107,9 +117,9 @@ func (c *Client) stream(ctx context.Context, r *request, decode func(*jsonReader
 
 // whole sends r and returns its answer's body, at most limit bytes of it and perhaps
 // none.
-func (c *Client) whole(ctx context.Context, r *request, limit int64) ([]byte, error) {
+func (s *service) whole(ctx context.Context, r *request, limit int64) ([]byte, error) {
 	var text []byte
-	err := c.exchange(ctx, r, func(resp *http.Response) error {
+	err := s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
 		if isWebPage(resp) {
 			return unexpected(r.op, resp, errWebPage)
@@ -127,8 +137,8 @@ func (c *Client) whole(ctx context.Context, r *request, limit int64) ([]byte, er
 }
 
 // acknowledge sends r, whose answer has no body that is described.
-func (c *Client) acknowledge(ctx context.Context, r *request) error {
-	return c.exchange(ctx, r, func(resp *http.Response) error {
+func (s *service) acknowledge(ctx context.Context, r *request) error {
+	return s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
 		// The status has told the success; a body that breaks off changes nothing.
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, drainLimit))

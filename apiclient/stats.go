@@ -65,14 +65,12 @@ func (t *statsTable) retry(op Operation) {
 	t.add(op, func(s *archive.OperationStats) { s.Retries++ })
 }
 
-// Stats returns the counters of every operation asked so far, by name. Requests counts
-// each attempt, Failures those that ended in an error, Total and Latency the times to the
-// heads of the answers.
-func (c *Client) Stats() []archive.OperationStats {
-	c.stats.mu.Lock()
-	defer c.stats.mu.Unlock()
-	rows := make([]archive.OperationStats, 0, len(c.stats.rows))
-	for _, row := range c.stats.rows {
+// all returns the counters of every operation, by name.
+func (t *statsTable) all() []archive.OperationStats {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rows := make([]archive.OperationStats, 0, len(t.rows))
+	for _, row := range t.rows {
 		stats := row.rest
 		stats.Sent, stats.Received = row.sent.Load(), row.received.Load()
 		rows = append(rows, stats)

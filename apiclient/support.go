@@ -127,11 +127,3 @@ func (t *supportTable) sawLately(doc archive.ID) bool {
 	defer t.mu.Unlock()
 	return t.seen.recent(doc, seenFor)
 }
-
-// Supports returns whether the deployment has op, as far as its answers have told. It
-// asks nothing.
-func (c *Client) Supports(op Operation) Support { return c.support.of(op) }
-
-// LacksReplace reports whether Replace would be answered without a request, because the
-// deployment turned out not to have the operation.
-func (c *Client) LacksReplace() bool { return c.Supports(OpReplace) == SupportNo }

@@ -32,7 +32,7 @@ func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive
 	if err != nil {
 		return 0, &archive.Error{Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: err}
 	}
-	text, err := c.whole(ctx, postFile(OpFileUpload, "/file-upload", body), smallLimit)
+	text, err := c.service.whole(ctx, postFile(OpFileUpload, "/file-upload", body), smallLimit)
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (c *Client) Replace(ctx context.Context, doc archive.ID, name string, keywo
 	if list := EscapeList(keywords); list != "" {
 		r.query = url.Values{"keywords": {list}}
 	}
-	return c.acknowledge(ctx, r)
+	return c.service.acknowledge(ctx, r)
 }
 
 // postFile returns a request that sends a file.

@@ -1,0 +1,234 @@
+package apiclient
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
+)
+
+// sender sends the requests of a Client: with its credentials, over its connections, repeated as
+// they may be, and not at all while a circuit breaker is open. It counts and logs them.
+type sender struct {
+	base      *url.URL
+	http      *http.Client
+	caller    atomic.Pointer[caller]
+	userAgent string
+	stall     time.Duration
+	retryFor  time.Duration
+	log       logrus.FieldLogger
+	watch     func(*http.Response) // nil: nobody does
+
+	slots    slots
+	lockout  lockout
+	circuit  *circuit
+	contents contents
+	stats    statsTable
+}
+
+func newSender(cfg Config, base *url.URL, transport http.RoundTripper) *sender {
+	s := &sender{
+		base:      base,
+		http:      &http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		userAgent: cfg.UserAgent,
+		stall:     cfg.Stall,
+		retryFor:  cfg.RetryFor,
+		log:       cfg.Log,
+		watch:     cfg.Watch,
+		slots:     newSlots(cfg.Connections),
+	}
+	s.caller.Store(newCaller(cfg.Credentials))
+	s.circuit = newCircuit(s.probe)
+	return s
+}
+
+// repeat sends r until read accepts its answer, as often as r may be sent. read closes
+// the answer's body, or keeps it when it returns nil. The error is that of the last
+// attempt. While the circuit breaker is open nothing is sent.
+func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Response) error) error {
+	if err := s.circuit.pass(ctx, r.op); err != nil {
+		return err
+	}
+	began := time.Now()
+	plan := &retryPlan{policy: r.repeat, never: s.retryFor < 0, budget: retry.NewBudget(began, s.retryFor)}
+	for {
+		err := s.once(ctx, r, read)
+		if err == nil {
+			if s.contents.had(r.op) {
+				s.log.Info("contents can be had again")
+			}
+			return nil
+		}
+		if archive.KindOf(err) == archive.KindTimeout {
+			// An idle connection that a firewall has forgotten stalls like this; its
+			// neighbours would be next.
+			s.http.CloseIdleConnections()
+		}
+		hopeless := s.contents.hopeless(r.op, err)
+		if wait, again := plan.next(err); again && !hopeless && ctx.Err() == nil {
+			s.stats.retry(r.op)
+			s.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
+			if retry.Sleep(ctx, wait) == nil {
+				continue
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ended(ctx, r.op, err)
+		case !hopeless:
+			s.giveUp(r, began, err)
+		}
+		return err
+	}
+}
+
+// giveUp notes that r, which began at that time, has failed for good.
+func (s *sender) giveUp(r *request, began time.Time, err error) {
+	if s.contents.missed(r.op, err) {
+		s.log.WithError(err).Info("contents cannot be had; until one can, none is waited for")
+	}
+	if s.circuit.failed(began, err, r.repeat) {
+		s.log.WithError(err).Info("the service is away; until it answers, requests fail at once")
+	}
+}
+
+// once sends r once and hands the answer to read.
+func (s *sender) once(ctx context.Context, r *request, read func(*http.Response) error) error {
+	resp, err := s.send(ctx, r) //nolint:bodyclose // read closes it or hands it on
+	if err == nil {
+		err = read(resp)
+	}
+	if err != nil {
+		s.stats.failure(r.op)
+	}
+	return err
+}
+
+// send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
+// whose body the caller closes. Every error is an *archive.Error.
+func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
+	if err := s.slots.enter(ctx, r.op); err != nil {
+		return nil, ended(ctx, r.op, nil)
+	}
+	probe, err := s.lockout.enter()
+	if err != nil {
+		s.slots.leave(r.op)
+		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnauthorized, Err: err}
+	}
+	started := time.Now()
+	a := newAttempt(ctx, s, r.op)
+	resp, err := a.roundTrip(r)
+	took := time.Since(started)
+	if err == nil && s.circuit.answered(resp.StatusCode) {
+		s.log.Info("the service answers again")
+	}
+	if err == nil && !accepted(r, resp) {
+		err = refusal(r.op, resp, s.caller.Load().redact)
+		discard(resp.Body)
+	}
+	s.lockout.leave(probe, archive.KindOf(err) == archive.KindUnauthorized, err == nil)
+	s.observe(r.op, resp, took, err)
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// observe counts and logs one request.
+func (s *sender) observe(op Operation, resp *http.Response, took time.Duration, err error) {
+	s.stats.request(op, took)
+	entry := s.log.WithField("operation", string(op)).WithField("duration", took)
+	if resp != nil {
+		entry = entry.WithField("status", resp.StatusCode)
+	}
+	if err != nil {
+		entry = entry.WithError(err)
+	}
+	var failed *transportError
+	if errors.As(err, &failed) {
+		entry = entry.WithField("cause", failed.cause)
+	}
+	entry.Debug("request")
+}
+
+// probe asks for the top of the archive, on a new connection. Whatever is answered but 503, the
+// service is back, which send has noted.
+func (s *sender) probe(ctx context.Context) error {
+	s.http.CloseIdleConnections()
+	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
+	err := s.once(ctx, r, func(resp *http.Response) error {
+		discard(resp.Body)
+		return nil
+	})
+	if err != nil {
+		s.log.WithError(err).Debug("probe of the service")
+	}
+	return err
+}
+
+// Backoff between repetitions: from 100 ms, doubled up to 1 s, each time half as much more or less.
+const (
+	firstDelay   = 100 * time.Millisecond
+	longestDelay = time.Second
+)
+
+// retryPlan is the schedule of one request's repetitions.
+type retryPlan struct {
+	policy   repetition
+	never    bool // whatever the error
+	budget   *retry.Budget
+	failures int // after which the service did not say when to come back
+	timedOut bool
+}
+
+// next is how long to wait after err before the request is sent again, if it is.
+func (p *retryPlan) next(err error) (wait time.Duration, again bool) {
+	var e *archive.Error
+	if p.never || !errors.As(err, &e) || !p.policy.allows(e) {
+		return 0, false
+	}
+	stalled := e.Kind == archive.KindTimeout
+	if asked := e.RetryAfter; asked > 0 && !stalled {
+		return asked, asked <= p.budget.Most(time.Now()) && p.budget.Grant(asked)
+	}
+	p.failures++
+	wait = retry.Backoff{First: firstDelay, Longest: longestDelay, Less: 0.5, More: 0.5}.After(p.failures)
+	if stalled { // once, whatever the limit: a stall is longer than any sensible one
+		again = !p.timedOut
+		p.timedOut = true
+		return wait, again
+	}
+	return wait, wait <= p.budget.Left(time.Now())
+}
+
+// allows reports whether a request that failed with e may be sent again.
+func (p repetition) allows(e *archive.Error) bool {
+	if permanent(e) {
+		return false
+	}
+	if p == onlyUnsent {
+		return e.Kind == archive.KindUnreachable || e.Status == http.StatusTooManyRequests
+	}
+	switch e.Kind {
+	case archive.KindBusy, archive.KindServer, archive.KindUnreachable, archive.KindInterrupted, archive.KindTimeout:
+		return true
+	}
+	return false
+}
+
+// permanent reports whether no repetition helps: the certificate is not trusted, the host's
+// name is not known, or what listens there speaks no TLS.
+func permanent(err error) bool {
+	var distrust *tls.CertificateVerificationError
+	var name *net.DNSError
+	return errors.As(err, &distrust) || errors.As(err, &name) && name.IsNotFound || errors.Is(err, http.ErrSchemeMismatch)
+}
