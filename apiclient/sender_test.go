@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -283,5 +284,26 @@ func TestWhatNoRepetitionHelps(t *testing.T) {
 				t.Errorf("asked %+v, want one request", s)
 			}
 		})
+	}
+}
+
+func TestWatchSeesEachAnswer(t *testing.T) {
+	status := http.StatusUnauthorized
+	var seen []int
+	c := newService(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"folders":[]}`))
+	}, func(cfg *Config) {
+		cfg.Watch = func(resp *http.Response) { seen = append(seen, resp.StatusCode) }
+	})
+	if _, err := c.Children(t.Context(), 0); err == nil {
+		t.Error("no error tells of the refusal")
+	}
+	status = http.StatusOK
+	if _, err := c.Children(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if want := []int{http.StatusUnauthorized, http.StatusOK}; !slices.Equal(seen, want) {
+		t.Errorf("saw %v, want %v", seen, want)
 	}
 }
