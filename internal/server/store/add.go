@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -145,50 +143,37 @@ func group(ctx context.Context, tx changing, ids []archive.ID) error {
 	return nil
 }
 
-// UploadedWith returns the ids of the documents that the same upload made, by ascending
-// id and without the one asked for. Archiving does not separate them.
-func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
-	if _, err := a.Document(ctx, id); err != nil {
-		return nil, err
-	}
-	ids, err := queryIDs(ctx, a.read, `SELECT id FROM document WHERE id != ?1 AND +tenant = ?2 AND upload =
-		(SELECT upload FROM document WHERE id = ?1)`, id, a.tenant)
-	slices.Sort(ids)
-	return ids, err
-}
-
-func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	ids := []archive.ID{}
-	for rows.Next() {
-		var id archive.ID
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list documents: %w", err)
+// AddBatch adds folders and then documents, in order, all or none, and returns the ids of
+// the folders. An id of -n, as a folder's parent or a document's folder, stands for the
+// n-th of the folders, counted from 1; a parent must come before what lies in it. Unlike
+// those of AddDocuments the documents have nothing to do with each other.
+func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Document) (ids []archive.ID, err error) {
+	real := func(id archive.ID) archive.ID {
+		if n := -int(id); n > 0 && n <= len(ids) {
+			return ids[n-1]
 		}
-		ids = append(ids, id)
+		return id
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
-	}
-	return ids, nil
-}
-
-// optional is the column value of a text, null for the empty one.
-func optional(text string) any {
-	if text == "" {
+	err = a.write.change(ctx, func(tx changing) error {
+		ids = make([]archive.ID, 0, len(folders))
+		if err := a.lock(ctx, tx, fmt.Sprintf("batches of tenant %d", a.tenant)); err != nil {
+			return err // two with the same folders in different order would wait for each other
+		}
+		for _, f := range folders {
+			f.Parent = real(f.Parent)
+			id, err := a.insertFolder(ctx, tx, f)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		for _, d := range documents {
+			d.Folder = real(d.Folder)
+			if _, err := a.insert(ctx, tx, d); err != nil {
+				return err
+			}
+		}
 		return nil
-	}
-	return text
-}
-
-// seconds is the column value of a time, null for the zero one.
-func seconds(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.Unix()
+	})
+	return ids, err
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -112,4 +113,81 @@ func encode(value any) (string, error) {
 		return "", fmt.Errorf("encode column: %w", err)
 	}
 	return string(b), nil
+}
+
+// Note is a note on a document.
+type Note struct {
+	archive.Note
+	CreatorID int64 // 0 without one
+}
+
+// Stamp is a stamp on a document.
+type Stamp struct {
+	archive.Stamp
+	CreatorID int64 // 0 without one
+}
+
+// Annotations returns the notes and stamps on a document's first page, the oldest first.
+func (a Archive) Annotations(ctx context.Context, id archive.ID) ([]Note, []Stamp, error) {
+	rows, err := a.read.query(ctx,
+		`SELECT kind, title, text, date, creator, creator_id FROM annotation
+		WHERE document = (SELECT id FROM document WHERE id = ? AND tenant = ?) AND page = 1 ORDER BY id`, id, a.tenant)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read annotations: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var notes []Note
+	var stamps []Stamp
+	for rows.Next() {
+		var kind, title, text, date, creator string
+		var by int64
+		if err := rows.Scan(&kind, &title, &text, &date, &creator, &by); err != nil {
+			return nil, nil, fmt.Errorf("read annotations: %w", err)
+		}
+		if kind == "note" {
+			notes = append(notes, Note{archive.Note{Text: text, Date: date, Creator: creator}, by})
+		} else {
+			stamps = append(stamps, Stamp{archive.Stamp{Title: title, Text: text, Date: date, Creator: creator}, by})
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, nil, fmt.Errorf("read annotations: %w", err)
+	}
+	return notes, stamps, nil
+}
+
+// UploadedWith returns the ids of the documents that the same upload made, by ascending
+// id and without the one asked for. Archiving does not separate them.
+func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
+	if _, err := a.Document(ctx, id); err != nil {
+		return nil, err
+	}
+	ids, err := queryIDs(ctx, a.read, `SELECT id FROM document WHERE id != ?1 AND +tenant = ?2 AND upload =
+		(SELECT upload FROM document WHERE id = ?1)`, id, a.tenant)
+	slices.Sort(ids)
+	return ids, err
+}
+
+// optional is the column value of a text, null for the empty one.
+func optional(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// seconds is the column value of a time, null for the zero one.
+func seconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}
+
+// instant is a time that may be absent.
+func instant(column sql.NullInt64) time.Time {
+	if !column.Valid {
+		return time.Time{}
+	}
+	return time.Unix(column.Int64, 0)
 }

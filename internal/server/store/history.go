@@ -45,12 +45,6 @@ const (
 // maxTold is how much of a value is told, in bytes.
 const maxTold = 4 << 10
 
-// By returns the same view for a user, as whose work changes are recorded.
-func (a Archive) By(user string) Archive {
-	a.user = user
-	return a
-}
-
 const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folder, action, key, was, became)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 

@@ -3,12 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"runtime"
 	"strings"
+	"unicode/utf8"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -162,3 +164,120 @@ func (inFile) share(context.Context, session, []string) error { return nil }
 func (inFile) claim(context.Context, session, string) (bool, error) { return true, nil }
 
 func (inFile) removable(context.Context, session) (bool, error) { return true, nil }
+
+// View opens the SQLite database in a file for reading alone, also while another process has
+// it open for writing. One of another version than this program's is an error: nothing is
+// migrated.
+func View(ctx context.Context, file string) (*Store, error) {
+	s := newStore(inFile{})
+	if err := s.viewFile(ctx, file); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", file, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) viewFile(ctx context.Context, file string) (err error) {
+	if _, err := os.Stat(file); err != nil { // SQLite would make it
+		return err
+	}
+	s.read, err = s.openPool(file, 2, url.Values{
+		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
+	})
+	if err != nil {
+		return err
+	}
+	return inFile{}.wantNewest(ctx, s.read)
+}
+
+// ErrOlder says that a database has the schema of an older version.
+var ErrOlder = errors.New("it has an older schema version")
+
+// current is an error where an engine's schema is not of the newest version.
+func current(engine string, version int) error {
+	steps, err := stepsAfter(engine, version)
+	if err == nil && len(steps) > 0 {
+		err = fmt.Errorf("%w, %d: let archivefs serve open it once, and migrate it", ErrOlder, version)
+	}
+	return err
+}
+
+// connector opens connections with a driver of our own, in whose SQL fold can be called:
+// a migration needs it.
+type connector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+// connect returns a pool of connections that are made when they are needed.
+func connect(dsn string) (*sql.DB, error) {
+	d := &sqlite.Driver{}
+	err := d.RegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		if text, ok := args[0].(string); ok {
+			return fold(text), nil
+		}
+		return args[0], nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{d, dsn}), nil
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return c.driver }
+
+// trigram is how many letters a text must have to be found by the index of what is said.
+const trigram = 3
+
+func (inFile) mention(folded string) (condition, bool) {
+	scan := condition{"instr(d.said, ?) > 0", []any{folded}}
+	if utf8.RuneCountInString(folded) < trigram {
+		return scan, false
+	}
+	return condition{
+		`(d.id IN (SELECT rowid FROM said_index WHERE said_index MATCH ?)
+		OR d.id > (SELECT id FROM indexed_to) AND ` + scan.sql + ")",
+		append([]any{quoted(folded)}, scan.args...),
+	}, true
+}
+
+// quoted is a text as FTS5 looks for it.
+func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+
+// indexSaid takes the documents that were added last into the index, up to n of them.
+func (inFile) indexSaid(ctx context.Context, tx changing, n int) (more bool, err error) {
+	var from, to, count int64
+	if err := tx.row(ctx, "SELECT id FROM indexed_to").Scan(&from); err != nil {
+		return false, fmt.Errorf("read what is indexed: %w", err)
+	}
+	err = tx.row(ctx, "SELECT coalesce(max(id), 0), count(*) FROM (SELECT id FROM document WHERE id > ? ORDER BY id LIMIT ?)", from, n).Scan(&to, &count)
+	if err != nil || count == 0 {
+		return false, err
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO said_index (rowid, said) SELECT id, said FROM document WHERE id > ? AND id <= ?", from, to); err != nil {
+		return false, fmt.Errorf("index documents: %w", err)
+	}
+	_, err = tx.exec(ctx, "UPDATE indexed_to SET id = ?", to)
+	return count == int64(n), err
+}
+
+func (inFile) contains(s sought) condition {
+	match := "words : " + quoted(strings.Join(s.words, " "))
+	if s.prefix {
+		match += " *"
+	}
+	for _, stem := range s.stems {
+		match += " OR " + quoted(stem)
+	}
+	return condition{`d.digest IN (SELECT digest FROM content
+		WHERE id IN (SELECT rowid FROM content_index WHERE content_index MATCH ?))`, []any{match}}
+}
+
+func (inFile) indexText(ctx context.Context, tx changing, id int64, v vector) error {
+	_, err := tx.exec(ctx, "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)",
+		id, strings.Join(v.words, " "), strings.Join(v.stems, " "))
+	return err
+}

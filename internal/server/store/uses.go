@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // Keeping is how contents and what refers to them are kept together.
@@ -189,4 +192,107 @@ func (p *pins) disclaim(digest string) {
 	defer p.mu.Unlock()
 	delete(p.count, digest)
 	p.changed.Broadcast()
+}
+
+// mostLeft bounds the memory of what is left, some 10 MB. More is found by a search for contents
+// without a use.
+const mostLeft = 100_000
+
+// leftovers are contents that Drop left in their place because they were held.
+type leftovers struct {
+	mu      sync.Mutex
+	digests map[string]struct{} // guarded by mu
+}
+
+func (l *leftovers) add(digest string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.digests == nil {
+		l.digests = map[string]struct{}{}
+	}
+	if len(l.digests) < mostLeft {
+		l.digests[digest] = struct{}{}
+	}
+}
+
+// take returns one of them, empty when there is none.
+func (l *leftovers) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for digest := range l.digests {
+		delete(l.digests, digest)
+		return digest
+	}
+	return ""
+}
+
+func (l *leftovers) has(digest string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.digests[digest]
+	return ok
+}
+
+// DropLeft removes the contents that Drop left in this process, once nobody holds them any more.
+func (s *Store) DropLeft(ctx context.Context, remove func(ctx context.Context, digest string) error) error {
+	for digest := s.left.take(); digest != ""; digest = s.left.take() {
+		if err := s.Drop(ctx, digest, remove); err != nil {
+			s.left.add(digest)
+			return err
+		}
+		if s.left.has(digest) { // they are held, all of them
+			break
+		}
+	}
+	return nil
+}
+
+// Rendition returns the digest of the PDF made of a content, empty when none was made.
+// The variant tells apart renditions that depend on more than the content.
+func (s *Store) Rendition(ctx context.Context, source, variant string) (string, error) {
+	var digest string
+	err := s.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?",
+		source, variant).Scan(&digest)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("look for rendition: %w", err)
+	}
+	return digest, nil
+}
+
+// AddRendition records the PDF made of a content. When no document uses that any more it is
+// KindNotFound: nobody would forget the rendition.
+func (s *Store) AddRendition(ctx context.Context, source, variant, digest string) error {
+	return s.write.change(ctx, func(tx changing) error {
+		result, err := tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
+			SELECT DISTINCT digest, CAST(?2 AS TEXT), CAST(?3 AS TEXT) FROM document WHERE digest = ?1
+			ON CONFLICT (source, variant) DO UPDATE SET digest = excluded.digest`, source, variant, digest)
+		if err != nil {
+			return fmt.Errorf("add rendition: %w", err)
+		}
+		n, err := result.RowsAffected()
+		if err == nil && n == 0 {
+			return refuse(archive.KindNotFound, "there is no document of this content any more")
+		}
+		return err
+	})
+}
+
+// dropRenditions forgets the renditions of a content and returns their digests.
+func dropRenditions(ctx context.Context, tx changing, source string) (digests []string, err error) {
+	rows, err := tx.query(ctx, "DELETE FROM rendition WHERE source = ? RETURNING digest", source)
+	if err != nil {
+		return nil, fmt.Errorf("drop renditions: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var digest string
+		if err := rows.Scan(&digest); err != nil {
+			return nil, fmt.Errorf("drop renditions: %w", err)
+		}
+		digests = append(digests, digest)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("drop renditions: %w", err)
+	}
+	return digests, nil
 }

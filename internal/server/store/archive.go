@@ -9,6 +9,26 @@ import (
 	"github.com/google/uuid"
 )
 
+// Archive is the database as one tenant sees it: folders, documents and settings of others
+// are KindNotFound, or not listed, whatever their ids. It is only a view and needs no Close.
+//
+// Its queries name the tenant, also where the foreign keys leave no other one. A + before
+// the column says that the other conditions find fewer rows than the index of tenants would.
+type Archive struct {
+	*database
+	tenant TenantID
+	user   string
+}
+
+// Tenant returns the view of a tenant. That of one that is not there is empty, and takes nothing.
+func (s *Store) Tenant(id TenantID) Archive { return Archive{database: s.database, tenant: id} }
+
+// By returns the same view for a user, as whose work changes are recorded.
+func (a Archive) By(user string) Archive {
+	a.user = user
+	return a
+}
+
 // SettingID is the setting of the default tenant that names the archive, so that contents can
 // be known to be its own. It is set where several services share them.
 const SettingID = "archive-id"
