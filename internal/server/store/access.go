@@ -61,21 +61,6 @@ func (a Archive) Account(ctx context.Context, name string) (Account, error) {
 	return account, err
 }
 
-const selectPerson = `SELECT coalesce((SELECT id FROM account WHERE tenant = ?1 AND name = ?2),
-	(SELECT user_id FROM folder WHERE tenant = ?1 AND inbox AND parent IS NULL AND name = ?2), 0)`
-
-// person returns the number of who has a name: that of the user, else of whom the inbox of this name belongs to,
-// else 0.
-func (a Archive) person(ctx context.Context, q session, name string) (id int64, err error) {
-	if name == "" {
-		return 0, nil
-	}
-	if err := q.row(ctx, selectPerson, a.tenant, name).Scan(&id); err != nil {
-		return 0, fmt.Errorf("look for a user: %w", err)
-	}
-	return id, nil
-}
-
 // FindAccount returns a user of a tenant.
 func (s *Store) FindAccount(ctx context.Context, tenant TenantID, name string) (Account, error) {
 	return s.Tenant(tenant).Account(ctx, name)
@@ -158,7 +143,7 @@ func (a Archive) AddKey(ctx context.Context, k Key, hash string) (id int64, err 
 	}
 	err = a.write.change(ctx, func(tx changing) error {
 		for _, mandator := range k.Mandators {
-			f, err := a.folder(ctx, tx, mandator)
+			f, err := findFolder(ctx, tx, a.tenant, mandator)
 			if err != nil {
 				return err
 			}

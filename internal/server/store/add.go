@@ -16,10 +16,10 @@ import (
 // nothing is added. An inbox has also what was archived from it: who repeats an upload because the answer
 // was lost does not know of that.
 func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
-	err = a.write.change(ctx, func(tx changing) error {
+	err = a.change(ctx, func(e edit) error {
 		ids = nil
 		if reuse {
-			id, err := a.known(ctx, tx, documents[0])
+			id, err := e.known(ctx, documents[0])
 			if err != nil {
 				return err
 			}
@@ -29,13 +29,13 @@ func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse b
 			}
 		}
 		for _, d := range documents {
-			id, err := a.insert(ctx, tx, d)
+			id, err := e.insert(ctx, d)
 			if err != nil {
 				return err
 			}
 			ids = append(ids, id)
 		}
-		return group(ctx, tx, ids)
+		return e.group(ctx, ids)
 	})
 	return ids, err
 }
@@ -50,15 +50,15 @@ const selectLeft = `SELECT document.id FROM document JOIN audit ON audit.documen
 
 // known returns the document that an upload with the same external id made of the same
 // content in the same folder, 0 when there is none.
-func (a Archive) known(ctx context.Context, tx changing, d Document) (archive.ID, error) {
+func (e edit) known(ctx context.Context, d Document) (archive.ID, error) {
 	source := cmp.Or(d.Source, d.Digest)
-	if err := a.lock(ctx, tx, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
+	if err := e.engine.lock(ctx, e, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
 		return 0, fmt.Errorf("lock external id: %w", err)
 	}
 	var id archive.ID
-	err := tx.row(ctx, selectKnown, d.ExternalID, d.Folder, a.tenant, source).Scan(&id)
+	err := e.row(ctx, selectKnown, d.ExternalID, d.Folder, e.tenant, source).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) && d.Archived.IsZero() {
-		err = tx.row(ctx, selectLeft, d.Digest, d.ExternalID, a.tenant, source, d.Folder).Scan(&id)
+		err = e.row(ctx, selectLeft, d.Digest, d.ExternalID, e.tenant, source, d.Folder).Scan(&id)
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -73,8 +73,8 @@ const insertDocument = `INSERT INTO document (tenant, folder, name, created, arc
 	keywords, metadata, auto_export, digest, types, creator, creator_id, archiver_id, external_id, source, said, pairs)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 
-func (a Archive) insert(ctx context.Context, tx changing, d Document) (archive.ID, error) {
-	in, err := a.folder(ctx, tx, d.Folder)
+func (e edit) insert(ctx context.Context, d Document) (archive.ID, error) {
+	in, err := findFolder(ctx, e, e.tenant, d.Folder)
 	if err != nil {
 		return 0, err
 	}
@@ -87,31 +87,31 @@ func (a Archive) insert(ctx context.Context, tx changing, d Document) (archive.I
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return 0, err
 	}
-	if d.CreatorID, err = a.person(ctx, tx, d.Creator); err != nil {
+	if d.CreatorID, err = e.person(ctx, d.Creator); err != nil {
 		return 0, err
 	}
 	if d.ArchiverID = 0; !d.Archived.IsZero() {
-		if d.ArchiverID, err = a.person(ctx, tx, a.user); err != nil {
+		if d.ArchiverID, err = e.person(ctx, e.user); err != nil {
 			return 0, err
 		}
 	}
 	var id archive.ID
-	err = tx.row(ctx, insertDocument,
-		a.tenant, d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
+	err = e.row(ctx, insertDocument,
+		e.tenant, d.Folder, d.Name, d.Created.Unix(), seconds(d.Archived), d.Pages, d.Size, d.ContentType,
 		keywords, metadata, d.AutoExport, d.Digest, types, d.Creator, d.CreatorID, d.ArchiverID, optional(d.ExternalID), optional(d.Source), said(d), pairs(d)).Scan(&id)
 	if err != nil {
 		return 0, fmt.Errorf("add document: %w", err)
 	}
-	return id, a.annotate(ctx, tx, id, d)
+	return id, e.annotate(ctx, id, d)
 }
 
-func (a Archive) annotate(ctx context.Context, tx changing, id archive.ID, d Document) error {
+func (e edit) annotate(ctx context.Context, id archive.ID, d Document) error {
 	add := func(kind, title, text, date, creator, foldedTitle string) error {
-		by, err := a.person(ctx, tx, creator)
+		by, err := e.person(ctx, creator)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO annotation (document, page, kind, title, text, date, creator, creator_id, folded_title, folded_text)
+		if _, err := e.exec(ctx, `INSERT INTO annotation (document, page, kind, title, text, date, creator, creator_id, folded_title, folded_text)
 			VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`, id, kind, title, text, date, creator, by, foldedTitle, fold(text)); err != nil {
 			return fmt.Errorf("add %s: %w", kind, err)
 		}
@@ -131,12 +131,12 @@ func (a Archive) annotate(ctx context.Context, tx changing, id archive.ID, d Doc
 }
 
 // group marks several documents as made by one upload; the first one's id names it.
-func group(ctx context.Context, tx changing, ids []archive.ID) error {
+func (e edit) group(ctx context.Context, ids []archive.ID) error {
 	if len(ids) < 2 {
 		return nil
 	}
 	for _, id := range ids {
-		if _, err := tx.exec(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
+		if _, err := e.exec(ctx, "UPDATE document SET upload = ? WHERE id = ?", ids[0], id); err != nil {
 			return fmt.Errorf("group upload: %w", err)
 		}
 	}
@@ -154,14 +154,14 @@ func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Doc
 		}
 		return id
 	}
-	err = a.write.change(ctx, func(tx changing) error {
+	err = a.change(ctx, func(e edit) error {
 		ids = make([]archive.ID, 0, len(folders))
-		if err := a.lock(ctx, tx, fmt.Sprintf("batches of tenant %d", a.tenant)); err != nil {
+		if err := e.engine.lock(ctx, e, fmt.Sprintf("batches of tenant %d", e.tenant)); err != nil {
 			return err // two with the same folders in different order would wait for each other
 		}
 		for _, f := range folders {
 			f.Parent = real(f.Parent)
-			id, err := a.insertFolder(ctx, tx, f)
+			id, err := e.insertFolder(ctx, f)
 			if err != nil {
 				return err
 			}
@@ -169,7 +169,7 @@ func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Doc
 		}
 		for _, d := range documents {
 			d.Folder = real(d.Folder)
-			if _, err := a.insert(ctx, tx, d); err != nil {
+			if _, err := e.insert(ctx, d); err != nil {
 				return err
 			}
 		}

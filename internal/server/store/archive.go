@@ -29,6 +29,34 @@ func (a Archive) By(user string) Archive {
 	return a
 }
 
+// edit is a change of an archive that is being made: one transaction.
+type edit struct {
+	changing
+	engine engine
+	tenant TenantID
+	user   string
+}
+
+// change makes a change, in a transaction of its own unless the context has one.
+func (a Archive) change(ctx context.Context, do func(e edit) error) error {
+	return a.write.change(ctx, func(tx changing) error { return do(edit{tx, a.engine, a.tenant, a.user}) })
+}
+
+const selectPerson = `SELECT coalesce((SELECT id FROM account WHERE tenant = ?1 AND name = ?2),
+	(SELECT user_id FROM folder WHERE tenant = ?1 AND inbox AND parent IS NULL AND name = ?2), 0)`
+
+// person returns the number of who has a name: that of the user, else of whom the inbox of this name belongs to,
+// else 0.
+func (e edit) person(ctx context.Context, name string) (id int64, err error) {
+	if name == "" {
+		return 0, nil
+	}
+	if err := e.row(ctx, selectPerson, e.tenant, name).Scan(&id); err != nil {
+		return 0, fmt.Errorf("look for a user: %w", err)
+	}
+	return id, nil
+}
+
 // SettingID is the setting of the default tenant that names the archive, so that contents can
 // be known to be its own. It is set where several services share them.
 const SettingID = "archive-id"
@@ -54,9 +82,9 @@ func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 
 // SetSetting sets a setting.
 func (a Archive) SetSetting(ctx context.Context, name, value string) error {
-	err := a.write.change(ctx, func(tx changing) error {
-		_, err := tx.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
-		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, a.tenant, name, value)
+	err := a.change(ctx, func(e edit) error {
+		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, e.tenant, name, value)
 		return err
 	})
 	if err != nil {
@@ -68,9 +96,9 @@ func (a Archive) SetSetting(ctx context.Context, name, value string) error {
 // FirstSetting sets a value unless one is set, and returns that which is: of all that do this
 // with a name one value wins.
 func (a Archive) FirstSetting(ctx context.Context, name, value string) (string, error) {
-	err := a.write.change(ctx, func(tx changing) error {
-		_, err := tx.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
-		ON CONFLICT (tenant, name) DO NOTHING`, a.tenant, name, value)
+	err := a.change(ctx, func(e edit) error {
+		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (tenant, name) DO NOTHING`, e.tenant, name, value)
 		return err
 	})
 	if err != nil {

@@ -24,13 +24,13 @@ type Target struct {
 // appears in the target folder, the one in the inbox is gone. A document that is not in
 // an inbox is KindConflict, a target that is in one KindInvalid.
 func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
-	err = a.write.change(ctx, func(tx changing) error {
-		d, err := a.inboxDocument(ctx, tx, id, archive.KindConflict)
+	err = a.change(ctx, func(e edit) error {
+		d, err := e.inboxDocument(ctx, id, archive.KindConflict)
 		if err != nil {
 			return err
 		}
 		before := d
-		target, err := a.folder(ctx, tx, t.Folder)
+		target, err := findFolder(ctx, e, e.tenant, t.Folder)
 		if err != nil {
 			return err
 		}
@@ -42,11 +42,11 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if err != nil {
 			return err
 		}
-		by, err := a.person(ctx, tx, a.user)
+		by, err := e.person(ctx, e.user)
 		if err != nil {
 			return err
 		}
-		err = tx.row(ctx, `INSERT INTO document (tenant, folder, name, archived, archiver_id, keywords, said,
+		err = e.row(ctx, `INSERT INTO document (tenant, folder, name, archived, archiver_id, keywords, said,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, creator_id, external_id, source, upload, pairs)
 			SELECT tenant, ?, ?, ?, ?, ?, CAST(? AS TEXT) || `+remarks+`,
 			created, pages, size, content_type, metadata, auto_export, digest, types, creator, creator_id, external_id, source, upload, pairs
@@ -54,25 +54,25 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 		if err != nil {
 			return fmt.Errorf("archive document: %w", err)
 		}
-		if _, err := tx.exec(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
+		if _, err := e.exec(ctx, "UPDATE annotation SET document = ? WHERE document = ?", made, id); err != nil {
 			return fmt.Errorf("move annotations: %w", err)
 		}
-		if err := remove(ctx, tx, id); err != nil {
+		if err := e.remove(ctx, id); err != nil {
 			return err
 		}
 		d.ID, d.Folder = made, t.Folder
-		return a.recordArchived(ctx, tx, before, d)
+		return e.recordArchived(ctx, before, d)
 	})
 	return made, err
 }
 
 // recordArchived records that a document of an inbox became one of the archive.
-func (a Archive) recordArchived(ctx context.Context, tx changing, before, after Document) error {
-	was, err := a.place(ctx, tx, before.Folder, before.Name)
+func (e edit) recordArchived(ctx context.Context, before, after Document) error {
+	was, err := e.place(ctx, before.Folder, before.Name)
 	if err != nil {
 		return err
 	}
-	became, err := a.place(ctx, tx, after.Folder, after.Name)
+	became, err := e.place(ctx, after.Folder, after.Name)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a Archive) recordArchived(ctx context.Context, tx changing, before, after 
 		return err
 	}
 	archived := Entry{Action: DocumentArchived, Document: after.ID, Former: before.ID, Folder: before.Folder, Was: was, Became: became}
-	return a.record(ctx, tx, append([]Entry{archived}, entries...)...)
+	return e.record(ctx, append([]Entry{archived}, entries...)...)
 }
 
 // union appends the added values that are not there yet.
@@ -144,8 +144,8 @@ func length(metadata []archive.KeyValue) (n int) {
 
 // alter changes what is said about a document.
 func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document) error) error {
-	return a.write.change(ctx, func(tx changing) error {
-		d, err := a.document(ctx, tx, changeDocument, id)
+	return a.change(ctx, func(e edit) error {
+		d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
 		if err != nil {
 			return err
 		}
@@ -153,13 +153,13 @@ func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document
 		if err := change(&d); err != nil {
 			return err
 		}
-		return a.describe(ctx, tx, before, d)
+		return e.describe(ctx, before, d)
 	})
 }
 
 // describe writes what can be said anew about a document, when it differs from what was said
 // before.
-func (a Archive) describe(ctx context.Context, tx changing, before, d Document) error {
+func (e edit) describe(ctx context.Context, before, d Document) error {
 	entries, err := differences(before, d)
 	if err != nil || len(entries) == 0 {
 		return err
@@ -169,12 +169,12 @@ func (a Archive) describe(ctx context.Context, tx changing, before, d Document) 
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, pairs = ?, said = CAST(? AS TEXT) || "+remarks+" WHERE id = ?",
+	_, err = e.exec(ctx, "UPDATE document SET name = ?, keywords = ?, metadata = ?, auto_export = ?, pairs = ?, said = CAST(? AS TEXT) || "+remarks+" WHERE id = ?",
 		d.Name, keywords, metadata, d.AutoExport, pairs(d), said(d), d.ID)
 	if err != nil {
 		return fmt.Errorf("change document: %w", err)
 	}
-	return a.record(ctx, tx, entries...)
+	return e.record(ctx, entries...)
 }
 
 func changed(metadata []archive.KeyValue, change map[string]*string) []archive.KeyValue {
@@ -213,24 +213,24 @@ type Content struct {
 // ReplaceContent gives an inbox document new content and returns the digest of the old
 // one. A document that is archived is KindForbidden.
 func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
-	err = a.write.change(ctx, func(tx changing) error {
-		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
+	err = a.change(ctx, func(e edit) error {
+		d, err := e.inboxDocument(ctx, id, archive.KindForbidden)
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, "UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ? WHERE id = ?",
+		_, err = e.exec(ctx, "UPDATE document SET digest = ?, source = NULL, size = ?, content_type = ?, pages = ? WHERE id = ?",
 			c.Digest, c.Size, c.ContentType, c.Pages, id)
 		if err != nil {
 			return fmt.Errorf("replace content: %w", err)
 		}
 		old = d.Digest
-		err = a.record(ctx, tx, Entry{Action: ContentReplaced, Document: id, Was: d.Digest, Became: c.Digest})
+		err = e.record(ctx, Entry{Action: ContentReplaced, Document: id, Was: d.Digest, Became: c.Digest})
 		if err != nil || c.Keywords == nil {
 			return err
 		}
 		before := d
 		d.Keywords = c.Keywords
-		return a.describe(ctx, tx, before, d)
+		return e.describe(ctx, before, d)
 	})
 	return old, err
 }
@@ -238,32 +238,32 @@ func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (
 // DeleteDocument removes an inbox document and returns the digest of its content. A
 // document that is archived is KindForbidden.
 func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
-	err = a.write.change(ctx, func(tx changing) error {
-		d, err := a.inboxDocument(ctx, tx, id, archive.KindForbidden)
+	err = a.change(ctx, func(e edit) error {
+		d, err := e.inboxDocument(ctx, id, archive.KindForbidden)
 		if err != nil {
 			return err
 		}
 		digest = d.Digest
-		was, err := a.place(ctx, tx, d.Folder, d.Name)
+		was, err := e.place(ctx, d.Folder, d.Name)
 		if err != nil {
 			return err
 		}
-		if err := remove(ctx, tx, id); err != nil {
+		if err := e.remove(ctx, id); err != nil {
 			return err
 		}
-		return a.record(ctx, tx, Entry{Action: DocumentRemoved, Document: id, Was: was + " " + digest})
+		return e.record(ctx, Entry{Action: DocumentRemoved, Document: id, Was: was + " " + digest})
 	})
 	return digest, err
 }
 
 // inboxDocument returns a document that lies in an inbox; of one that is archived it
 // says so with the given kind.
-func (a Archive) inboxDocument(ctx context.Context, tx changing, id archive.ID, kind archive.Kind) (Document, error) {
-	d, err := a.document(ctx, tx, changeDocument, id)
+func (e edit) inboxDocument(ctx context.Context, id archive.ID, kind archive.Kind) (Document, error) {
+	d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
 	if err != nil {
 		return Document{}, err
 	}
-	in, err := a.folder(ctx, tx, d.Folder)
+	in, err := findFolder(ctx, e, e.tenant, d.Folder)
 	if err != nil {
 		return Document{}, err
 	}
@@ -273,8 +273,8 @@ func (a Archive) inboxDocument(ctx context.Context, tx changing, id archive.ID, 
 	return d, nil
 }
 
-func remove(ctx context.Context, tx changing, id archive.ID) error {
-	if _, err := tx.exec(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
+func (e edit) remove(ctx context.Context, id archive.ID) error {
+	if _, err := e.exec(ctx, "DELETE FROM document WHERE id = ?", id); err != nil {
 		return fmt.Errorf("remove document: %w", err)
 	}
 	return nil

@@ -52,11 +52,11 @@ const changeDocument = selectDocument + forUpdate
 
 // Document returns one document without its annotations, KindNotFound when there is none.
 func (a Archive) Document(ctx context.Context, id archive.ID) (Document, error) {
-	return a.document(ctx, a.read, selectDocument, id)
+	return findDocument(ctx, a.read, selectDocument, a.tenant, id)
 }
 
-func (a Archive) document(ctx context.Context, q session, query string, id archive.ID) (Document, error) {
-	row := q.row(ctx, query, id, a.tenant)
+func findDocument(ctx context.Context, q session, query string, tenant TenantID, id archive.ID) (Document, error) {
+	row := q.row(ctx, query, id, tenant)
 	var (
 		d                         Document
 		created                   int64

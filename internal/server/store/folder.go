@@ -41,16 +41,16 @@ const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0
 // KindInvalid.
 func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
-	err := a.write.change(ctx, func(tx changing) (err error) {
-		id, err = a.insertFolder(ctx, tx, f)
+	err := a.change(ctx, func(e edit) (err error) {
+		id, err = e.insertFolder(ctx, f)
 		return err
 	})
 	return id, err
 }
 
-func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archive.ID, error) {
+func (e edit) insertFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	if f.Parent != 0 {
-		above, err := a.lineage(ctx, tx, f.Parent)
+		above, err := findLineage(ctx, e, e.tenant, f.Parent)
 		if err != nil {
 			return 0, err
 		}
@@ -67,26 +67,26 @@ func (a Archive) insertFolder(ctx context.Context, tx changing, f Folder) (archi
 		user = f.UserID
 	}
 	var id archive.ID
-	err := tx.row(ctx, "INSERT INTO folder (tenant, parent, name, folded, inbox, user_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-		a.tenant, parent, f.Name, fold(f.Name), f.Inbox, user).Scan(&id)
-	if a.taken(err) {
+	err := e.row(ctx, "INSERT INTO folder (tenant, parent, name, folded, inbox, user_id) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+		e.tenant, parent, f.Name, fold(f.Name), f.Inbox, user).Scan(&id)
+	if e.engine.taken(err) {
 		return 0, refuse(archive.KindConflict, "the %s %q is there already", f.what(), f.Name)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("add folder: %w", err)
 	}
-	return id, a.record(ctx, tx, Entry{Action: FolderCreated, Folder: id, Became: f.Name})
+	return id, e.record(ctx, Entry{Action: FolderCreated, Folder: id, Became: f.Name})
 }
 
 // Folder returns one folder, KindNotFound when there is none of that id.
 func (a Archive) Folder(ctx context.Context, id archive.ID) (Folder, error) {
-	return a.folder(ctx, a.read, id)
+	return findFolder(ctx, a.read, a.tenant, id)
 }
 
 const selectFolder = "SELECT " + folderColumns + " FROM folder WHERE id = ? AND tenant = ?"
 
-func (a Archive) folder(ctx context.Context, q session, id archive.ID) (Folder, error) {
-	f, err := scanFolder(q.row(ctx, selectFolder, id, a.tenant))
+func findFolder(ctx context.Context, q session, tenant TenantID, id archive.ID) (Folder, error) {
+	f, err := scanFolder(q.row(ctx, selectFolder, id, tenant))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Folder{}, noFolder(id)
 	}
@@ -111,7 +111,7 @@ func (a Archive) Child(ctx context.Context, parent archive.ID, name string) (Fol
 
 // Lineage returns the folder and those above it, the root first.
 func (a Archive) Lineage(ctx context.Context, id archive.ID) ([]Folder, error) {
-	return a.lineage(ctx, a.read, id)
+	return findLineage(ctx, a.read, a.tenant, id)
 }
 
 const selectLineage = `WITH RECURSIVE up (id, depth) AS (
@@ -119,8 +119,8 @@ const selectLineage = `WITH RECURSIVE up (id, depth) AS (
 	SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL)
 	SELECT ` + folderColumns + ` FROM up JOIN folder USING (id) ORDER BY depth DESC`
 
-func (a Archive) lineage(ctx context.Context, q session, id archive.ID) ([]Folder, error) {
-	folders, err := queryFolders(ctx, q, selectLineage, id, a.tenant)
+func findLineage(ctx context.Context, q session, tenant TenantID, id archive.ID) ([]Folder, error) {
+	folders, err := queryFolders(ctx, q, selectLineage, id, tenant)
 	if err == nil && len(folders) == 0 {
 		return nil, noFolder(id)
 	}

@@ -49,10 +49,10 @@ const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folde
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 // record adds entries to the audit trail, within the transaction of what they tell.
-func (a Archive) record(ctx context.Context, tx changing, entries ...Entry) error {
-	for _, e := range entries {
-		_, err := tx.exec(ctx, insertEntry, a.tenant, time.Now().Unix(), bounded(a.user), someID(e.Document), someID(e.Former), someID(e.Folder),
-			string(e.Action), bounded(e.Key), bounded(e.Was), bounded(e.Became))
+func (e edit) record(ctx context.Context, entries ...Entry) error {
+	for _, entry := range entries {
+		_, err := e.exec(ctx, insertEntry, e.tenant, time.Now().Unix(), bounded(e.user), someID(entry.Document), someID(entry.Former), someID(entry.Folder),
+			string(entry.Action), bounded(entry.Key), bounded(entry.Was), bounded(entry.Became))
 		if err != nil {
 			return fmt.Errorf("record change: %w", err)
 		}
@@ -126,8 +126,8 @@ func valueOf(d Document, key string) string {
 }
 
 // place is the path of a document in a folder, for people.
-func (a Archive) place(ctx context.Context, q session, folder archive.ID, name string) (string, error) {
-	lineage, err := a.lineage(ctx, q, folder)
+func (e edit) place(ctx context.Context, folder archive.ID, name string) (string, error) {
+	lineage, err := findLineage(ctx, e, e.tenant, folder)
 	if err != nil {
 		return "", err
 	}
