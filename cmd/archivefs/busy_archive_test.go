@@ -226,7 +226,7 @@ func (b *busyArchive) wantWhole(place care.Place, names []string) {
 		b.t.Errorf("%+v, %v", result, err)
 	}
 	for _, name := range names {
-		there, err := a.Store.Holders(b.t.Context(), digestOf(strings.Repeat(name, 100)), 2)
+		there, err := a.Store.Verification.Holders(b.t.Context(), digestOf(strings.Repeat(name, 100)), 2)
 		if err != nil || len(there) != 1 || there[0].Path != "Inbox/"+name {
 			b.t.Errorf("%s is %+v, %v", name, there, err)
 		}

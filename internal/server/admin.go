@@ -133,7 +133,7 @@ func (a *Admin) roots(ctx context.Context, inboxes bool) ([]Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	users, err := a.archive().Accounts(ctx)
+	users, err := a.db.Access.Accounts(ctx, a.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (a *Admin) AddMandator(ctx context.Context, name string) (archive.ID, error
 func (a *Admin) AddInbox(ctx context.Context, name, user string) (archive.ID, error) {
 	inbox := store.Folder{Name: name, Inbox: true}
 	if user != "" {
-		account, err := a.archive().Account(ctx, user)
+		account, err := a.db.Access.FindAccount(ctx, a.tenant, user)
 		if err != nil {
 			return 0, err
 		}
@@ -209,7 +209,7 @@ type User struct {
 
 // Users returns all users by name.
 func (a *Admin) Users(ctx context.Context) ([]User, error) {
-	accounts, err := a.archive().Accounts(ctx)
+	accounts, err := a.db.Access.Accounts(ctx, a.tenant)
 	users := make([]User, 0, len(accounts))
 	for _, account := range accounts {
 		users = append(users, User{ID: account.ID, Name: account.Name, Created: account.Created})
@@ -231,7 +231,7 @@ func (a *Admin) AddUser(ctx context.Context, name, password string) (int64, erro
 	if err := passwordFault(password); err != nil {
 		return 0, err
 	}
-	return a.archive().AddAccount(ctx, name, gate.HashPassword(password), time.Now())
+	return a.db.Access.AddAccount(ctx, a.tenant, name, gate.HashPassword(password), time.Now())
 }
 
 // SetPassword gives a user another password.
@@ -239,17 +239,17 @@ func (a *Admin) SetPassword(ctx context.Context, name, password string) error {
 	if err := passwordFault(password); err != nil {
 		return err
 	}
-	return a.archive().SetPassword(ctx, name, gate.HashPassword(password))
+	return a.db.Access.SetPassword(ctx, a.tenant, name, gate.HashPassword(password))
 }
 
 // RemoveUser removes a user. Inboxes and documents stay.
 func (a *Admin) RemoveUser(ctx context.Context, name string) error {
-	return a.archive().RemoveAccount(ctx, name)
+	return a.db.Access.RemoveAccount(ctx, a.tenant, name)
 }
 
 // HasUser returns nil when there is a user of that name, else KindNotFound.
 func (a *Admin) HasUser(ctx context.Context, name string) error {
-	_, err := a.archive().Account(ctx, name)
+	_, err := a.db.Access.FindAccount(ctx, a.tenant, name)
 	return err
 }
 
@@ -299,7 +299,7 @@ func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err
 		added.Mandators = append(added.Mandators, mandator.ID)
 	}
 	key = gate.NewKey()
-	id, err = a.archive().AddKey(ctx, added, gate.HashKey(key))
+	id, err = a.db.Access.AddKey(ctx, a.tenant, added, gate.HashKey(key))
 	return id, key, err
 }
 
@@ -319,7 +319,7 @@ type Key struct {
 // Keys returns all keys in the order in which they were added, those that cannot be used any
 // more, too.
 func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
-	found, err := a.archive().Keys(ctx)
+	found, err := a.db.Access.Keys(ctx, a.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -346,5 +346,5 @@ func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 // RevokeKeys ends keys for ever, also when some of them are not there, which is an error. They may be
 // let in for 2 s more.
 func (a *Admin) RevokeKeys(ctx context.Context, ids ...int64) error {
-	return a.archive().RevokeKeys(ctx, ids, time.Now())
+	return a.db.Access.RevokeKeys(ctx, a.tenant, ids, time.Now())
 }

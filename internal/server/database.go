@@ -18,7 +18,12 @@ type database interface {
 }
 
 // several is a database with a catalog for each tenant.
-type several struct{ *store.Store }
+type several struct {
+	*store.Store
+	*store.Uses
+}
+
+func newSeveral(db *store.Store) several { return several{db, db.Uses} }
 
 func (s several) view(tenant store.TenantID, user string) catalog.Catalog {
 	return s.Tenant(tenant).By(user)

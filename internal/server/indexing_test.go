@@ -25,7 +25,7 @@ func unindexed(t *testing.T) *Server {
 // workOff brings the index to the newest state.
 func workOff(t *testing.T, s *Server) {
 	t.Helper()
-	index := s.newIndexer(s.db.(several).Store)
+	index := s.newIndexer(s.db.(several).Index)
 	for more := true; more; {
 		var err error
 		if more, err = index.piece(t.Context()); err != nil {
@@ -110,8 +110,8 @@ func TestAContentThatFailsHoldsUpNoOther(t *testing.T) {
 	if !is {
 		t.Fatal("the database is another one")
 	}
-	reasons, err := archive.GivenUp(t.Context(), "", 9)
-	backlog, err2 := archive.Backlog(t.Context())
+	reasons, err := archive.Index.GivenUp(t.Context(), "", 9)
+	backlog, err2 := archive.Index.Backlog(t.Context())
 	if err := errors.Join(err, err2); err != nil || len(reasons) != 2 || backlog != (store.Backlog{Waiting: 2, Indexed: 1}) {
 		t.Errorf("%+v, %+v, %v", reasons, backlog, err)
 	}

@@ -33,7 +33,7 @@ type Server struct {
 	options Options
 	log     logrus.FieldLogger
 	db      database
-	keys    *store.Store // nil without a database
+	keys    *store.Access // nil without a database
 	vault   *vault
 	lock    *datalock.Lock // nil without a data directory of its own
 
@@ -90,12 +90,12 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := newServer(options, several{opened}, files)
+	s := newServer(options, newSeveral(opened), files)
 	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	s.startIndexing(ctx, opened)
+	s.startIndexing(ctx, opened.Index)
 	return s, nil
 }
 
@@ -121,8 +121,8 @@ func newServer(options Options, db database, contents contents) *Server {
 	}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
-		s.keys = kept.Store
-		s.door.gate = gate.New(kept, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("something went wrong beside a request") })
+		s.keys = kept.Access
+		s.door.gate = gate.New(kept.Access, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("something went wrong beside a request") })
 	}
 	workers := newWorkers()
 	s.front = newFront(options, s.door, db, s.activity)

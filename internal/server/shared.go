@@ -43,12 +43,12 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s := newServer(options, several{db}, contents)
+	s := newServer(options, newSeveral(db), contents)
 	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.inBackground(ctx, (&sweeper{vault: s.vault, db: db, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
-	s.startIndexing(ctx, db)
+	s.inBackground(ctx, (&sweeper{vault: s.vault, uses: db.Uses, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
+	s.startIndexing(ctx, db.Index)
 	return s, nil
 }
 
@@ -116,7 +116,7 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 // that were killed; and before that what a backup held.
 type sweeper struct {
 	vault *vault
-	db    *store.Store
+	uses  *store.Uses
 	log   logrus.FieldLogger
 	tick  <-chan time.Time
 }
@@ -149,7 +149,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 
 // dropLeft removes what a backup held. What fails is tried again.
 func (s *sweeper) dropLeft(ctx context.Context) {
-	if err := s.db.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
+	if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
 		s.log.WithError(err).Debug("contents that a backup held are not removed yet")
 	}
 }

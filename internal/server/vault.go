@@ -17,7 +17,7 @@ import (
 
 // vault joins contents with their uses: a content is durable before the transaction that
 // refers to it, and removed when nothing refers to it any more. What keeps the two apart, in
-// this process and between several, is the database's: see store.Keep and store.Drop.
+// this process and between several, is the database's: see store.Uses.
 type vault struct {
 	contents
 	uses uses

@@ -35,7 +35,7 @@ type references struct {
 // peek returns the next one, and io.EOF at the end.
 func (r *references) peek(ctx context.Context) (store.Reference, error) {
 	if len(r.ahead) == 0 && !r.ended {
-		more, err := r.store.References(ctx, r.last, batch)
+		more, err := r.store.Verification.References(ctx, r.last, batch)
 		if err != nil {
 			return store.Reference{}, err
 		}
@@ -99,7 +99,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	switch {
 	case errors.Is(err, blob.ErrMissing):
 		// Rightly so, when nothing refers to it any more.
-		if used, err := v.Store.Referenced(ctx, r.Digest); err != nil || !used {
+		if used, err := v.Store.Uses.Referenced(ctx, r.Digest); err != nil || !used {
 			return err
 		}
 		if again, err := v.length(ctx, r.Digest); err == nil && again >= 0 {
@@ -120,7 +120,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 
 // about reports a finding about a content, with the documents that need it.
 func (v *verifying) about(ctx context.Context, kind Kind, digest, text string) error {
-	holders, err := v.Store.Holders(ctx, digest, named)
+	holders, err := v.Store.Verification.Holders(ctx, digest, named)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold
 	if err := a.claimed(ctx); err != nil {
 		return nil, nil, err
 	}
-	held, of, err := a.Store.HoldContents(ctx)
+	held, of, err := a.Store.Uses.HoldContents(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

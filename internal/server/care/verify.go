@@ -99,7 +99,7 @@ func (v *verifying) found(f Finding) error {
 
 // database has the database examine itself. A damage can end that.
 func (v *verifying) database(ctx context.Context) error {
-	err := v.Store.Integrity(ctx, func(text string) error { return v.found(Finding{Kind: Database, Text: text}) })
+	err := v.Store.Verification.Integrity(ctx, func(text string) error { return v.found(Finding{Kind: Database, Text: text}) })
 	if err != nil && ctx.Err() == nil {
 		return v.found(Finding{Kind: Database, Text: err.Error()})
 	}
@@ -110,7 +110,7 @@ func (v *verifying) database(ctx context.Context) error {
 // document and the renditions of its content one after the other.
 func (v *verifying) rules(ctx context.Context) error {
 	first := map[store.Violation]bool{}
-	err := v.Store.Violations(ctx, func(b store.Violation) error {
+	err := v.Store.Verification.Violations(ctx, func(b store.Violation) error {
 		if len(first) < batch {
 			first[b] = true
 		}
@@ -122,7 +122,7 @@ func (v *verifying) rules(ctx context.Context) error {
 	if err := v.settle(ctx); err != nil {
 		return err
 	}
-	return v.Store.Violations(ctx, func(b store.Violation) error {
+	return v.Store.Verification.Violations(ctx, func(b store.Violation) error {
 		if len(first) < batch && !first[b] {
 			return nil
 		}
@@ -178,7 +178,7 @@ func (v *verifying) judge(ctx context.Context, suspects []string) error {
 		return err
 	}
 	for _, digest := range suspects {
-		used, err := v.Store.Referenced(ctx, digest)
+		used, err := v.Store.Uses.Referenced(ctx, digest)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (v *verifying) orphan(ctx context.Context, digest string, size int64) error
 	text := fmt.Sprintf("nothing refers to it; %d bytes", size)
 	var err error
 	if v.RemoveOrphans {
-		err = v.Store.Drop(ctx, digest, func(ctx context.Context, digest string) error {
+		err = v.Store.Uses.Drop(ctx, digest, func(ctx context.Context, digest string) error {
 			if err := v.Contents.Remove(ctx, digest); err != nil {
 				return err
 			}

@@ -13,6 +13,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// Access is who may use the archives: the users and API keys of all tenants.
+type Access struct{ *database }
+
 // Account is a user of a tenant.
 type Account struct {
 	// ID is that of no inbox that was there before, so that nobody is given one by chance.
@@ -24,7 +27,7 @@ type Account struct {
 }
 
 // AddAccount adds a user. A name that is taken is KindConflict.
-func (a Archive) AddAccount(ctx context.Context, name, password string, at time.Time) (id int64, err error) {
+func (a *Access) AddAccount(ctx context.Context, tenant TenantID, name, password string, at time.Time) (id int64, err error) {
 	err = a.write.change(ctx, func(tx changing) error {
 		if err := a.lock(ctx, tx, "accounts"); err != nil {
 			return fmt.Errorf("lock accounts: %w", err)
@@ -35,7 +38,7 @@ func (a Archive) AddAccount(ctx context.Context, name, password string, at time.
 			return err
 		}
 		_, err = tx.exec(ctx, "INSERT INTO account (id, tenant, name, password, created) VALUES (?, ?, ?, ?, ?)",
-			id, a.tenant, name, password, at.Unix())
+			id, tenant, name, password, at.Unix())
 		return err
 	})
 	if a.taken(err) {
@@ -52,36 +55,31 @@ const (
 	selectAccount  = selectAccounts + " AND name = ?"
 )
 
-// Account returns a user by name, KindNotFound when there is none.
-func (a Archive) Account(ctx context.Context, name string) (Account, error) {
-	account, err := scanAccount(a.read.row(ctx, selectAccount, a.tenant, name))
+// FindAccount returns a user by name, KindNotFound when there is none.
+func (a *Access) FindAccount(ctx context.Context, tenant TenantID, name string) (Account, error) {
+	account, err := scanAccount(a.read.row(ctx, selectAccount, tenant, name))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Account{}, noAccount(name)
 	}
 	return account, err
 }
 
-// FindAccount returns a user of a tenant.
-func (s *Store) FindAccount(ctx context.Context, tenant TenantID, name string) (Account, error) {
-	return s.Tenant(tenant).Account(ctx, name)
-}
-
-// Accounts returns all users by name.
-func (a Archive) Accounts(ctx context.Context) ([]Account, error) {
-	return collect(ctx, a.read, scanAccount, selectAccounts+" ORDER BY name", a.tenant)
+// Accounts returns all users of a tenant by name.
+func (a *Access) Accounts(ctx context.Context, tenant TenantID) ([]Account, error) {
+	return collect(ctx, a.read, scanAccount, selectAccounts+" ORDER BY name", tenant)
 }
 
 // SetPassword replaces what is kept of a user's password.
-func (a Archive) SetPassword(ctx context.Context, name, password string) error {
-	return a.alterAccount(ctx, name, "UPDATE account SET password = ? WHERE tenant = ? AND name = ?", password, a.tenant, name)
+func (a *Access) SetPassword(ctx context.Context, tenant TenantID, name, password string) error {
+	return a.alterAccount(ctx, name, "UPDATE account SET password = ? WHERE tenant = ? AND name = ?", password, tenant, name)
 }
 
 // RemoveAccount removes a user. Inboxes and documents stay.
-func (a Archive) RemoveAccount(ctx context.Context, name string) error {
-	return a.alterAccount(ctx, name, "DELETE FROM account WHERE tenant = ? AND name = ?", a.tenant, name)
+func (a *Access) RemoveAccount(ctx context.Context, tenant TenantID, name string) error {
+	return a.alterAccount(ctx, name, "DELETE FROM account WHERE tenant = ? AND name = ?", tenant, name)
 }
 
-func (a Archive) alterAccount(ctx context.Context, name, query string, args ...any) error {
+func (a *Access) alterAccount(ctx context.Context, name, query string, args ...any) error {
 	return a.write.change(ctx, func(tx changing) error {
 		n, err := affected(tx.exec(ctx, query, args...))
 		if err != nil {
@@ -130,7 +128,7 @@ func (k *Key) Valid(now time.Time) bool {
 
 // AddKey adds a key whose hash is given. A mandator that is none of the tenant's is
 // KindNotFound.
-func (a Archive) AddKey(ctx context.Context, k Key, hash string) (id int64, err error) {
+func (a *Access) AddKey(ctx context.Context, tenant TenantID, k Key, hash string) (id int64, err error) {
 	scopes, err := encodeStrings(k.Scopes)
 	if err != nil {
 		return 0, err
@@ -143,7 +141,7 @@ func (a Archive) AddKey(ctx context.Context, k Key, hash string) (id int64, err 
 	}
 	err = a.write.change(ctx, func(tx changing) error {
 		for _, mandator := range k.Mandators {
-			f, err := findFolder(ctx, tx, a.tenant, mandator)
+			f, err := findFolder(ctx, tx, tenant, mandator)
 			if err != nil {
 				return err
 			}
@@ -153,7 +151,7 @@ func (a Archive) AddKey(ctx context.Context, k Key, hash string) (id int64, err 
 		}
 		err := tx.row(ctx, `INSERT INTO api_key (tenant, name, hash, scopes, mandators, created, expires)
 			VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-			a.tenant, k.Name, hash, scopes, mandators, k.Created.Unix(), seconds(k.Expires)).Scan(&id)
+			tenant, k.Name, hash, scopes, mandators, k.Created.Unix(), seconds(k.Expires)).Scan(&id)
 		if err != nil {
 			return fmt.Errorf("add key: %w", err)
 		}
@@ -169,8 +167,8 @@ const (
 )
 
 // FindKey returns the key of a hash, of whatever tenant, KindNotFound when there is none.
-func (s *Store) FindKey(ctx context.Context, hash string) (Key, error) {
-	key, err := scanKey(s.read.row(ctx, selectKey, hash))
+func (a *Access) FindKey(ctx context.Context, hash string) (Key, error) {
+	key, err := scanKey(a.read.row(ctx, selectKey, hash))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Key{}, refuse(archive.KindNotFound, "there is no such key")
 	}
@@ -178,27 +176,27 @@ func (s *Store) FindKey(ctx context.Context, hash string) (Key, error) {
 }
 
 // HasKeys reports whether there is a key, of whatever tenant and whether it is valid or not.
-func (s *Store) HasKeys(ctx context.Context) (some bool, err error) {
-	if err := s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM api_key)").Scan(&some); err != nil {
+func (a *Access) HasKeys(ctx context.Context) (some bool, err error) {
+	if err := a.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM api_key)").Scan(&some); err != nil {
 		return false, fmt.Errorf("look for keys: %w", err)
 	}
 	return some, nil
 }
 
-// Keys returns all keys of the tenant in the order in which they were added.
-func (a Archive) Keys(ctx context.Context) ([]Key, error) {
-	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", a.tenant)
+// Keys returns all keys of a tenant in the order in which they were added.
+func (a *Access) Keys(ctx context.Context, tenant TenantID) ([]Key, error) {
+	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", tenant)
 }
 
 // RevokeKeys ends keys for ever; one that is revoked already stays so. That some are not there
 // (KindNotFound) keeps the others from nothing: a key that was stolen must not last because of a
 // slip of the pen.
-func (a Archive) RevokeKeys(ctx context.Context, ids []int64, at time.Time) error {
+func (a *Access) RevokeKeys(ctx context.Context, tenant TenantID, ids []int64, at time.Time) error {
 	var unknown []string
 	err := a.write.change(ctx, func(tx changing) error {
 		unknown = nil
 		for _, id := range ids {
-			n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, a.tenant))
+			n, err := affected(tx.exec(ctx, "UPDATE api_key SET revoked = coalesce(revoked, ?) WHERE id = ? AND tenant = ?", at.Unix(), id, tenant))
 			if err != nil {
 				return fmt.Errorf("revoke key: %w", err)
 			}
@@ -220,8 +218,8 @@ func (a Archive) RevokeKeys(ctx context.Context, ids []int64, at time.Time) erro
 }
 
 // UseKey notes that a key was used, unless that is known to be so since before.
-func (s *Store) UseKey(ctx context.Context, id int64, at, before time.Time) error {
-	return s.write.change(ctx, func(tx changing) error {
+func (a *Access) UseKey(ctx context.Context, id int64, at, before time.Time) error {
+	return a.write.change(ctx, func(tx changing) error {
 		_, err := tx.exec(ctx, "UPDATE api_key SET used = ? WHERE id = ? AND coalesce(used, 0) < ?", at.Unix(), id, before.Unix())
 		if err != nil {
 			return fmt.Errorf("note the use of a key: %w", err)

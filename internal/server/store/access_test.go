@@ -16,44 +16,44 @@ func TestAccounts(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx, at := t.Context(), time.Unix(1000, 0)
 		folder(t, s, store.Folder{Name: "I", Inbox: true, UserID: 7})
-		id, err := s.AddAccount(ctx, "eve", "hash", at)
+		id, err := s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", at)
 		if err != nil || id != 8 {
 			t.Fatalf("%d, %v: a new user has the inbox of somebody", id, err)
 		}
-		if _, err := s.AddAccount(ctx, "eve", "hash", at); archive.KindOf(err) != archive.KindConflict {
+		if _, err := s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", at); archive.KindOf(err) != archive.KindConflict {
 			t.Errorf("the same name again: %v", err)
 		}
 		other, err := s.AddTenant(ctx, "other", "Other GmbH")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if id, err := s.Tenant(other).AddAccount(ctx, "eve", "another", at); err != nil || id != 9 {
+		if id, err := s.Access.AddAccount(ctx, other, "eve", "another", at); err != nil || id != 9 {
 			t.Errorf("the same name of another tenant: %d, %v", id, err)
 		}
-		if err := s.SetPassword(ctx, "eve", "new"); err != nil {
+		if err := s.Access.SetPassword(ctx, store.DefaultTenant, "eve", "new"); err != nil {
 			t.Error(err)
 		}
-		if got, err := s.FindAccount(ctx, store.DefaultTenant, "eve"); err != nil || got != (store.Account{ID: 8, Name: "eve", Password: "new", Created: at}) {
+		if got, err := s.Access.FindAccount(ctx, store.DefaultTenant, "eve"); err != nil || got != (store.Account{ID: 8, Name: "eve", Password: "new", Created: at}) {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if got, err := s.FindAccount(ctx, other, "eve"); err != nil || got.Password != "another" {
+		if got, err := s.Access.FindAccount(ctx, other, "eve"); err != nil || got.Password != "another" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if err := s.RemoveAccount(ctx, "eve"); err != nil {
+		if err := s.Access.RemoveAccount(ctx, store.DefaultTenant, "eve"); err != nil {
 			t.Error(err)
 		}
-		_, gone := s.Account(ctx, "eve")
+		_, gone := s.Access.FindAccount(ctx, store.DefaultTenant, "eve")
 		for what, err := range map[string]error{
-			"a user that is gone": gone, "its password": s.SetPassword(ctx, "eve", "x"), "its removal": s.RemoveAccount(ctx, "eve"),
+			"a user that is gone": gone, "its password": s.Access.SetPassword(ctx, store.DefaultTenant, "eve", "x"), "its removal": s.Access.RemoveAccount(ctx, store.DefaultTenant, "eve"),
 		} {
 			if archive.KindOf(err) != archive.KindNotFound {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		if all, err := s.Accounts(ctx); err != nil || len(all) != 0 {
+		if all, err := s.Access.Accounts(ctx, store.DefaultTenant); err != nil || len(all) != 0 {
 			t.Errorf("left are %v, %v", all, err)
 		}
-		if all, err := s.Tenant(other).Accounts(ctx); err != nil || len(all) != 1 {
+		if all, err := s.Access.Accounts(ctx, other); err != nil || len(all) != 1 {
 			t.Errorf("the other tenant has %v, %v", all, err)
 		}
 	})
@@ -69,45 +69,45 @@ func TestKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if some, err := s.HasKeys(ctx); err != nil || some {
+		if some, err := s.Access.HasKeys(ctx); err != nil || some {
 			t.Errorf("keys of a new database: %v, %v", some, err)
 		}
 		whole := store.Key{Name: "whole", Scopes: []string{"read", "write"}, Created: at}
-		if whole.ID, err = s.Tenant(tenant).AddKey(ctx, whole, "h1"); err != nil {
+		if whole.ID, err = s.Access.AddKey(ctx, tenant, whole, "h1"); err != nil {
 			t.Fatal(err)
 		}
 		whole.Tenant = store.Tenant{ID: tenant, CloudID: "other", Name: "Other GmbH"}
 		part := store.Key{Name: "part", Scopes: []string{}, Mandators: []archive.ID{mandator}, Created: at, Expires: at.Add(time.Hour)}
-		if part.ID, err = s.AddKey(ctx, part, "h2"); err != nil {
+		if part.ID, err = s.Access.AddKey(ctx, store.DefaultTenant, part, "h2"); err != nil {
 			t.Fatal(err)
 		}
 		part.Tenant.ID = store.DefaultTenant
 		for _, bad := range []archive.ID{below, inbox, 99} {
-			if _, err := s.AddKey(ctx, store.Key{Mandators: []archive.ID{bad}, Created: at}, fmt.Sprint("h", bad)); archive.KindOf(err) != archive.KindNotFound {
+			if _, err := s.Access.AddKey(ctx, store.DefaultTenant, store.Key{Mandators: []archive.ID{bad}, Created: at}, fmt.Sprint("h", bad)); archive.KindOf(err) != archive.KindNotFound {
 				t.Errorf("a key for folder %d: %v", bad, err)
 			}
 		}
-		if _, err := s.Tenant(tenant).AddKey(ctx, store.Key{Mandators: []archive.ID{mandator}, Created: at}, "h3"); archive.KindOf(err) != archive.KindNotFound {
+		if _, err := s.Access.AddKey(ctx, tenant, store.Key{Mandators: []archive.ID{mandator}, Created: at}, "h3"); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("a key for another tenant's mandator: %v", err)
 		}
 		for hash, want := range map[string]store.Key{"h1": whole, "h2": part} {
-			if got, err := s.FindKey(ctx, hash); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := s.Access.FindKey(ctx, hash); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("found %+v, %v; want %+v", got, err, want)
 			}
 		}
-		if _, err := s.FindKey(ctx, "h3"); archive.KindOf(err) != archive.KindNotFound {
+		if _, err := s.Access.FindKey(ctx, "h3"); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("an unknown key: %v", err)
 		}
-		if all, err := s.Keys(ctx); err != nil || !reflect.DeepEqual(all, []store.Key{part}) {
+		if all, err := s.Access.Keys(ctx, store.DefaultTenant); err != nil || !reflect.DeepEqual(all, []store.Key{part}) {
 			t.Errorf("keys %+v, %v", all, err)
 		}
 
 		use := func(at time.Time) time.Time {
 			t.Helper()
-			if err := s.UseKey(ctx, part.ID, at, at.Add(-time.Minute)); err != nil {
+			if err := s.Access.UseKey(ctx, part.ID, at, at.Add(-time.Minute)); err != nil {
 				t.Fatal(err)
 			}
-			k, err := s.FindKey(ctx, "h2")
+			k, err := s.Access.FindKey(ctx, "h2")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,19 +116,19 @@ func TestKeys(t *testing.T) {
 		if a, b, c := use(at), use(at.Add(30*time.Second)), use(at.Add(61*time.Second)); !a.Equal(at) || !b.Equal(at) || !c.Equal(at.Add(61*time.Second)) {
 			t.Errorf("used %v, %v, %v", a, b, c)
 		}
-		if err := s.Tenant(tenant).RevokeKeys(ctx, []int64{part.ID}, at); archive.KindOf(err) != archive.KindNotFound {
+		if err := s.Access.RevokeKeys(ctx, tenant, []int64{part.ID}, at); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("another tenant revokes it: %v", err)
 		}
 		for _, later := range []time.Duration{0, time.Hour} { // the first time counts
-			if err := s.RevokeKeys(ctx, []int64{part.ID}, at.Add(later)); err != nil {
+			if err := s.Access.RevokeKeys(ctx, store.DefaultTenant, []int64{part.ID}, at.Add(later)); err != nil {
 				t.Error(err)
 			}
 		}
-		k, err := s.FindKey(ctx, "h2")
+		k, err := s.Access.FindKey(ctx, "h2")
 		if err != nil || !k.Revoked.Equal(at) || k.Valid(at) {
 			t.Errorf("revoked: %+v, %v", k, err)
 		}
-		if some, err := s.HasKeys(ctx); err != nil || !some {
+		if some, err := s.Access.HasKeys(ctx); err != nil || !some {
 			t.Errorf("keys: %v, %v", some, err)
 		}
 	})
@@ -168,10 +168,10 @@ func TestADatabaseBesideAService(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = beside.Close() }()
-	if _, err := beside.Tenant(store.DefaultTenant).AddKey(t.Context(), store.Key{Created: time.Now()}, "h"); err != nil {
+	if _, err := beside.Access.AddKey(t.Context(), store.DefaultTenant, store.Key{Created: time.Now()}, "h"); err != nil {
 		t.Error(err)
 	}
-	if _, err := first.FindKey(t.Context(), "h"); err != nil {
+	if _, err := first.Access.FindKey(t.Context(), "h"); err != nil {
 		t.Errorf("what was added beside: %v", err)
 	}
 	older := filepath.Join(t.TempDir(), "older.db")

@@ -51,7 +51,7 @@ func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
 // newCopy makes a database that is copied to. It is lost when the process ends before it is
 // whole, so that nothing waits for the disk.
 func newCopy(ctx context.Context, file string) (*pool, error) {
-	to, err := newStore(inFile{}).openPool(file, 1, url.Values{
+	to, err := openPool(file, 1, url.Values{
 		"_pragma": {"journal_mode(OFF)", "synchronous(OFF)", "cache_size(-65536)", "foreign_keys(1)"},
 	})
 	if err != nil {

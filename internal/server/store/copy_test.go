@@ -44,14 +44,14 @@ func many(t *testing.T, s opened, texts map[string]string) {
 	must(err)
 	_, err = s.Tenant(tenant).AddDocuments(ctx, []store.Document{{Folder: theirs, Name: "x", Archived: at, Digest: fmt.Sprintf("%064x", 1)}}, false)
 	must(err)
-	must(s.AddRendition(ctx, fmt.Sprintf("%064x", 1), "v", "pdf"))
+	must(s.Uses.AddRendition(ctx, fmt.Sprintf("%064x", 1), "v", "pdf"))
 	must(s.By("eve").SetName(ctx, ids[0], "Müller"))
-	_, err = s.AddAccount(ctx, "eve", "hash", at)
+	_, err = s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", at)
 	must(err)
-	key, err := s.AddKey(ctx, store.Key{Name: "k", Scopes: []string{"read"}, Mandators: []archive.ID{root}, Created: at, Expires: at.Add(time.Hour)}, "hash")
+	key, err := s.Access.AddKey(ctx, store.DefaultTenant, store.Key{Name: "k", Scopes: []string{"read"}, Mandators: []archive.ID{root}, Created: at, Expires: at.Add(time.Hour)}, "hash")
 	must(err)
-	must(s.RevokeKeys(ctx, []int64{key}, at))
-	_, err = s.AddKey(ctx, store.Key{Created: at}, "hash of another")
+	must(s.Access.RevokeKeys(ctx, store.DefaultTenant, []int64{key}, at))
+	_, err = s.Access.AddKey(ctx, store.DefaultTenant, store.Key{Created: at}, "hash of another")
 	must(err)
 	var names []string
 	for name := range texts {
@@ -197,7 +197,7 @@ func TestALongTextIsReadAgain(t *testing.T) {
 			holding(t, s, folder(t, s, store.Folder{Name: "I", Inbox: true}), "long", "short")
 			read(t, s, map[string]string{"long": text, "short": "short"})
 			copy := open(t, copied(t, s.Store))
-			backlog, err := copy.Backlog(t.Context())
+			backlog, err := copy.Index.Backlog(t.Context())
 			if err != nil || backlog.Waiting != 1 || backlog.Indexed != 1 {
 				t.Errorf("%+v, %v", backlog, err)
 			}
@@ -215,7 +215,7 @@ func TestARestoreTakesAnEmptyDatabaseAlone(t *testing.T) {
 	for name, use := range map[string]func(ctx context.Context, s opened) error{
 		"an id": func(ctx context.Context, s opened) error { return s.SetSetting(ctx, store.SettingID, "id") },
 		"a user": func(ctx context.Context, s opened) error {
-			_, err := s.AddAccount(ctx, "eve", "hash", time.Now())
+			_, err := s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", time.Now())
 			return err
 		},
 		"a tenant": func(ctx context.Context, s opened) error { _, err := s.AddTenant(ctx, "c", ""); return err },

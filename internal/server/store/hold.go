@@ -25,37 +25,18 @@ type Hold struct {
 	ended  chan struct{}
 }
 
-// HoldContents keeps instances from removing contents: all that a transaction refers to which
-// begins after this returns are there until Release. What is left meanwhile is removed by the
-// instances' search for contents without a use.
-//
-// The context that is returned ends when the hold is lost with its connection; what was done
-// under the hold counts when Check says after it that it still lasts.
-func (s *Store) HoldContents(ctx context.Context) (held context.Context, h *Hold, err error) {
-	return s.hold(ctx, "backup", lockBackup, func(tx session) error {
-		var replica bool
-		if err := tx.row(ctx, "SELECT pg_is_in_recovery()").Scan(&replica); err != nil {
-			return err
-		}
-		if replica {
-			return errors.New("the database is a replica, and what holds contents there holds them nowhere else; name the primary")
-		}
-		return s.lock(ctx, tx, lockRemoval) // waits for removals that are under way
-	})
-}
-
 // hold takes the lock of that name, of which there is one, and what else take takes.
-func (s *Store) hold(ctx context.Context, what, name string, take func(session) error) (held context.Context, h *Hold, err error) {
+func (d *database) hold(ctx context.Context, what, name string, take func(session) error) (held context.Context, h *Hold, err error) {
 	// A connection beside those that the URL allows: who holds works with them.
-	s.write.db.SetMaxOpenConns(s.write.db.Stats().MaxOpenConnections + 1)
+	d.write.db.SetMaxOpenConns(d.write.db.Stats().MaxOpenConnections + 1)
 	// No snapshot is kept: the server goes on to tidy up meanwhile. A lock of a transaction, and
 	// not of a session, so that a pool of connections in between does not matter.
-	began, err := s.write.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
+	began, err := d.write.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
 	if err != nil {
 		return nil, nil, fmt.Errorf("begin %s: %w", what, err)
 	}
-	tx := &transaction{tx: began, pool: s.write}
-	alone, err := s.claim(ctx, tx, name)
+	tx := &transaction{tx: began, pool: d.write}
+	alone, err := d.claim(ctx, tx, name)
 	if err == nil && !alone {
 		err = fmt.Errorf("another %s is under way", what)
 	}

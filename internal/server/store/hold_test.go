@@ -18,7 +18,7 @@ func unused(t *testing.T, s opened, name string) string {
 	t.Helper()
 	digest := strings.Repeat("0", 64-len(name)) + name
 	id := holding(t, s, folder(t, s, store.Folder{Name: "of " + name, Inbox: true}), name)[0]
-	if err := s.AddRendition(t.Context(), digest, "v", "pdf of "+name); err != nil {
+	if err := s.Uses.AddRendition(t.Context(), digest, "v", "pdf of "+name); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.DeleteDocument(t.Context(), id); err != nil {
@@ -30,7 +30,7 @@ func unused(t *testing.T, s opened, name string) string {
 // dropped returns what is removed of a content.
 func dropped(t *testing.T, s opened, digest string) (removed []string) {
 	t.Helper()
-	err := s.Drop(t.Context(), digest, func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+	err := s.Uses.Drop(t.Context(), digest, func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,18 +40,18 @@ func dropped(t *testing.T, s opened, digest string) (removed []string) {
 // While contents are held no instance removes any; what refers to them goes all the same.
 func TestHeldContentsAreNotRemoved(t *testing.T) {
 	both := instances(t)
-	held, hold, err := both[0].HoldContents(t.Context())
+	held, hold, err := both[0].Uses.HoldContents(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := both[1].HoldContents(t.Context()); err == nil || !strings.Contains(err.Error(), "another backup is under way") {
+	if _, _, err := both[1].Uses.HoldContents(t.Context()); err == nil || !strings.Contains(err.Error(), "another backup is under way") {
 		t.Errorf("two at a time: %v", err)
 	}
 	digest := unused(t, both[1], "a")
 	if removed := dropped(t, both[1], digest); len(removed) != 0 {
 		t.Errorf("removed %v", removed)
 	}
-	if pdf, err := both[0].Rendition(t.Context(), digest, "v"); err != nil || pdf != "" {
+	if pdf, err := both[0].Uses.Rendition(t.Context(), digest, "v"); err != nil || pdf != "" {
 		t.Errorf("the rendition is %q, %v", pdf, err)
 	}
 	if err := errors.Join(hold.Check(held), held.Err()); err != nil {
@@ -59,7 +59,7 @@ func TestHeldContentsAreNotRemoved(t *testing.T) {
 	}
 	left := func() (removed []string) {
 		t.Helper()
-		err := both[1].DropLeft(t.Context(), func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+		err := both[1].Uses.DropLeft(t.Context(), func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,13 +90,13 @@ func TestAHoldWaitsForRemovals(t *testing.T) {
 	digest := unused(t, both[1], "a")
 	began, ended := make(chan struct{}), make(chan error)
 	var over atomic.Bool
-	err = both[1].Drop(t.Context(), digest, func(ctx context.Context, digest string) error {
+	err = both[1].Uses.Drop(t.Context(), digest, func(ctx context.Context, digest string) error {
 		if strings.HasPrefix(digest, "pdf") {
 			return nil
 		}
 		go func() {
 			close(began)
-			_, hold, err := both[0].HoldContents(t.Context())
+			_, hold, err := both[0].Uses.HoldContents(t.Context())
 			if err == nil {
 				if !over.Load() {
 					err = errors.New("it did not wait")
@@ -124,7 +124,7 @@ func TestAHoldWaitsForRemovals(t *testing.T) {
 // A hold leaves those connections for the work that it is for.
 func TestAHoldNeedsAConnectionMore(t *testing.T) {
 	s := openURL(t, pgtest.Database(t)+"&pool_max_conns=1")
-	_, hold, err := s.HoldContents(t.Context())
+	_, hold, err := s.Uses.HoldContents(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestAHoldNeedsAConnectionMore(t *testing.T) {
 func TestALostHoldIsNoticed(t *testing.T) {
 	server := pgtest.Start(t)
 	s := openURL(t, server.Database(t))
-	held, hold, err := s.HoldContents(t.Context())
+	held, hold, err := s.Uses.HoldContents(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,13 +129,13 @@ func TestNoDocumentIsWithoutItsContent(t *testing.T) {
 	inbox := folder(t, both[0], store.Folder{Name: "I", Inbox: true})
 	contents := &shelf{kept: map[string]bool{}}
 	drop := func(s opened, digest string) error {
-		return s.Drop(ctx, digest, func(_ context.Context, digest string) error { contents.set(digest, false); return nil })
+		return s.Uses.Drop(ctx, digest, func(_ context.Context, digest string) error { contents.set(digest, false); return nil })
 	}
 	errRefused := errors.New("refused")
 	round := func(s opened, n int) (struct{}, error) {
 		digest := fmt.Sprint("content ", n%3)
 		var id archive.ID
-		err := s.Keep(ctx, store.Keeping{
+		err := s.Uses.Keep(ctx, store.Keeping{
 			Digests: []string{digest},
 			Publish: func(context.Context) error { contents.set(digest, true); return nil },
 			Kept:    contents.has,
@@ -195,14 +195,14 @@ func TestARemovedContentIsPublishedAgain(t *testing.T) {
 		inbox := folder(t, both[0], store.Folder{Name: "I", Inbox: true})
 		contents := &shelf{kept: map[string]bool{}}
 		published := 0
-		err := both[0].Keep(ctx, store.Keeping{
+		err := both[0].Uses.Keep(ctx, store.Keeping{
 			Digests: []string{"d"},
 			Publish: func(context.Context) error {
 				contents.set("d", true)
 				if published++; published > test.removals {
 					return nil
 				}
-				return both[1].Drop(ctx, "d", func(_ context.Context, digest string) error { contents.set(digest, false); return nil })
+				return both[1].Uses.Drop(ctx, "d", func(_ context.Context, digest string) error { contents.set(digest, false); return nil })
 			},
 			Kept: contents.has,
 			Record: func(ctx context.Context) error {

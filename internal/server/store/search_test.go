@@ -33,7 +33,7 @@ func indexed(t testing.TB, s opened) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		if more, err = s.IndexSaid(t.Context()); err != nil {
+		if more, err = s.Index.IndexSaid(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err := private(file); err != nil {
 		return err
 	}
-	s.write, err = s.openPool(file, 1, url.Values{
+	s.write, err = openPool(file, 1, url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
 	})
@@ -58,7 +58,7 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	if err := s.write.compile(ctx, selectFolder, selectLineage, changeDocument, selectKnown, selectPerson, insertDocument, insertEntry); err != nil {
 		return err
 	}
-	s.read, err = s.openPool(file, max(4, 2*runtime.NumCPU()), url.Values{
+	s.read, err = openPool(file, max(4, 2*runtime.NumCPU()), url.Values{
 		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func private(file string) error {
 }
 
 // openPool prepares connections, of which up to n are kept.
-func (s *Store) openPool(file string, n int, options url.Values) (*pool, error) {
+func openPool(file string, n int, options url.Values) (*pool, error) {
 	dsn := url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}
 	db, err := connect(dsn.String())
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) openPool(file string, n int, options url.Values) (*pool, error) 
 	}
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	return &pool{db: db, engine: s.engine}, nil
+	return &pool{db: db, engine: inFile{}}, nil
 }
 
 // inFile is SQLite. One process has the file, and its one connection for writing is the lock
@@ -180,7 +180,7 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 	if _, err := os.Stat(file); err != nil { // SQLite would make it
 		return err
 	}
-	s.read, err = s.openPool(file, 2, url.Values{
+	s.read, err = openPool(file, 2, url.Values{
 		"_pragma": {busyTimeout, "query_only(1)", "cache_size(-16384)"},
 	})
 	if err != nil {

@@ -22,19 +22,27 @@ import (
 
 // Store is an open database with the archives of all tenants. Its methods, and those of its
 // views, may be called concurrently.
-type Store struct{ *database }
+type Store struct {
+	*database
+	Access       *Access
+	Uses         *Uses
+	Index        *Index
+	Verification *Verification
+}
 
-// database is what a Store and its views share.
+// database is what the parts of a Store and its views share.
 type database struct {
 	engine
 	write *pool // of one connection in SQLite: writers queue here, not at the database's lock
 	read  *pool
-	inUse *pins
-	left  *leftovers
 }
 
 func newStore(e engine) *Store {
-	return &Store{&database{engine: e, inUse: newPins(), left: &leftovers{}}}
+	d := &database{engine: e}
+	return &Store{
+		database: d, Access: &Access{d}, Index: &Index{d}, Verification: &Verification{d},
+		Uses: &Uses{database: d, inUse: newPins(), left: &leftovers{}},
+	}
 }
 
 // Close closes the database; what was answered before is on disk already.
@@ -184,7 +192,7 @@ func (s *Store) Totals(ctx context.Context) (t Totals, err error) {
 		at := time.Unix(oldest.Int64, 0).UTC()
 		t.OldestInbox = &at
 	}
-	t.Texts, err = s.Backlog(ctx)
+	t.Texts, err = s.Index.Backlog(ctx)
 	return t, err
 }
 

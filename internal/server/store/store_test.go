@@ -198,12 +198,12 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.AddRendition(ctx, "source", "text", "pdf"); err != nil {
+		if err := s.Uses.AddRendition(ctx, "source", "text", "pdf"); err != nil {
 			t.Fatal(err)
 		}
 		remove := func() (removed []string) {
 			t.Helper()
-			err := s.Drop(ctx, "source", func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
+			err := s.Uses.Drop(ctx, "source", func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,10 +218,10 @@ func TestRenditionsStayAsLongAsTheirSource(t *testing.T) {
 		if removed := remove(); !slices.Equal(removed, []string{"source", "pdf"}) {
 			t.Errorf("removed %v", removed)
 		}
-		if got, err := s.Rendition(ctx, "source", "text"); err != nil || got != "" {
+		if got, err := s.Uses.Rendition(ctx, "source", "text"); err != nil || got != "" {
 			t.Errorf("%q, %v", got, err)
 		}
-		if err := s.AddRendition(ctx, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
+		if err := s.Uses.AddRendition(ctx, "source", "text", "pdf"); archive.KindOf(err) != archive.KindNotFound {
 			t.Errorf("a rendition of what is gone: %v", err)
 		}
 	})

@@ -226,10 +226,10 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 	if got := everything(t, s.Archive, 3, 5); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if backlog, err := s.Backlog(t.Context()); err != nil || backlog != (store.Backlog{Waiting: 2}) {
+	if backlog, err := s.Index.Backlog(t.Context()); err != nil || backlog != (store.Backlog{Waiting: 2}) {
 		t.Errorf("of the contents %+v, %v", backlog, err)
 	}
-	if made, err := s.Rendition(t.Context(), "d", "v"); err != nil || made != "r" {
+	if made, err := s.Uses.Rendition(t.Context(), "d", "v"); err != nil || made != "r" {
 		t.Errorf("the rendition is %q, %v", made, err)
 	}
 	for want, searches := range map[archive.ID][]store.Search{

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// Index is what is searched, of all tenants: the texts of contents, and what is said about documents.
+type Index struct{ *database }
+
 // Unindexed is a content whose text is to be taken into the index. Who has claimed it has it in
 // hand for some time, in whatever process.
 type Unindexed struct {
@@ -37,17 +40,17 @@ const skipLocked = forUpdate + " SKIP LOCKED"
 // ClaimContents returns contents whose text is to be taken into the index, at most limit. Each must be
 // handed to AddText, PutOff or Release. One that was claimed as often as may be and of which nothing
 // was heard has failed: whoever had it in hand did not survive it.
-func (s *Store) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
+func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
 	now := time.Now()
 	var some bool
-	err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE "+isDue+")", now.Unix(), now.Add(latest).Unix()).Scan(&some)
+	err = i.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM content WHERE "+isDue+")", now.Unix(), now.Add(latest).Unix()).Scan(&some)
 	if err != nil {
 		return nil, fmt.Errorf("look for contents: %w", err)
 	}
 	if !some {
 		return nil, nil
 	}
-	err = s.write.change(ctx, func(tx changing) error {
+	err = i.write.change(ctx, func(tx changing) error {
 		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was found out'
 			WHERE attempts >= ? AND `+isDue, maxAttempts, now.Unix(), now.Add(latest).Unix())
 		if err != nil {
@@ -91,11 +94,11 @@ func unindexed(ctx context.Context, tx changing, now time.Time, limit int) (foun
 
 // AddText takes the text of a content into the index, of long ones the first MiB. A content that no
 // document has any more is left out.
-func (s *Store) AddText(ctx context.Context, u Unindexed, text string) error {
+func (i *Index) AddText(ctx context.Context, u Unindexed, text string) error {
 	v := vectorOf(text)
-	return s.handled(ctx, u, func(tx changing) error {
+	return i.handled(ctx, u, func(tx changing) error {
 		if len(v.words) > 0 {
-			if err := s.indexText(ctx, tx, u.id, v); err != nil {
+			if err := i.indexText(ctx, tx, u.id, v); err != nil {
 				return fmt.Errorf("index text: %w", err)
 			}
 		}
@@ -104,23 +107,23 @@ func (s *Store) AddText(ctx context.Context, u Unindexed, text string) error {
 }
 
 // PutOff has a content tried again later whose text could not be found out, or gives it up.
-func (s *Store) PutOff(ctx context.Context, u Unindexed, reason string) error {
+func (i *Index) PutOff(ctx context.Context, u Unindexed, reason string) error {
 	if u.Attempts >= maxAttempts {
-		return s.handled(ctx, u, nil, "state = 'failed', reason = ?", bounded(reason))
+		return i.handled(ctx, u, nil, "state = 'failed', reason = ?", bounded(reason))
 	}
 	due := time.Now().Add(time.Duration(u.Attempts) * tryAgain)
-	return s.handled(ctx, u, nil, "reason = ?, due = ?", bounded(reason), due.Unix())
+	return i.handled(ctx, u, nil, "reason = ?, due = ?", bounded(reason), due.Unix())
 }
 
 // Release gives back a content as if it had not been claimed. Nobody takes it up before then.
-func (s *Store) Release(ctx context.Context, u Unindexed, reason string, then time.Time) error {
-	return s.handled(ctx, u, nil, "attempts = ?, reason = ?, due = ?", u.Attempts-1, bounded(reason), then.Unix())
+func (i *Index) Release(ctx context.Context, u Unindexed, reason string, then time.Time) error {
+	return i.handled(ctx, u, nil, "attempts = ?, reason = ?, due = ?", u.Attempts-1, bounded(reason), then.Unix())
 }
 
 // handled writes what became of a content that was claimed, if nobody else has done that and it is
 // still there.
-func (s *Store) handled(ctx context.Context, u Unindexed, do func(changing) error, set string, args ...any) error {
-	return s.write.change(ctx, func(tx changing) error {
+func (i *Index) handled(ctx context.Context, u Unindexed, do func(changing) error, set string, args ...any) error {
+	return i.write.change(ctx, func(tx changing) error {
 		result, err := tx.exec(ctx, "UPDATE content SET "+set+" WHERE id = ? AND digest = ? AND state = 'waiting' AND attempts = ?",
 			append(args, u.id, u.Digest, u.Attempts)...)
 		if err != nil {
@@ -141,8 +144,8 @@ type Backlog struct {
 }
 
 // Backlog counts the contents of all tenants.
-func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
-	err = s.read.row(ctx, `SELECT coalesce(sum(CASE state WHEN 'waiting' THEN 1 ELSE 0 END), 0),
+func (i *Index) Backlog(ctx context.Context) (b Backlog, err error) {
+	err = i.read.row(ctx, `SELECT coalesce(sum(CASE state WHEN 'waiting' THEN 1 ELSE 0 END), 0),
 		coalesce(sum(CASE state WHEN 'indexed' THEN 1 ELSE 0 END), 0),
 		coalesce(sum(CASE state WHEN 'failed' THEN 1 ELSE 0 END), 0) FROM content`).Scan(&b.Waiting, &b.Indexed, &b.Failed)
 	if err != nil {
@@ -153,8 +156,8 @@ func (s *Store) Backlog(ctx context.Context) (b Backlog, err error) {
 
 // GivenUp returns the contents whose text is not in the index and why, after a digest and at most
 // limit of them: those that failed, and those that were put off.
-func (s *Store) GivenUp(ctx context.Context, after string, limit int) (reasons []Reason, err error) {
-	rows, err := s.read.query(ctx, `SELECT digest, reason, state = 'failed' FROM content
+func (i *Index) GivenUp(ctx context.Context, after string, limit int) (reasons []Reason, err error) {
+	rows, err := i.read.query(ctx, `SELECT digest, reason, state = 'failed' FROM content
 		WHERE state != 'indexed' AND reason != '' AND digest > ? ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list contents: %w", err)
@@ -186,9 +189,9 @@ const saidAtOnce = 100
 
 // IndexSaid takes some of what is said about documents into the index, and reports whether there is
 // more. What is not in it is found all the same, but costs each search a look at the document.
-func (s *Store) IndexSaid(ctx context.Context) (more bool, err error) {
-	err = s.write.change(ctx, func(tx changing) error {
-		more, err = s.indexSaid(ctx, tx, saidAtOnce)
+func (i *Index) IndexSaid(ctx context.Context) (more bool, err error) {
+	err = i.write.change(ctx, func(tx changing) error {
+		more, err = i.indexSaid(ctx, tx, saidAtOnce)
 		return err
 	})
 	return more, err

@@ -30,7 +30,7 @@ func holding(t testing.TB, s archiver, inbox archive.ID, contents ...string) []a
 
 func claim(t testing.TB, s opened, limit int) []store.Unindexed {
 	t.Helper()
-	claimed, err := s.ClaimContents(t.Context(), limit)
+	claimed, err := s.Index.ClaimContents(t.Context(), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func claim(t testing.TB, s opened, limit int) []store.Unindexed {
 func read(t testing.TB, s opened, texts map[string]string) {
 	t.Helper()
 	for _, u := range claim(t, s, 100) {
-		if err := s.AddText(t.Context(), u, texts[strings.TrimLeft(u.Digest, "0 ")]); err != nil {
+		if err := s.Index.AddText(t.Context(), u, texts[strings.TrimLeft(u.Digest, "0 ")]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestContentsAreReadOnce(t *testing.T) {
 			t.Errorf("%d contents wait", len(waiting))
 		} else {
 			for _, u := range waiting {
-				if err := s.AddText(ctx, u, "word of "+u.Digest[63:]); err != nil {
+				if err := s.Index.AddText(ctx, u, "word of "+u.Digest[63:]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -142,7 +142,7 @@ func TestContentsAreReadOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("replaced", 3, 0)
-		backlog, err := s.Backlog(ctx)
+		backlog, err := s.Index.Backlog(ctx)
 		if err != nil || backlog != (store.Backlog{Waiting: 1, Indexed: 2}) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
@@ -159,35 +159,35 @@ func TestContentsThatFail(t *testing.T) {
 		claimed := claim(t, s, 2)
 		if rest := claim(t, s, 9); len(claimed) != 2 || len(rest) != 1 || len(claim(t, s, 9)) != 0 {
 			t.Fatal("what is in hand is claimed by nobody else", claimed, rest)
-		} else if err := s.Release(ctx, rest[0], "", time.Now()); err != nil {
+		} else if err := s.Index.Release(ctx, rest[0], "", time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if again := claim(t, s, 9); len(again) != 1 || again[0].Attempts != 1 {
 			t.Errorf("what was given back is %+v", again)
 		}
 		final := claimed[0]
-		if err := s.PutOff(ctx, final, "broken"); err != nil {
+		if err := s.Index.PutOff(ctx, final, "broken"); err != nil {
 			t.Fatal(err)
 		}
 		if len(claim(t, s, 9)) != 0 {
 			t.Error("what was put off is claimed at once")
 		}
-		reasons, err := s.GivenUp(ctx, "", 9)
+		reasons, err := s.Index.GivenUp(ctx, "", 9)
 		if err != nil || !slices.Equal(reasons, []store.Reason{{Digest: final.Digest, Text: "broken"}}) {
 			t.Errorf("%+v, %v", reasons, err)
 		}
-		if err := s.AddText(ctx, final, "word"); err != nil { // its attempt is still the last one
+		if err := s.Index.AddText(ctx, final, "word"); err != nil { // its attempt is still the last one
 			t.Fatal(err)
 		}
 		left := claimed[1]
-		if err := s.Release(ctx, left, "", time.Now()); err != nil {
+		if err := s.Index.Release(ctx, left, "", time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		left.Attempts = 3
-		if err := s.PutOff(ctx, left, "it is not in hand"); err != nil {
+		if err := s.Index.PutOff(ctx, left, "it is not in hand"); err != nil {
 			t.Fatal(err)
 		}
-		backlog, err := s.Backlog(ctx)
+		backlog, err := s.Index.Backlog(ctx)
 		if err != nil || backlog != (store.Backlog{Waiting: 2, Indexed: 1}) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
@@ -203,7 +203,7 @@ func TestContentsOfAnotherTime(t *testing.T) {
 		holding(t, s, folder(t, s, store.Folder{Name: "I", Inbox: true}), "a", "b")
 		for i, u := range claim(t, s, 2) {
 			then := time.Now().AddDate(10*i, 0, 0).Add(time.Hour)
-			if err := s.Release(t.Context(), u, "the clock", then); err != nil {
+			if err := s.Index.Release(t.Context(), u, "the clock", then); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,7 +228,7 @@ func TestContentsAreGivenUp(t *testing.T) {
 		if len(claimed) != 2 || claimed[0].Attempts != attempt+1 {
 			t.Fatalf("%+v", claimed)
 		}
-		if err := s.PutOff(t.Context(), claimed[0], "broken"); err != nil {
+		if err := s.Index.PutOff(t.Context(), claimed[0], "broken"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.ExecContext(t.Context(), "UPDATE content SET due = id"); err != nil { // long ago
@@ -238,7 +238,7 @@ func TestContentsAreGivenUp(t *testing.T) {
 	if claimed := claim(t, s, 9); len(claimed) != 0 {
 		t.Errorf("claimed %+v", claimed)
 	}
-	reasons, err := s.GivenUp(t.Context(), "", 9)
+	reasons, err := s.Index.GivenUp(t.Context(), "", 9)
 	if err != nil || len(reasons) != 2 || !reasons[0].Final || reasons[0].Text != "broken" || !reasons[1].Final || !strings.Contains(reasons[1].Text, "ended") {
 		t.Errorf("%+v, %v", reasons, err)
 	}
@@ -261,7 +261,7 @@ func TestInstancesShareContents(t *testing.T) {
 	for i := range 8 {
 		s := []opened{one, two}[i%2]
 		go func() {
-			of, err := s.ClaimContents(t.Context(), 5)
+			of, err := s.Index.ClaimContents(t.Context(), 5)
 			all <- claims{of, err}
 		}()
 	}

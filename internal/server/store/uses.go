@@ -10,6 +10,13 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// Uses knows what refers to contents, and keeps those apart who refer to one and who remove it.
+type Uses struct {
+	*database
+	inUse *pins
+	left  *leftovers
+}
+
 // Keeping is how contents and what refers to them are kept together.
 type Keeping struct {
 	// Digests name the contents that Record relies on.
@@ -37,19 +44,19 @@ var errRemoved = errors.New("a content was removed by another process while a do
 // Other processes are kept out by a lock that lasts as long as the transaction of Record, and
 // no longer: to publish can take minutes. So it is done before, and once the lock is held, it
 // is looked whether the contents are still there.
-func (s *Store) Keep(ctx context.Context, k Keeping) error {
-	s.inUse.share(k.Digests)
-	defer s.inUse.release(k.Digests)
+func (u *Uses) Keep(ctx context.Context, k Keeping) error {
+	u.inUse.share(k.Digests)
+	defer u.inUse.release(k.Digests)
 	err := errRemoved
 	for n := 0; n < attempts && errors.Is(err, errRemoved); n++ {
 		if err := k.Publish(ctx); err != nil {
 			return err
 		}
-		if !s.several() {
+		if !u.several() {
 			return k.Record(ctx)
 		}
-		err = s.write.change(ctx, func(tx changing) error {
-			if err := s.share(ctx, tx, k.Digests); err != nil {
+		err = u.write.change(ctx, func(tx changing) error {
+			if err := u.share(ctx, tx, k.Digests); err != nil {
 				return err
 			}
 			kept, err := k.Kept(ctx, k.Digests...)
@@ -68,29 +75,29 @@ func (s *Store) Keep(ctx context.Context, k Keeping) error {
 // Drop removes a content and what was made of it, unless something refers to it, somebody is
 // about to. The function removes it; it may be called for more contents than one. While contents
 // are held (see HoldContents) this one is left to DropLeft.
-func (s *Store) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
-	used, err := s.Referenced(ctx, digest) // most are; this costs no transaction
+func (u *Uses) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
+	used, err := u.Referenced(ctx, digest) // most are; this costs no transaction
 	if err != nil || used {
 		return err
 	}
-	if !s.inUse.claim(digest) {
+	if !u.inUse.claim(digest) {
 		return nil // who shares it removes it, when it is not used in the end
 	}
-	made, err := s.removeUnused(ctx, digest, remove)
-	s.inUse.disclaim(digest)
+	made, err := u.removeUnused(ctx, digest, remove)
+	u.inUse.disclaim(digest)
 	errs := []error{err}
 	for _, rendition := range made {
-		errs = append(errs, s.Drop(ctx, rendition, remove))
+		errs = append(errs, u.Drop(ctx, rendition, remove))
 	}
 	return errors.Join(errs...)
 }
 
 // removeUnused removes a content that this process has claimed, and returns what was made of
 // it.
-func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
+func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
 	unused, removed, left := false, false, false
-	err = s.write.change(ctx, func(tx changing) error {
-		alone, err := s.claim(ctx, tx, digest)
+	err = u.write.change(ctx, func(tx changing) error {
+		alone, err := u.claim(ctx, tx, digest)
 		if err != nil || !alone {
 			return err
 		}
@@ -104,10 +111,10 @@ func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx
 			return nil
 		}
 		unused = true
-		if made, err = dropRenditions(ctx, tx, digest); err != nil || !s.several() {
+		if made, err = dropRenditions(ctx, tx, digest); err != nil || !u.several() {
 			return err
 		}
-		if removed, err = s.removable(ctx, tx); err != nil || !removed {
+		if removed, err = u.removable(ctx, tx); err != nil || !removed {
 			left = err == nil
 			return err
 		}
@@ -116,19 +123,38 @@ func (s *Store) removeUnused(ctx context.Context, digest string, remove func(ctx
 	switch {
 	case err != nil:
 	case left:
-		s.left.add(digest)
-	case unused && !s.several():
+		u.left.add(digest)
+	case unused && !u.several():
 		err = remove(ctx, digest)
 	}
 	return made, err
+}
+
+// HoldContents keeps instances from removing contents: all that a transaction refers to which
+// begins after this returns are there until Release. What is left meanwhile is removed by the
+// instances' search for contents without a use.
+//
+// The context that is returned ends when the hold is lost with its connection; what was done
+// under the hold counts when Check says after it that it still lasts.
+func (u *Uses) HoldContents(ctx context.Context) (held context.Context, h *Hold, err error) {
+	return u.hold(ctx, "backup", lockBackup, func(tx session) error {
+		var replica bool
+		if err := tx.row(ctx, "SELECT pg_is_in_recovery()").Scan(&replica); err != nil {
+			return err
+		}
+		if replica {
+			return errors.New("the database is a replica, and what holds contents there holds them nowhere else; name the primary")
+		}
+		return u.lock(ctx, tx, lockRemoval) // waits for removals that are under way
+	})
 }
 
 const selectUse = `SELECT EXISTS (SELECT 1 FROM document WHERE digest = ?1)
 	OR EXISTS (SELECT 1 FROM rendition WHERE digest = ?1)`
 
 // Referenced reports whether a document or a rendition uses the content.
-func (s *Store) Referenced(ctx context.Context, digest string) (bool, error) {
-	return referenced(ctx, s.read, digest)
+func (u *Uses) Referenced(ctx context.Context, digest string) (bool, error) {
+	return referenced(ctx, u.read, digest)
 }
 
 func referenced(ctx context.Context, q session, digest string) (used bool, err error) {
@@ -234,13 +260,13 @@ func (l *leftovers) has(digest string) bool {
 }
 
 // DropLeft removes the contents that Drop left in this process, once nobody holds them any more.
-func (s *Store) DropLeft(ctx context.Context, remove func(ctx context.Context, digest string) error) error {
-	for digest := s.left.take(); digest != ""; digest = s.left.take() {
-		if err := s.Drop(ctx, digest, remove); err != nil {
-			s.left.add(digest)
+func (u *Uses) DropLeft(ctx context.Context, remove func(ctx context.Context, digest string) error) error {
+	for digest := u.left.take(); digest != ""; digest = u.left.take() {
+		if err := u.Drop(ctx, digest, remove); err != nil {
+			u.left.add(digest)
 			return err
 		}
-		if s.left.has(digest) { // they are held, all of them
+		if u.left.has(digest) { // they are held, all of them
 			break
 		}
 	}
@@ -249,9 +275,9 @@ func (s *Store) DropLeft(ctx context.Context, remove func(ctx context.Context, d
 
 // Rendition returns the digest of the PDF made of a content, empty when none was made.
 // The variant tells apart renditions that depend on more than the content.
-func (s *Store) Rendition(ctx context.Context, source, variant string) (string, error) {
+func (u *Uses) Rendition(ctx context.Context, source, variant string) (string, error) {
 	var digest string
-	err := s.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?",
+	err := u.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?",
 		source, variant).Scan(&digest)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return "", fmt.Errorf("look for rendition: %w", err)
@@ -261,8 +287,8 @@ func (s *Store) Rendition(ctx context.Context, source, variant string) (string, 
 
 // AddRendition records the PDF made of a content. When no document uses that any more it is
 // KindNotFound: nobody would forget the rendition.
-func (s *Store) AddRendition(ctx context.Context, source, variant, digest string) error {
-	return s.write.change(ctx, func(tx changing) error {
+func (u *Uses) AddRendition(ctx context.Context, source, variant, digest string) error {
+	return u.write.change(ctx, func(tx changing) error {
 		result, err := tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
 			SELECT DISTINCT digest, CAST(?2 AS TEXT), CAST(?3 AS TEXT) FROM document WHERE digest = ?1
 			ON CONFLICT (source, variant) DO UPDATE SET digest = excluded.digest`, source, variant, digest)

@@ -8,6 +8,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// Verification looks whether what the database holds is as it must be.
+type Verification struct{ *database }
+
 // Reference is a content that something refers to.
 type Reference struct {
 	Digest string
@@ -19,13 +22,13 @@ type Reference struct {
 
 // References returns the first contents after a digest, in ascending order, that documents or
 // renditions refer to; at most limit, and none at the end.
-func (s *Store) References(ctx context.Context, after string, limit int) ([]Reference, error) {
-	held, err := s.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM document
+func (v *Verification) References(ctx context.Context, after string, limit int) ([]Reference, error) {
+	held, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM document
 		WHERE digest > ? GROUP BY digest ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.references(ctx, `SELECT DISTINCT digest, 0, 0, 0 FROM rendition
+	made, err := v.references(ctx, `SELECT DISTINCT digest, 0, 0, 0 FROM rendition
 		WHERE digest > ? ORDER BY digest LIMIT ?`, after, limit)
 	if err != nil {
 		return nil, err
@@ -44,8 +47,8 @@ func (s *Store) References(ctx context.Context, after string, limit int) ([]Refe
 	return merged, nil
 }
 
-func (s *Store) references(ctx context.Context, query string, args ...any) (found []Reference, err error) {
-	rows, err := s.read.query(ctx, query, args...)
+func (v *Verification) references(ctx context.Context, query string, args ...any) (found []Reference, err error) {
+	rows, err := v.read.query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list references: %w", err)
 	}
@@ -74,8 +77,8 @@ type Holder struct {
 
 // Holders returns the first documents that hold a content, or hold what the content was made
 // of, by ascending id; at most limit.
-func (s *Store) Holders(ctx context.Context, digest string, limit int) (holders []Holder, err error) {
-	rows, err := s.read.query(ctx, `SELECT id, tenant, folder, name, size FROM document
+func (v *Verification) Holders(ctx context.Context, digest string, limit int) (holders []Holder, err error) {
+	rows, err := v.read.query(ctx, `SELECT id, tenant, folder, name, size FROM document
 		WHERE digest = ?1 OR digest IN (SELECT source FROM rendition WHERE digest = ?1) ORDER BY id LIMIT ?2`, digest, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list holders of content: %w", err)
@@ -93,7 +96,7 @@ func (s *Store) Holders(ctx context.Context, digest string, limit int) (holders 
 		return nil, fmt.Errorf("list holders of content: %w", err)
 	}
 	for i := range holders {
-		above, err := s.path(ctx, folders[i])
+		above, err := v.path(ctx, folders[i])
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +109,8 @@ func (s *Store) Holders(ctx context.Context, digest string, limit int) (holders 
 const deepest = 1000
 
 // path has the names of a folder and of those above it, as far as they are there.
-func (s *Store) path(ctx context.Context, folder archive.ID) (path string, err error) {
-	rows, err := s.read.query(ctx, `WITH RECURSIVE up (id, depth) AS (
+func (v *Verification) path(ctx context.Context, folder archive.ID) (path string, err error) {
+	rows, err := v.read.query(ctx, `WITH RECURSIVE up (id, depth) AS (
 		SELECT id, 0 FROM folder WHERE id = ?1 UNION ALL
 		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL AND depth < ?2)
 		SELECT name FROM up JOIN folder USING (id) ORDER BY depth`, folder, deepest)
@@ -178,27 +181,27 @@ var rules = []rule{
 
 // Violations calls each for every row that breaks a rule. Each rule is looked at as of one
 // moment, so that changes meanwhile are no violation.
-func (s *Store) Violations(ctx context.Context, each func(Violation) error) error {
+func (v *Verification) Violations(ctx context.Context, each func(Violation) error) error {
 	for _, r := range rules {
-		if err := s.violations(ctx, r, each); err != nil {
+		if err := v.violations(ctx, r, each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) violations(ctx context.Context, r rule, each func(Violation) error) error {
-	rows, err := s.read.query(ctx, r.query)
+func (v *Verification) violations(ctx context.Context, r rule, each func(Violation) error) error {
+	rows, err := v.read.query(ctx, r.query)
 	if err != nil {
 		return fmt.Errorf("look whether %s: %w", r.text, err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		v := Violation{Rule: r.text}
-		if err := rows.Scan(&v.Folder, &v.Document, &v.Content); err != nil {
+		broken := Violation{Rule: r.text}
+		if err := rows.Scan(&broken.Folder, &broken.Document, &broken.Content); err != nil {
 			return fmt.Errorf("look whether %s: %w", r.text, err)
 		}
-		if err := each(v); err != nil {
+		if err := each(broken); err != nil {
 			return err
 		}
 	}
@@ -210,8 +213,8 @@ func (s *Store) violations(ctx context.Context, r rule, each func(Violation) err
 
 // Integrity has the database examine its own pages, indexes and columns, and calls each with
 // what it finds wrong. PostgreSQL has tools of its own for that (amcheck).
-func (s *Store) Integrity(ctx context.Context, each func(text string) error) error {
-	if s.several() {
+func (v *Verification) Integrity(ctx context.Context, each func(text string) error) error {
+	if v.several() {
 		return nil
 	}
 	for _, query := range []string{
@@ -219,15 +222,15 @@ func (s *Store) Integrity(ctx context.Context, each func(text string) error) err
 		`SELECT 'document ' || id || ': keywords, types or metadata are no JSON' FROM document
 			WHERE NOT (json_valid(keywords) AND json_valid(types) AND json_valid(metadata))`,
 	} {
-		if err := s.examine(ctx, query, each); err != nil {
+		if err := v.examine(ctx, query, each); err != nil {
 			return fmt.Errorf("examine database: %w", err)
 		}
 	}
 	return nil
 }
 
-func (s *Store) examine(ctx context.Context, query string, each func(text string) error) error {
-	rows, err := s.read.query(ctx, query)
+func (v *Verification) examine(ctx context.Context, query string, each func(text string) error) error {
+	rows, err := v.read.query(ctx, query)
 	if err != nil {
 		return err
 	}
