@@ -66,7 +66,7 @@ func (a *Access) FindAccount(ctx context.Context, tenant TenantID, name string) 
 
 // Accounts returns all users of a tenant by name.
 func (a *Access) Accounts(ctx context.Context, tenant TenantID) ([]Account, error) {
-	return collect(ctx, a.read, scanAccount, selectAccounts+" ORDER BY name", tenant)
+	return collect(ctx, a.read, "list users", scanAccount, selectAccounts+" ORDER BY name", tenant)
 }
 
 // SetPassword replaces what is kept of a user's password.
@@ -185,7 +185,7 @@ func (a *Access) HasKeys(ctx context.Context) (some bool, err error) {
 
 // Keys returns all keys of a tenant in the order in which they were added.
 func (a *Access) Keys(ctx context.Context, tenant TenantID) ([]Key, error) {
-	return collect(ctx, a.read, scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", tenant)
+	return collect(ctx, a.read, "list keys", scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", tenant)
 }
 
 // RevokeKeys ends keys for ever; one that is revoked already stays so. That some are not there

@@ -165,23 +165,7 @@ func (a Archive) folders(ctx context.Context, query string, args ...any) ([]Fold
 }
 
 func queryFolders(ctx context.Context, q session, query string, args ...any) ([]Folder, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list folders: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var folders []Folder
-	for rows.Next() {
-		f, err := scanFolder(rows)
-		if err != nil {
-			return nil, err
-		}
-		folders = append(folders, f)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list folders: %w", err)
-	}
-	return folders, nil
+	return collect(ctx, q, "list folders", scanFolder, query, args...)
 }
 
 func scanFolder(row scanner) (Folder, error) {

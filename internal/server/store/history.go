@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
@@ -146,36 +145,24 @@ const entryColumns = "id, at, who, coalesce(document, 0), coalesce(former, 0), c
 // History returns the last changes of a document, also those from before it was archived, the
 // youngest first.
 func (a Archive) History(ctx context.Context, id archive.ID, limit int) ([]Entry, error) {
-	return entries(a.read.query(ctx, `WITH RECURSIVE line (id) AS (
+	return a.entries(ctx, `WITH RECURSIVE line (id) AS (
 		SELECT CAST(? AS BIGINT) UNION
 		SELECT audit.former FROM line JOIN audit ON audit.document = line.id WHERE audit.former IS NOT NULL)
 		SELECT `+entryColumns+` FROM audit WHERE document IN (SELECT id FROM line) AND +tenant = ?
-		ORDER BY id DESC LIMIT ?`, id, a.tenant, limit))
+		ORDER BY id DESC LIMIT ?`, id, a.tenant, limit)
 }
 
 // Trail returns the changes of the tenant's archive after an entry, in order; after 0 from the
 // first one on.
 func (a Archive) Trail(ctx context.Context, after int64, limit int) ([]Entry, error) {
-	return entries(a.read.query(ctx, "SELECT "+entryColumns+" FROM audit WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", a.tenant, after, limit))
+	return a.entries(ctx, "SELECT "+entryColumns+" FROM audit WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", a.tenant, after, limit)
 }
 
-func entries(rows *sql.Rows, err error) ([]Entry, error) {
-	if err != nil {
-		return nil, fmt.Errorf("read audit trail: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var entries []Entry
-	for rows.Next() {
-		var e Entry
+func (a Archive) entries(ctx context.Context, query string, args ...any) ([]Entry, error) {
+	return collect(ctx, a.read, "read audit trail", func(row scanner) (e Entry, err error) {
 		var at int64
-		if err := rows.Scan(&e.ID, &at, &e.User, &e.Document, &e.Former, &e.Folder, &e.Action, &e.Key, &e.Was, &e.Became); err != nil {
-			return nil, fmt.Errorf("read audit trail: %w", err)
-		}
+		err = row.Scan(&e.ID, &at, &e.User, &e.Document, &e.Former, &e.Folder, &e.Action, &e.Key, &e.Was, &e.Became)
 		e.At = time.Unix(at, 0)
-		entries = append(entries, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read audit trail: %w", err)
-	}
-	return entries, nil
+		return e, err
+	}, query, args...)
 }

@@ -155,41 +155,15 @@ type NamedContent struct {
 // Contents returns the names and contents of the documents directly in a folder, in no
 // order.
 func (a Archive) Contents(ctx context.Context, folder archive.ID) ([]NamedContent, error) {
-	rows, err := a.read.query(ctx, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
-	if err != nil {
-		return nil, fmt.Errorf("list contents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	var contents []NamedContent
-	for rows.Next() {
-		var c NamedContent
-		if err := rows.Scan(&c.Name, &c.Digest, &c.Size); err != nil {
-			return nil, fmt.Errorf("list contents: %w", err)
-		}
-		contents = append(contents, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list contents: %w", err)
-	}
-	return contents, nil
+	return collect(ctx, a.read, "list contents", func(row scanner) (c NamedContent, err error) {
+		err = row.Scan(&c.Name, &c.Digest, &c.Size)
+		return c, err
+	}, "SELECT name, digest, size FROM document WHERE folder = ? AND +tenant = ?", folder, a.tenant)
 }
 
 func queryIDs(ctx context.Context, q session, query string, args ...any) ([]archive.ID, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	ids := []archive.ID{}
-	for rows.Next() {
-		var id archive.ID
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list documents: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list documents: %w", err)
-	}
-	return ids, nil
+	return collect(ctx, q, "list documents", func(row scanner) (id archive.ID, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, query, args...)
 }

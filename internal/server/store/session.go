@@ -283,23 +283,23 @@ func affected(result sql.Result, err error) (int64, error) {
 	return result.RowsAffected()
 }
 
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, q session, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+// collect reads all rows of a query; what says in an error for what.
+func collect[T any](ctx context.Context, q session, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("list: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	defer func() { _ = rows.Close() }()
 	all := []T{}
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		all = append(all, one)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	return all, nil
 }

@@ -1,5 +1,7 @@
 // Package store is the database of the archive service: folders, documents and
-// settings of all tenants, in SQLite or PostgreSQL. An Archive is the view of one tenant.
+// settings of all tenants, in SQLite or PostgreSQL. An Archive is the view of one tenant. What
+// concerns all of them are parts of a Store: Access, Uses of contents, the Index of searches, and
+// Verification.
 //
 // Every change is one transaction that is safe from a crash when its method returns. In SQLite
 // (WAL, synchronous=FULL) one connection writes and a pool of others reads, so that readers
@@ -21,7 +23,7 @@ import (
 )
 
 // Store is an open database with the archives of all tenants. Its methods, and those of its
-// views, may be called concurrently.
+// parts and views, may be called concurrently.
 type Store struct {
 	*database
 	Access       *Access
@@ -90,11 +92,9 @@ func (s *Store) AddTenant(ctx context.Context, cloudID, name string) (TenantID, 
 
 // Tenants returns all tenants, the default one first.
 func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
-	return collect(ctx, s.read, func(row scanner) (t Tenant, err error) {
-		if err := row.Scan(&t.ID, &t.CloudID, &t.Name); err != nil {
-			return t, fmt.Errorf("read tenant: %w", err)
-		}
-		return t, nil
+	return collect(ctx, s.read, "list tenants", func(row scanner) (t Tenant, err error) {
+		err = row.Scan(&t.ID, &t.CloudID, &t.Name)
+		return t, err
 	}, "SELECT id, coalesce(cloud_id, ''), name FROM tenant ORDER BY id")
 }
 

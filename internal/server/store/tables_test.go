@@ -66,7 +66,7 @@ func TestTablesAreAllThereIs(t *testing.T) {
 	} {
 		t.Run(engine, func(t *testing.T) {
 			found := map[string]bool{}
-			columns, err := collect(t.Context(), test.store.read, func(row scanner) (c column, err error) {
+			columns, err := collect(t.Context(), test.store.read, "read schema", func(row scanner) (c column, err error) {
 				return c, row.Scan(&c.table, &c.name, &c.given, &c.lasting)
 			}, test.query)
 			if err != nil || len(columns) < 50 {
@@ -91,7 +91,7 @@ func TestTablesAreAllThereIs(t *testing.T) {
 				}
 			}
 			for _, known := range tables() {
-				key, err := collect(t.Context(), test.store.read, func(row scanner) (name string, err error) { return name, row.Scan(&name) }, test.key, known.name)
+				key, err := collect(t.Context(), test.store.read, "read schema", func(row scanner) (name string, err error) { return name, row.Scan(&name) }, test.key, known.name)
 				if err != nil || !slices.Equal(key, strings.Split(known.key, ", ")) {
 					t.Errorf("the key of %s is %v, %v; want %s", known.name, key, err, known.key)
 				}

@@ -73,23 +73,11 @@ func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 const selectUnindexed = `SELECT id, digest, content_type, size, attempts + 1 FROM content
 	WHERE ` + isDue + ` ORDER BY due, id LIMIT ?` + skipLocked
 
-func unindexed(ctx context.Context, tx changing, now time.Time, limit int) (found []Unindexed, err error) {
-	rows, err := tx.query(ctx, selectUnindexed, now.Unix(), now.Add(latest).Unix(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("look for contents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var u Unindexed
-		if err := rows.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts); err != nil {
-			return nil, fmt.Errorf("look for contents: %w", err)
-		}
-		found = append(found, u)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("look for contents: %w", err)
-	}
-	return found, nil
+func unindexed(ctx context.Context, tx changing, now time.Time, limit int) ([]Unindexed, error) {
+	return collect(ctx, tx, "look for contents", func(row scanner) (u Unindexed, err error) {
+		err = row.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts)
+		return u, err
+	}, selectUnindexed, now.Unix(), now.Add(latest).Unix(), limit)
 }
 
 // AddText takes the text of a content into the index, of long ones the first MiB. A content that no
@@ -156,24 +144,12 @@ func (i *Index) Backlog(ctx context.Context) (b Backlog, err error) {
 
 // GivenUp returns the contents whose text is not in the index and why, after a digest and at most
 // limit of them: those that failed, and those that were put off.
-func (i *Index) GivenUp(ctx context.Context, after string, limit int) (reasons []Reason, err error) {
-	rows, err := i.read.query(ctx, `SELECT digest, reason, state = 'failed' FROM content
+func (i *Index) GivenUp(ctx context.Context, after string, limit int) ([]Reason, error) {
+	return collect(ctx, i.read, "list contents", func(row scanner) (r Reason, err error) {
+		err = row.Scan(&r.Digest, &r.Text, &r.Final)
+		return r, err
+	}, `SELECT digest, reason, state = 'failed' FROM content
 		WHERE state != 'indexed' AND reason != '' AND digest > ? ORDER BY digest LIMIT ?`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list contents: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var r Reason
-		if err := rows.Scan(&r.Digest, &r.Text, &r.Final); err != nil {
-			return nil, fmt.Errorf("list contents: %w", err)
-		}
-		reasons = append(reasons, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list contents: %w", err)
-	}
-	return reasons, nil
 }
 
 // Reason is why the text of a content is not in the index.

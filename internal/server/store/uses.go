@@ -304,21 +304,9 @@ func (u *Uses) AddRendition(ctx context.Context, source, variant, digest string)
 }
 
 // dropRenditions forgets the renditions of a content and returns their digests.
-func dropRenditions(ctx context.Context, tx changing, source string) (digests []string, err error) {
-	rows, err := tx.query(ctx, "DELETE FROM rendition WHERE source = ? RETURNING digest", source)
-	if err != nil {
-		return nil, fmt.Errorf("drop renditions: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var digest string
-		if err := rows.Scan(&digest); err != nil {
-			return nil, fmt.Errorf("drop renditions: %w", err)
-		}
-		digests = append(digests, digest)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("drop renditions: %w", err)
-	}
-	return digests, nil
+func dropRenditions(ctx context.Context, tx changing, source string) ([]string, error) {
+	return collect(ctx, tx, "drop renditions", func(row scanner) (digest string, err error) {
+		err = row.Scan(&digest)
+		return digest, err
+	}, "DELETE FROM rendition WHERE source = ? RETURNING digest", source)
 }

@@ -47,23 +47,11 @@ func (v *Verification) References(ctx context.Context, after string, limit int) 
 	return merged, nil
 }
 
-func (v *Verification) references(ctx context.Context, query string, args ...any) (found []Reference, err error) {
-	rows, err := v.read.query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list references: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var r Reference
-		if err := rows.Scan(&r.Digest, &r.Documents, &r.Smallest, &r.Largest); err != nil {
-			return nil, fmt.Errorf("list references: %w", err)
-		}
-		found = append(found, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list references: %w", err)
-	}
-	return found, nil
+func (v *Verification) references(ctx context.Context, query string, args ...any) ([]Reference, error) {
+	return collect(ctx, v.read, "list references", func(row scanner) (r Reference, err error) {
+		err = row.Scan(&r.Digest, &r.Documents, &r.Smallest, &r.Largest)
+		return r, err
+	}, query, args...)
 }
 
 // Holder is a document that needs a content.
