@@ -4,4 +4,4 @@
 // After a change of internal/server/openapi.json it is made anew by go generate ./internal/testing/oapitest.
 package oapitest
 
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config config.yaml -o client.gen.go ../server/openapi.json
+//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config config.yaml -o client.gen.go ../../server/openapi.json
