@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -13,9 +18,11 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -272,4 +279,235 @@ func isMounted(dir string) bool {
 func isStale(dir string) bool {
 	var s unix.Statfs_t
 	return errors.Is(unix.Statfs(dir, &s), syscall.ENOTCONN)
+}
+
+// unmountByForce ends a mount whatever waits for it, and whatever it waits for: its connection to the
+// kernel is aborted, or, where the user may not, its process ended, which does the same. A mount that
+// is only taken out of sight could hang for ever, and be found by nobody.
+func unmountByForce(c *cli.Context, dir string) error {
+	here, _ := mountAt(dir)
+	if err := abortMount(here); err != nil {
+		pid, perr := mountProcess(c.Context, dir)
+		if perr == nil {
+			perr = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if perr != nil {
+			return fmt.Errorf("%s is still mounted: it cannot be aborted (%w), nor can its process be ended (%w); as root: umount -f %s",
+				dir, err, perr, doctor.Quoted(dir))
+		}
+		say(c.App.ErrWriter, "its process %d was ended, because you may not abort a mount in another way; what waited to be archived goes on at the next mount", pid)
+	}
+	err := detachMount(c.Context, dir)
+	if now, ok := mountAt(dir); !ok || now.ID != here.ID {
+		return nil // its process was quicker
+	}
+	return err
+}
+
+// abortMount aborts the connection of a mount to the kernel.
+func abortMount(m doctor.Mounted) error {
+	_, text, _ := strings.Cut(m.Device, ":")
+	minor, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return err
+	}
+	if err = fusectl.Abort(uint32(minor)); err == nil {
+		return nil
+	}
+	ferr := forceUnmount(m.Dir)
+	if ferr == nil || errors.Is(ferr, syscall.EBUSY) { // aborted all the same
+		return nil
+	}
+	return err
+}
+
+// fuseDescriptors counts those of the process of a mount: two while it is mounted, one while something
+// is worked on after that, and then none (fs.Mount).
+func fuseDescriptors(pid int) (n int) {
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, fd := range open {
+		if what, err := os.Readlink(fd); err == nil && what == "/dev/fuse" {
+			n++
+		}
+	}
+	return n
+}
+
+// mountProcess is the process of the mount at dir. Another one asks, because a mount that hangs lets nobody
+// go who waits for it.
+func mountProcess(ctx context.Context, dir string) (pid int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, mountLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "cat", "--", filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // a path
+	cmd.WaitDelay = time.Second
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := cmd.Output()
+		answers <- answer{text, err}
+	}()
+	select {
+	case a := <-answers:
+		var status fs.Status
+		if ctx.Err() != nil {
+			return 0, errSilent
+		}
+		if a.err != nil {
+			return 0, fmt.Errorf("read %s: %w", cmd.Args[2], a.err)
+		}
+		if err := json.Unmarshal(a.text, &status); err != nil {
+			return 0, err
+		}
+		if fuseDescriptors(status.PID) == 0 {
+			return 0, errors.New("it is in a container")
+		}
+		return status.PID, nil
+	case <-ctx.Done():
+		return 0, errSilent
+	}
+}
+
+// mountinfo is what is mounted in the mount namespace of a process, or of this one, "self". It is
+// empty where the system does not tell.
+func mountinfo(process string) string {
+	text, _ := os.ReadFile(filepath.Join("/proc", process, "mountinfo")) //nolint:gosec // below /proc
+	return string(text)
+}
+
+// mountAt is the archive that is known to be mounted at dir. It asks the kernel and not the mount,
+// which may not answer.
+func mountAt(dir string) (found doctor.Mounted, ok bool) {
+	dir = behindLinks(dir)
+	for _, m := range doctor.Mounts(mountinfo("self")) {
+		if m.Dir == dir {
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// behindLinks is the directory that dir names, where a mount may be that does not answer: it is
+// not looked at.
+func behindLinks(dir string) string {
+	for range 40 { // as many as Linux follows
+		if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+			dir = filepath.Join(above, filepath.Base(dir))
+		}
+		target, err := os.Readlink(dir)
+		if err != nil {
+			return dir
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(dir), target)
+		}
+		dir = target
+	}
+	return dir
+}
+
+// place is where an archive is mounted: as a process sees it, or this one, "self".
+type place struct {
+	process string
+	doctor.Mounted
+}
+
+// otherPlaces are those where an archive is mounted beside dir, one of each mount namespace.
+// Processes of other users are not asked, but by root.
+func otherPlaces(dir string) (places []place) {
+	here, ok := mountAt(dir)
+	if !ok {
+		return nil
+	}
+	namespace := func(process string) string {
+		name, _ := os.Readlink(filepath.Join("/proc", process, "ns", "mnt"))
+		return name
+	}
+	asked := []string{"", namespace("self")}
+	look := func(process string) {
+		for _, m := range doctor.Mounts(mountinfo(process)) {
+			if m.Device == here.Device && m.ID != here.ID {
+				places = append(places, place{process, m})
+				return
+			}
+		}
+	}
+	look("self")
+	processes, _ := os.ReadDir("/proc")
+	for _, process := range processes {
+		if _, err := strconv.Atoi(process.Name()); err != nil {
+			continue
+		}
+		if of := namespace(process.Name()); !slices.Contains(asked, of) {
+			asked = append(asked, of)
+			look(process.Name())
+		}
+	}
+	return places
+}
+
+// hidden says how to find who has a mount that goes on nowhere where this user may look.
+func hidden(m doctor.Mounted) string {
+	if os.Geteuid() == 0 {
+		return "a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such"
+	}
+	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
+}
+
+// left says which of the places is still one, and how it is unmounted there, too; empty for none. The number of
+// a device is another one's as soon as it is free, but not that of a mount with it.
+func left(places []place) string {
+	for _, p := range places {
+		if !slices.Contains(doctor.Mounts(mountinfo(p.process)), p.Mounted) {
+			continue
+		}
+		if p.process == "self" {
+			return fmt.Sprintf("it is mounted at %s as well; unmount that, too: umount %s", archive.Printable(p.Dir), doctor.Quoted(p.Dir))
+		}
+		name, _ := os.ReadFile(filepath.Join("/proc", p.process, "comm"))
+		return fmt.Sprintf("process %s (%s) has it in a mount namespace of its own, as in a container; end that, or as root: nsenter -m -t %s umount %s",
+			p.process, archive.Printable(strings.TrimSpace(string(name))), p.process, doctor.Quoted(p.Dir))
+	}
+	return ""
+}
+
+// detachMount takes a mount out of sight also while files of it are open. It does not leave
+// that half done when ctx ends.
+func detachMount(ctx context.Context, dir string) error {
+	return fusermount(context.WithoutCancel(ctx), true, dir)
+}
+
+// fusermount calls the helper that unmounts without privileges.
+func fusermount(ctx context.Context, lazily bool, dir string) error {
+	mount := behindLinks(dir) // the helper follows none
+	if !strings.HasPrefix(mount, "/") {
+		mount = "./" + mount
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	command := unmounter(lazily, mount)
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // a path, as an argument
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("unmount %s: %w; %s", dir, fs.ErrNoHelper, doctor.InstallHelper)
+	}
+	return refusal(dir, strings.Join(strings.Fields(string(out)), " "), err)
+}
+
+// refusal turns what fusermount3 said into a sentence that names the cure. It has no exit
+// statuses of its own, so that its words must do.
+func refusal(dir, said string, err error) error {
+	switch {
+	case strings.Contains(said, "busy"):
+		return fmt.Errorf("a program has files in %s open, or is in it; fuser -vm %s (package psmisc) shows which: end it, or use unmount --force", dir, doctor.Quoted(dir))
+	case strings.Contains(said, "not found in /etc/mtab"), strings.Contains(said, "not permitted"), strings.Contains(said, "ermission denied"):
+		return fmt.Errorf("you did not mount %s: the user who did can unmount it, or root with umount %s", dir, doctor.Quoted(dir))
+	case said != "":
+		return fmt.Errorf("unmount %s: %s", dir, said)
+	}
+	return fmt.Errorf("unmount %s: %w", dir, err)
 }

@@ -15,3 +15,7 @@ func inheritNothing() {
 	// An old kernel lacks this; then they stay open.
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 }
+
+// forceUnmount aborts the connection of the mount at dir and unmounts it, as root may. It is EBUSY where
+// files are open, which are of no use any more.
+func forceUnmount(dir string) error { return unix.Unmount(dir, unix.MNT_FORCE|unix.UMOUNT_NOFOLLOW) }
