@@ -1,16 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/doctor"
 )
@@ -112,4 +119,212 @@ func awayInWords(refused bool) string {
 		return "the service refuses the credentials"
 	}
 	return "the service does not answer, or cannot do what it is asked"
+}
+
+// statusTable writes lines whose parts, separated by tabs, stand below each other.
+type statusTable struct{ w *tabwriter.Writer }
+
+func (t *statusTable) row(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) } //nolint:errcheck // Flush tells
+
+// printStatus writes the status of the mount at dir as a table.
+func printStatus(out io.Writer, dir string, s *fs.Status) error {
+	t := &statusTable{w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
+	t.row("service\t%s", s.Service)
+	t.row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
+	t.row("health\t%s", healthInWords(dir, s))
+	if s.Cure != "" {
+		t.row("what to do\t%s", s.Cure)
+	}
+	if s.Disk != "" {
+		t.row("disk\t%s", s.Disk)
+	}
+	for i, e := range s.LastErrors {
+		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
+	}
+	for i, r := range s.LastRefusals {
+		t.row("%s\t%s  %s %s: %s", onlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
+	}
+	t.uploads(&s.Uploads)
+	t.caches(&s.Cache)
+	sent, received := traffic(s.Requests)
+	t.row("traffic\t%s sent, %s received", size(sent), size(received))
+	t.requests(s.Requests)
+	return t.w.Flush()
+}
+
+// mendedInWords says of something that failed when it succeeded after all.
+func mendedInWords(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "; it succeeded at " + at.Local().Format(time.DateTime)
+}
+
+func (t *statusTable) uploads(u *fs.UploadStatus) {
+	counts := map[string]int{}
+	for i := range u.List {
+		counts[u.List[i].State]++
+	}
+	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, counts["pending"], counts["failed"], size(u.Bytes))
+	if u.Local > 0 {
+		t.row("\t%s here alone, temporary or empty", doing(u.Local, "file", "is", "are"))
+	}
+	for i := range u.List {
+		if up := &u.List[i]; up.Sent > 0 && up.Size > 0 {
+			t.row("\t%s %3d %% of %s  %s", bar(up.Sent, up.Size), 100*up.Sent/up.Size, size(up.Size), up.Path)
+		}
+	}
+}
+
+// bar shows how much of all is done, in 20 columns.
+func bar(done, all int64) string {
+	const columns = 20
+	n := int(columns * min(done, all) / all)
+	return "[" + strings.Repeat("#", n) + strings.Repeat(".", columns-n) + "]"
+}
+
+func (t *statusTable) caches(c *fs.CacheStatus) {
+	opens := c.Content.Hits + c.Content.Misses
+	t.row("content cache\t%s, %s of %s; %d of %s from it%s", plural(c.Content.Files, "document"), size(c.Content.Bytes),
+		size(c.Content.Limit), c.Content.Hits, plural(opens, "open"), rate(c.Content.Hits, opens))
+	known := c.Documents.Hits + c.Documents.Ahead
+	all := known + c.Documents.Misses
+	t.row("listings\t%s known; %d of %s from memory%s", plural(c.Documents.Entries, "folder"), known, plural(all, "look-up"), rate(known, all))
+}
+
+// rate is hits of all in words, nothing where it is plain.
+func rate(hits, all uint64) string {
+	if hits == 0 || hits == all {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %%)", 100*hits/all)
+}
+
+// traffic adds up the bytes of the bodies of requests and of answers.
+func traffic(requests []archive.OperationStats) (sent, received int64) {
+	for i := range requests {
+		sent += requests[i].Sent
+		received += requests[i].Received
+	}
+	return sent, received
+}
+
+// requests tells of each operation how often it was asked, and how long the heads of the
+// answers took.
+func (t *statusTable) requests(all []archive.OperationStats) {
+	if len(all) > 0 {
+		t.row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tSENT\tRECEIVED\tMEAN\tHALF WITHIN\t99 %% WITHIN")
+	}
+	for i := range all {
+		r := &all[i]
+		mean := time.Duration(0)
+		if r.Requests > 0 {
+			mean = r.Total / time.Duration(r.Requests)
+		}
+		t.row("%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s", r.Operation, r.Requests, r.Failures, r.Retries, size(r.Sent), size(r.Received),
+			mean.Round(10*time.Microsecond), within(&r.Latency, 0.5), within(&r.Latency, 0.99))
+	}
+}
+
+// within is the time within which a share of the answers came.
+func within(l *archive.Latency, share float64) string {
+	if bound, ok := l.Within(share); ok {
+		return bound.String()
+	}
+	return "-"
+}
+
+// onlyFirst is text in the first row of several that belong together.
+func onlyFirst(i int, text string) string {
+	if i > 0 {
+		return ""
+	}
+	return text
+}
+
+// plural counts things: 1 document, 2 documents.
+func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") }
+
+// doing counts things that do something: 1 upload waits, 2 uploads wait.
+func doing(n int, word, one, several string) string {
+	return plural(n, word) + " " + english.PluralWord(n, one, several)
+}
+
+func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+
+// clearScreen puts the next character at the top left of an empty terminal (ECMA-48, CUP
+// and ED).
+const clearScreen = "\x1b[H\x1b[2J"
+
+// watchStatus shows the status of the mount at dir now and at each tick, until the command
+// is ended by a signal or the mount is gone. On a terminal each takes the place of the one
+// before; as JSON each is a line.
+func watchStatus(c *cli.Context, dir string, ticks <-chan time.Time) error {
+	w := &watch{dir: dir, out: c.App.Writer, json: c.Bool("json"), screen: isTerminal(c.App.Writer)}
+	for {
+		if err := w.show(time.Now()); err != nil {
+			return err
+		}
+		select {
+		case <-c.Done():
+			return nil
+		case <-ticks:
+		}
+	}
+}
+
+// watch is what a watched status needs to know of the one before.
+type watch struct {
+	dir    string
+	out    io.Writer
+	json   bool
+	screen bool // out is a terminal
+
+	last           time.Time // zero before the first one
+	requests       int64
+	sent, received int64
+}
+
+// show reads and shows one status. It is written at once, so that a screen does not flicker.
+func (w *watch) show(now time.Time) error {
+	text, status, err := readStatus(w.dir)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	switch {
+	case w.json:
+		if err := json.Compact(&b, text); err != nil {
+			return fmt.Errorf("the mount at %s answers with something else than a status: %w", w.dir, err)
+		}
+		b.WriteByte('\n')
+	default:
+		if w.screen {
+			b.WriteString(clearScreen)
+		}
+		if err := printStatus(&b, w.dir, status); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s  %s\n", now.Local().Format(time.DateTime), w.pace(now, status))
+	}
+	_, err = w.out.Write(b.Bytes())
+	return err
+}
+
+// pace says what happened since the status before.
+func (w *watch) pace(now time.Time, status *fs.Status) string {
+	sent, received := traffic(status.Requests)
+	requests := int64(0)
+	for i := range status.Requests {
+		requests += status.Requests[i].Requests
+	}
+	text := "Ctrl-C ends this"
+	if !w.last.IsZero() {
+		seconds := max(now.Sub(w.last).Seconds(), 1e-3)
+		per := func(now, before int64) float64 { return float64(now-before) / seconds }
+		text = fmt.Sprintf("%.0f requests, %s sent, %s received a second", per(requests, w.requests),
+			size(int64(per(sent, w.sent))), size(int64(per(received, w.received))))
+	}
+	w.last, w.requests, w.sent, w.received = now, requests, sent, received
+	return text
 }
