@@ -5,18 +5,26 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/generated"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 func serveCommand() *cli.Command {
@@ -195,4 +203,190 @@ func ownKey(path string) (string, error) {
 		return "", fmt.Errorf("keep an API key: %w", err)
 	}
 	return key, nil
+}
+
+// databaseFlags say where the service keeps its database and its contents, if not in --data.
+func databaseFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "database", EnvVars: env("DATABASE"), Usage: "keep the database in the PostgreSQL at `URL` instead of --data, for several instances to use; " +
+			"its password can come from PGPASSWORD or ~/.pgpass"},
+		&cli.StringFlag{Name: "database-file", EnvVars: env("DATABASE_FILE"), TakesFile: true, Usage: "keep the database in the PostgreSQL at the URL in `FILE`"},
+		&cli.StringFlag{Name: "blobs", EnvVars: env("BLOBS"), Usage: "with --database: keep contents in a bucket with the S3 interface at `ADDRESS`, as s3://archive/office?endpoint=https://s3.example.com, " +
+			"instead of --data; the keys for it come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where programs for S3 have them"},
+	}
+}
+
+// archiveName says which archive is served and, where its name does not tell, in what it is kept, without
+// secrets.
+func archiveName(o server.Options) (name string, kept []string, err error) {
+	if o.Database == "" {
+		return o.Data, nil, nil
+	}
+	database, err := store.NamePostgres(o.Database)
+	contents := o.Data
+	if err == nil && o.Blobs != "" {
+		var address blob.Address
+		address, err = blob.ParseAddress(o.Blobs)
+		contents = archive.Printable(address.Name())
+	}
+	return "the archive", []string{"kept in " + database + ", contents in " + contents}, err
+}
+
+// readDatabase reads them.
+func readDatabase(c *cli.Context, o *server.Options) (err error) {
+	if o.Database, err = secret(c, "database"); err != nil {
+		return err
+	}
+	if o.Blobs = c.String("blobs"); o.Blobs != "" {
+		if o.Database == "" {
+			return config.Usagef("--blobs needs --database: an archive in --data has its contents there, too")
+		}
+		if _, err := blob.ParseAddress(o.Blobs); err != nil {
+			return config.Usagef("--blobs: %v", err)
+		}
+	}
+	if o.Database == "" {
+		return nil
+	}
+	if c.String("generate") != "" {
+		return config.Usagef("--database does not go with --generate, which keeps nothing")
+	}
+	return nil
+}
+
+// wantDirectory refuses an operand of --import that is no directory, before anything is made.
+func wantDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return config.Usagef("--import: %v", err)
+	}
+	if !info.IsDir() {
+		return config.Usagef("--import: %s is no directory", dir)
+	}
+	return nil
+}
+
+// bringIn imports dir into the archive, if one is given, and returns how many of its
+// entries stay out; what they are stands in the log. An empty archive gets an inbox
+// beside it, and the mandators that dir has.
+func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Logger) (skipped int, err error) {
+	if dir == "" {
+		return 0, nil
+	}
+	empty, err := srv.Empty(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if empty {
+		if _, err := srv.AddInbox(ctx, 1, "Inbox"); err != nil {
+			return 0, err
+		}
+	}
+	w := &watched{began: time.Now()}
+	stop := w.watch(ctx, dir, log)
+	made, err := srv.Import(ctx, server.Import{
+		Dir: dir, Done: w.done,
+		Skipped: func(path, reason string) {
+			log.Warnf("import: skipped %s: %s", archive.Printable(path), archive.Printable(reason))
+		},
+	})
+	stop()
+	if err != nil {
+		return made.Skipped, fmt.Errorf("%w; before that %s: call it again to bring in the rest", err, w.sentence(made))
+	}
+	level, told := logrus.InfoLevel, ""
+	if made.Skipped > 0 {
+		level, told = logrus.WarnLevel, ", as said above; all else is in the archive and served, and the exit status will be 1"
+	}
+	log.Logf(level, "import of %s: %s%s", archive.Printable(dir), w.sentence(made), told)
+	return made.Skipped, nil
+}
+
+// watched counts what an import has dealt with.
+type watched struct {
+	began time.Time
+	files atomic.Int64
+	bytes atomic.Int64
+}
+
+func (w *watched) done(size int64) {
+	w.files.Add(1)
+	w.bytes.Add(size)
+}
+
+// watch shows what is left of an import, where the log goes to a terminal, until stop.
+func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (stop func()) {
+	out := log.Out
+	bar := newProgress(out)
+	if bar == nil {
+		return func() {}
+	}
+	log.SetOutput(bar)
+	end := bar.follow(ctx, func(ctx context.Context) backlog { return measure(ctx, dir) }, func() backlog {
+		return backlog{uploads: int(w.files.Load()), bytes: w.bytes.Load()}
+	})
+	return func() {
+		end()
+		log.SetOutput(out)
+	}
+}
+
+// measure counts the files of a tree. What cannot be read does not count.
+func measure(ctx context.Context, dir string) backlog {
+	all := backlog{what: "document"}
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // it is only for show
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			all.add(info.Size())
+		}
+		return nil
+	})
+	return all
+}
+
+// sentence says in words what was imported.
+func (w *watched) sentence(made server.Imported) string {
+	text := fmt.Sprintf("%s and %s, %s, in %s", plural(made.Documents, "document"), plural(made.Folders, "folder"),
+		size(made.Bytes), time.Since(w.began).Round(100*time.Millisecond))
+	if made.Present > 0 {
+		text += fmt.Sprintf("; %s had been there before", plural(made.Present, "document"))
+	}
+	if made.Skipped > 0 {
+		text += "; skipped " + plural(made.Skipped, "entry")
+	}
+	return text
+}
+
+// wantGenerated refuses what makes no sense with --generate, if that is given: nothing is
+// kept of such an archive, not even a key.
+func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
+	text := c.String("generate")
+	if text == "" {
+		return nil
+	}
+	if _, err := generated.ParseShape(text); err != nil {
+		return config.Usagef("--generate: %v", err)
+	}
+	if c.Bool("sample") || c.String("import") != "" {
+		return config.Usagef("--generate goes neither with --sample nor with --import: nothing can be put into what is generated")
+	}
+	if cred.APIKey == "" {
+		return config.Usagef("--generate keeps no key of its own; give one with --api-key or --api-key-file")
+	}
+	return nil
+}
+
+// serveGenerated serves an archive that is made up as it is read.
+func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
+	shape, err := generated.ParseShape(c.String("generate"))
+	if err != nil {
+		return config.Usagef("--generate: %v", err)
+	}
+	r.server = server.Generate(options, shape)
+	return r.at(c, ln, "generated archive "+shape.String())
 }
