@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -122,4 +126,201 @@ func builtIn(c *cli.Context, name string) string {
 		}
 	}
 	return ""
+}
+
+func configCheckCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "tell what is wrong in FILE, or in the files that mount reads",
+		ArgsUsage: "[FILE]",
+		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
+			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",
+		OnUsageError: usageError,
+		Action:       checkConfig,
+	}
+}
+
+func checkConfig(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return config.Usagef("check takes one FILE at most, and was given %d operands", c.NArg())
+	}
+	paths := config.Places()
+	if c.Args().Present() {
+		paths = []string{c.Args().First()}
+		if err := isFile(paths[0]); err != nil {
+			return config.Usagef("%v", err)
+		}
+	}
+	files, problems := config.Load(paths, fileOptions())
+	problems = append(problems, wrongValues(files)...).Sort()
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(c.App.Writer, p); err != nil {
+			return err
+		}
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("the configuration has %s", plural(len(problems), "mistake"))
+	}
+	if len(files) == 0 {
+		_, err := fmt.Fprintf(c.App.Writer, "there is no configuration: neither %s nor %s\n", paths[0], paths[len(paths)-1])
+		return err
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: right, with %s\n", f.Path, plural(len(f.Profiles), "profile")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongValues tries each option of the files by itself, and then each profile as a mount
+// would, without what needs the service or a command.
+func wrongValues(files config.Files) (problems config.Problems) {
+	for _, f := range files {
+		layers := []config.Layer{f.Defaults}
+		for _, p := range f.Profiles {
+			layers = append(layers, p)
+		}
+		for _, layer := range layers {
+			for name, value := range layer {
+				problems = append(problems, try(name, value)...)
+			}
+		}
+	}
+	for _, profile := range append([]string{""}, files.Profiles()...) {
+		problems = append(problems, wrongTogether(profile, config.Merge(files.Layers(profile), alternatives))...)
+	}
+	return problems
+}
+
+// wrongTogether tells what is wrong with the options of a profile together. After each mistake
+// it goes on without the option that is to blame, and is silent about what may come of that.
+func wrongTogether(profile string, values config.Layer) (problems config.Problems) {
+	blamed := map[string]bool{}
+	for {
+		all := &choices{profile: profile, values: values}
+		reason := all.mistake()
+		if reason == "" {
+			return problems
+		}
+		name, value, own := all.named(reason)
+		at := problem(value, name, reason)
+		if !own {
+			if names := all.mentioned(reason); len(names) > 0 {
+				name = names[0]
+			}
+			value = values[name]
+			at = config.Problem{File: value.File, Line: value.Line, Text: reason}
+			if value.Source == config.FromProfile {
+				at.Text = "profile " + profile + ": " + reason
+			}
+		}
+		names := optionsIn(reason)
+		if !slices.ContainsFunc(names, func(n string) bool { return blamed[n] }) {
+			problems = append(problems, at)
+		}
+		if _, there := values[name]; !there {
+			return problems
+		}
+		for _, n := range names {
+			blamed[n] = true
+		}
+		delete(values, name)
+	}
+}
+
+// try reads one option as a mount does and tells what is wrong with it by itself: it may lack
+// what stands beside it.
+func try(name string, value config.Value) config.Problems {
+	all := &choices{values: config.Layer{name: value}}
+	reason := all.mistake()
+	if wrong, value, ok := all.named(reason); ok {
+		return config.Problems{problem(value, wrong, reason)}
+	}
+	return nil
+}
+
+// mistake is the first one that a mount finds in these options; empty when there is none.
+func (all *choices) mistake() string {
+	var usage *config.UsageError
+	if errors.As(all.read(), &usage) {
+		return usage.Reason
+	}
+	return ""
+}
+
+// context is that of a mount for which these options are chosen.
+func (all *choices) context() (*cli.Context, error) {
+	command := mountCommand()
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range command.Flags {
+		if err := withoutEnvironment(f).Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, set, nil)
+	c.Command = command
+	return c, all.apply(c)
+}
+
+// read reads the options with the code of mount. Credentials are not put together, because
+// that would run commands; their files are looked at.
+func (all *choices) read() error {
+	c, err := all.context()
+	if err != nil {
+		return err
+	}
+	s, err := readOptions(c, all.profile)
+	if err != nil {
+		return err
+	}
+	if err := tryClient(s, apiclient.Credentials{CloudID: c.String("cloud-id"), User: c.String("user")}); err != nil {
+		return err
+	}
+	for _, name := range secretFlags {
+		if err := onlyOne(c, name); err != nil {
+			return err
+		}
+		if path := c.String(name + "-file"); path != "" {
+			if _, err := config.SecretFile(name+"-file", path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tryClient makes the client that a mount would have, whose secrets are not known.
+func tryClient(s *mountSettings, cred apiclient.Credentials) error {
+	if s.embedded {
+		return nil
+	}
+	cred.APIKey = "unknown"
+	if cred.User != "" {
+		cred.Password = "unknown"
+	}
+	cfg := s.client
+	cfg.Credentials = cred
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return wrongSetting(err)
+	}
+	client.Close()
+	return nil
+}
+
+// withoutEnvironment makes a flag deaf to the environment, which may differ where the file
+// is used.
+func withoutEnvironment(f cli.Flag) cli.Flag {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.EnvVars = nil
+	case *cli.BoolFlag:
+		f.EnvVars = nil
+	case *cli.IntFlag:
+		f.EnvVars = nil
+	case *cli.DurationFlag:
+		f.EnvVars = nil
+	}
+	return f
 }

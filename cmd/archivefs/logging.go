@@ -1,8 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"log/syslog"
+	"maps"
 	"os"
+	"slices"
 
+	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
@@ -86,4 +93,146 @@ func newLog(c *cli.Context) (*logrus.Logger, error) {
 	}
 	log.SetOutput(f)
 	return log, nil
+}
+
+// logTo lets a log go where the machine collects logs, or where it is sent by default: on
+// standard error, and in the background to the first of journal and syslog that is there. Where
+// there is none, it goes nowhere.
+func logTo(log *logrus.Logger, where string, background bool) error {
+	switch {
+	case where == toStderr && background:
+		return config.Usagef("--log-to: there is no stderr in the background; leave it out, or name a file with --log-file")
+	case where == toStderr, where == "" && !background:
+		return onStderr(log)
+	case where == toJournal && !journal.Enabled():
+		return errors.New("--log-to journal: there is no journal on this machine; name syslog, or a file with --log-file")
+	case where == toJournal, where == "" && journal.Enabled():
+		return toHook(log, journalEntry)
+	}
+	w, err := syslog.New(syslog.LOG_DAEMON|syslog.LOG_INFO, "archivefs")
+	switch {
+	case err == nil:
+		return toHook(log, syslogEntry(w))
+	case where == toSyslog:
+		return fmt.Errorf("--log-to syslog: %w; name a file with --log-file", err)
+	}
+	log.SetOutput(io.Discard)
+	return nil
+}
+
+// onStderr leaves a log where it is. When the journal reads it, that adds the time, and takes
+// the priority from the beginning of a line (sd-daemon(3)).
+func onStderr(log *logrus.Logger) error {
+	if isJournal, err := journal.StderrIsJournalStream(); err != nil || !isJournal {
+		return nil //nolint:nilerr // a strange JOURNAL_STREAM is none
+	}
+	log.SetFormatter(forJournal{undated(log.Formatter)})
+	return nil
+}
+
+// complain says on standard error what the program ends with. The journal takes it for an error.
+func complain(stderr io.Writer, format string, args ...any) {
+	if isJournal, err := journal.StderrIsJournalStream(); err == nil && isJournal {
+		stderr = prefixed{stderr, fmt.Sprintf("<%d>", journal.PriErr)}
+	}
+	say(stderr, format, args...)
+}
+
+// prefixed writes each text behind a prefix.
+type prefixed struct {
+	io.Writer
+	prefix string
+}
+
+// Write implements io.Writer.
+func (w prefixed) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(append([]byte(w.prefix), p...))
+	return max(0, n-len(w.prefix)), err
+}
+
+// undated is a format for who adds the time.
+func undated(format logrus.Formatter) logrus.Formatter {
+	if _, isJSON := format.(*logrus.JSONFormatter); isJSON {
+		return &logrus.JSONFormatter{DisableTimestamp: true}
+	}
+	return sentence{}
+}
+
+// sentence formats an entry as its message, with its fields behind it.
+type sentence struct{}
+
+// Format implements logrus.Formatter.
+func (sentence) Format(e *logrus.Entry) ([]byte, error) {
+	text := e.Message
+	for _, name := range slices.Sorted(maps.Keys(e.Data)) {
+		text += fmt.Sprintf(" %s=%q", name, fmt.Sprint(e.Data[name]))
+	}
+	return []byte(text + "\n"), nil
+}
+
+// forJournal begins a line with its priority.
+type forJournal struct{ logrus.Formatter }
+
+// Format implements logrus.Formatter.
+func (f forJournal) Format(e *logrus.Entry) ([]byte, error) {
+	text, err := f.Formatter.Format(e)
+	return append(fmt.Appendf(nil, "<%d>", priority(e.Level)), text...), err
+}
+
+// priority is a level as syslog(3) counts them.
+func priority(level logrus.Level) journal.Priority {
+	switch level {
+	case logrus.PanicLevel, logrus.FatalLevel:
+		return journal.PriCrit
+	case logrus.ErrorLevel:
+		return journal.PriErr
+	case logrus.WarnLevel:
+		return journal.PriWarning
+	case logrus.InfoLevel:
+		return journal.PriInfo
+	case logrus.DebugLevel, logrus.TraceLevel:
+	}
+	return journal.PriDebug
+}
+
+// hook takes the entries of a log in place of its output.
+type hook struct {
+	format logrus.Formatter
+	send   func(level logrus.Level, text string) error
+}
+
+func toHook(log *logrus.Logger, send func(logrus.Level, string) error) error {
+	log.AddHook(hook{undated(log.Formatter), send})
+	log.SetOutput(io.Discard)
+	return nil
+}
+
+// Levels implements logrus.Hook.
+func (hook) Levels() []logrus.Level { return logrus.AllLevels }
+
+// Fire implements logrus.Hook.
+func (h hook) Fire(e *logrus.Entry) error {
+	text, err := h.format.Format(e)
+	if err != nil {
+		return err
+	}
+	return h.send(e.Level, string(text[:len(text)-1])) // a format ends a line
+}
+
+func journalEntry(level logrus.Level, text string) error {
+	return journal.Send(text, priority(level), map[string]string{"SYSLOG_IDENTIFIER": "archivefs"})
+}
+
+func syslogEntry(w *syslog.Writer) func(logrus.Level, string) error {
+	return func(level logrus.Level, text string) error {
+		switch priority(level) {
+		case journal.PriErr, journal.PriCrit:
+			return w.Err(text)
+		case journal.PriWarning:
+			return w.Warning(text)
+		case journal.PriInfo:
+			return w.Info(text)
+		}
+		return w.Debug(text)
+	}
 }
