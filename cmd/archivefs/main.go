@@ -7,9 +7,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -83,4 +85,55 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 			completeCommand(), shareCommand(),
 		},
 	}
+}
+
+// invocation is how the program was called, beside its options.
+type invocation struct {
+	args  []string  // the command line
+	fake  bool      // options are checked, and nothing is mounted
+	given *handover // what the process that was called gave to this one in the background, else nil
+}
+
+type invocationKey struct{}
+
+// withInvocation makes how the program was called known to its commands.
+func withInvocation(ctx context.Context, i *invocation) context.Context {
+	return context.WithValue(ctx, invocationKey{}, i)
+}
+
+// invocationOf is how the program was called; never nil.
+func invocationOf(ctx context.Context) *invocation {
+	if i, ok := ctx.Value(invocationKey{}).(*invocation); ok {
+		return i
+	}
+	return &invocation{}
+}
+
+// exitStatus is an error that was told already: the program ends with this status.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// version is what the build information says: the module's version, else the revision.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+changes"
+		}
+	}
+	if revision == "" {
+		return "development"
+	}
+	return "development-" + revision + dirty
 }
