@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 
-	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/fs"
-	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 func mountCommand() *cli.Command {
@@ -120,39 +120,130 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	return m, nil
 }
 
-// session is everything that one mount holds open.
-type session struct {
-	settings *mountSettings
-	log      *logrus.Logger
-	stderr   io.Writer
-	fs       *fs.FileSystem
-	spool    *spool.Spool
-	client   clientCloser
-	local    func(sha256 string) (path string) // where the embedded service keeps a content; nil without one
-	dirs     *config.Dirs
-	manager  *manager
-	usable   bool // the mount came up
-
-	background bool // it was started for the background
-	detached   bool // and has left who started it
-	attended   bool // a terminal belongs to it
-	hangups    <-chan os.Signal
-	closers    []func() error
-}
-
-type clientCloser interface {
-	fs.Archive
-	BaseURL() string
-	SetCredentials(cred apiclient.Credentials) error
-}
-
-// later adds something to be closed; the last added is closed first.
-func (s *session) later(f func() error) { s.closers = append(s.closers, f) }
-
-func (s *session) closeStores() error {
-	var all []error
-	for i := len(s.closers) - 1; i >= 0; i-- {
-		all = append(all, s.closers[i]())
+// detach leaves the session, the directory and the standard error of the caller, who may go
+// away once the mount is usable. Not before: where the mount is an automount, all processes but
+// those of the caller's group wait for it (autofs(5)), and this one would wait for itself. What a crash says goes to the file of the log, if there is one; sentences
+// go to the log.
+func (s *session) detach() error {
+	if _, err := unix.Setsid(); err != nil {
+		return fmt.Errorf("--daemon: leave the session: %w", err)
 	}
-	return errors.Join(all...)
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("--daemon: %w", err)
+	}
+	if s.log.Out == io.Discard && len(s.log.Hooks) == 0 {
+		say(s.stderr, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
+	}
+	out, isFile := s.log.Out.(*os.File)
+	if !isFile || out == os.Stderr {
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("--daemon: %w", err)
+		}
+		defer null.Close() //nolint:errcheck // nothing is written to it
+		out = null
+	}
+	if err := unix.Dup2(int(out.Fd()), int(os.Stderr.Fd())); err != nil {
+		return fmt.Errorf("--daemon: leave standard error: %w", err)
+	}
+	s.stderr, s.detached = sentences{s.log}, true
+	return nil
+}
+
+// announce says that the mount is usable, to whoever called.
+func (s *session) announce(out io.Writer, dir string) error {
+	if s.background {
+		if err := s.detach(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "mounted %s at %s\n", s.client.BaseURL(), dir)
+	if pipe, ok := out.(io.Closer); ok && s.background {
+		err = errors.Join(err, pipe.Close())
+	}
+	if err != nil {
+		s.log.Warnf("print the ready line: %v", err)
+	}
+	return nil
+}
+
+// outcome is what the program ends with. Nobody reads standard error of a process in the
+// background, so the log has it.
+func (s *session) outcome(err error) error {
+	if err == nil || !s.detached {
+		return err
+	}
+	s.log.Error(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return exitStatus(1)
+}
+
+// sentences is a standard error that is a log.
+type sentences struct{ log *logrus.Logger }
+
+// Write logs what say writes.
+func (w sentences) Write(p []byte) (int, error) {
+	w.log.Warn(strings.TrimSpace(strings.TrimPrefix(string(p), "archivefs: ")))
+	return len(p), nil
+}
+
+// fuseConf is where the administrator allows users what only root may do else.
+const fuseConf = "/etc/fuse.conf"
+
+// mayLetOthersIn refuses --allow-other where the configuration of FUSE does not allow it to
+// the user. One that cannot be read is left to the helper that mounts.
+func mayLetOthersIn(uid int, conf string) error {
+	text, err := os.ReadFile(conf) //nolint:gosec // the configuration of FUSE
+	if uid == 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if slices.Equal(strings.Fields(line), []string{"user_allow_other"}) {
+			return nil
+		}
+	}
+	return errors.New("--allow-other needs user_allow_other in " + conf + ", on a line of its own; root can write it there")
+}
+
+// profileFlags say where to write profiles, for those who make archivefs faster. They are
+// not in the help of the command.
+func profileFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cpu-profile", EnvVars: env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
+		&cli.StringFlag{Name: "heap-profile", EnvVars: env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
+	}
+}
+
+// startProfiles begins the profiles that are asked for. end writes them.
+func startProfiles(c *cli.Context) (end func() error, err error) {
+	heap, cpu := c.String("heap-profile"), c.String("cpu-profile")
+	end = func() error { return writeHeapProfile(heap) }
+	if cpu == "" {
+		return end, nil
+	}
+	f, err := os.Create(cpu) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, fmt.Errorf("--cpu-profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("--cpu-profile: %w", err), f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return errors.Join(f.Close(), writeHeapProfile(heap))
+	}, nil
+}
+
+func writeHeapProfile(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return fmt.Errorf("--heap-profile: %w", err)
+	}
+	runtime.GC() // what is in use, without what is not needed any more
+	if err := pprof.WriteHeapProfile(f); err != nil {
+		return errors.Join(fmt.Errorf("--heap-profile: %w", err), f.Close())
+	}
+	return f.Close()
 }

@@ -1,12 +1,19 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // refusing is the address of a service that knows nobody's key.
@@ -80,5 +87,114 @@ func TestMountNonempty(t *testing.T) {
 		if status, _, stderr := call(t, append(mount, option)...); status != 1 || !strings.Contains(stderr, "check the API key") {
 			t.Errorf("%s: exit status %d, error %q; want 1 and a sentence about the key", option, status, stderr)
 		}
+	}
+}
+
+// wantCure fails the test unless a mount of the service says in one sentence what to do, and
+// logs nothing.
+func wantCure(t *testing.T, url, want string, options ...string) {
+	t.Helper()
+	isolate(t)
+	status, _, stderr := call(t, append([]string{"mount", "--base-url=" + url, "--api-key=k", t.TempDir()}, options...)...)
+	if status != 1 || !strings.HasSuffix(stderr, "; "+want+"\n") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit status %d, error %q; want 1 and %q", status, stderr, want)
+	}
+}
+
+func TestMountOnAServiceThatIsNotTrusted(t *testing.T) {
+	service := httptest.NewUnstartedServer(http.NotFoundHandler())
+	service.Config.ErrorLog = log.New(io.Discard, "", 0)
+	service.StartTLS()
+	t.Cleanup(service.Close)
+	wantCure(t, service.URL, "name the certificate authority with --ca-file, if this is the right service")
+
+	plain := "http" + strings.TrimPrefix(service.URL, "https")
+	wantCure(t, plain, "if the service speaks https, write --base-url "+service.URL+"/api/v2")
+}
+
+func TestMountOverHTTPSOfAServiceThatSpeaksHTTP(t *testing.T) {
+	service := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(service.Close)
+	wantCure(t, "https"+strings.TrimPrefix(service.URL, "http"), "the service speaks http: write --base-url "+service.URL+"/api/v2")
+}
+
+// Some services that speak TLS close a connection that does not.
+func TestMountOnAServiceThatCloses(t *testing.T) {
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_ = conn.Close()
+		}
+	}()
+	address := ln.Addr().String()
+	wantCure(t, "http://"+address, "if the service speaks https, write --base-url https://"+address+"/api/v2", "--retry-for=0s")
+}
+
+func TestMountOnNoService(t *testing.T) {
+	service := httptest.NewServer(http.NotFoundHandler())
+	service.Close()
+	wantCure(t, service.URL, "check --base-url and the network", "--retry-for=0s")
+}
+
+func TestMayLetOthersIn(t *testing.T) {
+	tests := []struct {
+		name, conf string
+		uid        int
+		ok         bool
+	}{
+		{"allowed", "# FUSE\nuser_allow_other\n", 1000, true},
+		{"allowed in the last line", "mount_max = 5\n  user_allow_other", 1000, true},
+		{"in a comment", "#user_allow_other\n", 1000, false},
+		{"after a blank", "# user_allow_other\n", 1000, false},
+		{"empty", "", 1000, false},
+		{"root", "", 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			conf := filepath.Join(t.TempDir(), "fuse.conf")
+			if err := os.WriteFile(conf, []byte(tt.conf), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := mayLetOthersIn(tt.uid, conf)
+			if tt.ok && err != nil {
+				t.Error(err)
+			}
+			if !tt.ok && (err == nil || !strings.Contains(err.Error(), "user_allow_other in "+conf)) {
+				t.Errorf("got error %v, want one that names user_allow_other and %s", err, conf)
+			}
+		})
+	}
+	if err := mayLetOthersIn(1000, filepath.Join(t.TempDir(), "missing")); err == nil {
+		t.Error("it is allowed without a configuration")
+	}
+	if err := mayLetOthersIn(1000, t.TempDir()); err != nil {
+		t.Errorf("a configuration that cannot be read: %v", err)
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	fusetest.Need(t)
+	home := isolate(t)
+	dir, cpu, heap := t.TempDir(), filepath.Join(home, "cpu"), filepath.Join(home, "heap")
+	m := startMount(t, dir, "--embedded", "--cpu-profile", cpu, "--heap-profile", heap)
+	m.line("mounted ")
+	m.stop()
+	for _, path := range []string{cpu, heap} {
+		b, err := os.ReadFile(path)
+		if err != nil || !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) { // gzip, as pprof has it
+			t.Errorf("%s: %d bytes, %v", filepath.Base(path), len(b), err)
+		}
+	}
+	if status, _, stderr := call(t, "mount", dir, "--embedded", "--cpu-profile", filepath.Join(home, "none", "cpu")); status != 1 || stderr == "" {
+		t.Errorf("a profile that cannot be written: exit status %d, %q", status, stderr)
 	}
 }

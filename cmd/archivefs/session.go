@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -15,9 +16,36 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
+
+// session is everything that one mount holds open.
+type session struct {
+	settings *mountSettings
+	log      *logrus.Logger
+	stderr   io.Writer
+	fs       *fs.FileSystem
+	spool    *spool.Spool
+	client   clientCloser
+	local    func(sha256 string) (path string) // where the embedded service keeps a content; nil without one
+	dirs     *config.Dirs
+	manager  *manager
+	usable   bool // the mount came up
+
+	background bool // it was started for the background
+	detached   bool // and has left who started it
+	attended   bool // a terminal belongs to it
+	hangups    <-chan os.Signal
+	closers    []func() error
+}
+
+type clientCloser interface {
+	fs.Archive
+	BaseURL() string
+	SetCredentials(cred apiclient.Credentials) error
+}
 
 // openSession opens everything that a mount needs, up to but without mounting. What was
 // opened before a failure is closed again.
@@ -127,4 +155,21 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 		identity = client.BaseURL() + " " + cfg.Credentials.Identity()
 	}
 	return identity, nil
+}
+
+// later adds something to be closed; the last added is closed first.
+func (s *session) later(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *session) closeStores() error {
+	var all []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		all = append(all, s.closers[i]())
+	}
+	return errors.Join(all...)
+}
+
+// unreachable says what to do when the first request failed.
+func (s *session) unreachable(err error) error {
+	base := s.client.BaseURL()
+	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, join(doctor.Cure(base, err), s.waiting()))
 }
