@@ -38,9 +38,6 @@ func logFlags(requests string) []cli.Flag {
 	}
 }
 
-// env is the name of an option in the environment.
-func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
-
 // The places of a log that are no files.
 const (
 	toStderr  = "stderr"

@@ -35,6 +35,9 @@ func configFlag() cli.Flag {
 	}
 }
 
+// env is the name of an option in the environment.
+func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
+
 // fileOptions are the options that a configuration file can set: those of mount, whose list
 // of flags is the only one there is.
 func fileOptions() []config.Option {

@@ -3,17 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
-
-	"github.com/archivefs/archivefs/archive"
 )
 
 // backlog is what is still to be sent to the archive.
@@ -139,10 +135,4 @@ func (p *progress) clearLocked() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-}
-
-// say prints a sentence on standard error. Whatever it names, it is one line, and harmless.
-func say(stderr io.Writer, format string, args ...any) {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors that are joined
-	fmt.Fprintf(stderr, "archivefs: %s\n", archive.Printable(text))      //nolint:errcheck // nowhere to say it
 }

@@ -13,8 +13,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 
 	"github.com/archivefs/archivefs/archive"
@@ -62,10 +60,6 @@ func showStatus(c *cli.Context) error {
 		return err
 	}
 	return printStatus(c.App.Writer, dir, status)
-}
-
-func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
 }
 
 // readStatus reads the status of the mount at dir, through the mount.
@@ -241,16 +235,6 @@ func onlyFirst(i int, text string) string {
 	}
 	return text
 }
-
-// plural counts things: 1 document, 2 documents.
-func plural[N int | uint64](n N, word string) string { return english.Plural(int(n), word, "") }
-
-// doing counts things that do something: 1 upload waits, 2 uploads wait.
-func doing(n int, word, one, several string) string {
-	return plural(n, word) + " " + english.PluralWord(n, one, several)
-}
-
-func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // clearScreen puts the next character at the top left of an empty terminal (ECMA-48, CUP
 // and ED).

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -77,12 +76,6 @@ func listUploads(c *cli.Context) (err error) {
 			u.ID, u.State, u.Changed.Local().Format(time.DateTime), size(u.Size), u.Path, u.Error)
 	}
 	return w.Flush()
-}
-
-func printJSON(c *cli.Context, v any) error {
-	e := json.NewEncoder(c.App.Writer)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // chosen are uploads that somebody named, and where they wait.
