@@ -8,15 +8,15 @@ import (
 
 // documentArchive is endpoint 6: a new document in the target folder, under the given
 // name or the current one, with the given keywords added.
-func (s *Service) documentArchive(c *call) answer {
-	d := s.store.documents[c.id]
+func documentArchive(st *store, c *call) answer {
+	d := st.documents[c.id]
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
-	case !s.store.inInbox(d):
+	case !st.inInbox(d):
 		return c.refuse(http.StatusBadRequest, "the document is archived already")
 	}
-	target, refused := s.target(c)
+	target, refused := findTarget(st, c)
 	switch {
 	case target == nil:
 		return refused
@@ -34,14 +34,14 @@ func (s *Service) documentArchive(c *call) answer {
 		*d = archived
 		return c.done(empty(http.StatusOK))
 	}
-	delete(s.store.documents, d.ID)
-	s.store.add(archived)
+	delete(st.documents, d.ID)
+	st.add(archived)
 	return c.done(empty(http.StatusOK))
 }
 
 // autoExportSet is endpoint 7.
-func (s *Service) autoExportSet(c *call) answer {
-	d := s.store.documents[c.number("document-id")]
+func autoExportSet(st *store, c *call) answer {
+	d := st.documents[c.number("document-id")]
 	if d == nil {
 		return c.refuse(http.StatusNotFound, "there is no such document")
 	}
@@ -50,8 +50,8 @@ func (s *Service) autoExportSet(c *call) answer {
 }
 
 // rename gives any document a new name.
-func (s *Service) rename(c *call) answer {
-	d, name := s.store.documents[c.id], c.text("new-name")
+func rename(st *store, c *call) answer {
+	d, name := st.documents[c.id], c.text("new-name")
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
@@ -63,8 +63,8 @@ func (s *Service) rename(c *call) answer {
 }
 
 // metadata answers the metadata of a document.
-func (s *Service) metadata(c *call) answer {
-	d := s.store.documents[c.id]
+func metadata(st *store, c *call) answer {
+	d := st.documents[c.id]
 	if d == nil {
 		return c.refuse(http.StatusNotFound, "there is no such document")
 	}
@@ -76,9 +76,9 @@ func (s *Service) metadata(c *call) answer {
 }
 
 // setMetadata sets the metadata named in the body and leaves the rest.
-func (s *Service) setMetadata(c *call) answer {
+func setMetadata(st *store, c *call) answer {
 	var entries map[string]string
-	d := s.store.documents[c.id]
+	d := st.documents[c.id]
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
@@ -93,9 +93,9 @@ func (s *Service) setMetadata(c *call) answer {
 }
 
 // setKeywords replaces the keywords of a document.
-func (s *Service) setKeywords(c *call) answer {
+func setKeywords(st *store, c *call) answer {
 	var words []string
-	d := s.store.documents[c.id]
+	d := st.documents[c.id]
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
@@ -108,12 +108,12 @@ func (s *Service) setKeywords(c *call) answer {
 }
 
 // replace gives an inbox document a new content; keywords are added.
-func (s *Service) replace(c *call) answer {
-	d := s.store.documents[c.id]
+func replace(st *store, c *call) answer {
+	d := st.documents[c.id]
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
-	case !s.store.inInbox(d):
+	case !st.inInbox(d):
 		return c.refuse(http.StatusForbidden, "an archived document cannot be replaced")
 	}
 	d.Content, d.PDF = c.file, nil
@@ -122,16 +122,16 @@ func (s *Service) replace(c *call) answer {
 }
 
 // remove deletes an inbox document that is in no workflow.
-func (s *Service) remove(c *call) answer {
-	d := s.store.documents[c.id]
+func remove(st *store, c *call) answer {
+	d := st.documents[c.id]
 	switch {
 	case d == nil:
 		return c.refuse(http.StatusNotFound, "there is no such document")
-	case !s.store.inInbox(d):
+	case !st.inInbox(d):
 		return c.refuse(http.StatusForbidden, "an archived document cannot be deleted")
 	case len(d.Workflows) > 0:
 		return c.refuse(http.StatusForbidden, "the document is in a workflow")
 	}
-	delete(s.store.documents, d.ID)
+	delete(st.documents, d.ID)
 	return c.done(empty(http.StatusOK))
 }

@@ -6,16 +6,16 @@ import (
 )
 
 // documentData is endpoint 8.
-func (s *Service) documentData(c *call) answer {
-	d := s.store.documents[c.id]
+func documentData(st *store, c *call) answer {
+	d := st.documents[c.id]
 	if d == nil {
 		return c.refuse(http.StatusNotFound, "there is no such document")
 	}
-	return c.json(s.extended(c, d))
+	return c.json(extended(st, c, d))
 }
 
 // extended writes all that is said about a document.
-func (s *Service) extended(c *call, d *Document) object {
+func extended(st *store, c *call, d *Document) object {
 	shape := c.cfg.Data
 	o := object{
 		"id": d.ID, "name": d.Name, "numPages": d.Pages,
@@ -27,13 +27,13 @@ func (s *Service) extended(c *call, d *Document) object {
 	shape.Keywords.put(o, d.Keywords)
 	shape.Pages.put(o, "pages", pages(d))
 	shape.External.put(o, "external", c.external(d))
-	s.place(o, d)
+	place(st, o, d)
 	return o
 }
 
 // place writes where d lies: the mandator, and the path below it.
-func (s *Service) place(o object, d *Document) {
-	trail := s.store.trail(d.Folder)
+func place(st *store, o object, d *Document) {
+	trail := st.trail(d.Folder)
 	if len(trail) == 0 {
 		return
 	}

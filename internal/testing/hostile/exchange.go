@@ -18,7 +18,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	cfg    Config
-	record *Request // guarded by s.mu
+	record *Request // guarded by s.journal.mu
 	hide   int      // listings that a new document is left out of
 
 	read, whole bool // the body was read; all of it arrived
@@ -54,11 +54,11 @@ func (x *exchange) handle() bool {
 		return false
 	}
 	if x.op != nil && !x.handled {
-		x.s.mu.Lock()
-		defer x.s.mu.Unlock()
-		x.handled, x.record.Handled = true, true
-		x.call.hide = x.hide
-		x.answer = x.op.handle(x.call)
+		x.s.content.mu.Lock()
+		defer x.s.content.mu.Unlock()
+		x.s.note(x.record, func(r *Request) { r.Handled = true })
+		x.handled, x.call.hide = true, x.hide
+		x.answer = x.op.handle(&x.s.store, x.call)
 	}
 	return true
 }
@@ -75,7 +75,7 @@ func (x *exchange) judge(body []byte) {
 		x.refuse(http.StatusUnauthorized, violation, why)
 		return
 	}
-	op := x.s.find(x.r.Method, path)
+	op := find(x.s.operations, x.r.Method, path)
 	switch {
 	case op == nil && absent(x.r.Method, path), op != nil && x.cfg.lacks(op):
 		x.refuse(x.cfg.lackStatus(), false, "no such operation")
@@ -85,9 +85,7 @@ func (x *exchange) judge(body []byte) {
 		return
 	}
 	p := &parser{op: op, rec: x.record, call: x.call}
-	x.s.mu.Lock()
-	p.parse(body)
-	x.s.mu.Unlock()
+	x.s.note(x.record, func(*Request) { p.parse(body) })
 	if len(p.problems) > 0 {
 		x.refuse(http.StatusBadRequest, true, p.problems...)
 		return
@@ -127,9 +125,7 @@ func (x *exchange) send() {
 
 // begin sends status and header.
 func (x *exchange) begin() {
-	x.s.mu.Lock()
-	x.record.Status = x.answer.status
-	x.s.mu.Unlock()
+	x.s.note(x.record, func(r *Request) { r.Status = x.answer.status })
 	x.compress()
 	header := x.w.Header()
 	for name, values := range x.answer.header {

@@ -1,5 +1,7 @@
 package hostile
 
+import "sync"
+
 // Fault says what happens to some requests instead of, before or after what the
 // service would do.
 //
@@ -30,35 +32,43 @@ type script struct {
 	seen int // matching requests so far
 }
 
+// faults are the faults of a service.
+type faults struct {
+	mu      sync.Mutex
+	scripts []*script // guarded by mu
+}
+
 // Fault sets a fault. Of several that would strike the same request the one set first
 // does, and all of them count it.
-func (s *Service) Fault(f Fault) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = append(s.faults, &script{Fault: f})
+func (f *faults) Fault(fault Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scripts = append(f.scripts, &script{Fault: fault})
 }
 
 // ClearFaults takes all faults away. Requests already struck are not helped.
-func (s *Service) ClearFaults() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults = nil
+func (f *faults) ClearFaults() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scripts = nil
 }
 
-// strikeLocked returns what is done with a request.
-func (s *Service) strikeLocked(r *Request) Action {
+// strike returns what is done with a request.
+func (f *faults) strike(r *Request) Action {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	act := Action(nil)
-	for _, f := range s.faults {
-		if f.Method != "" && f.Method != r.Method || f.Path != "" && !match(f.Path, r.Path) {
+	for _, s := range f.scripts {
+		if s.Method != "" && s.Method != r.Method || s.Path != "" && !match(s.Path, r.Path) {
 			continue
 		}
-		f.seen++
-		first, times := max(f.Nth, 1), max(f.Times, 1)
-		if f.seen < first || f.Times != Always && f.seen >= first+times {
+		s.seen++
+		first, times := max(s.Nth, 1), max(s.Times, 1)
+		if s.seen < first || s.Times != Always && s.seen >= first+times {
 			continue
 		}
 		if act == nil {
-			act = f.Do
+			act = s.Do
 		}
 	}
 	if act == nil {
@@ -66,4 +76,52 @@ func (s *Service) strikeLocked(r *Request) Action {
 	}
 	r.Struck = true
 	return act
+}
+
+// Gate holds requests up where a fault says so, until the test lets them go on.
+type Gate struct {
+	arrived chan struct{}
+	step    chan struct{}
+	open    chan struct{}
+	once    sync.Once
+}
+
+// NewGate returns a closed gate.
+func NewGate() *Gate {
+	return &Gate{arrived: make(chan struct{}), step: make(chan struct{}), open: make(chan struct{})}
+}
+
+// Arrived yields one value for each arrival of a request at the gate.
+func (g *Gate) Arrived() <-chan struct{} { return g.arrived }
+
+// Step waits for a request at the gate and lets it pass once. At an open gate it does
+// nothing.
+func (g *Gate) Step() {
+	select {
+	case g.step <- struct{}{}:
+	case <-g.open:
+	}
+}
+
+// Open lets every request pass from now on.
+func (g *Gate) Open() { g.once.Do(func() { close(g.open) }) }
+
+// wait returns true when the gate lets the caller pass, false when one of the
+// channels ended first.
+func (g *Gate) wait(stop, gone <-chan struct{}) bool {
+	arrived := g.arrived
+	for {
+		select {
+		case arrived <- struct{}{}:
+			arrived = nil // told once
+		case <-g.step:
+			return true
+		case <-g.open:
+			return true
+		case <-stop:
+			return false
+		case <-gone:
+			return false
+		}
+	}
 }

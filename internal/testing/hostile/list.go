@@ -10,8 +10,8 @@ import (
 
 // documentList is endpoint 2. A date filter keeps what was created after that date's
 // first instant.
-func (s *Service) documentList(c *call) answer {
-	folder := s.store.folder(c.number("folder-id"))
+func documentList(st *store, c *call) answer {
+	folder := st.folder(c.number("folder-id"))
 	if folder == nil {
 		return c.refuse(http.StatusNotFound, "there is no such folder")
 	}
@@ -20,7 +20,7 @@ func (s *Service) documentList(c *call) answer {
 		after, _ = time.Parse(time.DateOnly, c.text("filter-date-created-after")) // checked by its type
 	}
 	docs := []any{}
-	for _, d := range s.store.in(folder.ID, c.flag("subfolders-recursive") && !c.cfg.List.NotRecursive) {
+	for _, d := range st.in(folder.ID, c.flag("subfolders-recursive") && !c.cfg.List.NotRecursive) {
 		switch {
 		case d.hidden > 0:
 			d.hidden--

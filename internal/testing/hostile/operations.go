@@ -17,7 +17,7 @@ type operation struct {
 	form         []param
 	json         bool // answers JSON, so the request must accept it
 	further      bool // not one of the eight
-	handle       func(*call) answer
+	handle       func(*store, *call) answer
 }
 
 // bodyKind is the encoding of a request's body.
@@ -57,26 +57,22 @@ func importOrder(v string) bool {
 func opt(name string, valid func(string) bool) param { return param{name, valid, false} }
 func req(name string, valid func(string) bool) param { return param{name, valid, true} }
 
-// table returns the operations, the eight of the specification first.
-func (s *Service) table() []operation {
-	return slices.Concat(s.eight(), s.others())
-}
-
-func (s *Service) eight() []operation {
+// eight are the operations of the specification.
+func eight() []operation {
 	return []operation{
 		{
-			method: http.MethodGet, path: "/archivestructure", json: true, handle: s.archiveStructure,
+			method: http.MethodGet, path: "/archivestructure", json: true, handle: archiveStructure,
 			query: []param{opt("parent-folder-id", integer), opt("lazy", boolean)},
 		},
 		{
-			method: http.MethodGet, path: "/document/list", json: true, handle: s.documentList,
+			method: http.MethodGet, path: "/document/list", json: true, handle: documentList,
 			query: []param{
 				req("folder-id", integer), opt("included-metadata-keys", text), opt("excluded-matadata-keys", text),
 				opt("with-autoexport-status", boolean), opt("filter-date-created-after", date), opt("subfolders-recursive", boolean),
 			},
 		},
 		{
-			method: http.MethodPost, path: "/file-upload", body: bodyMultipart, handle: s.fileUpload,
+			method: http.MethodPost, path: "/file-upload", body: bodyMultipart, handle: fileUpload,
 			form: []param{
 				opt("target-mandator-name", text), opt("target-folder-path", text), opt("target-folder-id", integer),
 				opt("target-document-name", text), opt("keywords", text), opt("document-types", text), opt("external-id", text),
@@ -84,48 +80,49 @@ func (s *Service) eight() []operation {
 			},
 		},
 		{
-			method: http.MethodPost, path: "/folder/create", body: bodyForm, json: true, handle: s.folderCreate,
+			method: http.MethodPost, path: "/folder/create", body: bodyForm, json: true, handle: folderCreate,
 			form: []param{req("parent-folder-id", integer), req("folder-name", text)},
 		},
-		{method: http.MethodGet, path: "/inboxes", json: true, handle: s.inboxList},
+		{method: http.MethodGet, path: "/inboxes", json: true, handle: inboxList},
 		{
-			method: http.MethodPost, path: "/document/{id}/archive", body: bodyForm, handle: s.documentArchive,
+			method: http.MethodPost, path: "/document/{id}/archive", body: bodyForm, handle: documentArchive,
 			form: []param{
 				opt("target-folder-id", integer), opt("target-folder-path", text), opt("target-mandator-name", text),
 				opt("target-document-name", text), opt("keywords", text),
 			},
 		},
 		{
-			method: http.MethodPost, path: "/document/auto_export_status/set", body: bodyForm, handle: s.autoExportSet,
+			method: http.MethodPost, path: "/document/auto_export_status/set", body: bodyForm, handle: autoExportSet,
 			form: []param{req("document-id", integer), req("autoexport-status", boolean)},
 		},
-		{method: http.MethodGet, path: "/document/{id}/data", json: true, handle: s.documentData},
+		{method: http.MethodGet, path: "/document/{id}/data", json: true, handle: documentData},
 	}
 }
 
-func (s *Service) others() []operation {
+// others are the further ones of the public document that the service has.
+func others() []operation {
 	content := []param{opt("original", boolean), opt("annotations", text)}
 	return []operation{
-		{method: http.MethodGet, path: "/document/{id}/pdf", further: true, query: content, handle: s.documentContent},
-		{method: http.MethodHead, path: "/document/{id}/pdf", further: true, query: content, handle: s.documentContent},
-		{method: http.MethodGet, path: "/document/{id}/ocr-result", further: true, handle: s.documentText},
+		{method: http.MethodGet, path: "/document/{id}/pdf", further: true, query: content, handle: documentContent},
+		{method: http.MethodHead, path: "/document/{id}/pdf", further: true, query: content, handle: documentContent},
+		{method: http.MethodGet, path: "/document/{id}/ocr-result", further: true, handle: documentText},
 		{
-			method: http.MethodGet, path: "/page/{id}/preview", further: true, handle: s.pagePreview,
+			method: http.MethodGet, path: "/page/{id}/preview", further: true, handle: pagePreview,
 			query: []param{opt("bbox-width", integer), opt("bbox-height", integer)},
 		},
-		{method: http.MethodPost, path: "/search", further: true, json: true, handle: s.search, query: searchParams()},
-		{method: http.MethodGet, path: "/document/{id}/metadata", further: true, json: true, handle: s.metadata},
-		{method: http.MethodPost, path: "/document/{id}/metadata", further: true, body: bodyJSON, handle: s.setMetadata},
-		{method: http.MethodPost, path: "/document/{id}/keywords", further: true, body: bodyJSON, handle: s.setKeywords},
+		{method: http.MethodPost, path: "/search", further: true, json: true, handle: search, query: searchParams()},
+		{method: http.MethodGet, path: "/document/{id}/metadata", further: true, json: true, handle: metadata},
+		{method: http.MethodPost, path: "/document/{id}/metadata", further: true, body: bodyJSON, handle: setMetadata},
+		{method: http.MethodPost, path: "/document/{id}/keywords", further: true, body: bodyJSON, handle: setKeywords},
 		{
-			method: http.MethodPost, path: "/document/{id}/rename", further: true, body: bodyForm, handle: s.rename,
+			method: http.MethodPost, path: "/document/{id}/rename", further: true, body: bodyForm, handle: rename,
 			form: []param{req("new-name", text)},
 		},
 		{
-			method: http.MethodPost, path: "/document/{id}/replace", further: true, body: bodyMultipart, handle: s.replace,
+			method: http.MethodPost, path: "/document/{id}/replace", further: true, body: bodyMultipart, handle: replace,
 			query: []param{opt("keywords", text)},
 		},
-		{method: http.MethodPost, path: "/document/{id}/delete", further: true, handle: s.remove},
+		{method: http.MethodPost, path: "/document/{id}/delete", further: true, handle: remove},
 	}
 }
 
@@ -145,10 +142,10 @@ func absent(method, path string) bool {
 
 // find returns the operation that a request names, or nil. Exact paths go before
 // patterns.
-func (s *Service) find(method, path string) *operation {
+func find(operations []operation, method, path string) *operation {
 	var found *operation
-	for i := range s.operations {
-		op := &s.operations[i]
+	for i := range operations {
+		op := &operations[i]
 		if op.method == method && match(op.path, path) && (found == nil || op.path == path) {
 			found = op
 		}

@@ -11,9 +11,9 @@ import (
 
 // documentContent answers the PDF rendition or, with original=true, the original.
 // Range, If-Range and If-None-Match are those of RFC 9110 unless shaped otherwise.
-func (s *Service) documentContent(c *call) answer {
+func documentContent(st *store, c *call) answer {
 	shape := c.cfg.Content
-	d := s.store.documents[c.id]
+	d := st.documents[c.id]
 	switch {
 	case c.r.Method == http.MethodHead && shape.HeadStatus != 0:
 		return c.refuse(shape.HeadStatus, "HEAD is not offered")
@@ -30,7 +30,7 @@ func (s *Service) documentContent(c *call) answer {
 	}
 	rec := httptest.NewRecorder()
 	rec.Header().Set("Content-Type", kind)
-	if tag := s.entityTag(shape.ETag, content); tag != "" {
+	if tag := entityTag(st, shape.ETag, content); tag != "" {
 		rec.Header().Set("ETag", tag)
 	}
 	http.ServeContent(rec, c.ranged(), "", time.Time{}, bytes.NewReader(content))
@@ -43,7 +43,7 @@ func (s *Service) documentContent(c *call) answer {
 }
 
 // entityTag names a content in the given form, empty for none.
-func (s *Service) entityTag(form ETagForm, content []byte) string {
+func entityTag(st *store, form ETagForm, content []byte) string {
 	sum := sha256.Sum256(content)
 	switch form {
 	case ETagStrong:
@@ -51,8 +51,8 @@ func (s *Service) entityTag(form ETagForm, content []byte) string {
 	case ETagWeak:
 		return fmt.Sprintf(`W/"%x"`, sum[:8])
 	case ETagChanging:
-		s.answered++
-		return fmt.Sprintf(`"%d"`, s.answered)
+		st.tags++
+		return fmt.Sprintf(`"%d"`, st.tags)
 	}
 	return ""
 }

@@ -24,8 +24,8 @@ func searchParams() []param {
 
 // search finds documents by ascending id. It knows the full text (of names and texts), names,
 // keywords, types, days and folders.
-func (s *Service) search(c *call) answer {
-	folder := s.store.folder(c.number("location-folder-id"))
+func search(st *store, c *call) answer {
+	folder := st.folder(c.number("location-folder-id"))
 	if c.has("location-folder-id") && folder == nil {
 		return c.refuse(http.StatusNotFound, "there is no such folder")
 	}
@@ -43,8 +43,8 @@ func (s *Service) search(c *call) answer {
 		page = 0
 	}
 	var found []*Document
-	for _, id := range slices.Sorted(maps.Keys(s.store.documents)) {
-		if d := s.store.documents[id]; c.finds(d) && (folder == nil || s.below(d, folder)) {
+	for _, id := range slices.Sorted(maps.Keys(st.documents)) {
+		if d := st.documents[id]; c.finds(d) && (folder == nil || st.below(d, folder)) {
 			found = append(found, d)
 		}
 	}
@@ -55,18 +55,13 @@ func (s *Service) search(c *call) answer {
 	from := min(page*size, len(found))
 	documents := loose{}
 	for _, d := range found[from:min(from+size, len(found))] {
-		documents = append(documents, s.extended(c, d))
+		documents = append(documents, extended(st, c, d))
 	}
 	o["documents"] = documents
 	if len(found) == 0 && c.cfg.Search.EmptyNull {
 		o["documents"] = nil
 	}
 	return c.json(o)
-}
-
-// below reports whether d lies in a folder, or in one below it.
-func (s *Service) below(d *Document, folder *Folder) bool {
-	return slices.Contains(s.store.trail(d.Folder), folder)
 }
 
 // finds reports whether d is what a search looks for.
@@ -91,8 +86,8 @@ func (c *call) finds(d *Document) bool {
 }
 
 // documentText answers the recognised text.
-func (s *Service) documentText(c *call) answer {
-	d := s.store.documents[c.id]
+func documentText(st *store, c *call) answer {
+	d := st.documents[c.id]
 	if d == nil || d.Text == "" {
 		return c.refuse(http.StatusNotFound, "there is no text")
 	}
@@ -100,8 +95,8 @@ func (s *Service) documentText(c *call) answer {
 }
 
 // pagePreview answers the picture of a page.
-func (s *Service) pagePreview(c *call) answer {
-	d := s.store.documents[c.id/pagesApart]
+func pagePreview(st *store, c *call) answer {
+	d := st.documents[c.id/pagesApart]
 	if d == nil || len(d.Preview) == 0 || c.id%pagesApart >= int64(d.Pages) {
 		return c.refuse(http.StatusNotFound, "there is no preview")
 	}

@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,27 +10,28 @@ import (
 )
 
 // Service is the archive service. It is an http.Handler and safe for concurrent use.
+// Locks are taken in this order: mu and content's, journal's, faults'.
 type Service struct {
+	content
+	faults
+	journal
+
 	operations []operation
 	stop       chan struct{} // closed by Close
 	once       sync.Once
 	active     sync.WaitGroup // requests being served, also on dropped connections
 
-	mu         sync.Mutex
-	cfg        Config     // guarded by mu
-	store      store      // guarded by mu
-	faults     []*script  // guarded by mu
-	requests   []*Request // guarded by mu, in the order of arrival
-	violations []string   // guarded by mu
-	inFlight   int        // guarded by mu
-	peak       int        // guarded by mu
-	answered   int        // guarded by mu, numbers changing entity tags
+	mu  sync.Mutex
+	cfg Config // guarded by mu
 }
 
 // New returns a service without content.
 func New(cfg Config) *Service {
-	s := &Service{stop: make(chan struct{}), store: store{documents: map[int64]*Document{}}}
-	s.operations = s.table()
+	s := &Service{
+		content:    content{store: store{documents: map[int64]*Document{}}},
+		operations: slices.Concat(eight(), others()),
+		stop:       make(chan struct{}),
+	}
 	s.setConfigLocked(cfg)
 	return s
 }
@@ -83,22 +83,6 @@ func (s *Service) config() Config {
 	return s.cfg
 }
 
-// Violations returns what requests did against the specification, one sentence each.
-func (s *Service) Violations() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.violations)
-}
-
-// violate notes violations. They never hold the value of a parameter or header.
-func (s *Service) violate(r *http.Request, problems []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, problem := range problems {
-		s.violations = append(s.violations, fmt.Sprintf("%s %q: %s", r.Method, r.URL.Path, problem))
-	}
-}
-
 // ServeHTTP implements http.Handler.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.Add(1)
@@ -108,19 +92,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	act(x)
 }
 
-// admit records a request and picks what is done with it.
+// admit records a request and picks what is done with it, in one step with its configuration.
 func (s *Service) admit(w http.ResponseWriter, r *http.Request) (*exchange, Action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inFlight++
-	s.peak = max(s.peak, s.inFlight)
 	x := &exchange{s: s, w: w, r: r, cfg: s.cfg, record: newRequest(r, s.cfg.BasePath)}
-	s.requests = append(s.requests, x.record)
-	return x, s.strikeLocked(x.record)
-}
-
-func (s *Service) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inFlight--
+	return x, s.arrive(x.record, s.strike)
 }

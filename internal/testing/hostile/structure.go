@@ -6,20 +6,20 @@ import "net/http"
 const wholeTree = -1
 
 // archiveStructure is endpoint 1.
-func (s *Service) archiveStructure(c *call) answer {
+func archiveStructure(st *store, c *call) answer {
 	shape := c.cfg.Structure
 	levels := wholeTree
 	if c.flag("lazy") && !shape.LazyIgnored {
 		levels = 0
 	}
-	top := s.store.children(0)
+	top := st.children(0)
 	if c.has("parent-folder-id") {
-		parent := s.store.folder(c.number("parent-folder-id"))
+		parent := st.folder(c.number("parent-folder-id"))
 		switch {
 		case parent == nil || parent.Inbox:
 			return c.refuse(http.StatusNotFound, "there is no such folder")
 		case shape.Parent == ParentChildren:
-			top = s.store.children(parent.ID)
+			top = st.children(parent.ID)
 		default:
 			top = []*Folder{parent}
 			if levels == 0 && shape.Parent == ParentItself {
@@ -29,7 +29,7 @@ func (s *Service) archiveStructure(c *call) answer {
 	}
 	folders := make([]any, 0, len(top))
 	for _, f := range top {
-		folders = append(folders, s.folderObject(f, levels, shape.LazyChildren, shape.Leaf))
+		folders = append(folders, folderObject(st, f, levels, shape.LazyChildren, shape.Leaf))
 	}
 	answer := object{"folders": folders}
 	shape.Free.put(answer, "free-archive-structure")
@@ -38,15 +38,15 @@ func (s *Service) archiveStructure(c *call) answer {
 
 // folderObject writes a folder with so many levels below it. Children that the depth
 // hides are written as hidden says, children that do not exist as leaf says.
-func (s *Service) folderObject(f *Folder, levels int, hidden, leaf Presence) object {
+func folderObject(st *store, f *Folder, levels int, hidden, leaf Presence) object {
 	o := object{"id": f.ID, "name": f.Name}
 	if levels == 0 {
 		hidden.put(o, "folders", []any{})
 		return o
 	}
 	children := []any{}
-	for _, child := range s.store.children(f.ID) {
-		children = append(children, s.folderObject(child, levels-1, hidden, leaf))
+	for _, child := range st.children(f.ID) {
+		children = append(children, folderObject(st, child, levels-1, hidden, leaf))
 	}
 	if len(children) == 0 {
 		leaf.put(o, "folders", children)
@@ -57,11 +57,11 @@ func (s *Service) folderObject(f *Folder, levels int, hidden, leaf Presence) obj
 }
 
 // inboxList is endpoint 5.
-func (s *Service) inboxList(c *call) answer {
+func inboxList(st *store, c *call) answer {
 	shape := c.cfg.Inboxes
 	entries := loose{}
-	for _, f := range s.store.inboxes() {
-		entry := s.folderObject(f, wholeTree, Present, shape.Leaf)
+	for _, f := range st.inboxes() {
+		entry := folderObject(st, f, wholeTree, Present, shape.Leaf)
 		if !shape.Bare {
 			entry = object{"user-id": f.User, "folder": entry}
 		}
@@ -78,8 +78,8 @@ func (s *Service) inboxList(c *call) answer {
 }
 
 // folderCreate is endpoint 4.
-func (s *Service) folderCreate(c *call) answer {
-	parent, name := s.store.folder(c.number("parent-folder-id")), c.text("folder-name")
+func folderCreate(st *store, c *call) answer {
+	parent, name := st.folder(c.number("parent-folder-id")), c.text("folder-name")
 	switch {
 	case parent == nil:
 		return c.refuse(http.StatusNotFound, "there is no such parent folder")
@@ -88,11 +88,11 @@ func (s *Service) folderCreate(c *call) answer {
 	case name == "":
 		return c.refuse(http.StatusBadRequest, "folder-name is empty")
 	}
-	for _, f := range s.store.children(parent.ID) {
+	for _, f := range st.children(parent.ID) {
 		if f.Name == name {
 			return c.refuse(http.StatusConflict, "a folder of that name exists")
 		}
 	}
-	id := s.store.addFolder(Folder{Parent: parent.ID, Name: name})
+	id := st.addFolder(Folder{Parent: parent.ID, Name: name})
 	return c.done(c.json(object{"id": id, "name": name}))
 }

@@ -9,8 +9,8 @@ import (
 
 // fileUpload is endpoint 3. A target in an inbox makes an inbox document, any other
 // an archived one.
-func (s *Service) fileUpload(c *call) answer {
-	target, refused := s.target(c)
+func fileUpload(st *store, c *call) answer {
+	target, refused := findTarget(st, c)
 	if target == nil {
 		return refused
 	}
@@ -18,7 +18,7 @@ func (s *Service) fileUpload(c *call) answer {
 	if !ok {
 		return c.refuse(http.StatusBadRequest, "external-metadatas is malformed")
 	}
-	if old := s.withExternalID(c.text("external-id")); old != nil && !c.flag("force-new-document") {
+	if old := st.withExternalID(c.text("external-id")); old != nil && !c.flag("force-new-document") {
 		switch c.cfg.Upload.SameExternalID {
 		case SameKeepsOld:
 			return c.done(uploaded(c, old.ID))
@@ -44,7 +44,7 @@ func (s *Service) fileUpload(c *call) answer {
 	}
 	var first int64
 	for i := range docs {
-		if id := s.store.add(docs[i]).ID; i == 0 {
+		if id := st.add(docs[i]).ID; i == 0 {
 			first = id
 		}
 	}
@@ -69,15 +69,15 @@ func uploaded(c *call, id int64) answer {
 	return plain(http.StatusOK, decimal)
 }
 
-// target finds the folder that a call names by id or by path. Without one it returns
+// findTarget finds the folder that a call names by id or by path. Without one it returns
 // the refusal.
-func (s *Service) target(c *call) (*Folder, answer) {
+func findTarget(st *store, c *call) (*Folder, answer) {
 	var found *Folder
 	switch {
 	case c.has("target-folder-id"):
-		found = s.store.folder(c.number("target-folder-id"))
+		found = st.folder(c.number("target-folder-id"))
 	case c.has("target-folder-path"):
-		found = s.store.resolve(c.text("target-mandator-name"), c.text("target-folder-path"))
+		found = st.resolve(c.text("target-mandator-name"), c.text("target-folder-path"))
 	default:
 		return nil, c.refuse(http.StatusBadRequest, "either target-folder-id or target-folder-path is required")
 	}
@@ -85,17 +85,6 @@ func (s *Service) target(c *call) (*Folder, answer) {
 		return nil, c.refuse(http.StatusNotFound, "there is no such target folder")
 	}
 	return found, answer{}
-}
-
-// withExternalID returns the document with the lowest id that has an external id.
-func (s *Service) withExternalID(externalID string) *Document {
-	var found *Document
-	for _, d := range s.store.documents {
-		if externalID != "" && d.ExternalID == externalID && (found == nil || d.ID < found.ID) {
-			found = d
-		}
-	}
-	return found
 }
 
 // now is the wall-clock time in whole seconds, as the service's dates carry them.

@@ -1,11 +1,13 @@
 package hostile
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Request is what the service was asked.
@@ -61,18 +63,27 @@ func (r *Request) clone() Request {
 	return c
 }
 
+// journal records the requests and what they did against the specification.
+type journal struct {
+	mu         sync.Mutex
+	requests   []*Request // guarded by mu, in the order of arrival, as is what is recorded of each
+	violations []string   // guarded by mu
+	inFlight   int        // guarded by mu
+	peak       int        // guarded by mu
+}
+
 // Requests returns what was asked since the start or the last Reset, by arrival.
-func (s *Service) Requests() []Request {
-	return s.RequestsTo("", "")
+func (j *journal) Requests() []Request {
+	return j.RequestsTo("", "")
 }
 
 // RequestsTo returns the requests of a method ("" for any) to paths that a pattern
 // matches ("" for any), as "/document/{id}/archive".
-func (s *Service) RequestsTo(method, pattern string) []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (j *journal) RequestsTo(method, pattern string) []Request {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	var found []Request
-	for _, r := range s.requests {
+	for _, r := range j.requests {
 		if (method == "" || method == r.Method) && (pattern == "" || match(pattern, r.Path)) {
 			found = append(found, r.clone())
 		}
@@ -81,20 +92,60 @@ func (s *Service) RequestsTo(method, pattern string) []Request {
 }
 
 // Count returns the number of requests that RequestsTo returns.
-func (s *Service) Count(method, pattern string) int { return len(s.RequestsTo(method, pattern)) }
+func (j *journal) Count(method, pattern string) int { return len(j.RequestsTo(method, pattern)) }
 
 // Peak returns the largest number of requests that were in flight at a time.
-func (s *Service) Peak() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.peak
+func (j *journal) Peak() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.peak
 }
 
 // Reset forgets requests, violations and the peak; content, shapes and faults stay.
-func (s *Service) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests, s.violations, s.peak = nil, nil, s.inFlight
+func (j *journal) Reset() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.requests, j.violations, j.peak = nil, nil, j.inFlight
+}
+
+// Violations returns what requests did against the specification, one sentence each.
+func (j *journal) Violations() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.violations)
+}
+
+// violate notes violations. They never hold the value of a parameter or header.
+func (j *journal) violate(r *http.Request, problems []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, problem := range problems {
+		j.violations = append(j.violations, fmt.Sprintf("%s %q: %s", r.Method, r.URL.Path, problem))
+	}
+}
+
+// arrive records a request and returns what strike does with it. It is one step, so that
+// faults count the requests in the order of the journal.
+func (j *journal) arrive(r *Request, strike func(*Request) Action) Action {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.inFlight++
+	j.peak = max(j.peak, j.inFlight)
+	j.requests = append(j.requests, r)
+	return strike(r)
+}
+
+func (j *journal) leave() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.inFlight--
+}
+
+// note changes what is recorded of a request.
+func (j *journal) note(r *Request, change func(*Request)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(r)
 }
 
 // match compares a path with a pattern segment by segment; {name} matches any one.
