@@ -12,6 +12,7 @@ import (
 // change it are archive.KindForbidden.
 type Archive struct {
 	Shape
+	fixed
 	names *names
 }
 

@@ -10,93 +10,96 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// fixed is the part of an archive that would change it: it does nothing, and says so.
+type fixed struct{}
+
 // errFixed refuses what would change the archive.
 func errFixed() error {
 	return refuse(archive.KindForbidden, "this archive is generated and cannot be changed")
 }
 
 // Search is refused: nothing here can be looked up.
-func (a *Archive) Search(context.Context, store.Search) ([]archive.ID, error) {
+func (fixed) Search(context.Context, store.Search) ([]archive.ID, error) {
 	return nil, refuse(archive.KindUnsupported, "this archive is generated and cannot be searched")
 }
 
 // AddFolder is refused.
-func (a *Archive) AddFolder(context.Context, store.Folder) (archive.ID, error) {
+func (fixed) AddFolder(context.Context, store.Folder) (archive.ID, error) {
 	return 0, errFixed()
 }
 
 // AddDocuments is refused.
-func (a *Archive) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
+func (fixed) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
 	return nil, errFixed()
 }
 
 // AddBatch is refused.
-func (a *Archive) AddBatch(context.Context, []store.Folder, []store.Document) ([]archive.ID, error) {
+func (fixed) AddBatch(context.Context, []store.Folder, []store.Document) ([]archive.ID, error) {
 	return nil, errFixed()
 }
 
 // ArchiveDocument is refused.
-func (a *Archive) ArchiveDocument(context.Context, archive.ID, store.Target) (archive.ID, error) {
+func (fixed) ArchiveDocument(context.Context, archive.ID, store.Target) (archive.ID, error) {
 	return 0, errFixed()
 }
 
 // SetAutoExport is refused.
-func (a *Archive) SetAutoExport(context.Context, archive.ID, bool) error { return errFixed() }
+func (fixed) SetAutoExport(context.Context, archive.ID, bool) error { return errFixed() }
 
 // SetName is refused.
-func (a *Archive) SetName(context.Context, archive.ID, string) error { return errFixed() }
+func (fixed) SetName(context.Context, archive.ID, string) error { return errFixed() }
 
 // SetKeywords is refused.
-func (a *Archive) SetKeywords(context.Context, archive.ID, []string) error { return errFixed() }
+func (fixed) SetKeywords(context.Context, archive.ID, []string) error { return errFixed() }
 
 // SetMetadata is refused.
-func (a *Archive) SetMetadata(context.Context, archive.ID, map[string]*string) error {
+func (fixed) SetMetadata(context.Context, archive.ID, map[string]*string) error {
 	return errFixed()
 }
 
 // ReplaceContent is refused.
-func (a *Archive) ReplaceContent(context.Context, archive.ID, store.Content) (string, error) {
+func (fixed) ReplaceContent(context.Context, archive.ID, store.Content) (string, error) {
 	return "", errFixed()
 }
 
 // DeleteDocument is refused.
-func (a *Archive) DeleteDocument(context.Context, archive.ID) (string, error) {
+func (fixed) DeleteDocument(context.Context, archive.ID) (string, error) {
 	return "", errFixed()
 }
 
 // SetSetting is refused.
-func (a *Archive) SetSetting(context.Context, string, string) error { return errFixed() }
+func (fixed) SetSetting(context.Context, string, string) error { return errFixed() }
 
 // FirstSetting is refused.
-func (a *Archive) FirstSetting(context.Context, string, string) (string, error) {
+func (fixed) FirstSetting(context.Context, string, string) (string, error) {
 	return "", errFixed()
 }
 
 // Keep is refused.
-func (a *Archive) Keep(context.Context, store.Keeping) error { return errFixed() }
+func (fixed) Keep(context.Context, store.Keeping) error { return errFixed() }
 
 // Rendition returns none: all documents are PDFs.
-func (a *Archive) Rendition(context.Context, string, string) (string, error) { return "", nil }
+func (fixed) Rendition(context.Context, string, string) (string, error) { return "", nil }
 
 // AddRendition is refused.
-func (a *Archive) AddRendition(context.Context, string, string, string) error { return errFixed() }
+func (fixed) AddRendition(context.Context, string, string, string) error { return errFixed() }
 
 // Stage is refused, before anything was read.
-func (a *Archive) Stage(context.Context, io.Reader) (blob.Staged, error) { return nil, errFixed() }
+func (fixed) Stage(context.Context, io.Reader) (blob.Staged, error) { return nil, errFixed() }
 
 // Publish is refused.
-func (a *Archive) Publish(context.Context, ...blob.Staged) error { return errFixed() }
+func (fixed) Publish(context.Context, ...blob.Staged) error { return errFixed() }
 
 // Drop drops none.
-func (a *Archive) Drop(context.Context, string, func(context.Context, string) error) error {
+func (fixed) Drop(context.Context, string, func(context.Context, string) error) error {
 	return nil
 }
 
 // Remove removes nothing.
-func (a *Archive) Remove(context.Context, string) error { return nil }
+func (fixed) Remove(context.Context, string) error { return nil }
 
 // Has reports that all contents are kept.
-func (a *Archive) Has(context.Context, ...string) (bool, error) { return true, nil }
+func (fixed) Has(context.Context, ...string) (bool, error) { return true, nil }
 
 // Walk shows none: there is nothing to be removed.
-func (a *Archive) Walk(context.Context, time.Time, func(string) error) error { return nil }
+func (fixed) Walk(context.Context, time.Time, func(string) error) error { return nil }
