@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/fusetest"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
@@ -23,7 +25,7 @@ func newDisk(t *testing.T, size string) string {
 	}
 	disk := t.TempDir()
 	if err := unix.Mount("test", disk, "tmpfs", 0, "size="+size); err != nil {
-		t.Skipf("mount a disk: %v", err)
+		fusetest.Lacking(t, fmt.Errorf("mount a disk: %w", err))
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(disk, unix.MNT_DETACH)) })
 	return disk

@@ -6,16 +6,20 @@ import (
 	"testing"
 )
 
-// Need skips the test where the machine has no /dev/fuse. With ARCHIVEFS_REQUIRE_FUSE=1,
-// which scripts/test sets, the test fails instead: a skipped test has shown nothing.
+// Need ends the test, as Lacking does, where the machine has no /dev/fuse.
 func Need(t testing.TB) {
 	t.Helper()
-	_, err := os.Stat("/dev/fuse")
-	switch {
-	case err == nil:
-	case os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1":
-		t.Fatalf("no FUSE here: %v", err)
-	default:
-		t.Skipf("no FUSE here: %v", err)
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		Lacking(t, err)
 	}
+}
+
+// Lacking skips a test that cannot mount here, because of err. With ARCHIVEFS_REQUIRE_FUSE=1,
+// which scripts/test sets, the test fails instead: a skipped test has shown nothing.
+func Lacking(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("ARCHIVEFS_REQUIRE_FUSE") == "1" {
+		t.Fatalf("nothing can be mounted here: %v", err)
+	}
+	t.Skipf("nothing can be mounted here: %v", err)
 }
