@@ -155,8 +155,8 @@ func (d *dir) walkable() bool {
 // fresh reports whether a directory can be listed without a request.
 func (d *dir) fresh() bool {
 	id := d.id()
-	return (d.enough(&d.subs, needListing) || d.fs.children.Fresh(id)) &&
-		(d.enough(&d.files, needListing) || d.fs.documents.Fresh(id))
+	return (d.enough(&d.subs, needListing) || d.fs.service.Children.Fresh(id)) &&
+		(d.enough(&d.files, needListing) || d.fs.service.Documents.Fresh(id))
 }
 
 // structureAround makes the subtree of d known.
@@ -170,13 +170,13 @@ func (f *FileSystem) structureAround(ctx context.Context, w *walk.Walk[*dir], d 
 
 // structureBelow asks for all folders below one, and offers the children of each.
 func (f *FileSystem) structureBelow(ctx context.Context, top *dir) ([]archive.Folder, error) {
-	offers := f.children.Ahead()
+	offers := f.service.Children.Ahead()
 	defer offers.End()
-	s, err := f.archive.Structure(ctx, top.id(), false)
+	s, err := f.service.Archive.Structure(ctx, top.id(), false)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if f.answered(err) != nil {
+	if f.service.Answered(err) != nil {
 		return nil, err
 	}
 	if list := s.Folders; len(list) == 1 && list[0].ID == top.id() { // itself, not its children
@@ -229,19 +229,19 @@ func (f *FileSystem) listBelow(ctx context.Context, a *dir) {
 	if !f.ahead.mayList(f.now()) {
 		return
 	}
-	offers := f.documents.Ahead()
+	offers := f.service.Documents.Ahead()
 	defer offers.End()
 	options := f.opts.List
 	options.Recursive = true
 	var lists *cache.PackedLists
-	err := f.archive.EachDocument(ctx, a.id(), options, func() func(*archive.Document) {
+	err := f.service.Archive.EachDocument(ctx, a.id(), options, func() func(*archive.Document) {
 		lists = new(cache.PackedLists)
 		return lists.Add
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	if archive.Away(f.answered(err)) {
+	if archive.Away(f.service.Answered(err)) {
 		return // it says nothing about lists
 	}
 	if err != nil || !f.offerBelow(offers, a.id(), lists) {
@@ -269,7 +269,7 @@ func (f *FileSystem) offerBelow(offers *cache.Ahead[archive.ID, []archive.Docume
 		if lists.Has(id) {
 			continue
 		}
-		if known, ok := f.documents.Peek(id); ok && len(known.Value) > 0 && f.documents.Fresh(id) {
+		if known, ok := f.service.Documents.Peek(id); ok && len(known.Value) > 0 && f.service.Documents.Fresh(id) {
 			return false
 		}
 	}

@@ -1,23 +1,16 @@
 package fs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/names"
-	"github.com/archivefs/archivefs/internal/retry"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // errUnclear says that the inbox still lists a document and its folder lists one of that
 // name which was not known there: another client's, or a copy.
 var errUnclear = errors.New("it cannot be told whether it was archived")
-
-// errElsewhere says that a document has left the inbox, and is not where it was to go: somebody
-// else archived it, or an earlier request that was not waited for to the end.
-var errElsewhere = errors.New("it has left the inbox for another place or name")
 
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords
 // that were set on it. Whether the service gives it a new id or not, the file stays the
@@ -42,7 +35,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		case err != nil:
 			return false, err
 		case findDocument(docs, inbox.ID) == nil:
-			return d.fs.lookLate(ctx, func(ctx context.Context) (bool, error) {
+			return d.fs.service.LookLate(ctx, func(ctx context.Context) (bool, error) {
 				found, err := look(ctx)
 				return found && archived.Name == nameOr(target.Name, &inbox), err
 			})
@@ -52,8 +45,8 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		}
 		return false, nil
 	}
-	err := d.fs.change(ctx, func(ctx context.Context) error {
-		return d.fs.archive.Archive(ctx, inbox.ID, target)
+	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
+		return d.fs.service.Archive.Archive(ctx, inbox.ID, target)
 	}, took)
 	if err != nil {
 		if archive.KindOf(err) == archive.KindNotFound {
@@ -85,25 +78,6 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		d.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there
 	}
 	return nil
-}
-
-// lookLate looks for what has left its inbox, as long as a folder may take to list it. The error says
-// that it is not there.
-func (f *FileSystem) lookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
-	end := f.now().Add(spool.Settling(f.opts.RetryFor))
-	for looks := 1; ; looks++ {
-		switch found, err := look(ctx); {
-		case found:
-			return true, nil
-		case err != nil && !archive.Away(err):
-			return false, err
-		case f.now().After(end):
-			return false, cmp.Or(err, errElsewhere)
-		}
-		if err := retry.Sleep(ctx, changePause(looks)); err != nil {
-			return false, err
-		}
-	}
 }
 
 // documentIDs is the set of documents known in the directory.

@@ -48,7 +48,7 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
 	f.fs.log.WithField("path", archive.Printable(f.path())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
-	f.fs.mended(r)
+	f.fs.service.Failures.Mend(r)
 	d := f.lastPlace()
 	if d == nil {
 		f.fs.listAgain(r)
@@ -73,7 +73,7 @@ func (f *file) lastPlace() *dir {
 // listAgain makes the document of an upload that no folder shows appear where the folder is
 // known.
 func (f *FileSystem) listAgain(r *spool.Record) {
-	f.documents.Invalidate(r.Folder)
+	f.service.Documents.Invalidate(r.Folder)
 	if d := f.folder(refOf(r)); d != nil {
 		d.distrust()
 		f.forgetNames(d, []string{r.Name})
@@ -82,8 +82,7 @@ func (f *FileSystem) listAgain(r *spool.Record) {
 
 // outdate is dir.outdate of a folder, whether anybody has looked at it or not.
 func (f *FileSystem) outdate(id archive.ID) {
-	f.documents.Invalidate(id)
-	f.children.Invalidate(id)
+	f.service.Outdate(id)
 	if d := f.folder(folderRef{id: id}); d != nil {
 		d.outdate()
 	}
@@ -159,7 +158,7 @@ func (f *file) detach() {
 // that the archive had before has a time of its own, and bytes that the service says.
 func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
-	f.mended(&r)
+	f.service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {
 		f.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
@@ -180,9 +179,9 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 // is asked again by the next mount.
 func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := f.archive.SetAutoExport(detached(ctx), id, true)
+		err := f.service.Archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
-			f.failed("set auto-export", up, r.Path+"/"+r.Name, err)
+			f.service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
 		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
 			f.letGo(up)

@@ -15,7 +15,7 @@ import (
 // and is not shown until a file is created under its name, which replaces its content, or
 // until the next listing shows it again. Refused, vim copies the document and removes it.
 func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entry) error {
-	if d.fs.archive.LacksReplace() {
+	if d.fs.service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
 	f := d.fileOf(e)

@@ -72,8 +72,8 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	if d != nil {
 		baseline = d.baseline
 	}
-	id, err := f.fs.spool.DeliverWith(ctx, up, f.fs.archive, baseline, f.fs.queuePolicy())
-	_ = f.fs.answered(err)
+	id, err := f.fs.spool.DeliverWith(ctx, up, f.fs.service.Archive, baseline, f.fs.queuePolicy())
+	_ = f.fs.service.Answered(err)
 	switch {
 	case err == nil:
 		f.arrived(ctx, up, id)
@@ -82,7 +82,7 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 		f.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	f.fs.failed("archive", up, f.path(), err)
+	f.fs.service.Failures.Add("archive", up, f.path(), err)
 	f.giveUp(up)
 	return false, err
 }
@@ -96,7 +96,7 @@ func (f *file) recommit(up *spool.Upload) error {
 	case errors.As(err, &changed):
 		return background.ErrMoot
 	case err != nil:
-		f.fs.failed("archive", up, f.path(), err)
+		f.fs.service.Failures.Add("archive", up, f.path(), err)
 		return err
 	}
 	f.mu.Lock()
@@ -130,7 +130,7 @@ func (f *FileSystem) failInFolder(up *spool.Upload) error {
 	if there {
 		err = errors.New(whyWaits(f.spool, &r))
 	}
-	f.failed("archive", up, r.Path+"/"+r.Name, err)
+	f.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 

@@ -85,9 +85,9 @@ func place(tb testing.TB, tr *tree, list []archive.Document) {
 	for i := range list {
 		lists.Add(&list[i])
 	}
-	offers := tr.FileSystem.documents.Ahead()
+	offers := tr.service.Documents.Ahead()
 	defer offers.End()
-	if !tr.offerBelow(offers, 1, &lists) || !tr.FileSystem.documents.Fresh(placedFolders+1) {
+	if !tr.offerBelow(offers, 1, &lists) || !tr.service.Documents.Fresh(placedFolders+1) {
 		tb.Fatal("the folders were not offered")
 	}
 }

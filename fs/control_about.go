@@ -26,8 +26,8 @@ type about struct {
 // that knows lengths and dates which document data leave out.
 func (f *FileSystem) aboutDocument(ctx context.Context, id archive.ID) (about, error) {
 	got, err := f.abouts.Get(ctx, id, func(ctx context.Context) (about, error) {
-		data, err := f.archive.Data(ctx, id)
-		if f.answered(err) != nil {
+		data, err := f.service.Archive.Data(ctx, id)
+		if f.service.Answered(err) != nil {
 			return about{}, err
 		}
 		return newAbout(&data), nil

@@ -51,7 +51,7 @@ func (f *file) measure(ctx context.Context) error {
 	}
 	key := f.as.key
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
-		info, err := f.fs.archive.ContentInfo(ctx, key.Document, key.Representation)
+		info, err := f.fs.service.Archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
 			if err == nil && info.Size > 0 { // 0 is what many say who do not know
 				f.measured(info.Size)

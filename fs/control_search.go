@@ -59,8 +59,8 @@ func (f *FileSystem) search(ctx context.Context, text string) (*found, error) {
 		}
 		s := q.Search
 		s.Folder = folder
-		hits, err := f.archive.Search(ctx, s, maxHits)
-		if f.answered(err) != nil {
+		hits, err := f.service.Archive.Search(ctx, s, maxHits)
+		if f.service.Answered(err) != nil {
 			return nil, err
 		}
 		if hits.Total > len(hits.List) {

@@ -30,7 +30,7 @@ func (f *FileSystem) retry(up *spool.Upload, asItIs bool) error {
 	for _, in := range inside {
 		if r := in.Record(); r.State == spool.Failed {
 			if err := f.retry(in, false); err != nil {
-				f.failed("retry", in, r.Path+"/"+r.Name, err)
+				f.service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (f *FileSystem) leftFolder(up *spool.Upload, before *spool.Record) {
 		return
 	}
 	if err := f.retry(up, false); err != nil {
-		f.failed("retry", up, r.Path+"/"+r.Name, err)
+		f.service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -57,12 +58,9 @@ type merged struct {
 	serial  uint64
 	fetched time.Time // zero: none that may be trusted
 	known   bool
-	asked   asked
+	// asked is what the directory was when the listing was asked for.
+	asked remote.Distrust
 }
-
-// asked is what a directory was when a listing was asked for, which tells whether that can
-// be trusted later.
-type asked struct{ doubts, changes uint64 }
 
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{

@@ -63,7 +63,7 @@ func (d *dir) queuesFolders() bool {
 	if d.queuedAs() != nil {
 		return true
 	}
-	away := d.fs.away.Load()
+	away := d.fs.service.Away()
 	return d.fs.opts.Async && away != nil && d.fs.now().Sub(away.Time) < recentlyAway
 }
 
@@ -122,10 +122,10 @@ func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
 
 func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 	if !m.inbox {
-		s, err := m.fs.archive.Children(ctx, m.parent)
+		s, err := m.fs.service.Archive.Children(ctx, m.parent)
 		return s.Folders, err
 	}
-	boxes, err := m.fs.archive.Inboxes(ctx)
+	boxes, err := m.fs.service.Archive.Inboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 
 // Make implements spool.FolderMaker.
 func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
-	f, err := m.fs.archive.CreateFolder(ctx, m.parent, m.name)
+	f, err := m.fs.service.Archive.CreateFolder(ctx, m.parent, m.name)
 	return f.ID, err
 }
 
@@ -161,7 +161,7 @@ func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait boo
 		return false, errors.Join(background.ErrMoot, f.failInFolder(up))
 	}
 	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
-	_ = f.answered(err)
+	_ = f.service.Answered(err)
 	switch {
 	case err == nil:
 		f.folderMade(up, id)
@@ -169,7 +169,7 @@ func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait boo
 	case up.Record().Queued:
 		return true, err
 	}
-	f.failed("make folder", up, r.Path+"/"+r.Name, err)
+	f.service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
@@ -189,14 +189,14 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 	for _, inside := range f.spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				f.failed("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+				f.service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
 	r := up.Record()
-	f.mended(&r)
+	f.service.Failures.Mend(&r)
 	f.outdate(r.Folder)
-	f.inboxes.Invalidate(struct{}{})
+	f.service.OutdateInboxes()
 	f.discard(up)
 	f.queue.Resume()
 }
@@ -301,6 +301,6 @@ func (d *dir) retargetFolder() {
 	}
 	above := d.above()
 	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
-		d.fs.failed("rename", up, d.path(), err)
+		d.fs.service.Failures.Add("rename", up, d.path(), err)
 	}
 }

@@ -112,7 +112,7 @@ func (f *file) getAttr(ctx context.Context, name string) ([]byte, error) {
 
 // dataAttr asks for the document data (specification, endpoint 8).
 func (f *file) dataAttr(ctx context.Context, kind xattr.Kind) ([]byte, error) {
-	data, err := f.fs.archive.Data(ctx, f.document().ID)
+	data, err := f.fs.service.Archive.Data(ctx, f.document().ID)
 	if err != nil {
 		return nil, f.missed(err)
 	}

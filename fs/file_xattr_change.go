@@ -82,7 +82,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 			}
 			return f.fs.opts.State.SetKeywords(doc.ID, keywords)
 		}
-		if err := f.fs.archive.SetKeywords(ctx, doc.ID, keywords); err != nil {
+		if err := f.fs.service.Archive.SetKeywords(ctx, doc.ID, keywords); err != nil {
 			return err
 		}
 		doc.Keywords = keywords
@@ -93,7 +93,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		if err != nil {
 			return attrErr(err)
 		}
-		if err := f.fs.archive.SetAutoExport(ctx, doc.ID, on); err != nil {
+		if err := f.fs.service.Archive.SetAutoExport(ctx, doc.ID, on); err != nil {
 			return err
 		}
 		doc.AutoExport = archive.FlagOf(on)
@@ -106,7 +106,7 @@ func (f *file) changeDocument(ctx context.Context, a xattr.Attr, value []byte) e
 		if err != nil {
 			return attrErr(err)
 		}
-		if err := f.fs.archive.SetMetadata(ctx, doc.ID, []archive.KeyValue{{Key: a.Key, Value: text}}); err != nil {
+		if err := f.fs.service.Archive.SetMetadata(ctx, doc.ID, []archive.KeyValue{{Key: a.Key, Value: text}}); err != nil {
 			return err
 		}
 		doc.Metadata = metadata

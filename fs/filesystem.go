@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -30,7 +31,7 @@ const (
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
 type FileSystem struct {
 	opts    Options
-	archive Archive
+	service *remote.Service
 	content *cache.Content
 	facts   *cache.Facts
 	spool   *spool.Spool
@@ -40,11 +41,8 @@ type FileSystem struct {
 	root    *dir
 	mounts  closing.Mounts
 
-	children  *cache.Listings[archive.ID, archive.Structure]
-	documents *cache.Listings[archive.ID, []archive.Document]
-	inboxes   *cache.Listings[struct{}, archive.Inboxes]
-	abouts    *cache.Listings[archive.ID, about]
-	searches  *cache.Listings[string, *found]
+	abouts   *cache.Listings[archive.ID, about]
+	searches *cache.Listings[string, *found]
 	// readAs outlives the mount with what ContentAuto came to; nil where nothing does.
 	readAs cache.Store[struct{}, archive.Representation]
 
@@ -58,8 +56,6 @@ type FileSystem struct {
 	passthrough passthrough
 	// heads judges the lengths that are asked for.
 	heads heads
-	// away is why the service could not be asked the last time, nil when it answered.
-	away atomic.Pointer[Failure]
 	// epochs make the kernel look up names again.
 	epochs epochs
 	// sending counts uploads under way.
@@ -78,8 +74,6 @@ type FileSystem struct {
 	walks *walk.Detector[*dir]
 	ahead *ahead
 	early *readAhead
-	// whole are the large lists of documents.
-	whole wholeLists
 	// forgotten are directories to be folded.
 	forgotten forgotten
 
@@ -89,7 +83,6 @@ type FileSystem struct {
 	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
 	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
-	failures   []Failure                     // the newest, last first; guarded by mu
 }
 
 // New makes a file system. Nothing is asked of the service before Check or Mount.
@@ -108,7 +101,7 @@ func New(opts Options) *FileSystem {
 	}
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
-		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
+		opts: opts, content: opts.Content, facts: opts.Facts,
 		spool: opts.Spool, log: opts.Log, started: opts.Now(),
 		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
 	}
@@ -117,14 +110,15 @@ func New(opts Options) *FileSystem {
 	f.walks = walk.New[*dir](f.now)
 	f.ahead = newAhead()
 	f.early = newReadAhead(f.now, opts.ReadAhead)
-	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
-	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
-	f.children.Pack(cache.PackedFolders())
-	f.documents.Pack(cache.PackedDocuments())
-	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
 	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
 	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
-	f.keepKnown(opts.Known)
+	f.service = remote.New(remote.Config{
+		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
+		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.queue.Wake,
+	})
+	if opts.Known != nil {
+		f.readAs = opts.Known.Representation()
+	}
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})

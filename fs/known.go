@@ -1,20 +1,6 @@
 package fs
 
-import (
-	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
-)
-
-// keepKnown lets the listings outlive the mount, for a service that is away.
-func (f *FileSystem) keepKnown(k *cache.Known) {
-	if k == nil {
-		return
-	}
-	f.children.Keep(k.Folders())
-	f.documents.Keep(k.Documents(f.opts.List))
-	f.inboxes.Keep(k.Inboxes())
-	f.readAs = k.Representation()
-}
+import "github.com/archivefs/archivefs/archive"
 
 // chooseAsBefore takes what the service had the last time that it was asked, while it is
 // away: names and cached contents depend on it.
@@ -29,7 +15,4 @@ func (f *FileSystem) chooseAsBefore() {
 }
 
 // Away returns why the service could not be asked the last time, nil when it answered.
-func (f *FileSystem) Away() *Failure { return f.away.Load() }
-
-// Refused reports whether the service refuses the credentials.
-func (f *Failure) Refused() bool { return f != nil && f.refused }
+func (f *FileSystem) Away() *Failure { return f.service.Away() }

@@ -9,6 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 )
 
 // need says how fresh a directory has to be for what is asked.
@@ -75,7 +76,7 @@ func (d *dir) load(ctx context.Context, n need) error {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		docs, docsErr = d.documents(ctx)
+		docs, docsErr = d.fs.service.ListDocuments(ctx, folderOf{d})
 	}()
 	err := d.loadFolders(ctx, n)
 	<-answered
@@ -97,7 +98,7 @@ func (d *dir) listed() bool {
 func (d *dir) enough(m *merged, n need) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	unchanged := d.kind.archives() && m.asked.changes == d.changes.Load()
+	unchanged := d.kind.archives() && m.asked.Changes == d.changes.Load()
 	return (n == needNames || unchanged) && m.known && d.fs.now().Sub(m.fetched) < d.fs.opts.TTL
 }
 
@@ -148,11 +149,8 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 	if d.kind == inboxesDir || d.kind == inboxDir {
 		return d.loadInboxes(ctx)
 	}
-	id, asked := d.id(), d.asking()
-	got, err := d.fs.children.Get(ctx, id, func(ctx context.Context) (archive.Structure, error) {
-		s, err := d.fs.archive.Children(ctx, id)
-		return s, d.fs.answered(err)
-	})
+	asked := d.asking()
+	got, err := d.fs.service.ListChildren(ctx, d.id())
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
@@ -161,15 +159,15 @@ func (d *dir) loadFolders(ctx context.Context, n need) error {
 }
 
 // asking is taken before a listing is asked for.
-func (d *dir) asking() asked {
+func (d *dir) asking() remote.Distrust {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return asked{doubts: d.doubts, changes: d.changes.Load()}
+	return remote.Distrust{Doubts: d.doubts, Changes: d.changes.Load()}
 }
 
 // mergedOf is the listing e, which is not trusted when it only stands in for a service
 // that is away.
-func mergedOf[V any](e cache.Entry[V], when asked) merged {
+func mergedOf[V any](e cache.Entry[V], when remote.Distrust) merged {
 	m := merged{serial: e.Serial, fetched: e.Fetched, known: true, asked: when}
 	if e.Stale {
 		m.fetched = time.Time{}
@@ -182,7 +180,7 @@ func (d *dir) loadDocuments(ctx context.Context, n need) error {
 		return nil
 	}
 	asked := d.asking()
-	got, err := d.documents(ctx)
+	got, err := d.fs.service.ListDocuments(ctx, folderOf{d})
 	return d.showDocuments(ctx, got, err, asked)
 }
 
@@ -192,7 +190,7 @@ func (d *dir) wantsDocuments(n need) bool {
 }
 
 // showDocuments shows what asking for the documents answered.
-func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, when asked) error {
+func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
 	if err != nil {
 		return d.fs.gone(d, err)
 	}
@@ -207,18 +205,21 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 	return nil
 }
 
-// documents returns the directory's document list, from the cache while it is fresh.
-func (d *dir) documents(ctx context.Context) (cache.Entry[[]archive.Document], error) {
-	return d.fs.documents.Get(ctx, d.id(), d.list)
-}
-
-// listAfresh asks the service for the directory's documents, whatever is known. Nothing
-// is filtered out by its date: what was just made may carry an older one.
+// listAfresh asks the service for the directory's documents, whatever is known.
 func (d *dir) listAfresh(ctx context.Context) ([]archive.Document, error) {
 	d.distrust()
-	all := d.fs.opts.List
-	all.CreatedAfter = time.Time{}
-	return d.fs.archive.Documents(ctx, d.id(), all)
+	return d.fs.service.ListAfresh(ctx, d.id())
+}
+
+// folderOf is a directory whose documents are listed.
+type folderOf struct{ d *dir }
+
+func (f folderOf) ID() archive.ID            { return f.d.id() }
+func (f folderOf) Archives() bool            { return f.d.kind.archives() }
+func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
+
+func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {
+	_ = f.d.showDocuments(ctx, got, nil, when) // it has no error to tell
 }
 
 // findDocument returns the document of that id in a listing, nil when there is none.
@@ -235,13 +236,9 @@ func findDocument(docs []archive.Document, id archive.ID) *archive.Document {
 // is in the names already.
 func (d *dir) outdate() {
 	d.changes.Add(1)
-	d.fs.documents.Invalidate(d.id())
-	switch d.kind {
-	case inboxDir, inboxesDir:
-		d.fs.inboxes.Invalidate(struct{}{})
-	case rootDir, mandatorDir, folderDir:
-		d.fs.children.Invalidate(d.id())
-	case localDir:
+	d.fs.service.Outdate(d.id())
+	if d.kind == inboxDir || d.kind == inboxesDir {
+		d.fs.service.OutdateInboxes()
 	}
 }
 

@@ -11,10 +11,7 @@ import (
 // their folders.
 func (d *dir) loadInboxes(ctx context.Context) error {
 	asked := d.asking()
-	got, err := d.fs.inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
-		boxes, err := d.fs.archive.Inboxes(ctx)
-		return boxes, d.fs.answered(err)
-	})
+	got, err := d.fs.service.ListInboxes(ctx)
 	if err != nil {
 		return err
 	}

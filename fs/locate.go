@@ -68,7 +68,7 @@ func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]st
 	if err := inboxes.loadFolders(ctx, needNames); err != nil {
 		return err
 	}
-	listed, _ := f.inboxes.Peek(struct{}{})
+	listed, _ := f.service.Inboxes.Peek(struct{}{})
 	folders := make([]archive.Folder, 0, len(listed.Value.Inboxes))
 	for _, box := range listed.Value.Inboxes {
 		folders = append(folders, box.Folder)

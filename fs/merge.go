@@ -64,7 +64,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 // trustedLocked is m, not to be trusted when the directory was distrusted after it was
 // asked for. The caller holds mu.
 func (d *dir) trustedLocked(m merged) merged {
-	if m.asked.doubts != d.doubts {
+	if m.asked.Doubts != d.doubts {
 		m.fetched = time.Time{}
 	}
 	return m

@@ -188,7 +188,7 @@ func (f *file) mayWrite() error {
 		return nil
 	case f.archived():
 		return errno.ErrArchived
-	case f.fs.archive.LacksReplace():
+	case f.fs.service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil

@@ -57,15 +57,15 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	id, err := d.createFolder(ctx, name)
 	switch {
 	case err != nil && d.fs.opts.Async && archive.Away(err):
-		_ = d.fs.answered(err) // so that the next one is not asked for, and in doubt, too
+		_ = d.fs.service.Answered(err) // so that the next one is not asked for, and in doubt, too
 		return d.queueFolder(name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
 	}
 	d.outdate()
 	if d.kind.archives() {
-		d.fs.children.Put(id, archive.Structure{Free: free})
-		d.fs.documents.Put(id, nil)
+		d.fs.service.Children.Put(id, archive.Structure{Free: free})
+		d.fs.service.Documents.Put(id, nil)
 	}
 	return d.addFolder(id, name), nil
 }
@@ -97,8 +97,8 @@ func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error)
 		id, err = d.newFolder(ctx, name, before)
 		return id != 0, err
 	}
-	err := d.fs.change(ctx, func(ctx context.Context) error {
-		made, err := d.fs.archive.CreateFolder(ctx, d.id(), name)
+	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
+		made, err := d.fs.service.Archive.CreateFolder(ctx, d.id(), name)
 		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
 		return err
 	}, look)

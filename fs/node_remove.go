@@ -52,8 +52,8 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 
 // deleteDocument deletes an inbox document.
 func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
-	err := d.fs.change(ctx, func(ctx context.Context) error {
-		return d.fs.archive.Delete(ctx, id)
+	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
+		return d.fs.service.Archive.Delete(ctx, id)
 	}, func(ctx context.Context) (bool, error) {
 		docs, err := d.listAfresh(ctx)
 		return findDocument(docs, id) == nil, err

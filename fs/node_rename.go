@@ -126,7 +126,7 @@ func (d *dir) retarget() {
 			e.dir.retarget()
 		} else if up := e.file.Load().pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				d.fs.failed("rename", up, e.file.Load().path(), err)
+				d.fs.service.Failures.Add("rename", up, e.file.Load().path(), err)
 			}
 		}
 	}
@@ -163,8 +163,8 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 	send := names.ToSend(shown, e.name, newName)
 	if send != "" {
 		id := shown.ID
-		err := d.fs.change(ctx, func(ctx context.Context) error {
-			return d.fs.archive.Rename(ctx, id, send)
+		err := d.fs.service.Change(ctx, func(ctx context.Context) error {
+			return d.fs.service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
 			docs, err := d.listAfresh(ctx)
 			doc := findDocument(docs, id)

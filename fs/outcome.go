@@ -27,7 +27,7 @@ func (f *file) giveUp(up *spool.Upload) {
 	switch {
 	case stays:
 		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			f.fs.failed("show as failed", up, f.path(), err)
+			f.fs.service.Failures.Add("show as failed", up, f.path(), err)
 		}
 	case document:
 		f.detach()
@@ -53,10 +53,10 @@ func (f *file) abandonLocked(reason string) {
 	if up == nil || removed {
 		return
 	}
-	f.fs.failed("keep as failed", up, f.path(), errors.New(reason))
+	f.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
 	f.clean()
 	if err := up.Fail(reason, false); err != nil {
-		f.fs.failed("keep as failed", up, f.path(), err)
+		f.fs.service.Failures.Add("keep as failed", up, f.path(), err)
 	}
 	f.giveUp(up)
 }

@@ -126,7 +126,7 @@ func (f *FileSystem) bestOf(ctx context.Context, doc archive.ID, fallback archiv
 		if f.evidence.knows(rep, doc) {
 			continue
 		}
-		_, err := f.archive.ContentInfo(ctx, doc, rep)
+		_, err := f.service.Archive.ContentInfo(ctx, doc, rep)
 		if archive.KindOf(err) == archive.KindUnsupported {
 			err = f.touchContent(ctx, doc, rep)
 		}
@@ -144,7 +144,7 @@ func (f *FileSystem) bestOf(ctx context.Context, doc archive.ID, fallback archiv
 
 // touchContent asks for content and throws the answer away, for services that refuse HEAD.
 func (f *FileSystem) touchContent(ctx context.Context, doc archive.ID, rep archive.Representation) error {
-	c, err := f.archive.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep})
+	c, err := f.service.Archive.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep})
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			service := &scripted{answers: tt.answers}
 			f := newLogged(io.Discard)
-			f.archive = service
+			f.service.Archive = service
 			for i, l := range tt.looks {
 				f.chooseRepresentation(t.Context(), listing(l.docs...))
 				if asked := service.takeAsked(); !slices.Equal(asked, l.asked) || f.used() != l.used {
@@ -150,7 +150,7 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &scripted{answers: map[string]archive.Kind{"original": archive.KindUnsupported, "9 original": hanging}}
 		f := newLogged(io.Discard)
-		f.archive = service
+		f.service.Archive = service
 		f.chooseRepresentation(t.Context(), listing(1, 9))
 		if f.used() != archive.PDF {
 			t.Errorf("documents are read as %s", f.used())

@@ -74,10 +74,10 @@ func (f *file) maxAge(rep archive.Representation) time.Duration {
 func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
 	r, err := f.fs.content.Open(ctx, key, f.maxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
-		c, err := f.fs.archive.Content(ctx, archive.ContentRequest{
+		c, err := f.fs.service.Archive.Content(ctx, archive.ContentRequest{
 			Document: doc, Representation: rep, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
-		return c, f.fs.answered(err)
+		return c, f.fs.service.Answered(err)
 	})
 	if err != nil {
 		return nil, err

@@ -47,8 +47,8 @@ func (f *FileSystem) Recover() {
 // had begun: it is confirmed when the archive has it, else failed, because that close
 // cannot be answered any more. While the service is away it waits.
 func (f *FileSystem) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	id, err := f.spool.Resolve(ctx, up, f.archive)
-	_ = f.answered(err)
+	id, err := f.spool.Resolve(ctx, up, f.service.Archive)
+	_ = f.service.Answered(err)
 	r := up.Record()
 	if r.State == spool.Sending || r.State == spool.Committed {
 		return true, err
@@ -57,7 +57,7 @@ func (f *FileSystem) resolve(ctx context.Context, up *spool.Upload) (wait bool, 
 	delete(f.cutOff, up.ID())
 	f.mu.Unlock()
 	if err != nil {
-		f.failed("archive", up, r.Path+"/"+r.Name, err)
+		f.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
 	f.settle(up, id)

@@ -10,9 +10,7 @@ import (
 // those of archived documents never change. It returns why the service cannot be asked; what
 // is known is shown then.
 func (f *FileSystem) Refresh(ctx context.Context) error {
-	f.children.InvalidateAll()
-	f.documents.InvalidateAll()
-	f.inboxes.InvalidateAll()
+	f.service.OutdateAll()
 	f.abouts.InvalidateAll()
 	f.searches.InvalidateAll()
 	f.root.doubtAll()

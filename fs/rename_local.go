@@ -151,7 +151,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.staysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && d.fs.archive.LacksReplace():
+	case doc != nil && d.fs.service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
 	case doc != nil && over.busy():
 		return nil, errno.ErrSending

@@ -135,7 +135,7 @@ func TestRepresentationIsAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &blockedInfo{answer: make(chan struct{})}
 		f := newLogged(io.Discard)
-		f.opts.Mode, f.archive = ContentAuto, service
+		f.opts.Mode, f.service.Archive = ContentAuto, service
 		for range 5 {
 			go f.chooseRepresentation(t.Context(), []archive.Document{{ID: 1}})
 		}

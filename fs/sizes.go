@@ -161,7 +161,7 @@ func (d *dir) askLocked(doc archive.ID) {
 		key := cache.Key{Document: doc, Representation: d.fs.representation(doc)}
 		ctx, cancel := context.WithTimeout(context.Background(), 2*sizePatience)
 		defer cancel()
-		info, err := d.fs.archive.ContentInfo(ctx, doc, key.Representation)
+		info, err := d.fs.service.Archive.ContentInfo(ctx, doc, key.Representation)
 		d.sizes().mu.Lock()
 		defer d.sizes().mu.Unlock()
 		if err == nil && info.Size != archive.SizeUnknown {

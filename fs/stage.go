@@ -100,7 +100,7 @@ func (f *file) mayRewrite() error {
 	switch {
 	case f.document() == nil, f.archived():
 		return errno.ErrArchived
-	case f.fs.archive.LacksReplace():
+	case f.fs.service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil

@@ -9,11 +9,15 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // Refusal is a change that was refused.
 type Refusal = errno.Refusal
+
+// Failure is something that went wrong.
+type Failure = remote.Failure
 
 // Status is what `.archivefs/status.json` holds. Times are RFC 3339, names and texts are
 // escaped where they could harm a terminal.
@@ -93,30 +97,16 @@ const (
 	HealthFailing = "failing" // an upload failed, and waits for somebody to decide
 )
 
-// answered notes whether the service answered a request for data, and returns err.
-func (f *FileSystem) answered(err error) error {
-	switch {
-	case err == nil, spool.Unanswered(err): // whether it arrived the service was asked, and answered
-		f.away.Store(nil)
-		f.queue.Wake()
-	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
-		f.away.Store(&Failure{Time: f.now(), Text: err.Error(), refused: archive.KindOf(err) == archive.KindUnauthorized})
-	}
-	return err
-}
-
 // Status takes stock.
 func (f *FileSystem) Status() Status {
-	f.mu.Lock()
-	failures := slices.Clone(f.failures)
-	f.mu.Unlock()
+	failures := f.service.Failures.List()
 	used, _ := f.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.errnos.Refusals(),
-		Requests: f.archive.Stats(),
+		Requests: f.service.Archive.Stats(),
 		Cache: CacheStatus{
-			Folders: f.children.Stats(), Documents: f.documents.Stats(), Inboxes: f.inboxes.Stats(),
+			Folders: f.service.Children.Stats(), Documents: f.service.Documents.Stats(), Inboxes: f.service.Inboxes.Stats(),
 			Content: f.content.Stats(),
 		},
 		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
@@ -124,12 +114,12 @@ func (f *FileSystem) Status() Status {
 	if err := f.spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()
 	}
-	if away := f.away.Load(); away != nil {
+	if away := f.service.Away(); away != nil {
 		s.Health = HealthAway
-		if len(failures) == 0 || !failures[0].says(away.Text) { // an upload may say the same
+		if len(failures) == 0 || !failures[0].Says(away.Text) { // an upload may say the same
 			s.LastErrors = slices.Insert(s.LastErrors, 0, *away)
 		}
-		if away.refused {
+		if away.Refused() {
 			s.Cure = f.opts.Cure
 		}
 	}

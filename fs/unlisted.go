@@ -66,7 +66,7 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := d.fs.spool.Identify(ctx, up, d.fs.archive, ids); id != 0 {
+			if id := d.fs.spool.Identify(ctx, up, d.fs.service.Archive, ids); id != 0 {
 				d.fs.settle(up, id)
 			}
 			return nil

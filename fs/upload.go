@@ -72,7 +72,7 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 		err = refused // which leaves it a whole file
 	}
 	if err != nil {
-		f.fs.failed("archive", up, f.path(), err)
+		f.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
@@ -81,8 +81,8 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 	}
 	f.fs.sending.Add(1)
 	defer f.fs.sending.Add(-1)
-	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.archive, d.baseline); f.fs.answered(err) != nil {
-		f.fs.failed("archive", up, f.path(), err)
+	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.service.Archive, d.baseline); f.fs.service.Answered(err) != nil {
+		f.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, err
 	}
 	return id, true, nil

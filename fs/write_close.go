@@ -117,7 +117,7 @@ func (f *file) endWriting(ctx context.Context) {
 	case nothing:
 	case dirty || bad != nil:
 		if err := f.finish(ctx, true); err != nil {
-			f.fs.failed("archive after close", up, f.path(), err)
+			f.fs.service.Failures.Add("archive after close", up, f.path(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
 		f.keepUnwritten()
@@ -137,6 +137,6 @@ func (f *file) keepUnwritten() {
 		return
 	}
 	if err := up.Keep(); err != nil {
-		f.fs.failed("keep", up, f.path(), err)
+		f.fs.service.Failures.Add("keep", up, f.path(), err)
 	}
 }

@@ -1,4 +1,4 @@
-package fs
+package remote
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 )
 
-// A large list of documents takes long, and when it is asked for again nearly all of it is
-// what it was. So of a large folder those documents are asked for that are new since it was
-// listed whole (specification, endpoint 2: filter-date-created-after), and whoever looks is
-// shown them with what is known. That misses what was deleted, renamed, or archived out of an
-// inbox under an older date. So when the whole list is older than the ttl it is asked for as
-// well, in the background: what it says is shown as soon as it is there.
+// A large list of documents takes long, and when it is asked for again nearly all of it is what it
+// was. So only those documents of a large folder are asked for that are new since it was listed
+// whole (specification, endpoint 2: filter-date-created-after), and whoever looks is shown them
+// with what is known. That misses what was deleted, renamed, or archived out of an inbox under an
+// older date. So when the whole list is older than the ttl, it is fetched in the background as
+// well, and shown as soon as it is there.
 
 const (
 	// largeList is from how many documents on only the new ones are waited for.
@@ -26,23 +27,39 @@ const (
 	wholeLimit = 30 * time.Second
 )
 
-// wholeLists knows which folders are large.
-type wholeLists struct {
+// Distrust counts the reasons not to trust a listing that was asked for before.
+type Distrust struct {
+	Doubts  uint64 // the directory turned out to differ from the service
+	Changes uint64 // it was changed here
+}
+
+// Folder is a directory of which the documents are listed.
+type Folder interface {
+	ID() archive.ID
+	// Archives reports whether its documents are archived.
+	Archives() bool
+	Distrust() Distrust
+	// Relisted shows a whole list that was asked for in the background at when.
+	Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when Distrust)
+}
+
+// largeLists knows which folders are large.
+type largeLists struct {
 	mu      sync.Mutex
 	folders map[archive.ID]*wholeList // guarded by mu
 	// off says that the service does not filter by date. Guarded by mu.
 	off bool
 }
 
-// wholeList is a large list as it was last asked for whole. Guarded by mu of wholeLists.
+// wholeList is a large list as it was last asked for whole. Guarded by mu of largeLists.
 type wholeList struct {
 	begun  time.Time
-	doubts uint64 // of the directory then
+	doubts uint64 // of the folder then
 	asked  bool   // for again, in the background
 }
 
 // note notes a whole list of n documents, that was asked for at begun.
-func (w *wholeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) {
+func (w *largeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n < largeList {
@@ -57,7 +74,7 @@ func (w *wholeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) 
 
 // of returns when a large folder was listed whole, if nobody has doubted it since and the
 // service filters.
-func (w *wholeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool) {
+func (w *largeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.folders[id]
@@ -68,7 +85,7 @@ func (w *wholeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool)
 }
 
 // ask reports whether the caller is to ask for the whole list, which nobody else does.
-func (w *wholeLists) ask(id archive.ID) bool {
+func (w *largeLists) ask(id archive.ID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.folders[id]
@@ -80,7 +97,7 @@ func (w *wholeLists) ask(id archive.ID) bool {
 }
 
 // failed lets the whole list be asked for again.
-func (w *wholeLists) failed(id archive.ID) {
+func (w *largeLists) failed(id archive.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if l := w.folders[id]; l != nil {
@@ -88,71 +105,63 @@ func (w *wholeLists) failed(id archive.ID) {
 	}
 }
 
-func (w *wholeLists) unfiltered() {
+func (w *largeLists) unfiltered() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.off = true
 }
 
-// list asks the service for the documents of the directory: of a large one for the new ones
-// where that will do.
-func (d *dir) list(ctx context.Context) ([]archive.Document, error) {
-	if docs, ok := d.listNew(ctx); ok {
-		return docs, nil
-	}
-	return d.listWhole(ctx)
-}
-
-func (d *dir) listWhole(ctx context.Context) ([]archive.Document, error) {
-	begun, doubts := d.fs.now(), d.asking().doubts
-	docs, err := d.fs.archive.Documents(ctx, d.id(), d.fs.opts.List)
-	if err = d.fs.answered(err); err == nil && d.kind.archives() && d.fs.opts.List.CreatedAfter.IsZero() {
-		d.fs.whole.note(d.id(), len(docs), begun, doubts)
+// listWhole asks for all documents of the folder.
+func (s *Service) listWhole(ctx context.Context, of Folder) ([]archive.Document, error) {
+	begun, doubts := s.Now(), of.Distrust().Doubts
+	docs, err := s.Archive.Documents(ctx, of.ID(), s.List)
+	if err = s.Answered(err); err == nil && of.Archives() && s.List.CreatedAfter.IsZero() {
+		s.large.note(of.ID(), len(docs), begun, doubts)
 	}
 	return docs, err
 }
 
 // listNew is the known list with the documents that are new; false where only the whole list
 // says what is in the folder.
-func (d *dir) listNew(ctx context.Context) ([]archive.Document, bool) {
-	f, id := d.fs, d.id()
-	begun, ok := f.whole.of(id, d.asking().doubts)
+func (s *Service) listNew(ctx context.Context, of Folder) ([]archive.Document, bool) {
+	id := of.ID()
+	begun, ok := s.large.of(id, of.Distrust().Doubts)
 	if !ok {
 		return nil, false
 	}
-	known, ok := f.documents.Peek(id)
+	known, ok := s.Documents.Peek(id)
 	if !ok || len(known.Value) < largeList {
 		return nil, false
 	}
 	since := earlier(newest(known.Value), begun).Add(-dateSlack)
-	options := f.opts.List
+	options := s.List
 	options.CreatedAfter = since
-	added, err := f.archive.Documents(ctx, id, options)
-	if f.answered(err) != nil {
-		return nil, false // which the whole list tells better
+	added, err := s.Archive.Documents(ctx, id, options)
+	if s.Answered(err) != nil {
+		return nil, false // the whole list will say why
 	}
 	if slices.ContainsFunc(added, func(doc archive.Document) bool { return doc.Created.Before(since.Add(-dateSlack)) }) {
-		f.whole.unfiltered()
+		s.large.unfiltered()
 		return nil, false
 	}
-	if f.now().Sub(begun) >= f.opts.TTL && f.whole.ask(id) {
-		f.work.Go(func() { d.relist(detached(ctx)) })
+	if s.Now().Sub(begun) >= s.TTL && s.large.ask(id) {
+		s.Work.Go(func() { s.relist(context.WithoutCancel(ctx), of) })
 	}
 	return union(known.Value, added), true
 }
 
-// relist shows what the whole list says. When the directory has changed here meanwhile the
-// next who looks asks anew.
-func (d *dir) relist(ctx context.Context) {
+// relist fetches the whole list. When the directory has changed here meanwhile, the next who looks
+// asks again.
+func (s *Service) relist(ctx context.Context, of Folder) {
 	ctx, cancel := context.WithTimeout(ctx, wholeLimit)
 	defer cancel()
-	when := d.asking()
-	docs, err := d.listWhole(ctx)
-	if err != nil || d.asking() != when {
-		d.fs.whole.failed(d.id())
+	when := of.Distrust()
+	docs, err := s.listWhole(ctx, of)
+	if err != nil || of.Distrust() != when {
+		s.large.failed(of.ID())
 		return
 	}
-	_ = d.showDocuments(ctx, d.fs.documents.Put(d.id(), docs), nil, when) // it has no error to tell
+	of.Relisted(ctx, s.Documents.Put(of.ID(), docs), when)
 }
 
 // newest is the latest date of creation.

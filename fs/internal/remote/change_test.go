@@ -1,9 +1,8 @@
-package fs
+package remote
 
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -32,10 +31,9 @@ func TestChangeIsRepeated(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newLogged(io.Discard)
-				f.opts.RetryFor = 3 * time.Second
+				s := New(Config{RetryFor: 3 * time.Second, Now: time.Now})
 				asked := 0
-				err := f.change(t.Context(),
+				err := s.Change(t.Context(),
 					func(context.Context) error { asked++; return tt.err },
 					func(context.Context) (bool, error) { return false, nil })
 				if !errors.Is(err, tt.err) || asked != tt.asked {

@@ -1,4 +1,4 @@
-package fs
+package remote
 
 import (
 	"context"
@@ -27,9 +27,9 @@ func TestChangeEnds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &FileSystem{opts: Options{RetryFor: 3 * time.Second, Now: time.Now}}
+				s := New(Config{RetryFor: 3 * time.Second, Now: time.Now})
 				began, looked := time.Now(), false
-				err := f.change(t.Context(), func(context.Context) error { looked = false; return tt.err },
+				err := s.Change(t.Context(), func(context.Context) error { looked = false; return tt.err },
 					func(context.Context) (bool, error) { looked = true; return false, nil })
 				if took := time.Since(began); !errors.Is(err, tt.err) || took > tt.within || !looked {
 					t.Errorf("ended after %s with %v; looked at its outcome: %v", took, err, looked)
@@ -59,9 +59,9 @@ func TestChangeLooksBeforeItWaits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &FileSystem{opts: Options{RetryFor: 3 * time.Second, Now: time.Now}}
+				s := New(Config{RetryFor: 3 * time.Second, Now: time.Now})
 				began, asked, looks := time.Now(), 0, 0
-				err := f.change(t.Context(),
+				err := s.Change(t.Context(),
 					func(context.Context) error {
 						if asked++; asked == 1 {
 							return busy

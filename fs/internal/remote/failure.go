@@ -1,0 +1,78 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// keptFailures is how many failures the status shows.
+const keptFailures = 8
+
+// Failure is something that went wrong.
+type Failure struct {
+	Time time.Time `json:"time"`
+	Text string    `json:"text"`
+	// Mended is when the archive took after all what failed, and not another file of its name.
+	Mended time.Time `json:"mended,omitzero"`
+
+	upload  string // the id of what failed
+	refused bool   // it is about the credentials
+}
+
+// Refused reports whether the service refuses the credentials. A nil Failure is none.
+func (e *Failure) Refused() bool { return e != nil && e.refused }
+
+// Says reports whether it is still so, and for that reason.
+func (e *Failure) Says(reason string) bool {
+	return e.Mended.IsZero() && strings.HasSuffix(e.Text, reason)
+}
+
+// Failures logs what went wrong with uploads, and remembers the newest for the status.
+type Failures struct {
+	log logrus.FieldLogger
+	now func() time.Time
+
+	mu   sync.Mutex
+	list []Failure // the newest first; guarded by mu
+}
+
+// Add notes what went wrong with an upload, or with a folder to be made. A cancelled request is no
+// failure.
+func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	path = archive.Printable(path)
+	f.log.WithField("path", path).Errorf("%s: %v", what, err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = slices.Insert(f.list, 0, Failure{Time: f.now(), Text: what + " " + path + ": " + err.Error(), upload: up.ID()})
+	f.list = f.list[:min(len(f.list), keptFailures)]
+}
+
+// Mend notes that the archive has what an upload, or a folder to be made, was about.
+func (f *Failures) Mend(r *spool.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.list {
+		if e := &f.list[i]; e.upload == r.ID && e.Mended.IsZero() {
+			e.Mended = f.now()
+		}
+	}
+}
+
+// List returns the newest failures, the newest first.
+func (f *Failures) List() []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.list)
+}

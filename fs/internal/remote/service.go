@@ -1,0 +1,163 @@
+// Package remote is the archive service as the file system sees it: what it listed lately, whether it
+// answers, what it refused, and how a change is asked for that must take effect exactly once.
+//
+// It knows neither directories nor files: a folder is its id.
+package remote
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Archive is what the file system asks of the archive service.
+type Archive interface {
+	spool.Archive
+	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
+	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
+	Inboxes(ctx context.Context) (archive.Inboxes, error)
+	// EachDocument gives what begin returns the documents of a list one by one; begin is
+	// called anew for each repetition.
+	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
+	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
+	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
+	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error
+	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
+	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
+	SetMetadata(ctx context.Context, doc archive.ID, values []archive.KeyValue) error
+	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
+	Rename(ctx context.Context, doc archive.ID, name string) error
+	Delete(ctx context.Context, doc archive.ID) error
+	// LacksReplace reports whether it is known that the service has no operation that
+	// replaces a document. It asks nothing.
+	LacksReplace() bool
+	Stats() []archive.OperationStats
+}
+
+// Config configures a Service.
+type Config struct {
+	Archive Archive
+	// List is passed to every document list.
+	List archive.ListOptions
+	// TTL is how long a listing is trusted.
+	TTL time.Duration
+	// Listings bounds how many folders' listings are kept in memory.
+	Listings int
+	// RetryFor bounds the checks after a change with a doubtful outcome.
+	RetryFor time.Duration
+	// Known keeps what is listed beyond the mount; nil: nothing does.
+	Known *cache.Known
+	Log   logrus.FieldLogger
+	Now   func() time.Time
+	// Work counts the lists that are asked for in the background.
+	Work *background.Work
+	// Answers is called when the service has answered a request for data.
+	Answers func()
+}
+
+// Service is safe for concurrent use.
+type Service struct {
+	Config
+
+	// Children are the listings of sub-folders, Documents those of documents, by folder.
+	Children  *cache.Listings[archive.ID, archive.Structure]
+	Documents *cache.Listings[archive.ID, []archive.Document]
+	// Inboxes is the one listing of all inboxes and their folders.
+	Inboxes  *cache.Listings[struct{}, archive.Inboxes]
+	Failures Failures
+
+	// away is why the service could not be asked the last time, nil when it answered.
+	away  atomic.Pointer[Failure]
+	large largeLists
+}
+
+// New makes a Service, which asks nothing yet.
+func New(c Config) *Service {
+	s := &Service{
+		Config:    c,
+		Children:  cache.NewListings[archive.ID, archive.Structure](c.Listings, c.TTL, c.Now),
+		Documents: cache.NewListings[archive.ID, []archive.Document](c.Listings, c.TTL, c.Now),
+		Inboxes:   cache.NewListings[struct{}, archive.Inboxes](1, c.TTL, c.Now),
+		Failures:  Failures{log: c.Log, now: c.Now},
+	}
+	s.Children.Pack(cache.PackedFolders())
+	s.Documents.Pack(cache.PackedDocuments())
+	if c.Known != nil {
+		s.Children.Keep(c.Known.Folders())
+		s.Documents.Keep(c.Known.Documents(c.List))
+		s.Inboxes.Keep(c.Known.Inboxes())
+	}
+	return s
+}
+
+// Answered notes whether the service answered a request for data, and returns err.
+func (s *Service) Answered(err error) error {
+	switch {
+	case err == nil, spool.Unanswered(err): // whether it arrived the service was asked, and answered
+		s.away.Store(nil)
+		s.Answers()
+	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
+		s.away.Store(&Failure{Time: s.Now(), Text: err.Error(), refused: archive.KindOf(err) == archive.KindUnauthorized})
+	}
+	return err
+}
+
+// Away returns why the service could not be asked the last time, nil when it answered.
+func (s *Service) Away() *Failure { return s.away.Load() }
+
+// ListChildren returns the sub-folders of a folder, from memory while they are fresh.
+func (s *Service) ListChildren(ctx context.Context, folder archive.ID) (cache.Entry[archive.Structure], error) {
+	return s.Children.Get(ctx, folder, func(ctx context.Context) (archive.Structure, error) {
+		children, err := s.Archive.Children(ctx, folder)
+		return children, s.Answered(err)
+	})
+}
+
+// ListInboxes returns all inboxes with their folders, from memory while they are fresh.
+func (s *Service) ListInboxes(ctx context.Context) (cache.Entry[archive.Inboxes], error) {
+	return s.Inboxes.Get(ctx, struct{}{}, func(ctx context.Context) (archive.Inboxes, error) {
+		boxes, err := s.Archive.Inboxes(ctx)
+		return boxes, s.Answered(err)
+	})
+}
+
+// ListDocuments returns the documents of a folder, from memory while they are fresh.
+func (s *Service) ListDocuments(ctx context.Context, of Folder) (cache.Entry[[]archive.Document], error) {
+	return s.Documents.Get(ctx, of.ID(), func(ctx context.Context) ([]archive.Document, error) {
+		if docs, ok := s.listNew(ctx, of); ok {
+			return docs, nil
+		}
+		return s.listWhole(ctx, of)
+	})
+}
+
+// ListAfresh asks the service for the documents of a folder, whatever is known. Nothing is
+// filtered out by its date: what was just made may carry an older one.
+func (s *Service) ListAfresh(ctx context.Context, folder archive.ID) ([]archive.Document, error) {
+	all := s.List
+	all.CreatedAfter = time.Time{}
+	return s.Archive.Documents(ctx, folder, all)
+}
+
+// Outdate makes the next listing of a folder ask the service again.
+func (s *Service) Outdate(folder archive.ID) {
+	s.Documents.Invalidate(folder)
+	s.Children.Invalidate(folder)
+}
+
+// OutdateInboxes makes the next listing of the inboxes ask the service again.
+func (s *Service) OutdateInboxes() { s.Inboxes.Invalidate(struct{}{}) }
+
+// OutdateAll does so for every listing.
+func (s *Service) OutdateAll() {
+	s.Children.InvalidateAll()
+	s.Documents.InvalidateAll()
+	s.Inboxes.InvalidateAll()
+}
