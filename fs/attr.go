@@ -6,6 +6,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/view"
 )
 
 // keepSize is how long the kernel may trust the attributes of a document whose exact
@@ -43,7 +44,7 @@ func (f *file) fillSize(out *fuse.Attr) (exact bool) {
 		size, known = f.formerSize()
 	}
 	if !known {
-		size = estimate(f.document())
+		size = view.Estimate(f.document())
 	}
 	f.tell(size)
 	out.Size = uint64(max(size, 0))

@@ -98,7 +98,7 @@ func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 		}
 	}
 	id := strconv.FormatInt(int64(n.doc), 10)
-	return []byte(n.up + controlPath(documentsName, id, renditionName(n.fs.order()[0]))), 0
+	return []byte(n.up + controlPath(documentsName, id, renditionName(n.fs.reps.Order()[0]))), 0
 }
 
 // shownAs is the name that a document is shown under, empty when it is not.

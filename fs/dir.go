@@ -9,6 +9,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -31,8 +32,8 @@ type dir struct {
 	// somebody looks at one of them.
 	namedFor atomic.Pointer[walk.Walk[*dir]]
 
-	learned atomic.Pointer[sizes] // of documents, made when somebody wants to know one: by sizes
-	unread  atomic.Bool           // a document of it was opened and not read, and none was read since
+	learned atomic.Pointer[view.FolderLengths] // made when somebody wants to know one: by lengths
+	unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
 
 	mu      sync.Mutex
 	parent  *dir              // nil for the root; changes for a localDir alone; guarded by mu

@@ -1,24 +1,20 @@
 package fs
 
 import (
+	"context"
+	"iter"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/view"
 )
-
-// sizePerPage is a generous guess at the bytes of a page (a colour scan), for a document
-// whose length nobody told: too much is corrected by open, too little would cut it off.
-const sizePerPage = 2 << 20
-
-func estimate(doc *archive.Document) int64 {
-	return int64(max(doc.Pages, 1)+1) * sizePerPage
-}
 
 // key is the content that stands for the document now.
 func (f *file) key() cache.Key {
 	if f.as != nil {
 		return f.as.key
 	}
-	return cache.Key{Document: f.document().ID, Representation: f.fs.representation(f.document().ID)}
+	return cache.Key{Document: f.document().ID, Representation: f.fs.reps.Of(f.document().ID)}
 }
 
 // formerSize is the length of what a reader got before.
@@ -50,14 +46,42 @@ func (f *file) currentSize() (size int64, ok bool) {
 		}
 	}
 	if d, _ := f.place(); d != nil {
-		if size, ok := d.sizes().get(doc.ID, &f.fs.heads); ok {
+		if size, ok := d.lengths().Get(doc.ID); ok {
 			return size, true
 		}
 	}
-	if f.fs.settled() && key.Representation == archive.Original && doc.Size != archive.SizeUnknown {
-		return doc.Size, true
+	return f.fs.lengths.Listed(doc, key.Representation)
+}
+
+// learnSize finds out the exact length of a document of which none is known, within bounds:
+// content is never downloaded for it.
+func (f *file) learnSize(ctx context.Context) {
+	if _, ok := f.currentSize(); ok {
+		return
 	}
-	return 0, false
+	if d, _ := f.place(); d != nil {
+		d.lengths().Learn(ctx, f.document().ID, d.listedDocuments())
+	}
+}
+
+// lengths is what is learned of the directory's documents. Most directories have none.
+func (d *dir) lengths() *view.FolderLengths {
+	if d.learned.Load() == nil {
+		d.learned.CompareAndSwap(nil, d.fs.lengths.Folder(d.kind.archives()))
+	}
+	return d.learned.Load()
+}
+
+// listedDocuments are the documents of the directory in the order of their names.
+func (d *dir) listedDocuments() iter.Seq[*archive.Document] {
+	entries := d.entries()
+	return func(yield func(*archive.Document) bool) {
+		for _, e := range entries {
+			if doc := e.doc.Load(); doc != nil && !yield(doc) {
+				return
+			}
+		}
+	}
 }
 
 // openedSize is the length that the last open found out; open says that its content is

@@ -124,7 +124,7 @@ func (f *file) forgetData(doc archive.ID) {
 	f.fs.content.Remove(key)
 	f.fs.facts.Forget(key)
 	f.fs.abouts.Invalidate(doc)
-	if f.fs.representation(doc) != archive.Data {
+	if f.fs.reps.Of(doc) != archive.Data {
 		return
 	}
 	f.mu.Lock()

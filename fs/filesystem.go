@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -17,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -43,19 +43,12 @@ type FileSystem struct {
 
 	abouts   *cache.Listings[archive.ID, about]
 	searches *cache.Listings[string, *found]
-	// readAs outlives the mount with what ContentAuto came to; nil where nothing does.
-	readAs cache.Store[struct{}, archive.Representation]
-
-	// rep is the representation that ContentAuto came to, 0 while it is not known.
-	rep atomic.Uint32
-	// evidence is what it rests on.
-	evidence evidence
-	// probing finds it out, once for all who wait for it.
-	probing singleflight.Group
+	// reps says in which representation documents are read.
+	reps *view.Representations
+	// lengths asks for those that no listing tells.
+	lengths *view.Lengths
 	// passthrough says whether the kernel reads the cache itself.
 	passthrough passthrough
-	// heads judges the lengths that are asked for.
-	heads heads
 	// epochs make the kernel look up names again.
 	epochs epochs
 	// sending counts uploads under way.
@@ -116,13 +109,25 @@ func New(opts Options) *FileSystem {
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.queue.Wake,
 	})
+	f.reps = &view.Representations{
+		Mode: opts.Mode, Service: opts.Archive, Cached: f.cached, Pause: opts.TTL, Log: opts.Log, Now: opts.Now, Work: &f.work,
+	}
+	f.lengths = &view.Lengths{Representations: f.reps, Facts: opts.Facts}
 	if opts.Known != nil {
-		f.readAs = opts.Known.Representation()
+		f.reps.Kept = opts.Known.Representation()
 	}
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
+}
+
+// Away returns why the service could not be asked the last time, nil when it answered.
+func (f *FileSystem) Away() *Failure { return f.service.Away() }
+
+func (f *FileSystem) cached(key cache.Key) bool {
+	_, ok := f.content.Lookup(key)
+	return ok
 }
 
 func (f *FileSystem) now() time.Time { return f.opts.Now() }

@@ -195,12 +195,12 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 		return d.fs.gone(d, err)
 	}
 	if got.Stale {
-		d.fs.chooseAsBefore()
+		d.fs.reps.AsBefore()
 	} else {
-		d.fs.chooseRepresentation(ctx, got.Value)
+		d.fs.reps.Choose(ctx, got.Value)
 		d.identify(ctx, got.Value)
 	}
-	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.addedExtension)) //nolint:contextcheck // what begins here outlives the listing
+	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)
 	return nil
 }

@@ -130,7 +130,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 		}
 	}
 	if s := d.learned.Load(); s != nil {
-		s.reset()
+		s.Reset()
 	}
 	if !d.files.known {
 		d.files, d.changed = m, changed

@@ -100,7 +100,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 			return nil, 0, f.fs.errnos.Of("open", f.path(), err)
 		}
 	}
-	var v *view
+	var v *docReader
 	if f.pending() == nil {
 		if !a.write && f.onlyForThumbnail(ctx) {
 			return nil, 0, f.fs.errnos.Of("open", "", errThumbnail) // without a path: said once for a whole folder
@@ -130,7 +130,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 
 // openView opens the document's content, unless all of it is about to be replaced, and
 // corrects the length that the kernel was told before: it reads no further.
-func (n *fileNode) openView(ctx context.Context, a access) (v *view, same bool, err error) {
+func (n *fileNode) openView(ctx context.Context, a access) (v *docReader, same bool, err error) {
 	f := n.f
 	if a.truncate {
 		_, err := f.openFormer(a)

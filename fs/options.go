@@ -8,6 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
@@ -16,15 +17,15 @@ import (
 type Archive = remote.Archive
 
 // ContentMode says which representation of a document its file holds.
-type ContentMode string
+type ContentMode = view.Mode
 
 // The content modes. ContentAuto takes the original, where the service does not have that
 // the PDF rendition, and where it has neither the JSON of document data.
 const (
-	ContentAuto     ContentMode = "auto"
-	ContentOriginal ContentMode = "original"
-	ContentPDF      ContentMode = "pdf"
-	ContentData     ContentMode = "data"
+	ContentAuto     = view.Auto
+	ContentOriginal = view.Original
+	ContentPDF      = view.PDF
+	ContentData     = view.Data
 )
 
 // Options configure a FileSystem.

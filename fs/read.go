@@ -21,8 +21,8 @@ func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
 		return f.openAs(ctx, f.as.key.Document, f.as.key.Representation)
 	}
 	doc := f.document().ID
-	order := f.fs.order()
-	if first := f.fs.representation(doc); first != order[0] {
+	order := f.fs.reps.Order()
+	if first := f.fs.reps.Of(doc); first != order[0] {
 		if r, err := f.openAs(ctx, doc, first); err == nil {
 			return r, nil // put in here, and still cached as it was uploaded
 		}
@@ -31,14 +31,13 @@ func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	for _, rep := range order {
 		var r *cache.Reader
 		if r, err = f.openAs(ctx, doc, rep); err == nil {
-			f.fs.evidence.has(rep)
-			f.fs.chosen(rep)
+			f.fs.reps.Found(rep)
 			return r, nil
 		}
 		if archive.KindOf(err) != archive.KindUnsupported {
 			break
 		}
-		f.fs.evidence.lacks(rep, doc)
+		f.fs.reps.Lacks(rep, doc)
 	}
 	return nil, f.missed(err)
 }
@@ -86,7 +85,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 		f.fs.facts.Learn(key, r.Size())
 	}
 	if d, _ := f.place(); d != nil && rep == archive.Original {
-		d.sizes().found(doc, r.Size(), &f.fs.heads)
+		d.lengths().Found(doc, r.Size())
 	}
 	return r, nil
 }
@@ -95,7 +94,7 @@ func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Represent
 type readHandle struct {
 	file *file
 	node *fileNode
-	view *view
+	view *docReader
 	read atomic.Bool // something of it may have been read
 }
 

@@ -147,7 +147,7 @@ func (a *readAhead) stop(d *dir) {
 // readNext fetches documents ahead of f, which is about to be opened for reading.
 func (f *file) readNext(ctx context.Context) {
 	d, name := f.place()
-	if cap(f.fs.early.free) == 0 || d == nil || !f.fs.settled() {
+	if cap(f.fs.early.free) == 0 || d == nil || !f.fs.reps.Settled() {
 		return
 	}
 	key := f.key()

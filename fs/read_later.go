@@ -26,7 +26,7 @@ var _ = fusefs.FileReader((*laterHandle)(nil))
 // nil where the content is to be opened.
 func (f *file) openLater(a access) *laterHandle {
 	d, _ := f.place()
-	if a.write || d == nil || !d.unread.Load() || !f.fs.settled() {
+	if a.write || d == nil || !d.unread.Load() || !f.fs.reps.Settled() {
 		return nil
 	}
 	key := f.key()

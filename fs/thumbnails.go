@@ -41,7 +41,7 @@ func (f *file) onlyForThumbnail(ctx context.Context) bool {
 		return false
 	}
 	doc := f.document().ID
-	rep := f.fs.representation(doc)
+	rep := f.fs.reps.Of(doc)
 	if _, here := f.fs.content.Trusted(cache.Key{Document: doc, Representation: rep}, f.maxAge(rep)); here {
 		return false
 	}

@@ -18,21 +18,21 @@ type reading struct {
 	direct bool
 }
 
-// view is what a handle reads of a document. The kernel has one set of pages and one
+// docReader is what a handle reads of a document. The kernel has one set of pages and one
 // length for an inode: so that it never mixes two contents, those who have a file open
 // read the same one. Another one that the service has meanwhile is another file.
-type view struct {
+type docReader struct {
 	*cache.Reader
 	file   *file
 	of     *reading
 	writes bool
 	// former is what the same handle read before its file was written to: reads under way
 	// may still use it.
-	former *view
+	former *docReader
 }
 
 // Close gives the view back, and those before it. A nil view is none.
-func (v *view) Close() error {
+func (v *docReader) Close() error {
 	if v == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (v *view) Close() error {
 
 // current reports whether the view is of what the file holds: not when it was written to
 // through the mount since.
-func (v *view) current() bool {
+func (v *docReader) current() bool {
 	v.file.mu.Lock()
 	defer v.file.mu.Unlock()
 	return v.file.reading == v.of && !v.file.rewrittenLocked()
@@ -67,12 +67,12 @@ func (v *view) current() bool {
 func (f *file) rewrittenLocked() bool { return f.up != nil || !f.sized }
 
 // viewLocked is a further view of what the file's handles read. The caller holds mu.
-func (f *file) viewLocked(writes bool) *view {
+func (f *file) viewLocked(writes bool) *docReader {
 	f.reading.views++
 	if !writes {
 		f.reading.readers++
 	}
-	return &view{Reader: f.reading.reader, file: f, of: f.reading, writes: writes}
+	return &docReader{Reader: f.reading.reader, file: f, of: f.reading, writes: writes}
 }
 
 // enter makes r what the file's handles read, or, when they read the same, gives it back
@@ -80,7 +80,7 @@ func (f *file) viewLocked(writes bool) *view {
 // What a handle has read that may write does not count once the file was written to. It
 // returns nil also when the kernel could read r itself (direct), and not this inode. same
 // says that the kernel's pages are of this content.
-func (f *file) enter(r *cache.Reader, writes, direct bool) (v *view, same bool) {
+func (f *file) enter(r *cache.Reader, writes, direct bool) (v *docReader, same bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	same = f.content == r.Serial()
@@ -101,7 +101,7 @@ func (f *file) enter(r *cache.Reader, writes, direct bool) (v *view, same bool) 
 // openView opens the document's content for a handle that is being opened. While others
 // read another content, or to have the kernel read it, the answer is ESTALE: the kernel then
 // looks the name up again and finds the file that takes the place of this one.
-func (f *file) openView(ctx context.Context, a access) (v *view, same bool, err error) {
+func (f *file) openView(ctx context.Context, a access) (v *docReader, same bool, err error) {
 	if v, err := f.openFormer(a); v != nil || err != nil {
 		return v, true, err
 	}
@@ -119,7 +119,7 @@ func (f *file) openView(ctx context.Context, a access) (v *view, same bool, err 
 
 // openContent opens what the file's handles read, else what the service has, for a handle
 // that has been open, or for a copy.
-func (f *file) openContent(ctx context.Context) (*view, error) {
+func (f *file) openContent(ctx context.Context) (*docReader, error) {
 	if v := f.join(); v != nil {
 		return v, nil
 	}
@@ -136,12 +136,12 @@ func (f *file) openContent(ctx context.Context) (*view, error) {
 	if v := f.join(); v != nil { // others were quicker
 		return v, r.Close()
 	}
-	return &view{Reader: r, file: f, of: &reading{reader: r, views: 1}, writes: true}, nil
+	return &docReader{Reader: r, file: f, of: &reading{reader: r, views: 1}, writes: true}, nil
 }
 
 // join is a view of what the file's handles read, nil when that is nothing, or not what
 // the file holds.
-func (f *file) join() *view {
+func (f *file) join() *docReader {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.reading == nil || f.rewrittenLocked() {
@@ -186,7 +186,7 @@ func (f *file) supersede(tid uint32) {
 // that comes again after that has this very file by a descriptor (/proc/self/fd): it gets
 // what those read that have it open, as with a file that was replaced by rename(2). Nobody
 // may begin to write to it.
-func (f *file) openFormer(a access) (*view, error) {
+func (f *file) openFormer(a access) (*docReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch told := f.superseded; {

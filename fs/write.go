@@ -32,7 +32,7 @@ type writeHandle struct {
 	writing, perhaps bool
 
 	mu     sync.Mutex
-	reader *view // of the document, while nothing was written; guarded by mu
+	reader *docReader // of the document, while nothing was written; guarded by mu
 }
 
 var (
@@ -65,7 +65,7 @@ func accessOf(ctx context.Context, flags uint32) access {
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.
 // v is what it reads of a document, which is not touched before the first write, or nil;
 // truncated, it starts empty.
-func (f *file) openWrite(ctx context.Context, a access, v *view) (*writeHandle, error) {
+func (f *file) openWrite(ctx context.Context, a access, v *docReader) (*writeHandle, error) {
 	h := &writeHandle{file: f, writer: a.write, maps: a.maps, appends: a.appends, reader: v}
 	if a.write {
 		h.opener = closing.ThreadGroup(a.pid)

@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -7,8 +7,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/background"
 )
 
 func TestExtensionOf(t *testing.T) {
@@ -53,30 +58,30 @@ func TestOrderOfRepresentations(t *testing.T) {
 	all := []archive.Representation{archive.Original, archive.PDF, archive.Data}
 	tests := []struct {
 		name  string
-		mode  ContentMode
+		mode  Mode
 		known archive.Representation
 		want  []archive.Representation
 	}{
-		{"original", ContentOriginal, 0, all[:1]},
-		{"pdf", ContentPDF, 0, all[1:2]},
-		{"data", ContentData, 0, all[2:]},
-		{"auto, nothing known", ContentAuto, 0, all},
-		{"auto, originals are there", ContentAuto, archive.Original, all},
-		{"auto, no originals", ContentAuto, archive.PDF, all[1:]},
-		{"auto, neither", ContentAuto, archive.Data, all[2:]},
-		{"a mode that was asked for stays", ContentOriginal, archive.Data, all[:1]},
+		{"original", Original, 0, all[:1]},
+		{"pdf", PDF, 0, all[1:2]},
+		{"data", Data, 0, all[2:]},
+		{"auto, nothing known", Auto, 0, all},
+		{"auto, originals are there", Auto, archive.Original, all},
+		{"auto, no originals", Auto, archive.PDF, all[1:]},
+		{"auto, neither", Auto, archive.Data, all[2:]},
+		{"a mode that was asked for stays", Original, archive.Data, all[:1]},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newLogged(io.Discard)
-			f.opts.Mode = tt.mode
+			r := newRepresentations()
+			r.Mode = tt.mode
 			if tt.known != 0 {
-				f.chosen(tt.known)
-				if tt.mode != ContentAuto {
-					f.rep.Store(uint32(tt.known))
+				r.choose(tt.known)
+				if tt.mode != Auto {
+					r.auto.Store(uint32(tt.known))
 				}
 			}
-			if got := f.order(); !slices.Equal(got, tt.want) {
+			if got := r.Order(); !slices.Equal(got, tt.want) {
 				t.Fatalf("got %v, want %v", got, tt.want)
 			}
 		})
@@ -86,25 +91,25 @@ func TestOrderOfRepresentations(t *testing.T) {
 func TestAddedExtension(t *testing.T) {
 	tests := []struct {
 		name, contentType string
-		mode              ContentMode
+		mode              Mode
 		known             archive.Representation
 		want              string
 	}{
-		{"the PDF rendition", "image/jpeg", ContentPDF, 0, ".pdf"},
-		{"document data", "image/jpeg", ContentData, 0, ".json"},
-		{"the original, as listed", "image/jpeg", ContentOriginal, 0, ".jpg"},
-		{"the original, of a type not told", "", ContentOriginal, 0, ".pdf"},
-		{"the original, of any bytes", "application/octet-stream", ContentOriginal, 0, ""},
-		{"auto, nothing known", "message/rfc822", ContentAuto, 0, ".eml"},
-		{"auto, no originals", "message/rfc822", ContentAuto, archive.PDF, ".pdf"},
-		{"auto, neither", "message/rfc822", ContentAuto, archive.Data, ".json"},
+		{"the PDF rendition", "image/jpeg", PDF, 0, ".pdf"},
+		{"document data", "image/jpeg", Data, 0, ".json"},
+		{"the original, as listed", "image/jpeg", Original, 0, ".jpg"},
+		{"the original, of a type not told", "", Original, 0, ".pdf"},
+		{"the original, of any bytes", "application/octet-stream", Original, 0, ""},
+		{"auto, nothing known", "message/rfc822", Auto, 0, ".eml"},
+		{"auto, no originals", "message/rfc822", Auto, archive.PDF, ".pdf"},
+		{"auto, neither", "message/rfc822", Auto, archive.Data, ".json"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newLogged(io.Discard)
-			f.opts.Mode = tt.mode
-			f.chosen(tt.known)
-			if got := f.addedExtension(&archive.Document{ID: 1, Name: "a", ContentType: tt.contentType}); got != tt.want {
+			r := newRepresentations()
+			r.Mode = tt.mode
+			r.choose(tt.known)
+			if got := r.Extension(&archive.Document{ID: 1, Name: "a", ContentType: tt.contentType}); got != tt.want {
 				t.Fatalf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -112,7 +117,7 @@ func TestAddedExtension(t *testing.T) {
 }
 
 // anyService is embedded for Archive, which has a method of its own name.
-type anyService interface{ Archive }
+type anyService interface{ Contents }
 
 // blockedInfo is a service whose answers to HEAD wait.
 type blockedInfo struct {
@@ -134,19 +139,28 @@ func (b *blockedInfo) ContentInfo(ctx context.Context, _ archive.ID, _ archive.R
 func TestRepresentationIsAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &blockedInfo{answer: make(chan struct{})}
-		f := newLogged(io.Discard)
-		f.opts.Mode, f.service.Archive = ContentAuto, service
+		r := newRepresentations()
+		r.Mode, r.Service = Auto, service
 		for range 5 {
-			go f.chooseRepresentation(t.Context(), []archive.Document{{ID: 1}})
+			go r.Choose(t.Context(), []archive.Document{{ID: 1}})
 		}
 		interrupted, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		f.chooseRepresentation(interrupted, []archive.Document{{ID: 1}}) // waits for nothing
+		r.Choose(interrupted, []archive.Document{{ID: 1}}) // waits for nothing
 		synctest.Wait()
 		close(service.answer)
 		synctest.Wait()
-		if n := service.asked.Load(); n != 1 || !f.settled() {
-			t.Errorf("asked %d times, settled: %t", n, f.settled())
+		if n := service.asked.Load(); n != 1 || !r.Settled() {
+			t.Errorf("asked %d times, settled: %t", n, r.Settled())
 		}
 	})
+}
+
+// newRepresentations are those of a mount under Auto whose cache is empty.
+func newRepresentations() *Representations {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	return &Representations{
+		Mode: Auto, Cached: func(cache.Key) bool { return false }, Pause: time.Minute, Log: log, Now: time.Now, Work: new(background.Work),
+	}
 }

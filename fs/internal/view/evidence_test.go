@@ -1,4 +1,4 @@
-package fs
+package view
 
 import (
 	"context"
@@ -133,12 +133,12 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &scripted{answers: tt.answers}
-			f := newLogged(io.Discard)
-			f.service.Archive = service
+			r := newRepresentations()
+			r.Service = service
 			for i, l := range tt.looks {
-				f.chooseRepresentation(t.Context(), listing(l.docs...))
-				if asked := service.takeAsked(); !slices.Equal(asked, l.asked) || f.used() != l.used {
-					t.Errorf("listing %d: asked for %q, want %q; documents are read as %s, want %s", i, asked, l.asked, f.used(), l.used)
+				r.Choose(t.Context(), listing(l.docs...))
+				if asked := service.takeAsked(); !slices.Equal(asked, l.asked) || r.used() != l.used {
+					t.Errorf("listing %d: asked for %q, want %q; documents are read as %s, want %s", i, asked, l.asked, r.used(), l.used)
 				}
 			}
 		})
@@ -149,22 +149,22 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &scripted{answers: map[string]archive.Kind{"original": archive.KindUnsupported, "9 original": hanging}}
-		f := newLogged(io.Discard)
-		f.service.Archive = service
-		f.chooseRepresentation(t.Context(), listing(1, 9))
-		if f.used() != archive.PDF {
-			t.Errorf("documents are read as %s", f.used())
+		r := newRepresentations()
+		r.Service = service
+		r.Choose(t.Context(), listing(1, 9))
+		if r.used() != archive.PDF {
+			t.Errorf("documents are read as %s", r.used())
 		}
-		f.chooseRepresentation(t.Context(), listing(2, 9))
+		r.Choose(t.Context(), listing(2, 9))
 		if asked := service.takeAsked(); !slices.Equal(asked, []string{"1 original", "1 pdf", "9 original"}) {
 			t.Errorf("asked for %q", asked)
 		}
-		if err := f.work.Wait(t.Context()); err != nil {
+		if err := r.Work.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		f.evidence.end(f.evidence.failing().Add(-f.opts.TTL)) // it is time
-		f.chooseRepresentation(t.Context(), listing(2, 9))
-		if asked := service.takeAsked(); !slices.Equal(asked, []string{"2 original"}) || !f.evidence.sure(archive.PDF) {
+		r.evidence.end(r.evidence.failing().Add(-r.Pause)) // it is time
+		r.Choose(t.Context(), listing(2, 9))
+		if asked := service.takeAsked(); !slices.Equal(asked, []string{"2 original"}) || !r.evidence.sure(archive.PDF) {
 			t.Errorf("asked for %q", asked)
 		}
 	})
@@ -172,23 +172,23 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 
 // What opening documents shows counts as well.
 func TestADocumentReadAsLessDoesNotDecide(t *testing.T) {
-	f := newLogged(io.Discard)
-	f.chosen(archive.Original)
-	f.evidence.lacks(archive.Original, 1)
-	f.evidence.lacks(archive.Original, 1)
-	if f.chosen(archive.PDF); f.used() != archive.Original {
+	r := newRepresentations()
+	r.choose(archive.Original)
+	r.evidence.lacks(archive.Original, 1)
+	r.evidence.lacks(archive.Original, 1)
+	if r.choose(archive.PDF); r.used() != archive.Original {
 		t.Error("one document decides")
 	}
-	f.evidence.has(archive.Original)
-	f.evidence.lacks(archive.Original, 2)
-	if f.chosen(archive.PDF); f.used() != archive.Original {
+	r.evidence.has(archive.Original)
+	r.evidence.lacks(archive.Original, 2)
+	if r.choose(archive.PDF); r.used() != archive.Original {
 		t.Error("a document decides that was followed by one that has an original")
 	}
-	f.evidence.lacks(archive.Original, 3)
-	if f.chosen(archive.PDF); f.used() != archive.PDF {
+	r.evidence.lacks(archive.Original, 3)
+	if r.choose(archive.PDF); r.used() != archive.PDF {
 		t.Error("two documents do not decide")
 	}
-	if f.chosen(archive.Data); f.used() != archive.PDF {
+	if r.choose(archive.Data); r.used() != archive.PDF {
 		t.Error("nobody lacks a PDF")
 	}
 }
