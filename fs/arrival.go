@@ -66,7 +66,9 @@ func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
 func (f *file) lastPlace() *dir {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.removed = f.removed || f.dir == nil
+	if f.dir == nil {
+		f.happenedLocked(onUnlink)
+	}
 	return f.dir
 }
 
@@ -150,7 +152,8 @@ func (f *file) detach() {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
 	}
-	f.up, f.dirty, f.bad, f.accepted = nil, false, nil, false
+	f.up = nil
+	f.happenedLocked(onArrival)
 }
 
 // settle moves confirmed bytes into the content cache, so that reading them back

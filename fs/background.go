@@ -99,9 +99,7 @@ func (f *file) recommit(up *spool.Upload) error {
 		f.fs.service.Failures.Add("archive", up, f.path(), err)
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.accepted = true
+	f.happened(onQueue)
 	return nil
 }
 
@@ -142,7 +140,7 @@ func (f *FileSystem) queuePolicy() spool.Policy {
 func (f *file) gone() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.removed
+	return f.phase == removed
 }
 
 // holder returns the file that stands for an upload: the one in the tree, or one that no
@@ -153,8 +151,13 @@ func (f *FileSystem) holder(up *spool.Upload) *file {
 	if held := f.holders[up.ID()]; held != nil {
 		return held
 	}
-	r := up.Record()
-	held := &file{fs: f, ino: f.inodes.Local(), up: up, accepted: r.Queued || r.Visible}
+	held := &file{fs: f, ino: f.inodes.Local(), up: up}
+	switch r := up.Record(); {
+	case r.Queued:
+		held.phase = accepted
+	case r.Visible:
+		held.phase = failed
+	}
 	f.holders[up.ID()] = held
 	return held
 }

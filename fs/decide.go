@@ -83,7 +83,7 @@ func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 	}
 	if r.State == spool.Failed {
 		held.mu.Lock()
-		held.bad, held.accepted, held.lost = nil, true, false
+		held.happenedLocked(onQueue)
 		shown := held.dir != nil
 		held.mu.Unlock()
 		if !shown && !r.Directory {

@@ -3,7 +3,6 @@ package fs
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -84,8 +83,8 @@ func (f *file) untouched(ctx context.Context) {
 func (f *file) spoil(up *spool.Upload, err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.up == up && f.bad == nil {
-		f.bad = fmt.Errorf("a write failed: %w", err)
+	if f.up == up {
+		f.spoilLocked(err)
 	}
 	return err
 }

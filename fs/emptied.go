@@ -32,6 +32,7 @@ func (d *dir) refillLocked(e *entry) {
 		return
 	}
 	f.up = nil
+	f.happenedLocked(onArrival)
 	d.fs.work.Go(func() {
 		d.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
 		d.fs.discard(up)

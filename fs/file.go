@@ -25,8 +25,8 @@ type file struct {
 	entry *entry            // in dir; guarded by mu
 	doc   *archive.Document // nil until the archive has it; guarded by mu
 	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
-	dirty bool              // written to since the last commit; guarded by mu
-	bad   error             // what made the bytes in the spool incomplete; guarded by mu
+	phase phase             // what becomes of its bytes; guarded by mu
+	why   error             // why they are spoiled; guarded by mu
 	// writers counts open handles that may write, mappers those that may do so through a
 	// mapping; guarded by mu.
 	writers, mappers int
@@ -34,12 +34,6 @@ type file struct {
 	handles int
 	// writing counts handles that wrote and were not closed since; guarded by mu.
 	writing int
-	// accepted says that a close was answered with success before the bytes were archived,
-	// lost that the bytes failed after that was answered with an error; guarded by mu.
-	accepted, lost bool
-	// removed says that the name was unlinked. The spool has forgotten the bytes; they go
-	// with the last handle; guarded by mu.
-	removed bool
 	// content is the serial of the content that the kernel may have pages of, 0 when that is
 	// not known; guarded by mu.
 	content uint64
@@ -152,7 +146,7 @@ func (f *file) state() xattr.State {
 			return xattr.StatePending
 		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && (r.Temporary || f.dir.staysLocal(f.entry.name))):
 			return xattr.StateLocal
-		case r.State == spool.Created && f.dirty, r.State != spool.Created:
+		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
 			return xattr.StatePending
 		}
 		return xattr.StateLocal

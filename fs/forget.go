@@ -52,8 +52,8 @@ func (f *file) numberedByID() bool {
 // idleLocked reports whether the file is a document and nothing else: nobody has it open, no
 // bytes of it wait. The caller holds mu.
 func (f *file) idleLocked() bool {
-	return f.doc != nil && f.up == nil && !f.dirty && f.bad == nil && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
-		!f.accepted && !f.lost && !f.removed && f.reading == nil && f.superseded == nil
+	return f.doc != nil && f.up == nil && f.phase == clean && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
+		f.reading == nil && f.superseded == nil
 }
 
 // forgotten are directories of which the kernel has forgotten documents.

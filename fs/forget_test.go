@@ -3,7 +3,6 @@ package fs
 import (
 	"testing"
 
-	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -39,9 +38,9 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 		"an open handle":    func(f *file) { f.handles++ },
 		"a writer":          func(f *file) { f.writers++ },
 		"a reader":          func(f *file) { f.reading = &reading{} },
-		"a failed write":    func(f *file) { f.bad = errno.ErrNoReplace },
+		"a failed write":    func(f *file) { f.phase = spoiled },
 		"no document":       func(f *file) { f.doc = nil },
-		"removed":           func(f *file) { f.removed = true },
+		"removed":           func(f *file) { f.phase = removed },
 		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -175,7 +175,7 @@ func (f *file) mayWrite() error {
 		return err
 	}
 	f.mu.Lock()
-	kept := f.dir == nil && !f.removed // in the control directory
+	kept := f.dir == nil && f.phase != removed // in the control directory
 	f.mu.Unlock()
 	switch {
 	case f.as != nil:

@@ -99,7 +99,8 @@ func (f *file) remove() {
 	d.mu.Lock()
 	f.mu.Lock()
 	d.dropLocked(f.entry)
-	f.dir, f.removed = nil, true
+	f.dir = nil
+	f.happenedLocked(onUnlink)
 	up := f.up
 	f.mu.Unlock()
 	d.mu.Unlock()

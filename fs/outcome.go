@@ -21,8 +21,8 @@ func (f *file) giveUp(up *spool.Upload) {
 		f.fs.forgetNames(d, []string{name})
 	}
 	f.mu.Lock()
-	stays, document := f.accepted, f.doc != nil
-	f.lost = !stays
+	f.happenedLocked(onRefusal)
+	stays, document := f.phase == failed, f.doc != nil
 	f.mu.Unlock()
 	switch {
 	case stays:
@@ -48,13 +48,12 @@ func (f *file) abandon(reason string) {
 // abandonLocked is abandon for callers that hold commit.
 func (f *file) abandonLocked(reason string) {
 	f.mu.Lock()
-	up, removed := f.up, f.removed
+	up, gone := f.up, f.phase == removed
 	f.mu.Unlock()
-	if up == nil || removed {
+	if up == nil || gone {
 		return
 	}
 	f.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
-	f.clean()
 	if err := up.Fail(reason, false); err != nil {
 		f.fs.service.Failures.Add("keep as failed", up, f.path(), err)
 	}
@@ -96,7 +95,7 @@ func (f *file) accept(up *spool.Upload) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.up == up {
-		f.accepted = true
+		f.happenedLocked(onAnswer)
 	}
 	return nil
 }
@@ -108,7 +107,7 @@ func (f *file) wrote(up *spool.Upload, h *writeHandle) {
 	if f.up != up {
 		return // archived meanwhile, with these bytes
 	}
-	f.dirty = true
+	f.happenedLocked(onWrite)
 	if h == nil {
 		return
 	}
@@ -184,10 +183,10 @@ func (h *writeHandle) ended() (others bool) {
 func (h *writeHandle) spoiled() error {
 	f := h.file
 	f.mu.Lock()
-	bad := f.bad
+	err := f.spoiltLocked()
 	f.mu.Unlock()
-	if bad != nil {
-		return bad
+	if err != nil {
+		return err
 	}
 	return h.outcome()
 }
@@ -198,7 +197,7 @@ func (h *writeHandle) outcome() error {
 	f := h.file
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h.writing && f.lost {
+	if h.writing && f.phase.ended() {
 		return errFailed
 	}
 	return nil

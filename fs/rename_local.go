@@ -119,7 +119,7 @@ func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.writing > 0 {
-		f.dirty = true
+		f.happenedLocked(onWrite)
 		return false
 	}
 	return true

@@ -88,7 +88,8 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 			return nil, err
 		}
 	}
-	f.up, f.lost = up, false
+	f.up = up
+	f.happenedLocked(onStage)
 	f.fs.hold(up, f)
 	return up, nil
 }
@@ -120,9 +121,7 @@ func (f *file) recallLocked(up *spool.Upload) error {
 	if err := up.Recall(); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.accepted = false
+	f.happened(onRecall)
 	return nil
 }
 
@@ -142,7 +141,7 @@ func (f *file) unsealLocked(up *spool.Upload) error {
 		}
 		f.mu.Lock()
 		orphaned := f.doc == nil && up.Record().Replace != 0
-		f.bad, f.accepted = nil, false
+		f.happenedLocked(onRecall)
 		f.mu.Unlock()
 		if orphaned { // the document that it was to replace is gone
 			return up.Update(func(r *spool.Record) { r.Replace = 0 })

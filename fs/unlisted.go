@@ -29,7 +29,7 @@ func (f *file) stayUnlisted() bool {
 	if f.dir != d {
 		return false
 	}
-	f.dirty, f.accepted = false, false
+	f.happenedLocked(onArrival)
 	f.entry.keep = d.fs.keepFor()
 	if !slices.Contains(d.late, f) {
 		d.late = append(d.late, f)
@@ -101,7 +101,8 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		}
 		stale = append(stale, f.entry.name)
 		d.dropLocked(f.entry)
-		f.dir, f.removed = nil, true // who has it open reads on
+		f.dir = nil // who has it open reads on
+		f.happenedLocked(onUnlink)
 		d.fs.work.Go(func() { d.fs.ended(up, &r, found) })
 		return true
 	})

@@ -18,10 +18,10 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()
-	up, dirty, bad, d, doc, writing := f.up, f.dirty, f.bad, f.dir, f.doc, f.writing
+	up, todo, bad, d, doc, writing := f.up, f.phase.unfinished(), f.spoiltLocked(), f.dir, f.doc, f.writing
 	f.mu.Unlock()
 	switch {
-	case up == nil || !dirty && bad == nil:
+	case up == nil || !todo:
 		return nil // another close came first
 	case d == nil: // removed, or failed before
 		return nil
@@ -29,17 +29,17 @@ func (f *file) finish(ctx context.Context, later bool) error {
 		f.abandonLocked(bad.Error())
 		return bad
 	case up.State() == spool.Failed: // with another close
-		f.clean()
+		f.happened(onRefusal)
 		return errFailed
 	case up.State() != spool.Created: // another close came first, and took these bytes along
-		f.clean()
+		f.happened(onSeal)
 		return nil
 	case writing > 0: // by now: their close ends the file
 		return f.accept(up)
 	}
 	_, name := f.place()
 	if doc == nil && (d.staysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
-		f.clean()
+		f.happened(onKeep)
 		return up.Keep()
 	}
 	id, sent, err := f.send(ctx, up, d, later)
@@ -52,19 +52,12 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	return err
 }
 
-// clean notes that what was written is taken care of.
-func (f *file) clean() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dirty = false
-}
-
 // send archives the bytes as their record says, in the directory d, and returns the
 // document's id, 0 when the service does not tell it. With later it only queues them, as it
 // does where the folder itself is queued. On an error the upload is failed and keeps the
 // reason. The caller holds commit.
 func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
-	f.clean()
+	f.happened(onSeal)
 	later = later || f.fs.opts.Async || d.queuedAs() != nil
 	refused := d.refused()
 	err = f.seal(up, d, later && refused == nil)
@@ -104,9 +97,7 @@ func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
 		return err
 	}
 	if queued {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.accepted = true
+		f.happened(onQueue)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func (d *dir) placeFolderLocked(up *spool.Upload) {
 func (f *file) standFor(d *dir, e *entry) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.up == nil || f.removed || f.dir != nil {
+	if f.up == nil || f.phase == removed || f.dir != nil {
 		return false
 	}
 	f.dir, f.entry, f.doc = d, e, e.doc.Load()

@@ -78,7 +78,7 @@ func closeErrno(err error) syscall.Errno {
 func (f *file) unfinished() (up *spool.Upload, todo bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.up, f.up != nil && !f.removed && (f.dirty || f.bad != nil)
+	return f.up, f.up != nil && f.phase.unfinished()
 }
 
 // mappable reports whether somebody may write to the file through a mapping.
@@ -109,13 +109,15 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 // were answered with success. One who has begun to write meanwhile ends it instead.
 func (f *file) endWriting(ctx context.Context) {
 	f.mu.Lock()
-	up, dirty, bad, doc := f.up, f.dirty, f.bad, f.doc
-	nothing := up == nil || f.removed || f.writing > 0
-	f.accepted = f.accepted || !nothing && (dirty || bad != nil)
+	up, todo, doc := f.up, f.phase.unfinished(), f.doc
+	nothing := up == nil || f.phase == removed || f.writing > 0
+	if !nothing && todo {
+		f.happenedLocked(onAnswer)
+	}
 	f.mu.Unlock()
 	switch {
 	case nothing:
-	case dirty || bad != nil:
+	case todo:
 		if err := f.finish(ctx, true); err != nil {
 			f.fs.service.Failures.Add("archive after close", up, f.path(), err)
 		}
