@@ -70,7 +70,7 @@ func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 	hidden := newEntry(shown.name, doc, nil)
 	hidden.told, hidden.keep = shown.told, shown.keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.file.Store(&file{fs: d.fs, ino: d.fs.inodes.Local(), dir: d, entry: hidden, doc: doc})
+	hidden.file.Store(newFile(d.fs, d.fs.inodes.Local(), d, hidden, doc, nil))
 	if d.aside == nil {
 		d.aside = map[string]*entry{}
 	}

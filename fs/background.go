@@ -151,7 +151,7 @@ func (f *FileSystem) holder(up *spool.Upload) *file {
 	if held := f.holders[up.ID()]; held != nil {
 		return held
 	}
-	held := &file{fs: f, ino: f.inodes.Local(), up: up}
+	held := newFile(f, f.inodes.Local(), nil, nil, nil, up)
 	switch r := up.Record(); {
 	case r.Queued:
 		held.phase = accepted

@@ -33,11 +33,13 @@ func (f *FileSystem) renditionOf(in *fusefs.Inode, name string, a *about, path s
 			}
 		}
 	}
-	return &file{fs: f, ino: inode.OfPath(as.path), doc: &a.doc, as: &as}
+	shown := newFile(f, inode.OfPath(as.path), nil, nil, &a.doc, nil)
+	shown.as = &as
+	return shown
 }
 
 // gaveWay reports whether another file has taken the place of this one.
-func (f *file) gaveWay() bool {
+func (f *readable) gaveWay() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.superseded != nil
@@ -45,7 +47,7 @@ func (f *file) gaveWay() bool {
 
 // measure finds out whether the service has what the file holds, and how long that is. Only
 // what tells its length by nothing but itself, and is small, is fetched for that.
-func (f *file) measure(ctx context.Context) error {
+func (f *readable) measure(ctx context.Context) error {
 	if _, ok := f.currentSize(); ok {
 		return nil
 	}
@@ -74,7 +76,7 @@ func (f *file) measure(ctx context.Context) error {
 }
 
 // measured notes the length of what the file holds.
-func (f *file) measured(size int64) {
+func (f *readable) measured(size int64) {
 	if f.immutable(f.as.key.Representation) {
 		f.fs.facts.Learn(f.as.key, size)
 	}

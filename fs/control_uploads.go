@@ -86,7 +86,7 @@ func (f *FileSystem) keptFile(up *spool.Upload) *file {
 		}
 	}
 	if f.kept[up.ID()] == nil {
-		f.kept[up.ID()] = &file{fs: f, ino: f.inodes.Local(), up: up}
+		f.kept[up.ID()] = newFile(f, f.inodes.Local(), nil, nil, nil, up)
 	}
 	return f.kept[up.ID()]
 }

@@ -114,7 +114,7 @@ func (d *dir) fileOf(e *entry) *file {
 		}
 		doc = e.doc.Load()
 	}
-	f := &file{fs: d.fs, ino: d.fs.inodes.Document(doc.ID), dir: d, entry: e, doc: doc}
+	f := newFile(d.fs, d.fs.inodes.Document(doc.ID), d, e, doc, nil)
 	e.file.Store(f)
 	return f
 }

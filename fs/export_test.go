@@ -19,7 +19,7 @@ func (f *FileSystem) KernelReads() bool {
 	return false
 }
 
-func (f *file) isReadByKernel() bool {
+func (f *readable) isReadByKernel() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.way == byKernel

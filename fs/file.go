@@ -10,67 +10,83 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// file is the model of one file: a document, a file whose bytes are in the spool, or a
-// document that is about to get new bytes.
-type file struct {
+// A file is modelled in three layers, each with its own state and one lock for all: a leaf of the tree, the
+// content that it shows, and the bytes that are written to it.
+
+// leaf is a file as its directory knows it: where it is shown, and what it stands for.
+type leaf struct {
 	fs  *FileSystem
 	ino uint64
-
-	// commit serialises what turns the bytes in the spool into a document, and the first
-	// change by each handle.
-	commit sync.Mutex
+	// as is what the file holds of its document, in the control directory; nil for what
+	// stands for it. It never changes.
+	as *rendition
 
 	mu    sync.Mutex
 	dir   *dir              // where it is shown; nil when no directory shows it any more; guarded by mu
 	entry *entry            // in dir; guarded by mu
 	doc   *archive.Document // nil until the archive has it; guarded by mu
 	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
-	phase phase             // what becomes of its bytes; guarded by mu
-	why   error             // why they are spoiled; guarded by mu
-	// writers counts open handles that may write, mappers those that may do so through a
-	// mapping; guarded by mu.
-	writers, mappers int
-	// handles counts open handles on the spool's bytes; guarded by mu.
-	handles int
-	// writing counts handles that wrote and were not closed since; guarded by mu.
-	writing int
+	// gen is the generation of the inode, 0 before there is one; guarded by mu.
+	gen uint64
+}
+
+// readable is a file as those who read it know it. Its fields are guarded by mu of the leaf.
+type readable struct {
+	leaf
 	// content is the serial of the content that the kernel may have pages of, 0 when that is
-	// not known; guarded by mu.
+	// not known.
 	content uint64
-	// opened is the exact length that the last open found out; sized says that there is
-	// one; guarded by mu.
+	// opened is the exact length that the last open found out; sized says that there is one.
 	opened int64
 	sized  bool
-	// reading is the content that open handles read, nil while none does; guarded by mu.
+	// told is the length that the kernel was told last.
+	told int64
+	// reading is the content that open handles read, nil while none does.
 	reading *reading
-	// way is how the handles are read; guarded by mu.
+	// handles counts open handles that read through us, or write.
+	handles int
+	// way is how the handles are read.
 	way way
 	// opening counts who is about to open it, dropping is closed when the kernel has dropped its
-	// pages, nil while it does not; guarded by mu.
+	// pages, nil while it does not.
 	opening  int
 	dropping chan struct{}
 	// superseded is nil until another file takes the place of this one; then it holds the
-	// threads that were told so; guarded by mu.
+	// threads that were told so.
 	superseded map[uint32]bool
-	// told is the length that the kernel was told last; guarded by mu.
-	told int64
-	// gen is the generation of the inode, 0 before there is one; guarded by mu.
-	gen uint64
+}
 
-	// as is what the file holds of its document, in the control directory; nil for what
-	// stands for it. It never changes.
-	as *rendition
+// file is a document, a file whose bytes are in the spool, or a document that is about to get new
+// bytes. Its fields are guarded by mu of the leaf, but for commit.
+type file struct {
+	readable
+	// commit serialises what turns the bytes in the spool into a document, and the first
+	// change by each handle.
+	commit sync.Mutex
+
+	phase phase // what becomes of its bytes
+	why   error // why they are spoiled
+	// writers counts open handles that may write, mappers those that may do so through a
+	// mapping, writing those that wrote and were not closed since.
+	writers, mappers, writing int
+}
+
+// newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
+func newFile(fs *FileSystem, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) *file {
+	f := new(file)
+	f.fs, f.ino, f.dir, f.entry, f.doc, f.up = fs, ino, d, e, doc, up
+	return f
 }
 
 // pending returns the file's bytes in the spool, nil when there are none.
-func (f *file) pending() *spool.Upload {
+func (f *leaf) pending() *spool.Upload {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.up
 }
 
 // generation is that of the file's inode.
-func (f *file) generation() uint64 {
+func (f *leaf) generation() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gen == 0 {
@@ -80,26 +96,26 @@ func (f *file) generation() uint64 {
 }
 
 // document returns the document, nil when the archive does not have the file.
-func (f *file) document() *archive.Document {
+func (f *leaf) document() *archive.Document {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.doc
 }
 
-func (f *file) setDocument(doc *archive.Document) {
+func (f *leaf) setDocument(doc *archive.Document) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.doc = doc
 }
 
-func (f *file) setEntry(e *entry) {
+func (f *leaf) setEntry(e *entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.entry = e
 }
 
 // place returns where the file is shown; dir is nil when nowhere.
-func (f *file) place() (d *dir, name string) {
+func (f *leaf) place() (d *dir, name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dir == nil {
@@ -109,7 +125,7 @@ func (f *file) place() (d *dir, name string) {
 }
 
 // path is where the file is shown, for people.
-func (f *file) path() string {
+func (f *leaf) path() string {
 	d, name := f.place()
 	switch {
 	case d != nil:
@@ -125,7 +141,7 @@ func (f *file) path() string {
 }
 
 // archived reports whether the file is a document of the archive, which is immutable.
-func (f *file) archived() bool {
+func (f *leaf) archived() bool {
 	if f.as != nil {
 		return f.as.archived
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // key is the content that stands for the document now.
-func (f *file) key() cache.Key {
+func (f *readable) key() cache.Key {
 	if f.as != nil {
 		return f.as.key
 	}
@@ -18,7 +18,7 @@ func (f *file) key() cache.Key {
 }
 
 // formerSize is the length of what a reader got before.
-func (f *file) formerSize() (size int64, ok bool) {
+func (f *readable) formerSize() (size int64, ok bool) {
 	if size, _, ok := f.openedSize(); ok {
 		return size, true
 	}
@@ -28,7 +28,7 @@ func (f *file) formerSize() (size int64, ok bool) {
 // currentSize is the length of what a reader gets, where it is known without asking. What
 // never changes keeps the length it was found to have. That of anything else is looked for
 // anew when the content would be asked for again.
-func (f *file) currentSize() (size int64, ok bool) {
+func (f *readable) currentSize() (size int64, ok bool) {
 	if up := f.pending(); up != nil {
 		return up.Size(), true
 	}
@@ -55,7 +55,7 @@ func (f *file) currentSize() (size int64, ok bool) {
 
 // learnSize finds out the exact length of a document of which none is known, within bounds:
 // content is never downloaded for it.
-func (f *file) learnSize(ctx context.Context) {
+func (f *readable) learnSize(ctx context.Context) {
 	if _, ok := f.currentSize(); ok {
 		return
 	}
@@ -86,7 +86,7 @@ func (d *dir) listedDocuments() iter.Seq[*archive.Document] {
 
 // openedSize is the length that the last open found out; open says that its content is
 // still being read.
-func (f *file) openedSize() (size int64, open, ok bool) {
+func (f *readable) openedSize() (size int64, open, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.opened, f.reading != nil, f.sized
@@ -94,7 +94,7 @@ func (f *file) openedSize() (size int64, open, ok bool) {
 
 // tell notes the length that the kernel is told, and reports whether it was told another
 // one before.
-func (f *file) tell(size int64) (other bool) {
+func (f *readable) tell(size int64) (other bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	other, f.told = f.told != size, size

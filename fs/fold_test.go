@@ -112,7 +112,7 @@ func TestFoldingLeavesFiles(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
-	f := &file{fs: tr.FileSystem, ino: tr.inodes.Local(), dir: d}
+	f := newFile(tr.FileSystem, tr.inodes.Local(), d, nil, nil, nil)
 	f.entry = newEntry("offen.pdf", nil, f)
 	d.add(f.entry)
 	d.fold()

@@ -44,7 +44,7 @@ func (f *file) forget() *dir {
 
 // numberedByID reports whether the next file of the document has the same inode number. What was
 // put in here has another one, which programs compare before and after they open it.
-func (f *file) numberedByID() bool {
+func (f *leaf) numberedByID() bool {
 	ino, ok := inode.OfDocument(f.doc.ID)
 	return ok && ino == f.ino
 }

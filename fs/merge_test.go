@@ -348,7 +348,7 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(newEntry("entwurf.txt", nil, &file{fs: tr.FileSystem, up: spooled(t, emptySpool(t))}))
+	d.add(newEntry("entwurf.txt", nil, newFile(tr.FileSystem, 0, nil, nil, nil, spooled(t, emptySpool(t)))))
 	replaced := d.fileOf(d.get("a.pdf"))
 	replaced.mu.Lock()
 	replaced.up = spooled(t, emptySpool(t))

@@ -115,7 +115,7 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{name: name}
-	f := &file{fs: d.fs, ino: d.fs.inodes.Local(), dir: d, entry: e, up: up}
+	f := newFile(d.fs, d.fs.inodes.Local(), d, e, nil, up)
 	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()

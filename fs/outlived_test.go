@@ -24,7 +24,8 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 		"shown nowhere":           {change: func(f *file) { f.dir = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &file{way: throughUs, dir: &dir{}}
+			f := newFile(nil, 0, &dir{}, nil, nil, nil)
+			f.way = throughUs
 			tt.change(f)
 			if _, got := f.outlived(); got != tt.want {
 				t.Errorf("they go: %v", got)

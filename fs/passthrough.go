@@ -72,7 +72,7 @@ func (p *passthrough) reads(file *os.File) bool {
 
 // direct reports whether the kernel could read r by itself for a handle that is being
 // opened.
-func (f *file) direct(r *cache.Reader, a access) bool {
+func (f *readable) direct(r *cache.Reader, a access) bool {
 	if a.write || r.Size() < minDirect || !f.immutable(r.Key().Representation) {
 		return false
 	}
@@ -83,7 +83,7 @@ func (f *file) direct(r *cache.Reader, a access) bool {
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
 // could read if direct says so. false means that another file is to take the place of this
 // one. The caller holds mu.
-func (f *file) wayLocked(r *cache.Reader, direct bool) bool {
+func (f *readable) wayLocked(r *cache.Reader, direct bool) bool {
 	direct = direct && f.handles == 0
 	switch {
 	case direct && f.way == throughUs && f.superseded == nil && f.up == nil && f.dir != nil:
@@ -99,7 +99,7 @@ func (f *file) wayLocked(r *cache.Reader, direct bool) bool {
 // outlived reports whether the next to open the file, which the kernel could read by itself, gets
 // another inode (wayLocked), so that nobody will use the pages of this one, and nobody has it
 // open. Nobody can then open it before done is called.
-func (f *file) outlived() (done func(), ok bool) {
+func (f *readable) outlived() (done func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.reading != nil || f.handles > 0 || f.opening > 0 || f.dropping != nil ||
@@ -117,7 +117,7 @@ func (f *file) outlived() (done func(), ok bool) {
 }
 
 // enterOpen begins to open the file, not while its pages are dropped, and leave ends that.
-func (f *file) enterOpen() (leave func()) {
+func (f *readable) enterOpen() (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for f.dropping != nil {

@@ -74,7 +74,7 @@ func TestShownNameGoesBeforePlainName(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a")
-	local := newEntry("a", nil, &file{fs: tr.FileSystem, dir: d})
+	local := newEntry("a", nil, newFile(tr.FileSystem, 0, d, nil, nil, nil))
 	d.add(local)
 	if d.reach("a") != local {
 		t.Error("the document hides the file of that name")

@@ -16,7 +16,7 @@ import (
 
 // fetchContent opens the document's content in the representation that the service has.
 // It returns when the exact length is known.
-func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
+func (f *readable) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	if f.as != nil {
 		return f.openAs(ctx, f.as.key.Document, f.as.key.Representation)
 	}
@@ -44,7 +44,7 @@ func (f *file) fetchContent(ctx context.Context) (*cache.Reader, error) {
 
 // missed handles an error of a request about the document: where the service does not
 // have it any more, its directory is listed again.
-func (f *file) missed(err error) error {
+func (f *readable) missed(err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if d, name := f.place(); d != nil {
 			d.distrust()
@@ -56,13 +56,13 @@ func (f *file) missed(err error) error {
 
 // immutable reports whether a representation of the document never changes: an archived
 // document does not, but what is said about it (its data) and read in it (its text) does.
-func (f *file) immutable(rep archive.Representation) bool {
+func (f *readable) immutable(rep archive.Representation) bool {
 	return rep != archive.Data && rep != archive.Text && f.archived()
 }
 
 // maxAge is how long a representation is trusted: for ever once it was fetched where it
 // never changes, else for the ttl or as long as the service says that it has not changed.
-func (f *file) maxAge(rep archive.Representation) time.Duration {
+func (f *readable) maxAge(rep archive.Representation) time.Duration {
 	if f.immutable(rep) {
 		return cache.Final
 	}
@@ -70,7 +70,7 @@ func (f *file) maxAge(rep archive.Representation) time.Duration {
 }
 
 // openAs opens the content in one representation.
-func (f *file) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
+func (f *readable) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
 	r, err := f.fs.content.Open(ctx, key, f.maxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
 		c, err := f.fs.service.Archive.Content(ctx, archive.ContentRequest{
@@ -128,7 +128,7 @@ func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (
 
 // readErrno is the errno of a failed read. Programs take EAGAIN from read for the end of
 // the file, so they are told EIO.
-func (f *file) readErrno(err error) syscall.Errno {
+func (f *readable) readErrno(err error) syscall.Errno {
 	if err == nil {
 		return 0
 	}

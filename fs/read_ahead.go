@@ -145,7 +145,7 @@ func (a *readAhead) stop(d *dir) {
 }
 
 // readNext fetches documents ahead of f, which is about to be opened for reading.
-func (f *file) readNext(ctx context.Context) {
+func (f *readable) readNext(ctx context.Context) {
 	d, name := f.place()
 	if cap(f.fs.early.free) == 0 || d == nil || !f.fs.reps.Settled() {
 		return
@@ -200,7 +200,7 @@ func (d *dir) fetchEarly(e *entry) bool {
 }
 
 // fetchWhole returns when the cache has all of the content.
-func (f *file) fetchWhole(ctx context.Context, key cache.Key) error {
+func (f *readable) fetchWhole(ctx context.Context, key cache.Key) error {
 	r, err := f.openAs(ctx, key.Document, key.Representation)
 	if err != nil {
 		return err

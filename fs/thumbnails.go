@@ -36,7 +36,7 @@ var errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a
 
 // onlyForThumbnail reports whether the document would be downloaded for a thumbnail, and for
 // nothing else. What is on this machine already is read like any other file.
-func (f *file) onlyForThumbnail(ctx context.Context) bool {
+func (f *readable) onlyForThumbnail(ctx context.Context) bool {
 	if f.fs.opts.Thumbnails || f.as != nil {
 		return false
 	}

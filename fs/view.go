@@ -23,7 +23,7 @@ type reading struct {
 // read the same one. Another one that the service has meanwhile is another file.
 type docReader struct {
 	*cache.Reader
-	file   *file
+	file   *readable
 	of     *reading
 	writes bool
 	// former is what the same handle read before its file was written to: reads under way
@@ -64,10 +64,10 @@ func (v *docReader) current() bool {
 
 // rewrittenLocked reports whether the file got other bytes here since its content was
 // opened last. The caller holds mu.
-func (f *file) rewrittenLocked() bool { return f.up != nil || !f.sized }
+func (f *readable) rewrittenLocked() bool { return f.up != nil || !f.sized }
 
 // viewLocked is a further view of what the file's handles read. The caller holds mu.
-func (f *file) viewLocked(writes bool) *docReader {
+func (f *readable) viewLocked(writes bool) *docReader {
 	f.reading.views++
 	if !writes {
 		f.reading.readers++
@@ -80,7 +80,7 @@ func (f *file) viewLocked(writes bool) *docReader {
 // What a handle has read that may write does not count once the file was written to. It
 // returns nil also when the kernel could read r itself (direct), and not this inode. same
 // says that the kernel's pages are of this content.
-func (f *file) enter(r *cache.Reader, writes, direct bool) (v *docReader, same bool) {
+func (f *readable) enter(r *cache.Reader, writes, direct bool) (v *docReader, same bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	same = f.content == r.Serial()
@@ -101,7 +101,7 @@ func (f *file) enter(r *cache.Reader, writes, direct bool) (v *docReader, same b
 // openView opens the document's content for a handle that is being opened. While others
 // read another content, or to have the kernel read it, the answer is ESTALE: the kernel then
 // looks the name up again and finds the file that takes the place of this one.
-func (f *file) openView(ctx context.Context, a access) (v *docReader, same bool, err error) {
+func (f *readable) openView(ctx context.Context, a access) (v *docReader, same bool, err error) {
 	if v, err := f.openFormer(a); v != nil || err != nil {
 		return v, true, err
 	}
@@ -119,7 +119,7 @@ func (f *file) openView(ctx context.Context, a access) (v *docReader, same bool,
 
 // openContent opens what the file's handles read, else what the service has, for a handle
 // that has been open, or for a copy.
-func (f *file) openContent(ctx context.Context) (*docReader, error) {
+func (f *readable) openContent(ctx context.Context) (*docReader, error) {
 	if v := f.join(); v != nil {
 		return v, nil
 	}
@@ -141,7 +141,7 @@ func (f *file) openContent(ctx context.Context) (*docReader, error) {
 
 // join is a view of what the file's handles read, nil when that is nothing, or not what
 // the file holds.
-func (f *file) join() *docReader {
+func (f *readable) join() *docReader {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.reading == nil || f.rewrittenLocked() {
@@ -152,7 +152,7 @@ func (f *file) join() *docReader {
 
 // doubtPages makes the kernel drop the file's pages when its document is opened next: they
 // hold what was written, which the service may refuse.
-func (f *file) doubtPages() {
+func (f *readable) doubtPages() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.content = 0
@@ -161,7 +161,7 @@ func (f *file) doubtPages() {
 // supersede puts a new file in the place of this one, with an inode of its own, which the
 // next lookup finds. It has the same number: programs compare those before and after they
 // open a file. Those who have this one open keep it. tid is the thread that is told so.
-func (f *file) supersede(tid uint32) {
+func (f *readable) supersede(tid uint32) {
 	d, _ := f.place()
 	if d != nil {
 		d.mu.Lock()
@@ -173,7 +173,9 @@ func (f *file) supersede(tid uint32) {
 		return
 	}
 	if d != nil {
-		f.entry.file.CompareAndSwap(f, &file{fs: f.fs, ino: f.ino, dir: d, entry: f.entry, doc: f.doc})
+		if now := f.entry.file.Load(); now != nil && &now.readable == f {
+			f.entry.file.CompareAndSwap(now, newFile(f.fs, f.ino, d, f.entry, f.doc, nil))
+		}
 	}
 	if f.superseded == nil {
 		f.superseded = map[uint32]bool{}
@@ -186,7 +188,7 @@ func (f *file) supersede(tid uint32) {
 // that comes again after that has this very file by a descriptor (/proc/self/fd): it gets
 // what those read that have it open, as with a file that was replaced by rename(2). Nobody
 // may begin to write to it.
-func (f *file) openFormer(a access) (*docReader, error) {
+func (f *readable) openFormer(a access) (*docReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch told := f.superseded; {
