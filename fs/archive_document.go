@@ -84,7 +84,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 func (d *dir) documentIDs() map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.here().docs.ids()
+	return d.shown.here().docs.ids()
 }
 
 // newDocument finds what an inbox document became in the listing of its target: the same
@@ -118,10 +118,10 @@ func nameOr(name string, doc *archive.Document) string {
 func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
 	f := d.fileOf(e)
 	d.mu.Lock()
-	if now := d.here().docs.get(e.doc.Load().ID); now != nil {
+	if now := d.shown.document(e.doc.Load().ID); now != nil {
 		e = now // a listing renamed it meanwhile
 	}
-	d.dropLocked(e)
+	d.shown.drop(e)
 	d.mu.Unlock()
 	to.mu.Lock()
 	defer to.mu.Unlock()
@@ -131,11 +131,11 @@ func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document
 		f.dir = nil
 		return
 	}
-	if shown := to.here().docs.get(doc.ID); shown != nil {
-		to.dropLocked(shown) // a listing was quicker
+	if shown := to.shown.document(doc.ID); shown != nil {
+		to.shown.drop(shown) // a listing was quicker
 	}
 	shown := newEntry(name, doc, f)
 	shown.told, shown.keep = doc.Name, d.fs.keepFor()
 	f.dir, f.doc, f.entry = to, doc, shown
-	to.addLocked(shown)
+	to.shown.add(shown)
 }

@@ -116,7 +116,7 @@ func (k dirKind) confirmed(r *spool.Record, id archive.ID, old *archive.Document
 func (d *dir) document(id archive.ID) *archive.Document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.here().docs.get(id); e != nil {
+	if e := d.shown.document(id); e != nil {
 		return e.doc.Load()
 	}
 	return nil
@@ -128,15 +128,15 @@ func (f *file) become(d *dir, doc *archive.Document) {
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if shown := d.here().docs.get(doc.ID); shown != nil && shown != f.entry {
-		d.dropLocked(shown) // a listing was quicker: it keeps the name given here
+	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
+		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
 		f.fs.forgetNames(d, []string{shown.name})
 	}
 	f.doc, f.sized = doc, false
 	f.entry.doc.Store(doc)
 	f.entry.keep, f.entry.told = f.fs.keepFor(), ""
 	if f.dir == d { // else it was removed meanwhile
-		d.addLocked(f.entry)
+		d.shown.add(f.entry)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // setAside answers the rename of an inbox document to a temporary name in its folder, by
@@ -56,65 +55,38 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 		}
 	}
 	shown := f.entry
-	d.dropLocked(shown)
+	d.shown.drop(shown)
 	d.hideLocked(shown, f.doc)
 	f.doc, f.up = nil, up
 	d.fs.hold(up, f)
 	f.entry = newEntry(newName, nil, f)
-	d.addLocked(f.entry)
+	d.shown.add(f.entry)
 	return nil
 }
 
-// hideLocked keeps a document in mind that is set aside. The caller holds mu.
+// hideLocked sets a document aside. The caller holds mu.
 func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
 	hidden := newEntry(shown.name, doc, nil)
 	hidden.told, hidden.keep = shown.told, shown.keep
 	// Its inode is another one: who has the old one open goes on with the copy.
 	hidden.file.Store(newFile(d.fs, d.fs.inodes.Local(), d, hidden, doc, nil))
-	if d.aside == nil {
-		d.aside = map[string]*entry{}
-	}
-	d.aside[hidden.name] = hidden
-	d.here().docs.put(doc.ID, hidden)
-	d.indexLocked(hidden)
-}
-
-// unhideLocked shows a document again that was set aside, under its name or, where that is
-// taken, under one told apart by its id. The caller holds mu.
-func (d *dir) unhideLocked(hidden *entry) *entry {
-	d.dropLocked(hidden)
-	if d.takenLocked(hidden.name) {
-		hidden = hidden.renamed(names.OfDocument(hidden.doc.Load(), "", d.takenLocked))
-	}
-	d.addLocked(hidden)
-	return hidden
+	d.shown.hide(hidden)
 }
 
 // setAsideAs returns the document of the name that is set aside, nil without one.
 func (d *dir) setAsideAs(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.hiddenLocked(name)
-}
-
-// hiddenLocked is setAsideAs for callers that hold mu.
-func (d *dir) hiddenLocked(name string) *entry {
-	if hidden := d.aside[name]; hidden != nil {
-		return hidden
-	}
-	if e := d.plainLocked(name); e != nil && d.aside[e.name] == e {
-		return e
-	}
-	return nil
+	return d.shown.hidden(name)
 }
 
 // showAgain shows the document of the name that was set aside, nil without one.
 func (d *dir) showAgain(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	hidden := d.hiddenLocked(name)
-	if hidden == nil || d.takenLocked(name) {
+	hidden := d.shown.hidden(name)
+	if hidden == nil || d.shown.taken(name) {
 		return nil
 	}
-	return d.unhideLocked(hidden)
+	return d.shown.unhide(hidden)
 }

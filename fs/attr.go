@@ -60,7 +60,7 @@ func (d *dir) fill(out *fuse.Attr) {
 	out.Mode = fuse.S_IFDIR | 0o777&^d.fs.opts.Umask
 	d.fs.fillOwner(out)
 	d.mu.Lock()
-	changed := d.changed
+	changed := d.shown.changed
 	d.mu.Unlock()
 	fillTime(out, changed)
 	out.Blksize = 4096
@@ -96,7 +96,7 @@ func (d *dir) fillEntry(e *entry, out *fuse.EntryOut) {
 func (d *dir) lendName(e *entry, valid func() time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.held.names.get(e.name) != e {
+	if d.shown.held.names.get(e.name) != e {
 		return 0
 	}
 	validity := valid()
@@ -109,7 +109,7 @@ func (d *dir) lendName(e *entry, valid func() time.Duration) time.Duration {
 func (d *dir) lendAbsence(name string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.reachLocked(name) != nil {
+	if d.shown.reach(name) != nil {
 		return 0
 	}
 	validity := d.validForLocked()

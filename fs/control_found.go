@@ -75,7 +75,7 @@ func (s *found) known(id archive.ID) (d *dir, located bool) {
 	d = s.dirs[id]
 	located = s.dirs != nil || s.fs.now().Sub(s.tried) < locateAgain
 	s.mu.Unlock()
-	if d != nil && !d.shown() {
+	if d != nil && !d.isShown() {
 		d = s.fs.folder(folderRef{id: id})
 	}
 	return d, located

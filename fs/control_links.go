@@ -105,7 +105,7 @@ func (n *linkNode) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 func (d *dir) shownAs(id archive.ID) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.here().docs.get(id); e != nil && d.aside[e.name] != e {
+	if e := d.shown.document(id); e != nil && !d.shown.hides(e) {
 		return e.name
 	}
 	return ""

@@ -36,22 +36,17 @@ type dir struct {
 	unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
 
 	mu      sync.Mutex
-	parent  *dir              // nil for the root; changes for a localDir alone; guarded by mu
-	name    string            // in parent; guarded by mu
-	held    contents          // without documents while they are folded: reached by here; guarded by mu
-	origin  *origin           // where the documents come from, if they can be folded; guarded by mu
-	folders idIndex           // guarded by mu
-	aside   map[string]*entry // documents of docs that are not shown, by name; guarded by mu
-	late    []*file           // archived under an id that is not known yet; guarded by mu
-	subs    merged            // which listing of folders names reflects; guarded by mu
-	files   merged            // which listing of documents; guarded by mu
-	doubts  uint64            // how often it was distrusted; guarded by mu
-	changes atomic.Uint64     // how often it was outdated
+	parent  *dir          // nil for the root; changes for a localDir alone; guarded by mu
+	name    string        // in parent; guarded by mu
+	shown   nameSet       // the names; guarded by mu
+	late    []*file       // archived under an id that is not known yet; guarded by mu
+	subs    merged        // which listing of folders names reflects; guarded by mu
+	files   merged        // which listing of documents; guarded by mu
+	doubts  uint64        // how often it was distrusted; guarded by mu
+	changes atomic.Uint64 // how often it was outdated
 	// lentUntil is until when the kernel may use names of it without asking, since clock.
 	lentUntil atomic.Int64
-	changed   time.Time // when names changed last; guarded by mu
-	version   uint64    // how often names changed; guarded by mu
-	free      bool      // whether folders may be created here; guarded by mu
+	free      bool // whether folders may be created here; guarded by mu
 }
 
 // merged says which listing a directory has taken in.
@@ -66,8 +61,9 @@ type merged struct {
 func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{
 		fs: f, kind: kind, ino: ino, gen: f.inodes.Generation(), parent: parent, name: name,
-		changed: f.started, free: true,
+		free: true,
 	}
+	d.shown.dir, d.shown.changed = d, f.started
 	d.folder.Store(int64(id))
 	return d
 }

@@ -7,10 +7,7 @@ import "github.com/archivefs/archivefs/fs/internal/inode"
 func (d *dir) get(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.held.names.get(name); e != nil {
-		return e // a directory, for which nothing is unfolded
-	}
-	return d.here().names.get(name)
+	return d.shown.get(name)
 }
 
 // reach returns what a name stands for, shown or not: the entry of that name, else the
@@ -18,7 +15,7 @@ func (d *dir) get(name string) *entry {
 func (d *dir) reach(name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.reachLocked(name)
+	return d.shown.reach(name)
 }
 
 // entries returns all entries in the order of their names. The slice is shared: it is
@@ -26,7 +23,7 @@ func (d *dir) reach(name string) *entry {
 func (d *dir) entries() []*entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.here().names.all()
+	return d.shown.all()
 }
 
 // subfolders are the directories of the folders that are known in d. No document is unfolded
@@ -34,68 +31,27 @@ func (d *dir) entries() []*entry {
 func (d *dir) subfolders() []*dir {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	dirs := make([]*dir, 0, len(d.folders.list)+1)
-	for _, e := range d.folders.list {
+	dirs := make([]*dir, 0, len(d.shown.folders.list)+1)
+	for _, e := range d.shown.folders.list {
 		dirs = append(dirs, e.entry.dir)
 	}
 	if d.kind == rootDir {
-		dirs = append(dirs, d.held.names.get(inboxesName).dir)
+		dirs = append(dirs, d.shown.held.names.get(inboxesName).dir)
 	}
 	return dirs
-}
-
-// takenLocked reports whether a name is used. The caller holds mu.
-func (d *dir) takenLocked(name string) bool {
-	return d.here().names.get(name) != nil || d.kind == rootDir && (name == inboxesName || name == controlName)
-}
-
-// addLocked puts an entry under its name. The caller holds mu.
-func (d *dir) addLocked(e *entry) {
-	d.here().names.put(e)
-	if e.dir != nil && e.dir.kind != localDir {
-		d.folders.put(e.dir.id(), e)
-	}
-	if doc := e.doc.Load(); doc != nil {
-		d.here().docs.put(doc.ID, e)
-		d.indexLocked(e)
-	}
-	d.touchLocked()
-}
-
-// dropLocked takes an entry out. The caller holds mu.
-func (d *dir) dropLocked(e *entry) {
-	if d.here().names.get(e.name) == e {
-		d.here().names.remove(e.name)
-	}
-	if e.dir != nil && e.dir.kind != localDir && d.folders.get(e.dir.id()) == e {
-		d.folders.remove(e.dir.id())
-	}
-	if doc := e.doc.Load(); doc != nil && d.here().docs.get(doc.ID) == e {
-		d.here().docs.remove(doc.ID)
-	}
-	d.unindexLocked(e)
-	if d.aside[e.name] == e {
-		delete(d.aside, e.name)
-	}
-	d.touchLocked()
-}
-
-func (d *dir) touchLocked() {
-	d.changed = d.fs.now()
-	d.version++
 }
 
 // add and drop are addLocked and dropLocked for callers that hold nothing.
 func (d *dir) add(e *entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.addLocked(e)
+	d.shown.add(e)
 }
 
 func (d *dir) drop(e *entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.dropLocked(e)
+	d.shown.drop(e)
 }
 
 // fileOf returns the file of a document's entry and makes it when nobody looked at it
@@ -107,7 +63,7 @@ func (d *dir) fileOf(e *entry) *file {
 		return f
 	}
 	doc := e.doc.Load()
-	if now := d.here().docs.get(doc.ID); now != nil && now != e && now.name == e.name {
+	if now := d.shown.document(doc.ID); now != nil && now != e && now.name == e.name {
 		e = now // the directory was folded since somebody found the entry
 		if f := e.file.Load(); f != nil {
 			return f
@@ -131,4 +87,21 @@ func (d *dir) inoOf(e *entry) uint64 {
 		}
 	}
 	return d.fileOf(e).ino
+}
+
+// namesLocked are the names under which an entry is found, for the kernel to ask again. The
+// caller holds mu of the directory.
+func (e *entry) namesLocked() []string {
+	if e.plain == "" {
+		return []string{e.name}
+	}
+	return []string{e.name, e.plain}
+}
+
+// forgetShown makes the kernel forget the name that an entry was shown under when it went
+// under another one that it is found by.
+func (d *dir) forgetShown(e *entry, used string) {
+	if e.name != used {
+		d.fs.forgetNames(d, []string{e.name})
+	}
 }

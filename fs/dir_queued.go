@@ -85,7 +85,7 @@ func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
 // holds mu.
 func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
 	ino := d.fs.inodes.Local()
-	e := &entry{name: names.Numbered(up.Record().Name, d.takenLocked)}
+	e := &entry{name: names.Numbered(up.Record().Name, d.shown.taken)}
 	e.dir = newDir(d.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
 	e.dir.queued.Store(up)
 	d.fs.mu.Lock()
@@ -94,7 +94,7 @@ func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
 		return nil
 	}
 	d.fs.queuedDirs[up.ID()] = e.dir
-	d.addLocked(e)
+	d.shown.add(e)
 	return e
 }
 
@@ -206,16 +206,16 @@ func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
 func (d *dir) made(id archive.ID) {
 	parent, name := d.place()
 	parent.mu.Lock()
-	e := parent.here().names.get(name)
-	if listed := parent.folders.get(id); listed != nil && listed != e {
-		parent.dropLocked(listed)
+	e := parent.shown.get(name)
+	if listed := parent.shown.folders.get(id); listed != nil && listed != e {
+		parent.shown.drop(listed)
 		d.fs.forgetNames(parent, []string{listed.name})
 	}
-	parent.folders.remove(d.id())
+	parent.shown.folders.remove(d.id())
 	d.folder.Store(int64(id))
 	if e != nil && e.dir == d {
 		e.told, e.keep = "", d.fs.keepFor()
-		parent.folders.put(id, e)
+		parent.shown.folders.put(id, e)
 	}
 	d.mu.Lock()
 	d.subs, d.files = merged{}, merged{}

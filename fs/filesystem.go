@@ -118,7 +118,7 @@ func New(opts Options) *FileSystem {
 	}
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
-	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})
+	f.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
 }
 

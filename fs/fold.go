@@ -13,13 +13,6 @@ import (
 // that nobody has looked at the packed listing stays, which the cache of listings has as well, and
 // what they are called. It unfolds when somebody looks into it, with the very same names.
 
-// contents are the entries of a directory. They are reached by dir.here.
-type contents struct {
-	names nameIndex
-	docs  idIndex
-	plain map[string][]*entry // documents of docs by plain name where that is not shown, by ascending id
-}
-
 // origin is the listing that the documents of a directory come from.
 type origin struct {
 	packed string
@@ -29,30 +22,30 @@ type origin struct {
 	names  string // the shown ones while folded (appendShown); empty: all are the documents' own
 }
 
-// here are the entries, unfolded. The caller holds mu.
-func (d *dir) here() *contents {
-	if d.foldedLocked() {
-		d.unfoldLocked(d.origin)
+// here are the entries, unfolded.
+func (s *nameSet) here() *contents {
+	if s.isFolded() {
+		s.unfold(s.origin)
 	}
-	return &d.held
+	return &s.held
 }
 
-func (d *dir) foldedLocked() bool { return d.origin != nil && d.origin.folded }
+func (s *nameSet) isFolded() bool { return s.origin != nil && s.origin.folded }
 
 // foldsTo notes the listing that was merged last, if it is this one. Documents of an inbox are
 // never folded: they are changed and removed.
 func (d *dir) foldsTo(docs []archive.Document, packed string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.kind.archives() || packed == "" || d.origin != nil && d.origin.folded {
+	if !d.kind.archives() || packed == "" || d.shown.origin != nil && d.shown.origin.folded {
 		return
 	}
-	d.origin = nil
+	d.shown.origin = nil
 	if len(docs) == 0 {
 		return
 	}
-	if e := d.held.docs.get(docs[0].ID); e != nil && e.doc.Load() == &docs[0] {
-		d.origin = &origin{packed: packed, docs: docs}
+	if e := d.shown.held.docs.get(docs[0].ID); e != nil && e.doc.Load() == &docs[0] {
+		d.shown.origin = &origin{packed: packed, docs: docs}
 	}
 }
 
@@ -60,27 +53,27 @@ func (d *dir) foldsTo(docs []archive.Document, packed string) {
 func (d *dir) fold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.origin
+	l := d.shown.origin
 	if l == nil || l.folded || !d.foldableLocked(l.docs) {
 		return
 	}
-	l.names = shownNames(d.held.docs.list)
-	rest := make([]*entry, 0, len(d.folders.list))
-	for _, e := range d.held.names.all() {
+	l.names = shownNames(d.shown.held.docs.list)
+	rest := make([]*entry, 0, len(d.shown.folders.list))
+	for _, e := range d.shown.held.names.all() {
 		if e.doc.Load() == nil {
 			rest = append(rest, e)
 		}
 	}
-	d.held = contents{}
-	d.held.names.fill(rest)
+	d.shown.held = contents{}
+	d.shown.held.names.fill(rest)
 	l.docs, l.folded = nil, true
 }
 
 // foldableLocked reports whether the directory's documents are those of the listing, as that has
 // them, and nobody has looked at one. The caller holds mu.
 func (d *dir) foldableLocked(docs []archive.Document) bool {
-	list := d.held.docs.list
-	if len(list) != len(docs) || len(d.aside) > 0 || len(d.late) > 0 {
+	list := d.shown.held.docs.list
+	if len(list) != len(docs) || len(d.shown.aside) > 0 || len(d.late) > 0 {
 		return false
 	}
 	now := instantOf(d.fs.now())
@@ -93,24 +86,24 @@ func (d *dir) foldableLocked(docs []archive.Document) bool {
 	return true
 }
 
-// unfoldLocked undoes fold. The caller holds mu.
-func (d *dir) unfoldLocked(l *origin) {
+// unfold undoes fold.
+func (s *nameSet) unfold(l *origin) {
 	l.docs = cache.PackedDocuments().Unpack(l.packed)
 	l.folded = false
 	entries := make([]entry, len(l.docs))
-	all := append(make([]*entry, 0, len(l.docs)+len(d.folders.list)), d.held.names.all()...)
-	d.held.docs.list = make([]idEntry, len(l.docs))
+	all := append(make([]*entry, 0, len(l.docs)+len(s.folders.list)), s.held.names.all()...)
+	s.held.docs.list = make([]idEntry, len(l.docs))
 	for i := range l.docs {
 		doc, e := &l.docs[i], &entries[i]
 		e.name, l.names = nextShown(l.names, doc.Name)
 		e.told = doc.Name
 		e.doc.Store(doc)
-		d.held.docs.list[i] = idEntry{doc.ID, e}
-		d.indexLocked(e)
+		s.held.docs.list[i] = idEntry{doc.ID, e}
+		s.index(e)
 		all = append(all, e)
 	}
-	d.held.names.fill(all)
-	d.fs.ahead.unfolds(len(l.docs))
+	s.held.names.fill(all)
+	s.dir.fs.ahead.unfolds(len(l.docs))
 }
 
 // shownNames is what the documents of entries are called, for nextShown; empty when all are

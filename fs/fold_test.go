@@ -25,7 +25,7 @@ func (tr *tree) list(d *dir, list ...string) (stale []string) {
 func isFolded(d *dir) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.origin != nil && d.origin.folded && len(d.held.docs.list) == 0
+	return d.shown.origin != nil && d.shown.origin.folded && len(d.shown.held.docs.list) == 0
 }
 
 func shownIn(d *dir) (names []string) {
@@ -86,7 +86,7 @@ func TestFoldingLosesNothing(t *testing.T) {
 		"a document is gone":              func(_ *tree, d *dir) { d.drop(d.get("Brief.pdf")) },
 		"a document stays for a while":    func(tr *tree, d *dir) { d.get("Brief.pdf").keep = instantOf(tr.time.Add(time.Minute)) },
 		"a document was not compared yet": func(_ *tree, d *dir) { d.get("Brief.pdf").told = "" },
-		"nothing was listed":              func(_ *tree, d *dir) { d.origin = nil },
+		"nothing was listed":              func(_ *tree, d *dir) { d.shown.origin = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree()

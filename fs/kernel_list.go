@@ -35,10 +35,10 @@ type told struct {
 func (d *dir) told(byName bool) (t *told, entries []*entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.foldedLocked() {
-		entries = d.held.names.all()
+	if !d.shown.isFolded() {
+		entries = d.shown.held.names.all()
 	}
-	return &told{version: d.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
+	return &told{version: d.shown.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
 }
 
 // serves reports whether the kernel may list what it was told as t in place of want: it

@@ -86,7 +86,7 @@ func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *dir {
 	f.root.mu.Lock()
 	defer f.root.mu.Unlock()
 	var top *dir
-	for _, e := range f.root.folders.list {
+	for _, e := range f.root.shown.folders.list {
 		if !names[e.entry.told] {
 			continue
 		}
@@ -112,7 +112,7 @@ func (d *dir) follow(ctx context.Context, folders []archive.Folder, wanted map[a
 			return err
 		}
 		d.mu.Lock()
-		e := d.folders.get(below.ID)
+		e := d.shown.folders.get(below.ID)
 		d.mu.Unlock()
 		if e == nil {
 			continue // made or removed meanwhile
@@ -140,12 +140,12 @@ func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
 	return false
 }
 
-// shown reports whether the directory is still reached from the root.
-func (d *dir) shown() bool {
+// isShown reports whether the directory is still reached from the root.
+func (d *dir) isShown() bool {
 	parent, name := d.place()
 	if parent == nil {
 		return true
 	}
 	e := parent.get(name)
-	return e != nil && e.dir == d && parent.shown()
+	return e != nil && e.dir == d && parent.isShown()
 }

@@ -23,39 +23,39 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 		return nil
 	}
 	d.free = free
-	changed := d.changed // to list for the first time is no change
+	changed := d.shown.changed // to list for the first time is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = d.dropGoneLocked(&d.folders, there)
+	stale = d.dropGoneLocked(&d.shown.folders, there)
 	if !d.subs.known {
-		d.reserveLocked(&d.folders, len(list))
+		d.reserveLocked(&d.shown.folders, len(list))
 	}
 	for i := range list {
 		f := &list[i]
-		e := d.folders.get(f.ID)
+		e := d.shown.folders.get(f.ID)
 		if e != nil && (e.told == f.Name || e.told == "") {
 			e.told = f.Name
 			continue
 		}
 		if e != nil { // renamed at the service
 			stale = append(stale, e.name)
-			d.dropLocked(e)
-			e = e.renamed(names.OfFolder(*f, d.takenLocked))
+			d.shown.drop(e)
+			e = e.renamed(names.OfFolder(*f, d.shown.taken))
 			e.dir.rename(e.name)
 		} else {
-			name := names.OfFolder(*f, d.takenLocked)
+			name := names.OfFolder(*f, d.shown.taken)
 			e = &entry{name: name, dir: newDir(d.fs, d.kind.below(), f.ID, d.fs.inodes.Folder(f.ID), d, name)}
 		}
 		e.told = f.Name
-		d.addLocked(e)
+		d.shown.add(e)
 		if d.subs.known {
 			stale = append(stale, e.name)
 		}
 	}
 	if !d.subs.known {
-		d.changed = changed
+		d.shown.changed = changed
 	}
 	d.subs = m
 	return stale
@@ -78,7 +78,7 @@ func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale [
 		e := known.list[i].entry
 		if !there[known.list[i].id] && now > e.keep && !e.busy() {
 			stale = append(stale, e.name)
-			d.dropLocked(e)
+			d.shown.drop(e)
 		}
 	}
 	return stale
@@ -87,7 +87,7 @@ func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale [
 // reserveLocked makes room for what is listed for the first time. The caller holds mu.
 func (d *dir) reserveLocked(ids *idIndex, n int) {
 	ids.reserve(n)
-	d.here().names.reserve(n)
+	d.shown.here().names.reserve(n)
 }
 
 // rename follows a rename of the directory itself.
@@ -112,14 +112,14 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 		d.files.fetched, d.files.asked = m.fetched, m.asked
 		return nil
 	}
-	changed := d.changed // to list for the first time is no change
+	changed := d.shown.changed // to list for the first time is no change
 	there := make(map[archive.ID]bool, len(list))
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(d.dropGoneLocked(&d.here().docs, there), d.showListedLocked(order)...)
+	stale = append(d.dropGoneLocked(&d.shown.here().docs, there), d.showListedLocked(order)...)
 	if !d.files.known {
-		d.reserveLocked(&d.here().docs, len(list))
+		d.reserveLocked(&d.shown.here().docs, len(list))
 	}
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
@@ -133,7 +133,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 		s.Reset()
 	}
 	if !d.files.known {
-		d.files, d.changed = m, changed
+		d.files, d.shown.changed = m, changed
 		d.placeWaitingLocked()
 		return nil
 	}
@@ -144,21 +144,21 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 // mergeDocumentLocked takes in one document and returns the names that changed. The
 // caller holds mu.
 func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
-	e := d.here().docs.get(doc.ID)
+	e := d.shown.document(doc.ID)
 	if e == nil && d.arrivingLocked(doc.Name) {
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
 	if e == nil {
-		e = newEntry(names.OfDocument(doc, ext(doc), d.takenLocked), doc, nil)
+		e = newEntry(names.OfDocument(doc, ext(doc), d.shown.taken), doc, nil)
 		e.told = doc.Name
-		d.addLocked(e)
+		d.shown.add(e)
 		return e.namesLocked()
 	}
 	e.setDocument(doc)
-	d.indexLocked(e)
+	d.shown.index(e)
 	d.refillLocked(e)
-	if d.aside[e.name] == e {
-		return []string{d.unhideLocked(e).name}
+	if d.shown.hides(e) {
+		return []string{d.shown.unhide(e).name}
 	}
 	if e.told == doc.Name || e.told == "" {
 		e.told = doc.Name
@@ -166,17 +166,17 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	}
 	// Renamed at the service.
 	old := e.name
-	d.dropLocked(e)
-	e = e.renamed(names.OfDocument(doc, ext(doc), d.takenLocked))
+	d.shown.drop(e)
+	e = e.renamed(names.OfDocument(doc, ext(doc), d.shown.taken))
 	e.told = doc.Name
-	d.addLocked(e)
+	d.shown.add(e)
 	return append(e.namesLocked(), old)
 }
 
 // arrivingLocked reports whether a file is being archived under the name at this moment.
 // The caller holds mu.
 func (d *dir) arrivingLocked(name string) bool {
-	e := d.here().names.get(name)
+	e := d.shown.get(name)
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
 	}
@@ -195,8 +195,8 @@ func (d *dir) update(doc *archive.Document) {
 	d.outdate()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.here().docs.get(doc.ID); e != nil {
+	if e := d.shown.document(doc.ID); e != nil {
 		e.setDocument(doc)
-		d.indexLocked(e)
+		d.shown.index(e)
 	}
 }

@@ -434,12 +434,12 @@ func TestModificationTimeFollowsNames(t *testing.T) {
 	first := tr.time
 	tr.time = tr.time.Add(time.Hour)
 	tr.documents(d, "1 a.pdf")
-	if !d.changed.Equal(first) {
-		t.Errorf("a listing without news changed the directory's time to %v", d.changed)
+	if !d.shown.changed.Equal(first) {
+		t.Errorf("a listing without news changed the directory's time to %v", d.shown.changed)
 	}
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	if !d.changed.Equal(tr.time) {
-		t.Errorf("a new document left the directory's time at %v", d.changed)
+	if !d.shown.changed.Equal(tr.time) {
+		t.Errorf("a new document left the directory's time at %v", d.shown.changed)
 	}
 }
 

@@ -119,11 +119,11 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.reachLocked(name) != nil { // a listing brought it meanwhile
+	if d.shown.reach(name) != nil { // a listing brought it meanwhile
 		d.fs.discard(up)
 		return nil, errno.ErrTaken
 	}
-	d.addLocked(e)
+	d.shown.add(e)
 	d.fs.hold(up, f)
 	return e, nil
 }

@@ -120,7 +120,7 @@ func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, e := range d.folders.list {
+	for _, e := range d.shown.folders.list {
 		if !before[e.id] && e.entry.told == name {
 			return e.id, nil
 		}
@@ -132,18 +132,18 @@ func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]
 func (d *dir) folderIDs() map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.folders.ids()
+	return d.shown.folders.ids()
 }
 
 // addFolder shows a folder that was created here.
 func (d *dir) addFolder(id archive.ID, name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e := d.folders.get(id); e != nil {
+	if e := d.shown.folders.get(id); e != nil {
 		return e
 	}
 	e := &entry{name: name, keep: d.fs.keepFor()}
 	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.Folder(id), d, name)
-	d.addLocked(e)
+	d.shown.add(e)
 	return e
 }

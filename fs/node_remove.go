@@ -98,7 +98,7 @@ func (f *file) remove() {
 	}
 	d.mu.Lock()
 	f.mu.Lock()
-	d.dropLocked(f.entry)
+	d.shown.drop(f.entry)
 	f.dir = nil
 	f.happenedLocked(onUnlink)
 	up := f.up

@@ -177,10 +177,10 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := d.here().docs.get(shown.ID); now != nil {
+	if now := d.shown.document(shown.ID); now != nil {
 		e = now // a listing renamed it already
 	}
-	d.dropLocked(e)
+	d.shown.drop(e)
 	e = e.renamed(newName)
 	if send != "" {
 		doc := *e.doc.Load()
@@ -188,6 +188,6 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 		e.setDocument(&doc)
 		e.told, e.keep = "", d.fs.keepFor()
 	}
-	d.addLocked(e)
+	d.shown.add(e)
 	return nil
 }

@@ -69,7 +69,7 @@ func (f *file) hide() {
 	d.mu.Lock()
 	f.mu.Lock()
 	name := f.entry.name
-	d.dropLocked(f.entry)
+	d.shown.drop(f.entry)
 	f.dir = nil
 	f.mu.Unlock()
 	d.mu.Unlock()

@@ -65,8 +65,8 @@ func TestPlainNamesFollowTheListing(t *testing.T) {
 	tr.documents(d, "2 x", "5 b.pdf")
 	wantReached(t, d, "b.pdf", 0) // nobody moves up
 	tr.documents(d, "3 b.pdf")
-	if len(d.here().plain) != 0 {
-		t.Errorf("the index still has %v", d.here().plain)
+	if len(d.shown.here().plain) != 0 {
+		t.Errorf("the index still has %v", d.shown.here().plain)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	e := d.reach("a")
 	f := d.fileOf(e)
 	d.mu.Lock()
-	d.dropLocked(e)
+	d.shown.drop(e)
 	d.hideLocked(e, f.doc)
 	d.mu.Unlock()
 	wantReached(t, d, "a", 0)

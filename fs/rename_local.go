@@ -190,5 +190,5 @@ func (f *file) moveTo(to *dir, name string, over *entry, replaced *archive.Docum
 		shown.setDocument(replaced)
 		shown.told = over.told
 	}
-	to.addLocked(shown)
+	to.shown.add(shown)
 }

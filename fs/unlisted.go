@@ -79,7 +79,7 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 // holds mu.
 func (d *dir) mayBeLocked(r *spool.Record, list []*archive.Document) (ids []archive.ID) {
 	for _, doc := range list {
-		if d.here().docs.get(doc.ID) == nil && r.MayBe(doc) {
+		if d.shown.document(doc.ID) == nil && r.MayBe(doc) {
 			ids = append(ids, doc.ID)
 		}
 	}
@@ -100,7 +100,7 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 			return false
 		}
 		stale = append(stale, f.entry.name)
-		d.dropLocked(f.entry)
+		d.shown.drop(f.entry)
 		f.dir = nil // who has it open reads on
 		f.happenedLocked(onUnlink)
 		d.fs.work.Go(func() { d.fs.ended(up, &r, found) })

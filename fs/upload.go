@@ -114,8 +114,8 @@ func (d *dir) baseline(ctx context.Context) ([]*archive.Document, error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	docs := make([]*archive.Document, 0, len(d.here().docs.list))
-	for _, e := range d.here().docs.list {
+	docs := make([]*archive.Document, 0, len(d.shown.documents()))
+	for _, e := range d.shown.documents() {
 		docs = append(docs, e.entry.doc.Load())
 	}
 	return docs, nil

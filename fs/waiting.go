@@ -56,12 +56,12 @@ func (d *dir) known(id archive.ID) *dir {
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
 func (d *dir) placeWaiting() {
 	d.mu.Lock()
-	before := d.here().names.all()
+	before := d.shown.all()
 	if d.files.known || d.isLocal() {
 		d.placeWaitingLocked()
 	}
 	var shown []string
-	for _, e := range d.here().names.all() {
+	for _, e := range d.shown.all() {
 		if _, ok := findName(before, e.name); !ok {
 			shown = append(shown, e.name)
 		}
@@ -89,7 +89,7 @@ func (d *dir) placeWaitingLocked() {
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
 	_, there := d.fs.spool.Get(up.ID())
-	switch e := d.here().docs.get(r.Replace); {
+	switch e := d.shown.document(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.outdate()
 		d.doubtLocked()
@@ -116,27 +116,27 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 		return
 	}
 	if r.Document != 0 {
-		if d.here().docs.get(r.Document) == nil {
-			e := newEntry(names.Numbered(r.Name, d.takenLocked), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
+		if d.shown.document(r.Document) == nil {
+			e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
 			e.keep = d.fs.keepFor()
-			d.addLocked(e)
+			d.shown.add(e)
 		}
 		return
 	}
 	var found []archive.ID
-	for _, listed := range d.here().docs.list {
+	for _, listed := range d.shown.documents() {
 		if doc := listed.entry.doc.Load(); r.MayBe(doc) {
 			found = append(found, doc.ID)
 		}
 	}
 	f := d.fs.holder(up)
-	e := newEntry(names.Numbered(r.Name, d.takenLocked), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
 	switch {
 	case len(found) > 0:
 		d.fs.work.Go(func() { d.fs.ended(up, r, found) })
 	case f.standFor(d, e):
 		e.keep = d.fs.keepFor()
-		d.addLocked(e)
+		d.shown.add(e)
 		d.late = append(d.late, f)
 	}
 }
@@ -168,10 +168,10 @@ func (f *file) standFor(d *dir, e *entry) bool {
 // caller holds mu of d, which is above all of them.
 func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 	for i, name := range path {
-		e := d.here().names.get(name)
+		e := d.shown.get(name)
 		if e == nil {
 			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.Local(), d, name)}
-			d.addLocked(e)
+			d.shown.add(e)
 		}
 		if e.dir == nil || e.dir.kind != localDir {
 			d.looseLocked(up)
@@ -193,13 +193,13 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 // may be the one that is being sent gives way until that is known. The caller holds mu.
 func (d *dir) looseLocked(up *spool.Upload) {
 	f, r := d.fs.holder(up), up.Record()
-	if e := d.here().names.get(r.Name); e != nil && r.State == spool.Sending {
+	if e := d.shown.get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
-			d.dropLocked(e)
+			d.shown.drop(e)
 		}
 	}
-	e := newEntry(names.Numbered(r.Name, d.takenLocked), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
 	if f.standFor(d, e) {
-		d.addLocked(e)
+		d.shown.add(e)
 	}
 }
