@@ -26,13 +26,13 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
-	f.fs.settle(up, id)
-	if id == 0 && f.fs.awaits(up, &r) {
+	f.fs.staging.settle(up, id)
+	if id == 0 && f.fs.staging.awaits(up, &r) {
 		return // what the folder shows when it is listed tells which document it is
 	}
 	switch d := f.lastPlace(); {
 	case d == nil: // recovered and not shown yet
-		f.fs.listAgain(&r)
+		f.fs.staging.listAgain(&r)
 	case id != 0:
 		d.outdate()
 		f.become(d, f.confirmed(&r, id, d))
@@ -40,7 +40,7 @@ func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
 	case f.stayUnlisted():
 		return
 	}
-	f.fs.conclude(ctx, up, id)
+	f.fs.staging.conclude(ctx, up, id)
 }
 
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
@@ -51,8 +51,8 @@ func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
 	f.fs.service.Failures.Mend(r)
 	d := f.lastPlace()
 	if d == nil {
-		f.fs.listAgain(r)
-		f.fs.discard(up)
+		f.fs.staging.listAgain(r)
+		f.fs.staging.discard(up)
 		return
 	}
 	d.distrust() // it may have the very name
@@ -74,18 +74,18 @@ func (f *file) lastPlace() *dir {
 
 // listAgain makes the document of an upload that no folder shows appear where the folder is
 // known.
-func (f *FileSystem) listAgain(r *spool.Record) {
-	f.service.Documents.Invalidate(r.Folder)
-	if d := f.folder(refOf(r)); d != nil {
+func (s *staging) listAgain(r *spool.Record) {
+	s.fs.service.Documents.Invalidate(r.Folder)
+	if d := s.folder(refOf(r)); d != nil {
 		d.distrust()
-		f.forgetNames(d, []string{r.Name})
+		s.fs.forgetNames(d, []string{r.Name})
 	}
 }
 
 // outdate is dir.outdate of a folder, whether anybody has looked at it or not.
-func (f *FileSystem) outdate(id archive.ID) {
-	f.service.Outdate(id)
-	if d := f.folder(folderRef{id: id}); d != nil {
+func (s *staging) outdate(id archive.ID) {
+	s.fs.service.Outdate(id)
+	if d := s.folder(folderRef{id: id}); d != nil {
 		d.outdate()
 	}
 }
@@ -159,20 +159,20 @@ func (f *file) detach() {
 // settle moves confirmed bytes into the content cache, so that reading them back
 // downloads nothing, and keeps their modification time. The record can go then. A document
 // that the archive had before has a time of its own, and bytes that the service says.
-func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
+func (s *staging) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
-	f.service.Failures.Mend(&r)
+	s.fs.service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {
-		f.keepTime(&r, id)
+		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := f.content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
-			f.log.Debugf("cache document %d: %v", id, err)
+		if err := s.fs.content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
+			s.fs.log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {
-			f.facts.Learn(key, r.Size)
+			s.fs.facts.Learn(key, r.Size)
 		}
 		if r.Replace != 0 {
-			f.forgetRendered(id)
+			s.fs.forgetRendered(id)
 		}
 	}
 }
@@ -180,26 +180,26 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 // conclude ends a confirmed upload: it sets on the document what an upload cannot take
 // along, and forgets the upload. A service that is away, or does not take these credentials,
 // is asked again by the next mount.
-func (f *FileSystem) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
+func (s *staging) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := f.service.Archive.SetAutoExport(detached(ctx), id, true)
+		err := s.fs.service.Archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
-			f.service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
+			s.fs.service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
 		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
-			f.letGo(up)
+			s.letGo(up)
 			return
 		}
-		f.outdate(r.Folder)
+		s.outdate(r.Folder)
 	}
-	f.discard(up)
+	s.discard(up)
 }
 
 // keepTime keeps the modification time that a file had as that of its document.
-func (f *FileSystem) keepTime(r *spool.Record, id archive.ID) {
+func (s *staging) keepTime(r *spool.Record, id archive.ID) {
 	mtime := r.Mtime
 	if mtime.IsZero() {
 		mtime = r.Changed
 	}
-	f.opts.State.SetTime(id, mtime)
+	s.fs.opts.State.SetTime(id, mtime)
 }

@@ -29,16 +29,16 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	case f.pending() != nil:
 		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
-	up, err := d.fs.spool.Create(d.fs.record(d, newName, nil))
+	up, err := d.fs.staging.spool.Create(d.fs.record(d, newName, nil))
 	if err != nil {
 		return err
 	}
 	if err := f.copyContent(ctx, up); err != nil {
-		d.fs.discard(up)
+		d.fs.staging.discard(up)
 		return err
 	}
 	if err := up.Keep(); err != nil {
-		d.fs.discard(up)
+		d.fs.staging.discard(up)
 		return err
 	}
 	if over != nil {
@@ -50,7 +50,7 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	defer f.mu.Unlock()
 	for range f.handles {
 		if err := up.Open(); err != nil {
-			d.fs.discard(up)
+			d.fs.staging.discard(up)
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	d.shown.drop(shown)
 	d.hideLocked(shown, f.doc)
 	f.doc, f.up = nil, up
-	d.fs.hold(up, f)
+	d.fs.staging.hold(up, f)
 	f.entry = newEntry(newName, nil, f)
 	d.shown.add(f.entry)
 	return nil

@@ -17,37 +17,37 @@ const backgroundPatience = 4
 // deliverQueued is the queue's attempt at an upload. wait says that it could not be taken
 // now; the error is background.ErrMoot when nothing was left to try, background.ErrInDoubt when it
 // may still arrive.
-func (f *FileSystem) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	f.work.Begin()
-	defer f.work.End()
-	f.sending.Add(1)
-	defer f.sending.Add(-1)
-	if wait, err = f.tryQueued(ctx, up); spool.Unanswered(err) {
+func (s *staging) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	s.fs.work.Begin()
+	defer s.fs.work.End()
+	s.sending.Add(1)
+	defer s.sending.Add(-1)
+	if wait, err = s.tryQueued(ctx, up); spool.Unanswered(err) {
 		err = fmt.Errorf("%w: %w", background.ErrInDoubt, err)
 	}
 	return wait, err
 }
 
-func (f *FileSystem) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	f.mu.Lock()
-	cutOff := f.cutOff[up.ID()]
-	f.mu.Unlock()
-	_, there := f.spool.Get(up.ID())
+func (s *staging) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	s.mu.Lock()
+	cutOff := s.cutOff[up.ID()]
+	s.mu.Unlock()
+	_, there := s.spool.Get(up.ID())
 	switch {
 	case !there:
 		return false, background.ErrMoot // removed, or archived, meanwhile
 	case cutOff:
-		return f.resolve(ctx, up)
+		return s.resolve(ctx, up)
 	case up.Record().Directory:
-		return f.makeQueued(ctx, up)
+		return s.makeQueued(ctx, up)
 	}
-	return f.holder(up).deliverQueued(ctx, up)
+	return s.holder(up).deliverQueued(ctx, up)
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
 // in is there, or failed, with which the upload fails.
-func (f *FileSystem) deliverable(up *spool.Upload) bool {
-	folder, waiting := f.spool.Get(up.Record().Within)
+func (s *staging) deliverable(up *spool.Upload) bool {
+	folder, waiting := s.spool.Get(up.Record().Within)
 	return !waiting || folder.State() == spool.Failed
 }
 
@@ -72,7 +72,7 @@ func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	if d != nil {
 		baseline = d.baseline
 	}
-	id, err := f.fs.spool.DeliverWith(ctx, up, f.fs.service.Archive, baseline, f.fs.queuePolicy())
+	id, err := f.fs.staging.spool.DeliverWith(ctx, up, f.fs.service.Archive, baseline, f.fs.staging.queuePolicy())
 	_ = f.fs.service.Answered(err)
 	switch {
 	case err == nil:
@@ -112,28 +112,28 @@ func (f *file) leaveQueuedFolder(up *spool.Upload, d *dir) error {
 	if d != nil && d.queuedAs() == nil {
 		return up.Update(d.aim)
 	}
-	return f.fs.failInFolder(up)
+	return f.fs.staging.failInFolder(up)
 }
 
 // failInFolder fails an upload of the queue because the folder that it lies in was not
 // made, unless that is tried again by now. The error is never nil.
-func (f *FileSystem) failInFolder(up *spool.Upload) error {
+func (s *staging) failInFolder(up *spool.Upload) error {
 	r := up.Record()
-	folder, there := f.spool.Get(r.Within)
+	folder, there := s.spool.Get(r.Within)
 	if there && folder.State() != spool.Failed {
-		f.queue.Add(up) // behind its folder
+		s.queue.Add(up) // behind its folder
 		return background.ErrMoot
 	}
 	err := errors.New("the folder that it was put into was discarded")
 	if there {
-		err = errors.New(whyWaits(f.spool, &r))
+		err = errors.New(whyWaits(s.spool, &r))
 	}
-	f.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	s.fs.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 
-func (f *FileSystem) queuePolicy() spool.Policy {
-	return spool.Policy{RetryFor: backgroundPatience * f.opts.RetryFor, Attempts: 1, Queue: true}
+func (s *staging) queuePolicy() spool.Policy {
+	return spool.Policy{RetryFor: backgroundPatience * s.fs.opts.RetryFor, Attempts: 1, Queue: true}
 }
 
 // gone reports whether the file's name was removed.
@@ -145,33 +145,33 @@ func (f *file) gone() bool {
 
 // holder returns the file that stands for an upload: the one in the tree, or one that no
 // folder shows.
-func (f *FileSystem) holder(up *spool.Upload) *file {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if held := f.holders[up.ID()]; held != nil {
+func (s *staging) holder(up *spool.Upload) *file {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if held := s.holders[up.ID()]; held != nil {
 		return held
 	}
-	held := newFile(f, f.inodes.Local(), nil, nil, nil, up)
+	held := newFile(s.fs, s.fs.inodes.Local(), nil, nil, nil, up)
 	switch r := up.Record(); {
 	case r.Queued:
 		held.phase = accepted
 	case r.Visible:
 		held.phase = failed
 	}
-	f.holders[up.ID()] = held
+	s.holders[up.ID()] = held
 	return held
 }
 
 // hold notes that a file stands for an upload.
-func (f *FileSystem) hold(up *spool.Upload, by *file) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.holders[up.ID()] = by
+func (s *staging) hold(up *spool.Upload, by *file) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holders[up.ID()] = by
 }
 
 // letGo notes that no file of the tree stands for an upload any more.
-func (f *FileSystem) letGo(up *spool.Upload) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.holders, up.ID())
+func (s *staging) letGo(up *spool.Upload) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holders, up.ID())
 }

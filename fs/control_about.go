@@ -36,7 +36,7 @@ func (f *FileSystem) aboutDocument(ctx context.Context, id archive.ID) (about, e
 		return about{}, err
 	}
 	a := got.Value
-	if d := f.folder(folderRef{id: a.doc.Folder}); d != nil {
+	if d := f.staging.folder(folderRef{id: a.doc.Folder}); d != nil {
 		a.archived = d.kind.archives()
 		a.waits = !a.archived
 		if doc := d.document(id); doc != nil {

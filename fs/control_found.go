@@ -76,7 +76,7 @@ func (s *found) known(id archive.ID) (d *dir, located bool) {
 	located = s.dirs != nil || s.fs.now().Sub(s.tried) < locateAgain
 	s.mu.Unlock()
 	if d != nil && !d.isShown() {
-		d = s.fs.folder(folderRef{id: id})
+		d = s.fs.staging.folder(folderRef{id: id})
 	}
 	return d, located
 }

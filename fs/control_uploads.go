@@ -32,7 +32,7 @@ func (n *uploadsDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut
 
 // byID returns an upload, or a local file that holds something; nil without one.
 func (n *uploadsDir) byID(id string) (*spool.Upload, *spool.Record) {
-	up, ok := n.fs.spool.Get(id)
+	up, ok := n.fs.staging.spool.Get(id)
 	if !ok {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (f *FileSystem) keptFile(up *spool.Upload) *file {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for id := range f.kept {
-		if _, there := f.spool.Get(id); !there {
+		if _, there := f.staging.spool.Get(id); !there {
 			delete(f.kept, id)
 		}
 	}
@@ -93,7 +93,7 @@ func (f *FileSystem) keptFile(up *spool.Upload) *file {
 
 func (n *uploadsDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
 	var list []fuse.DirEntry
-	for _, up := range n.fs.spool.List() {
+	for _, up := range n.fs.staging.spool.List() {
 		if r := up.Record(); listed(&r) {
 			list = append(list, fuse.DirEntry{Name: uploadName(&r), Mode: fuse.S_IFREG})
 		}
@@ -107,7 +107,7 @@ func (n *uploadsDir) Unlink(_ context.Context, name string) syscall.Errno {
 	if err == nil {
 		err = syscall.ENOENT
 		if up := n.find(name); up != nil {
-			err = n.fs.forget(up)
+			err = n.fs.staging.forget(up)
 		}
 	}
 	return n.fs.errnos.Of("discard", name, err)

@@ -13,24 +13,24 @@ import (
 // waits for the service is tried at once. The folder that it lies in is made first, and
 // with a folder what failed because of it is sent. A temporary or an empty file is never sent,
 // and one that is not whole only asItIs.
-func (f *FileSystem) retry(up *spool.Upload, asItIs bool) error {
+func (s *staging) retry(up *spool.Upload, asItIs bool) error {
 	r := up.Record()
 	if err := mayRetry(&r, asItIs); err != nil {
 		return err
 	}
-	if folder, ok := f.spool.Get(r.Within); ok && folder.State() == spool.Failed {
-		if err := f.retry(folder, false); err != nil {
+	if folder, ok := s.spool.Get(r.Within); ok && folder.State() == spool.Failed {
+		if err := s.retry(folder, false); err != nil {
 			return err
 		}
 	}
-	inside := f.failedIn(up) // before: once the folder is made it is not told any more what lay in it
-	if err := f.retryOne(up, asItIs); err != nil {
+	inside := s.failedIn(up) // before: once the folder is made it is not told any more what lay in it
+	if err := s.retryOne(up, asItIs); err != nil {
 		return err
 	}
 	for _, in := range inside {
 		if r := in.Record(); r.State == spool.Failed {
-			if err := f.retry(in, false); err != nil {
-				f.service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
+			if err := s.retry(in, false); err != nil {
+				s.fs.service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
 			}
 		}
 	}
@@ -51,8 +51,8 @@ func mayRetry(r *spool.Record, asItIs bool) error {
 }
 
 // failedIn is what failed directly in a folder that is not made, and is whole.
-func (f *FileSystem) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
-	for _, up := range f.spool.List() {
+func (s *staging) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
+	for _, up := range s.spool.List() {
 		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
 			inside = append(inside, up)
 		}
@@ -60,8 +60,8 @@ func (f *FileSystem) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 	return inside
 }
 
-func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
-	held := f.holder(up)
+func (s *staging) retryOne(up *spool.Upload, asItIs bool) error {
+	held := s.holder(up)
 	held.commit.Lock()
 	defer held.commit.Unlock()
 	r := up.Record()
@@ -69,14 +69,14 @@ func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 	if asItIs {
 		take = up.RetryAsItIs
 	}
-	switch _, there := f.spool.Get(up.ID()); {
+	switch _, there := s.spool.Get(up.ID()); {
 	case !there:
 		return syscall.ENOENT // it was archived meanwhile
 	case r.State == spool.Created && r.Queued: // taken back for a change
 	default:
 		if err := take(); err != nil {
 			if up.Record().Queued { // which the disk may have all the same
-				f.queue.Add(up)
+				s.queue.Add(up)
 			}
 			return err
 		}
@@ -87,29 +87,29 @@ func (f *FileSystem) retryOne(up *spool.Upload, asItIs bool) error {
 		shown := held.dir != nil
 		held.mu.Unlock()
 		if !shown && !r.Directory {
-			f.await(up)
+			s.await(up)
 		}
 	}
-	f.queue.Hurry(up)
+	s.queue.Hurry(up)
 	return nil
 }
 
 // leftFolder sends what failed because the folder that it lay in was not made, and was put
 // into another one since. before is its record from then.
-func (f *FileSystem) leftFolder(up *spool.Upload, before *spool.Record) {
+func (s *staging) leftFolder(up *spool.Upload, before *spool.Record) {
 	r := up.Record()
 	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
 		return
 	}
-	if err := f.retry(up, false); err != nil {
-		f.service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
+	if err := s.retry(up, false); err != nil {
+		s.fs.service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
 	}
 }
 
 // forget discards an upload that a person has decided about. One that is being sent, or
 // that the archive may have, is busy.
-func (f *FileSystem) forget(up *spool.Upload) error {
-	held := f.holder(up)
+func (s *staging) forget(up *spool.Upload) error {
+	held := s.holder(up)
 	if up.State() == spool.Failed { // the attempt that failed may still be ending
 		held.commit.Lock()
 	} else if !held.commit.TryLock() {
@@ -120,7 +120,7 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 		return errno.ErrMayHave
 	}
 	if up.Record().Directory {
-		return f.forgetFolder(up)
+		return s.forgetFolder(up)
 	}
 	if err := up.Remove(); err != nil {
 		return err
@@ -131,18 +131,18 @@ func (f *FileSystem) forget(up *spool.Upload) error {
 		held.hide()
 		held.lastPlace()
 	}
-	f.letGo(up)
+	s.letGo(up)
 	return nil
 }
 
 // forgetFolder discards a queued folder, which must be empty and is locked by the caller.
-func (f *FileSystem) forgetFolder(up *spool.Upload) error {
-	if holdsUploads(f.spool, up) {
+func (s *staging) forgetFolder(up *spool.Upload) error {
+	if holdsUploads(s.spool, up) {
 		return errno.ErrHoldsUploads
 	}
-	f.mu.Lock()
-	d := f.queuedDirs[up.ID()]
-	f.mu.Unlock()
+	s.mu.Lock()
+	d := s.queuedDirs[up.ID()]
+	s.mu.Unlock()
 	if d == nil {
 		return up.Remove()
 	}
@@ -151,7 +151,7 @@ func (f *FileSystem) forgetFolder(up *spool.Upload) error {
 		if err := parent.removeQueuedLocked(e, up); err != nil {
 			return err
 		}
-		f.forgetNames(parent, []string{name})
+		s.fs.forgetNames(parent, []string{name})
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (d *dir) refused() error {
 	if up == nil || up.State() != spool.Failed {
 		return nil
 	}
-	return errno.Refuse(syscall.EIO, whyWaits(d.fs.spool, &spool.Record{Within: up.ID(), Queued: true}))
+	return errno.Refuse(syscall.EIO, whyWaits(d.fs.staging.spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // isLocal reports whether the service knows nothing of the directory.
@@ -70,14 +70,14 @@ func (d *dir) queuesFolders() bool {
 // queueFolder makes a folder that the service is to have later. doubtful says that it was
 // asked for it and may have made it.
 func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
-	up, err := d.fs.spool.CreateFolder(d.fs.record(d, name, nil), doubtful)
+	up, err := d.fs.staging.spool.CreateFolder(d.fs.record(d, name, nil), doubtful)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	e := d.showQueuedLocked(up)
 	d.mu.Unlock()
-	d.fs.queue.Add(up)
+	d.fs.staging.queue.Add(up)
 	return e, nil
 }
 
@@ -88,12 +88,12 @@ func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
 	e := &entry{name: names.Numbered(up.Record().Name, d.shown.taken)}
 	e.dir = newDir(d.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
 	e.dir.queued.Store(up)
-	d.fs.mu.Lock()
-	defer d.fs.mu.Unlock()
+	d.fs.staging.mu.Lock()
+	defer d.fs.staging.mu.Unlock()
 	if up.State() == spool.Confirmed {
 		return nil
 	}
-	d.fs.queuedDirs[up.ID()] = e.dir
+	d.fs.staging.queuedDirs[up.ID()] = e.dir
 	d.shown.add(e)
 	return e
 }
@@ -144,61 +144,61 @@ func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
 
 // lockFolder keeps a queued folder from being made, renamed and removed until unlock. It is
 // made under file.commit of what stands for it, as files are archived.
-func (f *FileSystem) lockFolder(up *spool.Upload) (unlock func()) {
-	held := f.holder(up)
+func (s *staging) lockFolder(up *spool.Upload) (unlock func()) {
+	held := s.holder(up)
 	held.commit.Lock()
 	return held.commit.Unlock
 }
 
 // makeQueued is the queue's attempt at a folder.
-func (f *FileSystem) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	defer f.lockFolder(up)()
+func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	defer s.lockFolder(up)()
 	r := up.Record()
-	if _, there := f.spool.Get(up.ID()); !there || !r.Queued {
+	if _, there := s.spool.Get(up.ID()); !there || !r.Queued {
 		return false, background.ErrMoot // removed, or failed
 	}
 	if r.Within != "" {
-		return false, errors.Join(background.ErrMoot, f.failInFolder(up))
+		return false, errors.Join(background.ErrMoot, s.failInFolder(up))
 	}
-	id, err := f.spool.DeliverFolder(ctx, up, &folderMaker{fs: f, parent: r.Folder, inbox: r.Inbox, name: r.Name}, f.queuePolicy())
-	_ = f.service.Answered(err)
+	id, err := s.spool.DeliverFolder(ctx, up, &folderMaker{fs: s.fs, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
+	_ = s.fs.service.Answered(err)
 	switch {
 	case err == nil:
-		f.folderMade(up, id)
+		s.folderMade(up, id)
 		return false, nil
 	case up.Record().Queued:
 		return true, err
 	}
-	f.service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
+	s.fs.service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
 // folderMade turns a queued folder into the one that the service has, and what lies in it
 // into files of that.
-func (f *FileSystem) folderMade(up *spool.Upload, id archive.ID) {
-	f.mu.Lock()
-	d := f.queuedDirs[up.ID()]
-	delete(f.queuedDirs, up.ID())
+func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
+	s.mu.Lock()
+	d := s.queuedDirs[up.ID()]
+	delete(s.queuedDirs, up.ID())
 	from, to := folderRef{within: up.ID()}, folderRef{id: id}
-	f.waiting[to] = append(f.waiting[to], f.waiting[from]...)
-	delete(f.waiting, from)
-	f.mu.Unlock()
+	s.waiting[to] = append(s.waiting[to], s.waiting[from]...)
+	delete(s.waiting, from)
+	s.mu.Unlock()
 	if d != nil {
 		d.made(id)
 	}
-	for _, inside := range f.spool.List() {
+	for _, inside := range s.spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				f.service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+				s.fs.service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
 	r := up.Record()
-	f.service.Failures.Mend(&r)
-	f.outdate(r.Folder)
-	f.service.OutdateInboxes()
-	f.discard(up)
-	f.queue.Resume()
+	s.fs.service.Failures.Mend(&r)
+	s.outdate(r.Folder)
+	s.fs.service.OutdateInboxes()
+	s.discard(up)
+	s.queue.Resume()
 }
 
 // made gives a queued directory the id of its folder. A listing that was quicker shows it
@@ -232,7 +232,7 @@ func (d *dir) removeQueued(e *entry) error {
 	if up == nil {
 		return errno.ErrNotRemoved
 	}
-	defer d.fs.lockFolder(up)()
+	defer d.fs.staging.lockFolder(up)()
 	return d.removeQueuedLocked(e, up)
 }
 
@@ -248,10 +248,10 @@ func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
 		return err
 	}
 	d.drop(e)
-	d.fs.letGo(up)
-	d.fs.mu.Lock()
-	defer d.fs.mu.Unlock()
-	delete(d.fs.queuedDirs, up.ID())
+	d.fs.staging.letGo(up)
+	d.fs.staging.mu.Lock()
+	defer d.fs.staging.mu.Unlock()
+	delete(d.fs.staging.queuedDirs, up.ID())
 	return nil
 }
 
@@ -265,7 +265,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	if err := mayBeFolder(newName); err != nil {
 		return err
 	}
-	defer d.fs.lockFolder(up)()
+	defer d.fs.staging.lockFolder(up)()
 	to.mu.Lock()
 	free := to.free
 	to.mu.Unlock()
@@ -287,7 +287,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	to.add(e.renamed(newName))
 	e.dir.retarget()
 	if up.Record().Queued {
-		d.fs.queue.Add(up) // it may have left a folder that is not made
+		d.fs.staging.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }

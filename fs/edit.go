@@ -72,7 +72,7 @@ func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
 func (f *file) untouched(ctx context.Context) {
 	if up := f.pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
-			f.fs.queue.Add(up)
+			f.fs.staging.queue.Add(up)
 			return
 		}
 	}

@@ -31,7 +31,7 @@ func newLetters(t *testing.T) *dir {
 		}
 	})
 	f := New(Options{Spool: s, State: kept, Log: newLogged(io.Discard).log, Async: true})
-	if err := f.queue.Close(t.Context()); err != nil { // nothing is sent
+	if err := f.staging.queue.Close(t.Context()); err != nil { // nothing is sent
 		t.Fatal(err)
 	}
 	return newDir(f, folderDir, 7, 1, f.root, "Briefe")

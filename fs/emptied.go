@@ -35,6 +35,6 @@ func (d *dir) refillLocked(e *entry) {
 	f.happenedLocked(onArrival)
 	d.fs.work.Go(func() {
 		d.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
-		d.fs.discard(up)
+		d.fs.staging.discard(up)
 	})
 }

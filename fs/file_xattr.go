@@ -50,7 +50,7 @@ func (f *file) localAttrs(up *spool.Upload) []xattr.Value {
 		all = append(all, xattr.Value{Attr: xattr.Attr{Kind: kind, Key: key}, Data: value})
 	}
 	add(xattr.KindState, "", []byte(f.state()))
-	if reason := whyWaits(f.fs.spool, &r); reason != "" {
+	if reason := whyWaits(f.fs.staging.spool, &r); reason != "" {
 		add(xattr.KindError, "", []byte(archive.Printable(reason)))
 	}
 	if len(r.Keywords) > 0 {

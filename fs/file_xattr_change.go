@@ -16,7 +16,7 @@ import (
 func (f *file) change(ctx context.Context, a xattr.Attr, value []byte) error {
 	if up := f.pending(); up != nil {
 		if a.Kind == xattr.KindRetry {
-			return f.fs.retry(up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
+			return f.fs.staging.retry(up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
 		}
 		return f.changeLocal(up, a, value)
 	}

@@ -34,7 +34,6 @@ type FileSystem struct {
 	service *remote.Service
 	content *cache.Content
 	facts   *cache.Facts
-	spool   *spool.Spool
 	log     logrus.FieldLogger
 	started time.Time
 	inodes  inode.Numbers
@@ -51,14 +50,10 @@ type FileSystem struct {
 	passthrough passthrough
 	// epochs make the kernel look up names again.
 	epochs epochs
-	// sending counts uploads under way.
-	sending atomic.Int64
 	// handles are the open files.
 	handles handles
 	// waited says that somebody waited for uploads and unmounts.
 	waited atomic.Bool
-	// queue is what is archived in the background.
-	queue *background.Queue[*spool.Upload]
 	// errnos makes errnos of errors, and logs those.
 	errnos *errno.Log
 	// work is what Close waits for: uploads and background work.
@@ -70,12 +65,36 @@ type FileSystem struct {
 	// forgotten are directories to be folded.
 	forgotten forgotten
 
+	// staging is what waits on this machine for the archive.
+	staging staging
+
+	mu   sync.Mutex
+	kept map[string]*file // uploads shown in the control directory, by id; guarded by mu
+}
+
+// staging is what waits on this machine for the archive: files and folders, each an upload of the spool,
+// what stands for them in the tree, and the queue that archives them in the background.
+type staging struct {
+	fs    *FileSystem
+	spool *spool.Spool
+	// queue is what is archived in the background.
+	queue *background.Queue[*spool.Upload]
+	// sending counts uploads under way.
+	sending atomic.Int64
+
 	mu         sync.Mutex
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
 	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
 	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
-	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
+}
+
+// init makes an empty one.
+func (s *staging) init(fs *FileSystem, sp *spool.Spool) {
+	s.fs, s.spool = fs, sp
+	s.waiting, s.holders = map[folderRef][]*spool.Upload{}, map[string]*file{}
+	s.queuedDirs, s.cutOff = map[string]*dir{}, map[string]bool{}
+	s.queue = background.New(s.deliverQueued, s.deliverable, fs.now)
 }
 
 // New makes a file system. Nothing is asked of the service before Check or Mount.
@@ -95,11 +114,11 @@ func New(opts Options) *FileSystem {
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
 		opts: opts, content: opts.Content, facts: opts.Facts,
-		spool: opts.Spool, log: opts.Log, started: opts.Now(),
-		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
+		log: opts.Log, started: opts.Now(),
+		kept: map[string]*file{},
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
-	f.queue = background.New(f.deliverQueued, f.deliverable, f.now)
+	f.staging.init(f, opts.Spool)
 	f.walks = walk.New[*dir](f.now)
 	f.ahead = newAhead()
 	f.early = newReadAhead(f.now, opts.ReadAhead)
@@ -107,7 +126,7 @@ func New(opts Options) *FileSystem {
 	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
-		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.queue.Wake,
+		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
 	})
 	f.reps = &view.Representations{
 		Mode: opts.Mode, Service: opts.Archive, Cached: f.cached, Pause: opts.TTL, Log: opts.Log, Now: opts.Now, Work: &f.work,
@@ -139,16 +158,19 @@ func (f *FileSystem) Check(ctx context.Context) error {
 	return f.root.loadFolders(ctx, needNames)
 }
 
+// Recover takes up what an earlier mount left in the spool. It does not wait for the service.
+func (f *FileSystem) Recover() { f.staging.recover() }
+
 // Close waits for uploads and background work to end, at most until ctx is done; what the
 // service cannot take now stays in the spool. The file system must be unmounted, or out of
 // sight.
 func (f *FileSystem) Close(ctx context.Context) error {
 	f.ahead.stop()
 	err := f.work.Wait(ctx)
-	if derr := f.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
+	if derr := f.staging.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
 		err = errors.Join(err, derr)
 	}
-	return errors.Join(err, f.queue.Close(ctx))
+	return errors.Join(err, f.staging.queue.Close(ctx))
 }
 
 // detached is the context of a change that goes on when the request that began it is

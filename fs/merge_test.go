@@ -479,13 +479,13 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 			tr.opts.TTL = time.Minute
 			d := tr.dir(folderDir)
 			tr.folders(d)
-			tr.spool = emptySpool(t)
-			up := spooled(t, tr.spool)
+			tr.staging.spool = emptySpool(t)
+			up := spooled(t, tr.staging.spool)
 			_, err := up.WriteAt([]byte("Inhalt"), 0)
 			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
 				t.Fatal(err)
 			}
-			tr.waiting[folderRef{id: d.id()}] = []*spool.Upload{up}
+			tr.staging.waiting[folderRef{id: d.id()}] = []*spool.Upload{up}
 			tr.documents(d)
 			if trusted := d.enough(&d.files, needNames); trusted != (name == "waits") {
 				t.Errorf("trusted: %v", trusted)

@@ -92,7 +92,7 @@ func (d *dir) createOpen(ctx context.Context, name string, a access, temporary b
 	if err != nil {
 		if !document {
 			d.drop(e)
-			d.fs.discard(e.file.Load().pending())
+			d.fs.staging.discard(e.file.Load().pending())
 		}
 		return nil, nil, err
 	}
@@ -110,7 +110,7 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 	}
 	r := d.fs.record(d, name, nil)
 	r.Temporary = temporary
-	up, err := d.fs.spool.Create(r)
+	up, err := d.fs.staging.spool.Create(r)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +120,11 @@ func (d *dir) create(name string, temporary bool) (*entry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shown.reach(name) != nil { // a listing brought it meanwhile
-		d.fs.discard(up)
+		d.fs.staging.discard(up)
 		return nil, errno.ErrTaken
 	}
 	d.shown.add(e)
-	d.fs.hold(up, f)
+	d.fs.staging.hold(up, f)
 	return e, nil
 }
 

@@ -105,7 +105,7 @@ func (f *file) remove() {
 	f.mu.Unlock()
 	d.mu.Unlock()
 	if up != nil {
-		f.fs.discard(up)
+		f.fs.staging.discard(up)
 	}
 }
 

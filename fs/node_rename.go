@@ -81,7 +81,7 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 func (d *dir) renameEntry(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
 	if up := e.upload(); up != nil {
 		before := up.Record()
-		defer d.fs.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer d.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.dir != nil:

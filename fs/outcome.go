@@ -31,7 +31,7 @@ func (f *file) giveUp(up *spool.Upload) {
 		}
 	case document:
 		f.detach()
-		f.fs.letGo(up)
+		f.fs.staging.letGo(up)
 	default:
 		f.hide()
 	}

@@ -49,7 +49,7 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 	}
 	f.moveTo(to, newName, over, replaced)
 	if up.Record().Queued {
-		f.fs.queue.Add(up) // it may have left a folder that is not made
+		f.fs.staging.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }

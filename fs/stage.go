@@ -31,12 +31,12 @@ func (d *dir) inInbox() bool {
 }
 
 // discard throws bytes of the spool away that nobody will ask for.
-func (f *FileSystem) discard(up *spool.Upload) {
+func (s *staging) discard(up *spool.Upload) {
 	if err := up.Remove(); err != nil {
-		f.log.Warnf("remove %s from the spool: %v", up.ID(), err)
+		s.fs.log.Warnf("remove %s from the spool: %v", up.ID(), err)
 		return
 	}
-	f.letGo(up)
+	s.letGo(up)
 }
 
 // errAsClosed refuses to change what a close has handed over.
@@ -71,13 +71,13 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.fs.spool.Create(f.fs.record(d, name, f.document()))
+	up, err := f.fs.staging.spool.Create(f.fs.record(d, name, f.document()))
 	if err != nil {
 		return nil, err
 	}
 	if !empty {
 		if err := f.copyContent(ctx, up); err != nil {
-			f.fs.discard(up)
+			f.fs.staging.discard(up)
 			return nil, err
 		}
 	}
@@ -90,7 +90,7 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	}
 	f.up = up
 	f.happenedLocked(onStage)
-	f.fs.hold(up, f)
+	f.fs.staging.hold(up, f)
 	return up, nil
 }
 

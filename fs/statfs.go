@@ -12,11 +12,11 @@ import (
 // at it before they copy a file in.
 func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
 	const block = 4096
-	free, err := f.spool.Free()
+	free, err := f.staging.spool.Free()
 	if err != nil {
 		return f.errnos.Of("statfs", "", err)
 	}
-	used, files := f.spool.Usage()
+	used, files := f.staging.spool.Usage()
 	out.Bsize, out.Frsize, out.NameLen = block, block, names.Max
 	out.Bfree = free / block
 	out.Bavail = out.Bfree

@@ -100,7 +100,7 @@ const (
 // Status takes stock.
 func (f *FileSystem) Status() Status {
 	failures := f.service.Failures.List()
-	used, _ := f.spool.Usage()
+	used, _ := f.staging.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.errnos.Refusals(),
@@ -109,9 +109,9 @@ func (f *FileSystem) Status() Status {
 			Folders: f.service.Children.Stats(), Documents: f.service.Documents.Stats(), Inboxes: f.service.Inboxes.Stats(),
 			Content: f.content.Stats(),
 		},
-		Uploads: UploadStatus{Sending: f.sending.Load(), Bytes: used, List: []UploadInfo{}},
+		Uploads: UploadStatus{Sending: f.staging.sending.Load(), Bytes: used, List: []UploadInfo{}},
 	}
-	if err := f.spool.Disk(); err != nil && !f.opts.ReadOnly {
+	if err := f.staging.spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()
 	}
 	if away := f.service.Away(); away != nil {
@@ -123,18 +123,18 @@ func (f *FileSystem) Status() Status {
 			s.Cure = f.opts.Cure
 		}
 	}
-	for _, up := range f.spool.List() {
+	for _, up := range f.staging.spool.List() {
 		r := up.Record()
 		if r.StaysHere() {
 			s.Uploads.Local++
 		}
 		if holdsHere(up, &r) {
-			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.spool, up, &r))
+			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.staging.spool, up, &r))
 		}
 		if !listed(&r) {
 			continue
 		}
-		info := uploadInfo(f.spool, up, &r)
+		info := uploadInfo(f.staging.spool, up, &r)
 		info.Sent = up.Sent()
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing

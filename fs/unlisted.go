@@ -66,8 +66,8 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := d.fs.spool.Identify(ctx, up, d.fs.service.Archive, ids); id != 0 {
-				d.fs.settle(up, id)
+			if id := d.fs.staging.spool.Identify(ctx, up, d.fs.service.Archive, ids); id != 0 {
+				d.fs.staging.settle(up, id)
 			}
 			return nil
 		})
@@ -103,23 +103,23 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		d.shown.drop(f.entry)
 		f.dir = nil // who has it open reads on
 		f.happenedLocked(onUnlink)
-		d.fs.work.Go(func() { d.fs.ended(up, &r, found) })
+		d.fs.work.Go(func() { d.fs.staging.ended(up, &r, found) })
 		return true
 	})
 	return stale
 }
 
 // ended ends an upload that is archived as one of these documents, or as none that is listed.
-func (f *FileSystem) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
+func (s *staging) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
 	var id archive.ID
 	switch len(as) {
 	case 0:
-		f.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
+		s.fs.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
 	case 1: // its time, not its bytes, which must be certain
 		id = as[0]
-		f.keepTime(r, id)
+		s.keepTime(r, id)
 	}
-	f.conclude(context.Background(), up, id)
+	s.conclude(context.Background(), up, id)
 }
 
 // archivedUnlisted reports whether the archive has the file under an id that is not known.

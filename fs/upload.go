@@ -69,12 +69,12 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
-		f.fs.queue.Add(up)
+		f.fs.staging.queue.Add(up)
 		return 0, false, nil
 	}
-	f.fs.sending.Add(1)
-	defer f.fs.sending.Add(-1)
-	if id, err = f.fs.spool.Deliver(ctx, up, f.fs.service.Archive, d.baseline); f.fs.service.Answered(err) != nil {
+	f.fs.staging.sending.Add(1)
+	defer f.fs.staging.sending.Add(-1)
+	if id, err = f.fs.staging.spool.Deliver(ctx, up, f.fs.service.Archive, d.baseline); f.fs.service.Answered(err) != nil {
 		f.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, err
 	}

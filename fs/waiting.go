@@ -12,32 +12,32 @@ import (
 // folder as soon as that has been listed: before, its name could be that of a document.
 
 // await shows an upload in its folder: at once where that has been listed, else when it is.
-func (f *FileSystem) await(up *spool.Upload) {
+func (s *staging) await(up *spool.Upload) {
 	r := up.Record()
 	ref := refOf(&r)
-	f.mu.Lock()
-	f.waiting[ref] = append(f.waiting[ref], up)
-	f.mu.Unlock()
-	if d := f.folder(ref); d != nil {
+	s.mu.Lock()
+	s.waiting[ref] = append(s.waiting[ref], up)
+	s.mu.Unlock()
+	if d := s.folder(ref); d != nil {
 		d.placeWaiting()
 	}
 }
 
 // awaits reports whether an upload is to be shown when its folder is listed.
-func (f *FileSystem) awaits(up *spool.Upload, r *spool.Record) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Contains(f.waiting[refOf(r)], up)
+func (s *staging) awaits(up *spool.Upload, r *spool.Record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.waiting[refOf(r)], up)
 }
 
 // folder returns the directory of a folder, nil when nobody has looked at it.
-func (f *FileSystem) folder(ref folderRef) *dir {
+func (s *staging) folder(ref folderRef) *dir {
 	if ref.within != "" {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return f.queuedDirs[ref.within]
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.queuedDirs[ref.within]
 	}
-	return f.root.known(ref.id)
+	return s.fs.root.known(ref.id)
 }
 
 // known returns the directory of a folder that is d or lies below it.
@@ -77,10 +77,10 @@ func (d *dir) placeWaitingLocked() {
 	if up := d.queuedAs(); up != nil {
 		ref = folderRef{within: up.ID()}
 	}
-	d.fs.mu.Lock()
-	waiting := d.fs.waiting[ref]
-	delete(d.fs.waiting, ref)
-	d.fs.mu.Unlock()
+	d.fs.staging.mu.Lock()
+	waiting := d.fs.staging.waiting[ref]
+	delete(d.fs.staging.waiting, ref)
+	d.fs.staging.mu.Unlock()
 	for _, up := range waiting {
 		d.placeLocked(up)
 	}
@@ -88,7 +88,7 @@ func (d *dir) placeWaitingLocked() {
 
 func (d *dir) placeLocked(up *spool.Upload) {
 	r := up.Record()
-	_, there := d.fs.spool.Get(up.ID())
+	_, there := d.fs.staging.spool.Get(up.ID())
 	switch e := d.shown.document(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.outdate()
@@ -98,7 +98,7 @@ func (d *dir) placeLocked(up *spool.Upload) {
 		d.placeFolderLocked(up)
 	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
-		if f := d.fs.holder(up); f.standFor(d, e) {
+		if f := d.fs.staging.holder(up); f.standFor(d, e) {
 			e.file.Store(f)
 		}
 	case len(r.Local) > 0:
@@ -129,11 +129,11 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 			found = append(found, doc.ID)
 		}
 	}
-	f := d.fs.holder(up)
+	f := d.fs.staging.holder(up)
 	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
 	switch {
 	case len(found) > 0:
-		d.fs.work.Go(func() { d.fs.ended(up, r, found) })
+		d.fs.work.Go(func() { d.fs.staging.ended(up, r, found) })
 	case f.standFor(d, e):
 		e.keep = d.fs.keepFor()
 		d.shown.add(e)
@@ -192,7 +192,7 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 // looseLocked shows a file of the spool under a free name. A document that has its name and
 // may be the one that is being sent gives way until that is known. The caller holds mu.
 func (d *dir) looseLocked(up *spool.Upload) {
-	f, r := d.fs.holder(up), up.Record()
+	f, r := d.fs.staging.holder(up), up.Record()
 	if e := d.shown.get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
 			d.shown.drop(e)
