@@ -170,7 +170,7 @@ func (f *FileSystem) settle(up *spool.Upload, id archive.ID) {
 			f.facts.Learn(key, r.Size)
 		}
 		if r.Replace != 0 {
-			f.forgetRendered(id)
+			f.control.BytesChanged(id)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func estimate(doc *archive.Document) int64 {
 // key is the content that stands for the document now.
 func (f *file) key() cache.Key {
 	if f.as != nil {
-		return f.as.key
+		return f.as.Key
 	}
 	return cache.Key{Document: f.document().ID, Representation: f.fs.representation(f.document().ID)}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/walk"
@@ -24,7 +25,7 @@ import (
 // Names at the top of the mount that are not mandators.
 const (
 	inboxesName = "inboxes"
-	controlName = ".archivefs"
+	controlName = control.Name
 )
 
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
@@ -43,8 +44,6 @@ type FileSystem struct {
 	children  *cache.Listings[archive.ID, archive.Structure]
 	documents *cache.Listings[archive.ID, []archive.Document]
 	inboxes   *cache.Listings[struct{}, archive.Inboxes]
-	abouts    *cache.Listings[archive.ID, about]
-	searches  *cache.Listings[string, *found]
 	// readAs outlives the mount with what ContentAuto came to; nil where nothing does.
 	readAs cache.Store[struct{}, archive.Representation]
 
@@ -66,8 +65,8 @@ type FileSystem struct {
 	sending atomic.Int64
 	// handles are the open files.
 	handles handles
-	// waited says that somebody waited for uploads and unmounts.
-	waited atomic.Bool
+	// control is the control directory.
+	control *control.Tree
 	// queue is what is archived in the background.
 	queue *background.Queue[*spool.Upload]
 	// errnos makes errnos of errors, and logs those.
@@ -88,7 +87,6 @@ type FileSystem struct {
 	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
 	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
-	kept       map[string]*file              // uploads shown in the control directory, by id; guarded by mu
 	failures   []Failure                     // the newest, last first; guarded by mu
 }
 
@@ -110,7 +108,7 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{
 		opts: opts, archive: opts.Archive, content: opts.Content, facts: opts.Facts,
 		spool: opts.Spool, log: opts.Log, started: opts.Now(),
-		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{}, kept: map[string]*file{},
+		waiting: map[folderRef][]*spool.Upload{}, holders: map[string]*file{}, queuedDirs: map[string]*dir{}, cutOff: map[string]bool{},
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.queue = background.New(f.deliverQueued, f.deliverable, f.now)
@@ -122,8 +120,9 @@ func New(opts Options) *FileSystem {
 	f.children.Pack(cache.PackedFolders())
 	f.documents.Pack(cache.PackedDocuments())
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
-	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
-	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
+	f.control = control.New(control.Options{
+		Mount: &controlMount{f: f, kept: map[string]*file{}}, Log: f.log, Now: f.now, TTL: opts.TTL,
+	})
 	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)

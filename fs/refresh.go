@@ -13,8 +13,7 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.children.InvalidateAll()
 	f.documents.InvalidateAll()
 	f.inboxes.InvalidateAll()
-	f.abouts.InvalidateAll()
-	f.searches.InvalidateAll()
+	f.control.InvalidateAll()
 	f.root.doubtAll()
 	if err := f.root.loadFolders(ctx, needNames); err != nil {
 		return err

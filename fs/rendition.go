@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -10,30 +11,27 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// rendition is what a file of the control directory holds of its document.
-type rendition struct {
-	key             cache.Key
-	path            string
-	archived, waits bool // as in about
-}
-
-// renditionOf is the file of a name in the directory that in is the inode of: the one that
-// the kernel knows, as long as it can be gone on with, else a new one.
-func (f *FileSystem) renditionOf(in *fusefs.Inode, name string, a *about, path string, key cache.Key) *file {
-	as := rendition{key: key, path: path + "/" + name, archived: a.archived, waits: a.waits}
-	if in != nil {
-		if child := in.GetChild(name); child != nil {
-			if n, ok := child.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
-				n.f.setDocument(&a.doc)
-				return n.f
-			}
+// rendition is the file at a path of the control directory that holds something of a document:
+// the one that the kernel knows, unless another one has to take its place, else a new one.
+func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
+	in := f.root.node.Load()
+	for name := range strings.SplitSeq(as.Path, "/") {
+		if in != nil {
+			in = in.GetChild(name)
 		}
 	}
-	return &file{fs: f, ino: inode.OfPath(as.path), doc: &a.doc, as: &as}
+	if in != nil {
+		if n, ok := in.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
+			n.f.setDocument(doc)
+			return n.f
+		}
+	}
+	return &file{fs: f, ino: inode.OfPath(as.Path), doc: doc, as: &as}
 }
 
 // gaveWay reports whether another file has taken the place of this one.
@@ -43,13 +41,16 @@ func (f *file) gaveWay() bool {
 	return f.superseded != nil
 }
 
-// measure finds out whether the service has what the file holds, and how long that is. Only
-// what tells its length by nothing but itself, and is small, is fetched for that.
-func (f *file) measure(ctx context.Context) error {
+// Number is the inode number.
+func (f *file) Number() uint64 { return f.ino }
+
+// Measure finds out whether the service has what the file holds, and how long that is. It fetches
+// only what is small and has no other way to tell its length.
+func (f *file) Measure(ctx context.Context) error {
 	if _, ok := f.currentSize(); ok {
 		return nil
 	}
-	key := f.as.key
+	key := f.as.Key
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
 		info, err := f.fs.archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
@@ -75,8 +76,8 @@ func (f *file) measure(ctx context.Context) error {
 
 // measured notes the length of what the file holds.
 func (f *file) measured(size int64) {
-	if f.immutable(f.as.key.Representation) {
-		f.fs.facts.Learn(f.as.key, size)
+	if f.immutable(f.as.Key.Representation) {
+		f.fs.facts.Learn(f.as.Key, size)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,14 +86,19 @@ func (f *file) measured(size int64) {
 	}
 }
 
-// show is the answer to a lookup that finds the file in a directory.
-func (f *file) show(ctx context.Context, in *fusefs.Inode, out *fuse.EntryOut) *fusefs.Inode {
-	out.SetAttrTimeout(f.fill(&out.Attr))
-	return in.NewInode(ctx, &renditionNode{fileNode{f: f}}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
+// shownNode is the file as the kernel sees it in the control directory.
+func (f *file) shownNode() fusefs.InodeEmbedder {
+	switch up := f.pending(); {
+	case f.as != nil:
+		return &renditionNode{fileNode{f: f}}
+	case up != nil && up.Record().Directory:
+		return &folderUpload{fileNode{f: f}}
+	}
+	return &fileNode{f: f}
 }
 
-// renditionNode is such a file as the kernel sees it: its document is read here, and changed
-// in its folder.
+// renditionNode is a file that holds something of a document: that is read here, and changed in
+// its folder.
 type renditionNode struct{ fileNode }
 
 // Setattr accepts modes, owners and times without effect.
@@ -110,4 +116,15 @@ func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscal
 
 func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
 	return n.f.fs.errnos.Of("removexattr", n.f.path(), errno.ErrNotHere)
+}
+
+// folderUpload is a folder that is to be made, among the uploads: a file without bytes.
+type folderUpload struct{ fileNode }
+
+// Open opens nothing, so that all uploads can be copied out.
+func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if accessOf(ctx, flags).write {
+		return n.fileNode.Open(ctx, flags) // which refuses
+	}
+	return snapshot(nil), 0, 0
 }

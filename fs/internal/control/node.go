@@ -1,0 +1,118 @@
+package control
+
+import (
+	"context"
+	"path"
+	"syscall"
+	"time"
+)
+
+// Node is what a name leads to: a *Dir, a *File, a *Link, or a file that was handed in.
+type Node interface {
+	// Number is the inode number.
+	Number() uint64
+}
+
+// Attr are attributes. A Time of zero stands for the start of the mount.
+type Attr struct {
+	Ino  uint64
+	Mode uint32 // type and permissions, as in stat(2), before the umask
+	Size int64  // bytes; of a directory, and of a link whose target takes requests, 0
+	Time time.Time
+}
+
+// Entry is a name in the listing of a directory, with the type bits of its mode.
+type Entry struct {
+	Name string
+	Mode uint32
+	Ino  uint64 // 0 leaves it open
+}
+
+// Dir is a directory in which nothing can be made or renamed. Where Lookup, List, Remove or
+// SetAttr is nil there is nothing to find, list, remove or set. Their errors are a bare
+// syscall.Errno, as ENOENT of a name that nothing has, or an *fs.PathError to be logged.
+type Dir struct {
+	Ino     uint64
+	Lookup  func(ctx context.Context, name string) (Node, error)
+	List    func(ctx context.Context) ([]Entry, error)
+	Remove  func(name string) error
+	SetAttr func(attr string, value []byte) error
+}
+
+// File is a file that is made when it is opened: each open is a snapshot. Now is the time of
+// its last change.
+type File struct {
+	Ino     uint64
+	Path    string // from the top of the mount
+	Now     func() time.Time
+	Content func(ctx context.Context) ([]byte, error)
+}
+
+// Link is a symbolic link. What it leads to is found out whenever somebody reads it.
+type Link struct {
+	Ino    uint64
+	Size   int64 // of the target, 0 where that takes requests, as in /proc
+	Time   time.Time
+	Target func(ctx context.Context) (string, error)
+}
+
+// Number is the inode number.
+func (d *Dir) Number() uint64 { return d.Ino }
+
+// Number is the inode number.
+func (f *File) Number() uint64 { return f.Ino }
+
+// Number is the inode number.
+func (l *Link) Number() uint64 { return l.Ino }
+
+// Attr are the attributes; there is no error.
+func (d *Dir) Attr(context.Context) (Attr, error) {
+	return Attr{Ino: d.Ino, Mode: syscall.S_IFDIR | 0o555}, nil
+}
+
+// Attr makes the content for its length; the error is that of Content.
+func (f *File) Attr(ctx context.Context) (Attr, error) {
+	content, err := f.Content(ctx)
+	return Attr{Ino: f.Ino, Mode: syscall.S_IFREG | 0o444, Size: int64(len(content)), Time: f.Now()}, err
+}
+
+// Attr are the attributes; there is no error.
+func (l *Link) Attr(context.Context) (Attr, error) {
+	return Attr{Ino: l.Ino, Mode: syscall.S_IFLNK | 0o777, Size: l.Size, Time: l.Time}, nil
+}
+
+// named is a node and its name.
+type named struct {
+	name string
+	node Node
+}
+
+// dirOf is a directory that holds just these.
+func dirOf(ino uint64, nodes ...named) *Dir {
+	d := &Dir{Ino: ino}
+	d.Lookup = func(_ context.Context, name string) (Node, error) {
+		for _, n := range nodes {
+			if n.name == name {
+				return n.node, nil
+			}
+		}
+		return nil, syscall.ENOENT
+	}
+	d.List = func(context.Context) ([]Entry, error) {
+		var list []Entry
+		for _, n := range nodes {
+			mode := uint32(syscall.S_IFDIR)
+			if _, file := n.node.(*File); file {
+				mode = syscall.S_IFREG
+			}
+			list = append(list, Entry{Name: n.name, Mode: mode, Ino: n.node.Number()})
+		}
+		return list, nil
+	}
+	return d
+}
+
+// below is a path below the control directory, from the top of the mount.
+func below(names ...string) string {
+	return path.Join(append([]string{Name}, names...)...)
+}
