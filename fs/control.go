@@ -4,32 +4,25 @@ import (
 	"context"
 	"errors"
 	iofs "io/fs"
-	"sync"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// What the kernel sees of package control, and what that is shown of the mount.
+// The nodes that translate package control for the kernel.
 
-// controlNode is a node of the control directory: nothing of it can be changed. Its methods
-// refuse, because a missing one could report success.
+// controlNode is a node of the control directory, which cannot be changed. Its methods refuse,
+// because the library may report success for a missing one.
 type controlNode struct {
 	fusefs.Inode
 	fs *FileSystem
-	of described
-}
-
-type described interface {
-	control.Node
-	Attr(ctx context.Context) (control.Attr, error)
+	of interface {
+		Attr(ctx context.Context) (control.Attr, error)
+	}
 }
 
 var (
@@ -57,33 +50,32 @@ var (
 	_ = fusefs.FileFlusher(snapshot(nil))
 )
 
-// showControl is the answer to a lookup in the directory in that finds a node of the control
-// directory.
+// showControl answers a lookup in the directory in that found a node of the control directory.
 func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	var node fusefs.InodeEmbedder
-	var of *controlNode
+	if file, ok := found.(*file); ok {
+		out.SetAttrTimeout(file.fill(&out.Attr))
+		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.ino, Gen: file.generation()}), 0
+	}
+	var node interface {
+		fusefs.InodeEmbedder
+		fill(ctx context.Context, out *fuse.Attr) syscall.Errno
+	}
 	switch found := found.(type) {
 	case *control.Dir:
-		dir := &controlDir{controlNode{fs: f, of: found}, found}
-		node, of = dir, &dir.controlNode
+		node = &controlDir{controlNode{fs: f, of: found}, found}
 	case *control.File:
-		file := &controlFile{controlNode{fs: f, of: found}, found}
-		node, of = file, &file.controlNode
+		node = &controlFile{controlNode{fs: f, of: found}, found}
 	case *control.Link:
-		link := &controlLink{controlNode{fs: f, of: found}, found}
-		node, of = link, &link.controlNode
-	case *file:
-		out.SetAttrTimeout(found.fill(&out.Attr))
-		return in.NewInode(ctx, found.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: found.ino, Gen: found.generation()}), 0
+		node = &controlLink{controlNode{fs: f, of: found}, found}
 	}
-	if errno := of.fill(ctx, &out.Attr); errno != 0 {
+	if errno := node.fill(ctx, &out.Attr); errno != 0 {
 		return nil, errno
 	}
 	return in.NewInode(ctx, node, fusefs.StableAttr{Mode: out.Mode & syscall.S_IFMT, Ino: out.Ino}), 0
 }
 
-// controlErrno is the errno of an error of the control directory. One with an operation and a
-// path is logged.
+// controlErrno is the errno of an error of package control, which is logged where it has an
+// operation and a path.
 func (f *FileSystem) controlErrno(err error) syscall.Errno {
 	var at *iofs.PathError
 	if errors.As(err, &at) {
@@ -97,7 +89,8 @@ func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
 	if err != nil {
 		return n.fs.controlErrno(err)
 	}
-	if out.Ino, out.Mode, out.Size, out.Blksize = a.Ino, a.Mode, uint64(max(a.Size, 0)), 4096; a.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+	out.Ino, out.Mode, out.Size, out.Blksize = a.Ino, a.Mode, uint64(max(a.Size, 0)), 4096
+	if a.Mode&syscall.S_IFMT != syscall.S_IFLNK {
 		out.Mode &^= n.fs.opts.Umask
 	}
 	n.fs.fillOwner(out)
@@ -239,139 +232,24 @@ func (n *controlLink) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	return []byte(target), n.fs.controlErrno(err)
 }
 
-// NoteWaited tells the mount at dir that somebody has waited for its uploads and unmounts it,
-// or that it stays mounted.
-func NoteWaited(dir string, waited bool) error { return control.NoteWaited(dir, waited) }
-
-// Waited reports whether somebody has waited for the uploads before the unmount.
-func (f *FileSystem) Waited() bool { return f.control.Waited() }
-
-// controlMount is what the control directory shows of the mount.
-type controlMount struct {
-	f *FileSystem
-
-	mu   sync.Mutex
-	kept map[string]*file // the files of uploads, by their ids; guarded by mu
-}
-
-var _ control.Mount = (*controlMount)(nil)
-
-func (m *controlMount) Status() any { return m.f.Status() }
-
-func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {
-	data, err := m.f.archive.Data(ctx, id)
-	return data, m.f.answered(err)
-}
-
-func (m *controlMount) Search(ctx context.Context, search archive.Search, limit int) (archive.Hits, error) {
-	hits, err := m.f.archive.Search(ctx, search, limit)
-	return hits, m.f.answered(err)
-}
-
-func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
-	d := m.f.folder(folderRef{id: folder})
-	if d == nil {
-		return nil, false, false
+// shownNode is the node of a file that is handed to package control.
+func (f *file) shownNode() fusefs.InodeEmbedder {
+	switch up := f.pending(); {
+	case f.as != nil:
+		return &renditionNode{fileNode{f: f}}
+	case up != nil && up.Record().Directory:
+		return &folderUpload{fileNode{f: f}}
 	}
-	return d.document(id), d.kind.archives(), true
+	return &fileNode{f: f}
 }
 
-func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
-	return m.f.folderNamed(ctx, path)
-}
+// folderUpload is a folder to be made, among the uploads: a file without bytes.
+type folderUpload struct{ fileNode }
 
-func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
-	m.f.work.Begin()
-	defer m.f.work.End()
-	dirs, err := m.f.locate(ctx, wanted)
-	folders := make(map[archive.ID]control.Folder, len(dirs))
-	for id, d := range dirs {
-		folders[id] = locatedDir{id, d}
+// Open shows an empty file, so that all uploads can be copied out.
+func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if accessOf(ctx, flags).write {
+		return n.fileNode.Open(ctx, flags) // which refuses
 	}
-	return folders, err
-}
-
-// locatedDir is a folder that was looked for by its id.
-type locatedDir struct {
-	id archive.ID
-	d  *dir
-}
-
-// PathOf looks for a folder that is no longer shown among what is known by then.
-func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
-	d := l.d
-	if !d.shown() {
-		if d = d.fs.folder(folderRef{id: l.id}); d == nil {
-			return "", nil
-		}
-	}
-	if err := d.loadDocuments(ctx, needNames); err != nil {
-		return "", &iofs.PathError{Op: "readlink", Path: d.path(), Err: err}
-	}
-	name := d.shownAs(doc)
-	if name == "" {
-		return "", nil
-	}
-	return d.pathOf(name), nil
-}
-
-func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {
-	return m.f.rendition(r, doc)
-}
-
-func (m *controlMount) Representation() archive.Representation { return m.f.order()[0] }
-
-func (m *controlMount) Evict(key cache.Key) { m.f.content.Remove(key) }
-
-func (m *controlMount) Pending() []control.Upload {
-	var list []control.Upload
-	for _, up := range m.f.spool.List() {
-		if r := up.Record(); listed(&r) {
-			list = append(list, shownUpload(&r))
-		}
-	}
-	return list
-}
-
-func shownUpload(r *spool.Record) control.Upload {
-	return control.Upload{ID: r.ID, Name: uploadName(r), Changed: r.Changed}
-}
-
-func (m *controlMount) Upload(id string) (control.Upload, bool) {
-	up, ok := m.f.spool.Get(id)
-	if !ok {
-		return control.Upload{}, false
-	}
-	r := up.Record()
-	return shownUpload(&r), listed(&r) || holdsHere(up, &r)
-}
-
-// UploadFile is the same file, with the same inode number, for as long as there is the upload.
-func (m *controlMount) UploadFile(id string) (control.Node, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id := range m.kept {
-		if _, there := m.f.spool.Get(id); !there {
-			delete(m.kept, id)
-		}
-	}
-	up, ok := m.f.spool.Get(id)
-	if !ok {
-		return nil, syscall.ENOENT
-	}
-	if m.kept[id] == nil {
-		m.kept[id] = &file{fs: m.f, ino: m.f.inodes.Local(), up: up}
-	}
-	return m.kept[id], nil
-}
-
-func (m *controlMount) Discard(id string) error {
-	if err := m.f.mayChange(); err != nil {
-		return err
-	}
-	up, ok := m.f.spool.Get(id)
-	if !ok {
-		return syscall.ENOENT
-	}
-	return m.f.forget(up)
+	return snapshot(nil), 0, 0
 }

@@ -120,9 +120,7 @@ func New(opts Options) *FileSystem {
 	f.children.Pack(cache.PackedFolders())
 	f.documents.Pack(cache.PackedDocuments())
 	f.inboxes = cache.NewListings[struct{}, archive.Inboxes](1, opts.TTL, opts.Now)
-	f.control = control.New(control.Options{
-		Mount: &controlMount{f: f, kept: map[string]*file{}}, Log: f.log, Now: f.now, TTL: opts.TTL,
-	})
+	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, f.now, opts.TTL)
 	f.keepKnown(opts.Known)
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)

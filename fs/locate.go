@@ -2,11 +2,8 @@ package fs
 
 import (
 	"context"
-	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
 // A search, and who asks for a document by its id, learns the ids of folders, of which some
@@ -161,27 +158,4 @@ func (d *dir) shownAs(id archive.ID) string {
 		return e.name
 	}
 	return ""
-}
-
-// folderNamed returns the folder that a path leads to from the top of the mount, 0 without
-// one.
-func (f *FileSystem) folderNamed(ctx context.Context, path []string) (archive.ID, error) {
-	d := f.root
-	for _, name := range path {
-		if err := d.loadFolders(ctx, needNames); err != nil {
-			return 0, err
-		}
-		e := d.get(name)
-		if e == nil {
-			e = d.get(names.OtherForm(name))
-		}
-		if e == nil || e.dir == nil || e.dir.isLocal() {
-			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
-		}
-		d = e.dir
-	}
-	if d.kind == inboxesDir {
-		return 0, errno.Refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
-	}
-	return d.id(), nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// rendition is the file at a path of the control directory that holds something of a document:
-// the one that the kernel knows, unless another one has to take its place, else a new one.
+// rendition returns the file that holds a rendition: the one that the kernel has at the path, as
+// long as that holds the same and no other file has taken its place; else a new one.
 func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
 	in := f.root.node.Load()
 	for name := range strings.SplitSeq(as.Path, "/") {
@@ -44,8 +44,8 @@ func (f *file) gaveWay() bool {
 // Number is the inode number.
 func (f *file) Number() uint64 { return f.ino }
 
-// Measure finds out whether the service has what the file holds, and how long that is. It fetches
-// only what is small and has no other way to tell its length.
+// Measure finds out whether the service has what the file of a rendition holds, and its length.
+// It downloads only what is small and whose length the service does not tell otherwise.
 func (f *file) Measure(ctx context.Context) error {
 	if _, ok := f.currentSize(); ok {
 		return nil
@@ -54,7 +54,7 @@ func (f *file) Measure(ctx context.Context) error {
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
 		info, err := f.fs.archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
-			if err == nil && info.Size > 0 { // 0 is what many say who do not know
+			if err == nil && info.Size > 0 { // many services answer 0 when they do not know
 				f.measured(info.Size)
 			}
 			return err
@@ -66,7 +66,7 @@ func (f *file) Measure(ctx context.Context) error {
 	}
 	f.measured(r.Size())
 	if key.Representation != archive.Original && key.Representation != archive.PDF {
-		err = r.Wait(ctx) // else what nobody reads is fetched again for who does
+		err = r.Wait(ctx) // else the download ends here, and starts again for a reader
 		if errors.Is(err, cache.ErrNotKept) {
 			err = nil
 		}
@@ -74,7 +74,7 @@ func (f *file) Measure(ctx context.Context) error {
 	return errors.Join(err, r.Close())
 }
 
-// measured notes the length of what the file holds.
+// measured notes the length of what the file of a rendition holds.
 func (f *file) measured(size int64) {
 	if f.immutable(f.as.Key.Representation) {
 		f.fs.facts.Learn(f.as.Key, size)
@@ -86,19 +86,8 @@ func (f *file) measured(size int64) {
 	}
 }
 
-// shownNode is the file as the kernel sees it in the control directory.
-func (f *file) shownNode() fusefs.InodeEmbedder {
-	switch up := f.pending(); {
-	case f.as != nil:
-		return &renditionNode{fileNode{f: f}}
-	case up != nil && up.Record().Directory:
-		return &folderUpload{fileNode{f: f}}
-	}
-	return &fileNode{f: f}
-}
-
-// renditionNode is a file that holds something of a document: that is read here, and changed in
-// its folder.
+// renditionNode is a file that holds a rendition. Documents are read through it, and changed in
+// their folders.
 type renditionNode struct{ fileNode }
 
 // Setattr accepts modes, owners and times without effect.
@@ -116,15 +105,4 @@ func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscal
 
 func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
 	return n.f.fs.errnos.Of("removexattr", n.f.path(), errno.ErrNotHere)
-}
-
-// folderUpload is a folder that is to be made, among the uploads: a file without bytes.
-type folderUpload struct{ fileNode }
-
-// Open opens nothing, so that all uploads can be copied out.
-func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	if accessOf(ctx, flags).write {
-		return n.fileNode.Open(ctx, flags) // which refuses
-	}
-	return snapshot(nil), 0, 0
 }

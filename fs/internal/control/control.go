@@ -1,16 +1,16 @@
-// Package control is the directory .archivefs: reachable by name, never listed, read-only.
+// Package control is the directory .archivefs: read-only, reachable by name, never listed.
 //
 //	.archivefs/status.json     requests, caches, uploads, health
 //	.archivefs/uploads/        pending and failed files, each as "ID NAME"
 //	.archivefs/documents/ID/   what the service has of a document
 //	.archivefs/by-id/ID        a link to the document's file
-//	.archivefs/search/QUERY/   links to the files of the documents that are found
+//	.archivefs/search/QUERY/   links to the files of the documents that match
 //
-// The last three list nothing: a name in them exists when somebody asks for it.
+// The last three list nothing: a name exists in them once somebody looks it up.
 //
-// A Tree describes the directory with the nodes Dir, File and Link; whoever speaks to the kernel
-// translates them. The files of documents and of uploads are handed in as they are: their
-// contents are cached and opened elsewhere.
+// A Tree describes the directory by nodes of three types, Dir, File and Link, which the caller
+// translates for the kernel. What they show comes from a Mount. Its files, those of documents and
+// of uploads, are nodes as well: their contents are opened and cached elsewhere.
 package control
 
 import (
@@ -59,69 +59,62 @@ type Service interface {
 	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
 }
 
-// Folders is the tree of folders that the mount shows.
+// Folders are the folders that the mount shows.
 type Folders interface {
-	// Listed is what is known of a document in a folder without a request. There is no folder
-	// where known is false, and no listing with the document where doc is nil. archived says
-	// that the folder is one of the archive, and no inbox.
+	// Listed returns what the listing of a folder says of a document, nil where that is not known.
+	// archived says that the folder belongs to the archive, and is no inbox; known, that somebody
+	// has looked at the folder. It sends no request.
 	Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool)
 	// FolderNamed returns the id of the folder that a path leads to from the top of the mount,
 	// 0 for an empty path.
 	FolderNamed(ctx context.Context, path []string) (archive.ID, error)
-	// Locate returns the folders of these ids, each with the name of its mandator, empty in an
-	// inbox. It leaves out what it cannot find, also beside an error.
+	// Locate returns the wanted folders, by their ids. wanted has the name of the mandator of
+	// each, empty for an inbox. A folder that is not found is left out; beside an error the folders
+	// that were found are returned, too.
 	Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]Folder, error)
 }
 
 // Folder is a folder that the mount shows.
 type Folder interface {
-	// PathOf is where a document of the folder is shown, from the top of the mount; empty where
-	// it is not.
+	// PathOf returns the path of a document in the folder, from the top of the mount; empty where
+	// the document is not shown. Errors are as those of nodes.
 	PathOf(ctx context.Context, doc archive.ID) (string, error)
 }
 
-// Files are the files that hold what the service has of documents.
+// Files opens and caches what the service has of documents.
 type Files interface {
-	// Rendition is the file that holds a rendition: the same one for as long as somebody uses it.
+	// Rendition returns the file that holds a rendition: the same one while the kernel knows it.
 	Rendition(r Rendition, doc *archive.Document) Measured
 	// Representation is what the file of a document in its folder holds.
 	Representation() archive.Representation
-	// Evict drops a content that has changed.
+	// Evict drops a content from the cache.
 	Evict(key cache.Key)
 }
 
-// Measured is a file whose existence and length the service may have to tell.
+// Measured is a file that may turn out not to exist.
 type Measured interface {
 	Node
-	// Measure returns nil where the service has what the file holds.
+	// Measure asks the service whether it has what the file holds, and for the length. The error
+	// is that of the service.
 	Measure(ctx context.Context) error
 }
 
-// Uploads are the files that the archive does not have.
+// Uploads are the files that are not archived.
 type Uploads interface {
-	// Pending are the pending and failed ones, oldest first.
+	// Pending returns the pending and failed ones, oldest first.
 	Pending() []Upload
-	// Upload is the one of that id, which may also be a local file that holds something.
+	// Upload returns a pending or failed one, or a local file that is not empty, by its id.
 	Upload(id string) (up Upload, ok bool)
-	// UploadFile is the file with its bytes.
+	// UploadFile returns the file with its bytes, or ENOENT.
 	UploadFile(id string) (Node, error)
-	// Discard removes it, and its bytes.
+	// Discard removes an upload and its bytes.
 	Discard(id string) error
 }
 
-// Upload is one file that the archive does not have.
+// Upload is one file that is not archived. Name is what it is called in uploads.
 type Upload struct {
-	ID, Name string // the name is that of the file in uploads
+	ID, Name string
 	Changed  time.Time
-}
-
-// Options configure a Tree.
-type Options struct {
-	Mount Mount
-	Log   logrus.FieldLogger
-	Now   func() time.Time
-	// TTL is how long answers of the service are trusted.
-	TTL time.Duration
 }
 
 // Tree is the control directory of a mount. It is safe for concurrent use.
@@ -129,17 +122,18 @@ type Tree struct {
 	mount    Mount
 	log      logrus.FieldLogger
 	now      func() time.Time
+	ttl      time.Duration
 	abouts   *cache.Listings[archive.ID, about]
 	searches *cache.Listings[string, *found]
 	waited   atomic.Bool
 }
 
-// New makes a Tree. It asks nothing.
-func New(o Options) *Tree {
+// New makes a Tree that trusts answers of the service for ttl. It sends no request.
+func New(mount Mount, log logrus.FieldLogger, now func() time.Time, ttl time.Duration) *Tree {
 	return &Tree{
-		mount: o.Mount, log: o.Log, now: o.Now,
-		abouts:   cache.NewListings[archive.ID, about](maxAbouts, o.TTL, o.Now),
-		searches: cache.NewListings[string, *found](maxSearches, o.TTL, o.Now),
+		mount: mount, log: log, now: now, ttl: ttl,
+		abouts:   cache.NewListings[archive.ID, about](maxAbouts, ttl, now),
+		searches: cache.NewListings[string, *found](maxSearches, ttl, now),
 	}
 }
 
@@ -155,7 +149,7 @@ func (t *Tree) Root() *Dir {
 	return root
 }
 
-// InvalidateAll has the service asked again for everything.
+// InvalidateAll forgets all answers of the service.
 func (t *Tree) InvalidateAll() {
 	t.abouts.InvalidateAll()
 	t.searches.InvalidateAll()
@@ -169,12 +163,12 @@ func (t *Tree) status(context.Context) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// waitedAttr of the control directory says whether somebody who unmounts has waited for the
-// uploads, so that the end of the mount need not wait as long once more.
+// waitedAttr is set on the control directory by an unmount that has waited for the uploads, so
+// that the end of the mount need not wait as long again.
 const waitedAttr = "user.archive.waited"
 
-// NoteWaited tells the mount at dir that somebody has waited for its uploads and unmounts it,
-// or that it stays mounted.
+// NoteWaited tells the mount at dir that its uploads were waited for before an unmount, or that it
+// stays mounted after all.
 func NoteWaited(dir string, waited bool) error {
 	if err := unix.Setxattr(filepath.Join(dir, Name), waitedAttr, strconv.AppendBool(nil, waited), 0); err != nil {
 		return fmt.Errorf("tell the mount that it ends: %w", err)
@@ -182,7 +176,7 @@ func NoteWaited(dir string, waited bool) error {
 	return nil
 }
 
-// Waited reports whether somebody has waited for the uploads before the unmount.
+// Waited reports whether the uploads were waited for before the unmount.
 func (t *Tree) Waited() bool { return t.waited.Load() }
 
 func (t *Tree) setAttr(attr string, value []byte) error {
@@ -197,5 +191,5 @@ func (t *Tree) setAttr(attr string, value []byte) error {
 	return nil
 }
 
-// failed is an error to be logged with its operation and path.
+// failed is an error that is logged with its operation and path.
 func failed(op, path string, err error) error { return &iofs.PathError{Op: op, Path: path, Err: err} }

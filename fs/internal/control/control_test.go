@@ -130,7 +130,7 @@ func tree(m *fakeMount) (t *Tree, now *time.Time) {
 	*now = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	return New(Options{Mount: m, Log: log, Now: func() time.Time { return *now }, TTL: time.Minute}), now
+	return New(m, log, func() time.Time { return *now }, time.Minute), now
 }
 
 // walk looks up one name after the other, from the control directory.
@@ -445,7 +445,7 @@ func TestLocateAgain(t *testing.T) {
 		leadsTo(t, tr, "search/a/a", "../../../.archivefs/documents/1/document.pdf")
 	}
 	m.locateErr = nil
-	*now = now.Add(locateAgain)
+	*now = now.Add(2 * time.Second)
 	for range 3 {
 		leadsTo(t, tr, "search/a/a", "../../../Muster GmbH/a.txt")
 	}

@@ -17,18 +17,16 @@ import (
 // maxAbouts bounds the documents whose data are remembered.
 const maxAbouts = 256
 
-// about is what is known of a document that was asked for by its id.
+// about is what is known of a document that was looked up by its id.
 type about struct {
-	doc      archive.Document
-	pages    []archive.ID // those of them that have an id
-	mandator string
-	// archived says that the document lies in a known folder of the archive, so that its content
-	// never changes; inbox, that it lies in an inbox, as far as can be told.
-	archived, inbox bool
+	doc             archive.Document
+	pages           []archive.ID // of the pages that have one
+	mandator        string
+	archived, inbox bool // as in Rendition
 }
 
-// about asks for a document by its id. Its listing counts more: that has lengths and dates
-// which document data leave out.
+// about asks for the data of a document. The listing of its folder takes precedence: it has
+// lengths and dates that the data leave out.
 func (t *Tree) about(ctx context.Context, id archive.ID) (about, error) {
 	got, err := t.abouts.Get(ctx, id, func(ctx context.Context) (about, error) {
 		data, err := t.mount.Data(ctx, id)
@@ -66,10 +64,10 @@ func newAbout(data *archive.DocumentData) about {
 	return a
 }
 
-// DataChanged has the service asked again for a document's data.
+// DataChanged forgets the data of a document.
 func (t *Tree) DataChanged(id archive.ID) { t.abouts.Invalidate(id) }
 
-// BytesChanged drops the data of a document, and what was rendered from its former bytes.
+// BytesChanged forgets the data of a document, and evicts what was rendered from its former bytes.
 func (t *Tree) BytesChanged(id archive.ID) {
 	for _, r := range renditions {
 		if r.as != archive.Original {
@@ -83,7 +81,7 @@ func (t *Tree) BytesChanged(id archive.ID) {
 	t.DataChanged(id)
 }
 
-// parseID reads the id that is the name of a document; false for any other name.
+// parseID reads an id as idName writes it; any other name is none.
 func parseID(name string) (archive.ID, bool) {
 	id, err := strconv.ParseInt(name, 10, 64)
 	return archive.ID(id), err == nil && id > 0 && idName(archive.ID(id)) == name
@@ -95,12 +93,12 @@ func idName(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
 type Rendition struct {
 	Key  cache.Key
 	Path string // from the top of the mount
-	// Archived says that the document is one of the archive, so that its content never changes;
-	// Inbox, that it lies in an inbox, as far as can be told.
+	// Archived says that the document is known to lie in a folder of the archive, so that its
+	// content never changes; Inbox, that it lies in an inbox, as far as is known.
 	Archived, Inbox bool
 }
 
-// renditions are the files of a document, and what they hold.
+// renditions are the files in the directory of a document.
 var renditions = [...]struct { //nolint:gochecknoglobals // a table
 	name string
 	as   archive.Representation
@@ -113,16 +111,16 @@ var renditions = [...]struct { //nolint:gochecknoglobals // a table
 
 const pagesName = "pages"
 
-// pageName is the name of the page of that index.
+// pageName is the name of the file of a page, which are counted from 0.
 func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
 
-// rendition is the file at a path.
+// rendition returns the file at a path.
 func (t *Tree) rendition(a *about, path string, key cache.Key) Measured {
 	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox}, &a.doc)
 }
 
-// documents has a directory for each document, by its id. It lists nothing: an archive has more
-// documents than anybody wants listed here.
+// documents has a directory for each document, by its id. It lists nothing, because an archive has
+// more documents than anybody wants to see in one listing.
 func (t *Tree) documents() *Dir {
 	return &Dir{Ino: inode.Documents, Lookup: func(ctx context.Context, name string) (Node, error) {
 		id, ok := parseID(name)
@@ -137,7 +135,7 @@ func (t *Tree) documents() *Dir {
 	}}
 }
 
-// document has what the service has of one document.
+// document shows what the service has of one document.
 func (t *Tree) document(id archive.ID, path string) *Dir {
 	lookup := func(ctx context.Context, name string) (Node, error) {
 		a, err := t.about(ctx, id)
@@ -162,8 +160,8 @@ func (t *Tree) document(id archive.ID, path string) *Dir {
 		}
 		return nil, syscall.ENOENT
 	}
-	// A listing looks for each file. It also has the files for which that fails: whoever opens
-	// one gets the error.
+	// A listing looks each file up and leaves out what the service does not have. A file whose
+	// lookup fails otherwise is listed: whoever opens it gets the error.
 	list := func(ctx context.Context) ([]Entry, error) {
 		var list []Entry
 		for _, r := range renditions {
@@ -179,7 +177,7 @@ func (t *Tree) document(id archive.ID, path string) *Dir {
 	return &Dir{Ino: inode.OfPath(path), Lookup: lookup, List: list}
 }
 
-// hasPages returns nil where there are previews: it asks for the first one.
+// hasPages returns nil where the service has previews: it measures the first one.
 func (t *Tree) hasPages(ctx context.Context, a *about, path string) error {
 	if len(a.pages) == 0 {
 		return syscall.ENOENT
@@ -187,12 +185,12 @@ func (t *Tree) hasPages(ctx context.Context, a *about, path string) error {
 	return t.page(a, path, 0).Measure(ctx)
 }
 
-// page is the picture of the page of that index.
+// page returns the picture of a page, which are counted from 0.
 func (t *Tree) page(a *about, path string, index int) Measured {
 	return t.rendition(a, path+"/"+pageName(index), cache.Key{Document: a.pages[index], Representation: archive.Preview})
 }
 
-// pages has a picture of each page of a document. To look for one takes no request.
+// pages has a picture of each page of a document. A lookup sends no request for it.
 func (t *Tree) pages(of archive.ID, path string) *Dir {
 	return &Dir{
 		Ino: inode.OfPath(path),
@@ -222,7 +220,7 @@ func (t *Tree) pages(of archive.ID, path string) *Dir {
 	}
 }
 
-// byID has a link to the file of each document, by its id. It lists nothing, as documents.
+// byID has a link to the file of each document, by its id. It lists nothing either.
 func (t *Tree) byID() *Dir {
 	return &Dir{Ino: inode.ByID, Lookup: func(ctx context.Context, name string) (Node, error) {
 		id, ok := parseID(name)
@@ -248,9 +246,9 @@ func (t *Tree) byID() *Dir {
 	}}
 }
 
-// link is a link to the file of a document, which it follows when the document is renamed. Where
-// no folder shows the document it leads into documents. up leads from the directory of the link
-// to the top of the mount; folder returns the folder of the document, nil where it cannot be found.
+// link returns a link to the file of a document, also after the document is renamed; where no
+// folder shows the document, to its file below documents. up leads from the link to the top of the
+// mount. folder returns the folder of the document, nil where it is not found.
 func (t *Tree) link(ino uint64, up string, doc archive.ID, created time.Time, folder func(context.Context) Folder) *Link {
 	return &Link{Ino: ino, Time: created, Target: func(ctx context.Context) (string, error) {
 		if in := folder(ctx); in != nil {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Node is what a name leads to: a *Dir, a *File, a *Link, or a file that was handed in.
+// Node is what has a name: a *Dir, a *File, a *Link, or a file that the Mount returned.
 type Node interface {
 	// Number is the inode number.
 	Number() uint64
 }
 
-// Attr are attributes. A Time of zero stands for the start of the mount.
+// Attr are the attributes of a node. A zero Time stands for the start of the mount.
 type Attr struct {
 	Ino  uint64
 	Mode uint32 // type and permissions, as in stat(2), before the umask
-	Size int64  // bytes; of a directory, and of a link whose target takes requests, 0
+	Size int64  // bytes; 0 for directories
 	Time time.Time
 }
 
@@ -25,22 +25,25 @@ type Attr struct {
 type Entry struct {
 	Name string
 	Mode uint32
-	Ino  uint64 // 0 leaves it open
+	Ino  uint64 // 0 where a listing does not tell it
 }
 
-// Dir is a directory in which nothing can be made or renamed. Where Lookup, List, Remove or
-// SetAttr is nil there is nothing to find, list, remove or set. Their errors are a bare
-// syscall.Errno, as ENOENT of a name that nothing has, or an *fs.PathError to be logged.
+// Dir is a directory. Nothing can be created or renamed in it. Errors of nodes are an
+// *fs.PathError, which is worth a line in the log, or a bare syscall.Errno.
 type Dir struct {
-	Ino     uint64
-	Lookup  func(ctx context.Context, name string) (Node, error)
-	List    func(ctx context.Context) ([]Entry, error)
-	Remove  func(name string) error
+	Ino uint64
+	// Lookup returns ENOENT for a name that does not exist.
+	Lookup func(ctx context.Context, name string) (Node, error)
+	// List is nil where nothing is listed.
+	List func(ctx context.Context) ([]Entry, error)
+	// Remove is nil where nothing can be removed.
+	Remove func(name string) error
+	// SetAttr sets an extended attribute; nil where none can be set.
 	SetAttr func(attr string, value []byte) error
 }
 
-// File is a file that is made when it is opened: each open is a snapshot. Now is the time of
-// its last change.
+// File is a file whose content is made when it is opened: each open is a snapshot. Now is its
+// modification time.
 type File struct {
 	Ino     uint64
 	Path    string // from the top of the mount
@@ -48,10 +51,10 @@ type File struct {
 	Content func(ctx context.Context) ([]byte, error)
 }
 
-// Link is a symbolic link. What it leads to is found out whenever somebody reads it.
+// Link is a symbolic link. Its target is found out whenever somebody reads it.
 type Link struct {
 	Ino    uint64
-	Size   int64 // of the target, 0 where that takes requests, as in /proc
+	Size   int64 // length of the target; 0 where it takes requests to know it, as in /proc
 	Time   time.Time
 	Target func(ctx context.Context) (string, error)
 }
@@ -65,29 +68,29 @@ func (f *File) Number() uint64 { return f.Ino }
 // Number is the inode number.
 func (l *Link) Number() uint64 { return l.Ino }
 
-// Attr are the attributes; there is no error.
+// Attr returns the attributes and no error.
 func (d *Dir) Attr(context.Context) (Attr, error) {
 	return Attr{Ino: d.Ino, Mode: syscall.S_IFDIR | 0o555}, nil
 }
 
-// Attr makes the content for its length; the error is that of Content.
+// Attr returns the attributes, or the error of Content, which it calls for the length.
 func (f *File) Attr(ctx context.Context) (Attr, error) {
 	content, err := f.Content(ctx)
 	return Attr{Ino: f.Ino, Mode: syscall.S_IFREG | 0o444, Size: int64(len(content)), Time: f.Now()}, err
 }
 
-// Attr are the attributes; there is no error.
+// Attr returns the attributes and no error.
 func (l *Link) Attr(context.Context) (Attr, error) {
 	return Attr{Ino: l.Ino, Mode: syscall.S_IFLNK | 0o777, Size: l.Size, Time: l.Time}, nil
 }
 
-// named is a node and its name.
+// named is a node with its name.
 type named struct {
 	name string
 	node Node
 }
 
-// dirOf is a directory that holds just these.
+// dirOf is a directory of fixed nodes.
 func dirOf(ino uint64, nodes ...named) *Dir {
 	d := &Dir{Ino: ino}
 	d.Lookup = func(_ context.Context, name string) (Node, error) {
@@ -112,7 +115,7 @@ func dirOf(ino uint64, nodes ...named) *Dir {
 	return d
 }
 
-// below is a path below the control directory, from the top of the mount.
+// below is a path in the control directory, from the top of the mount.
 func below(names ...string) string {
 	return path.Join(append([]string{Name}, names...)...)
 }

@@ -5,13 +5,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
@@ -23,12 +20,10 @@ const (
 	maxHits = 10_000
 	// maxSearches bounds the searches whose hits are remembered.
 	maxSearches = 16
-	// locateAgain is how long no folders are located after that failed.
-	locateAgain = 2 * time.Second
 )
 
-// queries has a directory for each query, which a lookup sends. Names that desktops ask for
-// everywhere are no queries. It lists nothing: what was searched for is nobody's business.
+// queries has a directory for each query. A lookup sends the query, unless it is a name that
+// desktops look up everywhere. It lists nothing: what others searched for is private.
 func (t *Tree) queries() *Dir {
 	return &Dir{Ino: inode.Search, Lookup: func(ctx context.Context, name string) (Node, error) {
 		switch {
@@ -45,7 +40,7 @@ func (t *Tree) queries() *Dir {
 	}}
 }
 
-// results has a link for each document that a query finds.
+// results has a link for each document that matches a query.
 func (t *Tree) results(query, path string) *Dir {
 	return &Dir{
 		Ino: inode.OfPath(path),
@@ -58,10 +53,10 @@ func (t *Tree) results(query, path string) *Dir {
 			if !ok {
 				return nil, syscall.ENOENT
 			}
-			// The ids tell apart what a later search finds under the same name.
+			// The ids give what a later search finds under the same name another inode.
 			ino := inode.OfPath(path + "/" + name + "\x00" + idName(hit.Document) + " " + idName(hit.Folder))
 			return t.link(ino, "../../../", hit.Document, hit.Created, func(ctx context.Context) Folder {
-				return found.folder(ctx, hit.Folder)
+				return t.folder(ctx, found, hit.Folder)
 			}), nil
 		},
 		List: func(ctx context.Context) ([]Entry, error) {
@@ -78,7 +73,7 @@ func (t *Tree) results(query, path string) *Dir {
 	}
 }
 
-// search returns what a query finds. It is trusted for as long as a listing.
+// search returns what matches a query, and trusts it as long as a listing.
 func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 	q, err := query.Parse(text)
 	if err != nil {
@@ -98,7 +93,7 @@ func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 		if hits.Total > len(hits.List) {
 			t.log.Warnf("%d documents are found by %q; the first %d are shown", hits.Total, text, len(hits.List))
 		}
-		return newFound(t, hits.List), nil
+		return t.newFound(hits.List), nil
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
 		return nil, errno.Refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
@@ -106,23 +101,21 @@ func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 	return got.Value, err
 }
 
-// found is what a search found. The names of its links are those of the documents, told apart
+// found are the hits of a search. The names of its links are those of the documents, told apart
 // as in a folder. They get no extension, because hits do not tell what documents hold.
 type found struct {
-	tree   *Tree
 	names  []string // sorted
 	byName map[string]*archive.Hit
 	wanted map[archive.ID]string // the folders of the hits, with their mandators
-
-	locating singleflight.Group
-
-	mu      sync.Mutex
-	folders map[archive.ID]Folder // nil until they are located; guarded by mu
-	tried   time.Time             // when they were located last, or could not be; guarded by mu
+	// located has these folders. The first who reads a link locates all of them.
+	located *cache.Listings[struct{}, map[archive.ID]Folder]
 }
 
-func newFound(t *Tree, hits []archive.Hit) *found {
-	s := &found{tree: t, byName: make(map[string]*archive.Hit, len(hits)), wanted: map[archive.ID]string{}}
+func (t *Tree) newFound(hits []archive.Hit) *found {
+	s := &found{
+		byName: make(map[string]*archive.Hit, len(hits)), wanted: map[archive.ID]string{},
+		located: cache.NewListings[struct{}, map[archive.ID]Folder](1, t.ttl, t.now),
+	}
 	hits = slices.Clone(hits)
 	slices.SortFunc(hits, func(a, b archive.Hit) int { return cmp.Compare(a.Document, b.Document) })
 	taken := func(name string) bool { return s.byName[name] != nil }
@@ -136,42 +129,14 @@ func newFound(t *Tree, hits []archive.Hit) *found {
 	return s
 }
 
-// folder returns the folder of a hit, nil where it cannot be found. The first caller locates
-// the folders of all hits.
-func (s *found) folder(ctx context.Context, id archive.ID) Folder {
-	if in, located := s.known(id); located {
-		return in
-	}
-	answered := s.locating.DoChan("", func() (any, error) {
-		if _, located := s.known(id); !located {
-			s.locate(context.WithoutCancel(ctx))
-		}
-		return struct{}{}, nil
+// folder returns the folder of a hit, nil where it is not found. Requests that it began go on
+// without the caller: their answers serve the next one.
+func (t *Tree) folder(ctx context.Context, s *found, id archive.ID) Folder {
+	got, err := s.located.Get(ctx, struct{}{}, func(ctx context.Context) (map[archive.ID]Folder, error) {
+		return t.mount.Locate(context.WithoutCancel(ctx), s.wanted)
 	})
-	select {
-	case <-answered:
-	case <-ctx.Done():
-	}
-	in, _ := s.known(id)
-	return in
-}
-
-// known is a folder, as far as the folders are located.
-func (s *found) known(id archive.ID) (in Folder, located bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.folders[id], s.folders != nil || s.tree.now().Sub(s.tried) < locateAgain
-}
-
-// locate finds out where the folders of all hits are.
-func (s *found) locate(ctx context.Context) {
-	folders, err := s.tree.mount.Locate(ctx, s.wanted)
 	if err != nil {
-		s.tree.log.Debugf("find the folders of hits: %v", err)
+		t.log.Debugf("find the folders of hits: %v", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tried = s.tree.now(); err == nil {
-		s.folders = folders
-	}
+	return got.Value[id]
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// uploads shows the bytes of what the archive does not have. It finds local files by their names
-// and does not list them. An id alone is a link to the name. To remove one discards it.
+// uploads has the bytes of what is not archived. Local files are found by their names and not
+// listed. An id alone is a link to the name. Removing a file discards the upload.
 func (t *Tree) uploads() *Dir {
 	return &Dir{
 		Ino: inode.Uploads,
@@ -46,7 +46,7 @@ func (t *Tree) uploads() *Dir {
 	}
 }
 
-// upload is the one whose file has that name.
+// upload returns the one that is called name here.
 func (t *Tree) upload(name string) (Upload, bool) {
 	id, _, _ := strings.Cut(name, " ")
 	up, ok := t.mount.Upload(id)
