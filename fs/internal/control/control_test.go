@@ -204,6 +204,17 @@ func leadsTo(t *testing.T, tr *Tree, path, want string) {
 func TestRoot(t *testing.T) {
 	tr, now := tree(&fakeMount{})
 	lists(t, tr, "", "status.json", "uploads", "documents", "by-id", "search")
+	numbers := map[uint64]bool{0: true, inode.Control: true}
+	entries, err := tr.Root().List(t.Context())
+	for _, e := range entries {
+		if numbers[e.Ino] {
+			t.Errorf("%s has the inode number of another node, or none", e.Name)
+		}
+		numbers[e.Ino] = true
+	}
+	if err != nil {
+		t.Error(err)
+	}
 	for _, empty := range []string{"uploads", "documents", "by-id", "search"} {
 		lists(t, tr, empty)
 	}
