@@ -172,7 +172,7 @@ func (s *staging) settle(up *spool.Upload, id archive.ID) {
 			s.fs.facts.Learn(key, r.Size)
 		}
 		if r.Replace != 0 {
-			s.fs.forgetRendered(id)
+			s.fs.control.BytesChanged(id)
 		}
 	}
 }

@@ -2,143 +2,254 @@ package fs
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
-	"strconv"
+	"errors"
+	iofs "io/fs"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// The control directory: reachable by name, never listed.
-//
-//	.archivefs/status.json     requests, caches, uploads, health
-//	.archivefs/uploads/        pending and failed files, each as "ID NAME"
-//	.archivefs/documents/ID/   what the service has of a document
-//	.archivefs/by-id/ID        a link to the document's file
-//	.archivefs/search/QUERY/   links to the files of the documents that are found
-//
-// The last three list nothing: there is what somebody asks for by its name.
-const (
-	statusName    = "status.json"
-	uploadsName   = "uploads"
-	documentsName = "documents"
-	byIDName      = "by-id"
-	searchName    = "search"
-)
+// The nodes that translate package control for the kernel.
 
-// control is the directory itself.
-func (n *dirNode) control(ctx context.Context, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	c := &controlDir{fixedDir{fs: n.d.fs, ino: inode.Control}}
-	c.fill(&out.Attr)
-	return n.NewInode(ctx, c, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: inode.Control}), 0
-}
-
-type controlDir struct{ fixedDir }
-
-func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	switch name {
-	case statusName:
-		s := &statusFile{fs: n.fs}
-		if errno := s.fill(&out.Attr); errno != 0 {
-			return nil, errno
-		}
-		return n.NewInode(ctx, s, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: inode.Status}), 0
-	case uploadsName:
-		return n.show(ctx, &uploadsDir{n.below(inode.Uploads)}, out), 0
-	case documentsName:
-		return n.show(ctx, &documentsDir{n.below(inode.Documents)}, out), 0
-	case byIDName:
-		return n.show(ctx, &byIDDir{n.below(inode.ByID)}, out), 0
-	case searchName:
-		return n.show(ctx, &searchDir{n.below(inode.Search)}, out), 0
-	}
-	return nil, syscall.ENOENT
-}
-
-func (n *controlDir) Readdir(context.Context) (fusefs.DirStream, syscall.Errno) {
-	return fusefs.NewListDirStream([]fuse.DirEntry{
-		{Name: statusName, Mode: fuse.S_IFREG, Ino: inode.Status},
-		{Name: uploadsName, Mode: fuse.S_IFDIR, Ino: inode.Uploads},
-		{Name: documentsName, Mode: fuse.S_IFDIR, Ino: inode.Documents},
-		{Name: byIDName, Mode: fuse.S_IFDIR, Ino: inode.ByID},
-		{Name: searchName, Mode: fuse.S_IFDIR, Ino: inode.Search},
-	}), 0
-}
-
-// waitedAttr of the control directory says whether somebody who unmounts has waited for
-// the uploads, so that the end of the mount need not wait as long once more.
-const waitedAttr = "user.archive.waited"
-
-// NoteWaited tells the mount at dir that somebody has waited for its uploads and unmounts
-// it, or that it stays mounted.
-func NoteWaited(dir string, waited bool) error {
-	if err := unix.Setxattr(filepath.Join(dir, controlName), waitedAttr, strconv.AppendBool(nil, waited), 0); err != nil {
-		return fmt.Errorf("tell the mount that it ends: %w", err)
-	}
-	return nil
-}
-
-// Waited reports whether somebody has waited for the uploads before the unmount.
-func (f *FileSystem) Waited() bool { return f.waited.Load() }
-
-func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uint32) syscall.Errno {
-	waited, err := strconv.ParseBool(string(data))
-	switch {
-	case attr != waitedAttr:
-		return syscall.ENOTSUP
-	case err != nil:
-		return syscall.EINVAL
-	}
-	n.fs.waited.Store(waited)
-	return 0
-}
-
-// statusFile is status.json: each open is a snapshot.
-type statusFile struct {
+// controlNode is a node of the control directory, which cannot be changed. Its methods refuse,
+// because the library may report success for a missing one.
+type controlNode struct {
 	fusefs.Inode
 	fs *FileSystem
+	of interface {
+		Attr(ctx context.Context) (control.Attr, error)
+	}
 }
 
-func (n *statusFile) fill(out *fuse.Attr) syscall.Errno {
-	text, err := n.fs.statusJSON()
-	if err != nil {
-		return n.fs.errnos.Of("status", controlName, err)
+var (
+	_ = fusefs.NodeGetattrer((*controlNode)(nil))
+	_ = fusefs.NodeSetattrer((*controlNode)(nil))
+	_ = fusefs.NodeStatfser((*controlNode)(nil))
+	_ = fusefs.NodeGetxattrer((*controlNode)(nil))
+	_ = fusefs.NodeSetxattrer((*controlNode)(nil))
+	_ = fusefs.NodeRemovexattrer((*controlNode)(nil))
+	_ = fusefs.NodeListxattrer((*controlNode)(nil))
+	_ = fusefs.NodeLookuper((*controlDir)(nil))
+	_ = fusefs.NodeReaddirer((*controlDir)(nil))
+	_ = fusefs.NodeCreater((*controlDir)(nil))
+	_ = fusefs.NodeMkdirer((*controlDir)(nil))
+	_ = fusefs.NodeMknoder((*controlDir)(nil))
+	_ = fusefs.NodeLinker((*controlDir)(nil))
+	_ = fusefs.NodeSymlinker((*controlDir)(nil))
+	_ = fusefs.NodeUnlinker((*controlDir)(nil))
+	_ = fusefs.NodeRmdirer((*controlDir)(nil))
+	_ = fusefs.NodeRenamer((*controlDir)(nil))
+	_ = fusefs.NodeSetxattrer((*controlDir)(nil))
+	_ = fusefs.NodeOpener((*controlFile)(nil))
+	_ = fusefs.NodeReadlinker((*controlLink)(nil))
+	_ = fusefs.FileReader(snapshot(nil))
+	_ = fusefs.FileFlusher(snapshot(nil))
+)
+
+// showControl answers a lookup in the directory in that found a node of the control directory.
+func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if file, ok := found.(*file); ok {
+		out.SetAttrTimeout(file.fill(&out.Attr))
+		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.ino, Gen: file.generation()}), 0
 	}
-	out.Ino, out.Mode = inode.Status, fuse.S_IFREG|0o444&^n.fs.opts.Umask
-	out.Size, out.Blksize = uint64(len(text)), 4096
+	var node interface {
+		fusefs.InodeEmbedder
+		fill(ctx context.Context, out *fuse.Attr) syscall.Errno
+	}
+	switch found := found.(type) {
+	case *control.Dir:
+		node = &controlDir{controlNode{fs: f, of: found}, found}
+	case *control.File:
+		node = &controlFile{controlNode{fs: f, of: found}, found}
+	case *control.Link:
+		node = &controlLink{controlNode{fs: f, of: found}, found}
+	}
+	if errno := node.fill(ctx, &out.Attr); errno != 0 {
+		return nil, errno
+	}
+	return in.NewInode(ctx, node, fusefs.StableAttr{Mode: out.Mode & syscall.S_IFMT, Ino: out.Ino}), 0
+}
+
+// controlErrno is the errno of an error of package control, which is logged where it has an
+// operation and a path.
+func (f *FileSystem) controlErrno(err error) syscall.Errno {
+	var at *iofs.PathError
+	if errors.As(err, &at) {
+		return f.errnos.Of(at.Op, at.Path, at.Err)
+	}
+	return errno.Of(err)
+}
+
+func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
+	a, err := n.of.Attr(ctx)
+	if err != nil {
+		return n.fs.controlErrno(err)
+	}
+	out.Ino, out.Mode, out.Size, out.Blksize = a.Ino, a.Mode, uint64(max(a.Size, 0)), 4096
+	if a.Mode&syscall.S_IFMT != syscall.S_IFLNK {
+		out.Mode &^= n.fs.opts.Umask
+	}
 	n.fs.fillOwner(out)
-	fillTime(out, n.fs.now())
+	if a.Time.IsZero() {
+		a.Time = n.fs.started
+	}
+	fillTime(out, a.Time)
 	return 0
 }
 
-func (n *statusFile) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	return n.fill(&out.Attr)
+func (n *controlNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	return n.fill(ctx, &out.Attr)
 }
 
-func (n *statusFile) Open(_ context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
-		return nil, 0, n.fs.errnos.Of("open", controlName+"/"+statusName, errno.Refuse(syscall.EPERM, "the status cannot be written"))
-	}
-	text, err := n.fs.statusJSON()
+func (n *controlNode) Setattr(context.Context, fusefs.FileHandle, *fuse.SetAttrIn, *fuse.AttrOut) syscall.Errno {
+	return syscall.EPERM
+}
+
+func (n *controlNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	return n.fs.statfs(out)
+}
+
+func (n *controlNode) Getxattr(context.Context, string, []byte) (uint32, syscall.Errno) {
+	return 0, syscall.ENOTSUP
+}
+
+func (n *controlNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
+	return syscall.ENOTSUP
+}
+
+func (n *controlNode) Removexattr(context.Context, string) syscall.Errno { return syscall.ENOTSUP }
+
+func (n *controlNode) Listxattr(context.Context, []byte) (uint32, syscall.Errno) { return 0, 0 }
+
+// controlDir is a directory.
+type controlDir struct {
+	controlNode
+	dir *control.Dir
+}
+
+func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	found, err := n.dir.Lookup(ctx, name)
 	if err != nil {
-		return nil, 0, n.fs.errnos.Of("status", controlName, err)
+		return nil, n.fs.controlErrno(err)
 	}
-	return statusHandle(text), fuse.FOPEN_DIRECT_IO, 0
+	return n.fs.showControl(ctx, &n.Inode, found, out)
 }
 
-type statusHandle []byte
+func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Errno) {
+	var list []fuse.DirEntry
+	if n.dir.List != nil {
+		entries, err := n.dir.List(ctx)
+		if err != nil {
+			return nil, n.fs.controlErrno(err)
+		}
+		for _, e := range entries {
+			list = append(list, fuse.DirEntry{Name: e.Name, Mode: e.Mode, Ino: e.Ino})
+		}
+	}
+	return fusefs.NewListDirStream(list), 0
+}
 
-func (h statusHandle) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+func (n *controlDir) Create(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	return nil, nil, 0, syscall.EPERM
+}
+
+func (n *controlDir) Mkdir(context.Context, string, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *controlDir) Mknod(context.Context, string, uint32, uint32, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *controlDir) Link(context.Context, fusefs.InodeEmbedder, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *controlDir) Symlink(context.Context, string, string, *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, syscall.EPERM
+}
+
+func (n *controlDir) Rmdir(context.Context, string) syscall.Errno { return syscall.EPERM }
+
+func (n *controlDir) Rename(context.Context, string, fusefs.InodeEmbedder, string, uint32) syscall.Errno {
+	return syscall.EPERM
+}
+
+func (n *controlDir) Unlink(_ context.Context, name string) syscall.Errno {
+	if n.dir.Remove == nil {
+		return syscall.EPERM
+	}
+	return n.fs.controlErrno(n.dir.Remove(name))
+}
+
+func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uint32) syscall.Errno {
+	if n.dir.SetAttr == nil {
+		return syscall.ENOTSUP
+	}
+	return n.fs.controlErrno(n.dir.SetAttr(attr, data))
+}
+
+// controlFile is a file: each open is a snapshot.
+type controlFile struct {
+	controlNode
+	file *control.File
+}
+
+func (n *controlFile) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
+		return nil, 0, n.fs.errnos.Of("open", n.file.Path, errno.Refuse(syscall.EPERM, "it cannot be written"))
+	}
+	content, err := n.file.Content(ctx)
+	if err != nil {
+		return nil, 0, n.fs.controlErrno(err)
+	}
+	return snapshot(content), fuse.FOPEN_DIRECT_IO, 0
+}
+
+type snapshot []byte
+
+func (h snapshot) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	if off >= int64(len(h)) {
 		return fuse.ReadResultData(nil), 0
 	}
 	return fuse.ReadResultData(h[off:min(int64(len(h)), off+int64(len(dest)))]), 0
 }
 
-func (h statusHandle) Flush(context.Context) syscall.Errno { return 0 }
+func (h snapshot) Flush(context.Context) syscall.Errno { return 0 }
+
+// controlLink is a symbolic link.
+type controlLink struct {
+	controlNode
+	link *control.Link
+}
+
+func (n *controlLink) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
+	target, err := n.link.Target(ctx)
+	return []byte(target), n.fs.controlErrno(err)
+}
+
+// shownNode is the node of a file that is handed to package control.
+func (f *file) shownNode() fusefs.InodeEmbedder {
+	switch up := f.pending(); {
+	case f.as != nil:
+		return &renditionNode{fileNode{f: f}}
+	case up != nil && up.Record().Directory:
+		return &folderUpload{fileNode{f: f}}
+	}
+	return &fileNode{f: f}
+}
+
+// folderUpload is a folder to be made, among the uploads: a file without bytes.
+type folderUpload struct{ fileNode }
+
+// Open shows an empty file, so that all uploads can be copied out.
+func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	if accessOf(ctx, flags).write {
+		return n.fileNode.Open(ctx, flags) // which refuses
+	}
+	return snapshot(nil), 0, 0
+}

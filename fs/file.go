@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
@@ -19,7 +20,7 @@ type leaf struct {
 	ino uint64
 	// as is what the file holds of its document, in the control directory; nil for what
 	// stands for it. It never changes.
-	as *rendition
+	as *control.Rendition
 
 	mu    sync.Mutex
 	dir   *dir              // where it is shown; nil when no directory shows it any more; guarded by mu
@@ -131,7 +132,7 @@ func (f *leaf) path() string {
 	case d != nil:
 		return d.pathOf(name)
 	case f.as != nil:
-		return f.as.path
+		return f.as.Path
 	}
 	if up := f.pending(); up != nil {
 		r := up.Record()
@@ -143,7 +144,7 @@ func (f *leaf) path() string {
 // archived reports whether the file is a document of the archive, which is immutable.
 func (f *leaf) archived() bool {
 	if f.as != nil {
-		return f.as.archived
+		return f.as.Archived
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +168,7 @@ func (f *file) state() xattr.State {
 		}
 		return xattr.StateLocal
 	}
-	if f.dir != nil && f.dir.kind == inboxDir || f.as != nil && f.as.waits {
+	if f.dir != nil && f.dir.kind == inboxDir || f.as != nil && f.as.Inbox {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived

@@ -12,7 +12,7 @@ import (
 // key is the content that stands for the document now.
 func (f *readable) key() cache.Key {
 	if f.as != nil {
-		return f.as.key
+		return f.as.Key
 	}
 	return cache.Key{Document: f.document().ID, Representation: f.fs.reps.Of(f.document().ID)}
 }

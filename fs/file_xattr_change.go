@@ -123,7 +123,7 @@ func (f *file) forgetData(doc archive.ID) {
 	key := cache.Key{Document: doc, Representation: archive.Data}
 	f.fs.content.Remove(key)
 	f.fs.facts.Forget(key)
-	f.fs.abouts.Invalidate(doc)
+	f.fs.control.DataChanged(doc)
 	if f.fs.reps.Of(doc) != archive.Data {
 		return
 	}

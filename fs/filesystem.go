@@ -10,9 +10,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/remote"
@@ -40,8 +40,6 @@ type FileSystem struct {
 	root    *dir
 	mounts  closing.Mounts
 
-	abouts   *cache.Listings[archive.ID, about]
-	searches *cache.Listings[string, *found]
 	// reps says in which representation documents are read.
 	reps *view.Representations
 	// lengths asks for those that no listing tells.
@@ -52,8 +50,8 @@ type FileSystem struct {
 	epochs epochs
 	// handles are the open files.
 	handles handles
-	// waited says that somebody waited for uploads and unmounts.
-	waited atomic.Bool
+	// control is the control directory.
+	control *control.Tree
 	// errnos makes errnos of errors, and logs those.
 	errnos *errno.Log
 	// work is what Close waits for: uploads and background work.
@@ -67,9 +65,6 @@ type FileSystem struct {
 
 	// staging is what waits on this machine for the archive.
 	staging staging
-
-	mu   sync.Mutex
-	kept map[string]*file // uploads shown in the control directory, by id; guarded by mu
 }
 
 // staging is what waits on this machine for the archive: files and folders, each an upload of the spool,
@@ -115,15 +110,12 @@ func New(opts Options) *FileSystem {
 	f := &FileSystem{
 		opts: opts, content: opts.Content, facts: opts.Facts,
 		log: opts.Log, started: opts.Now(),
-		kept: map[string]*file{},
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.staging.init(f, opts.Spool)
 	f.walks = walk.New[*dir](f.now)
 	f.ahead = newAhead()
 	f.early = newReadAhead(f.now, opts.ReadAhead)
-	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
-	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
@@ -135,6 +127,7 @@ func New(opts Options) *FileSystem {
 	if opts.Known != nil {
 		f.reps.Kept = opts.Known.Representation()
 	}
+	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, f.now, opts.TTL)
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})

@@ -149,3 +149,13 @@ func (d *dir) isShown() bool {
 	e := parent.get(name)
 	return e != nil && e.dir == d && parent.isShown()
 }
+
+// shownAs is the name that a document is shown under, empty when it is not.
+func (d *dir) shownAs(id archive.ID) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.shown.document(id); e != nil && !d.shown.hides(e) {
+		return e.name
+	}
+	return ""
+}

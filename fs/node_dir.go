@@ -42,7 +42,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, syscall.ENAMETOOLONG
 	}
 	if d.kind == rootDir && name == controlName {
-		return n.control(ctx, out)
+		return d.fs.showControl(ctx, &n.Inode, d.fs.control.Root(), out)
 	}
 	d.lookAheadOf(ctx, name)
 	e, err := d.lookup(ctx, name)

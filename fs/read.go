@@ -18,7 +18,7 @@ import (
 // It returns when the exact length is known.
 func (f *readable) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	if f.as != nil {
-		return f.openAs(ctx, f.as.key.Document, f.as.key.Representation)
+		return f.openAs(ctx, f.as.Key.Document, f.as.Key.Representation)
 	}
 	doc := f.document().ID
 	order := f.fs.reps.Order()

@@ -11,8 +11,7 @@ import (
 // is known is shown then.
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.service.OutdateAll()
-	f.abouts.InvalidateAll()
-	f.searches.InvalidateAll()
+	f.control.InvalidateAll()
 	f.root.doubtAll()
 	if err := f.root.loadFolders(ctx, needNames); err != nil {
 		return err

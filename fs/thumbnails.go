@@ -13,9 +13,9 @@ import (
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
-// pictureMakers are the programs that make small pictures of documents for file managers, by
-// the first 15 bytes of their names, which is what the kernel keeps of them. They read every
-// document of a folder that somebody looks at, and most of them the whole document.
+// pictureMakers are the programs that make thumbnails for file managers, by the first 15 bytes of
+// their names, which is what the kernel keeps. They read every document of a folder that is shown,
+// and most of them all of it.
 var pictureMakers = []string{
 	"tumblerd",        // Thunar
 	"evince-thumbnai", // Nautilus, PCManFM: PDF
@@ -25,17 +25,17 @@ var pictureMakers = []string{
 	"gsf-office-thum", // LibreOffice, Microsoft Office
 }
 
-// workers are programs that do the work of KDE, each with one plugin, that their command line
-// names: thumbnailPlugin makes thumbnails, others copy files.
+// workers are the programs of KDE that run one plugin each, which their command line names:
+// thumbnailPlugin makes thumbnails, others copy files.
 var workers = []string{"kioslave5", "kioworker"}
 
 const thumbnailPlugin = "/thumbnail.so"
 
-// errThumbnail is told to them; file managers then show the picture of the kind of document.
+// errThumbnail is the answer to thumbnailers. File managers then show an icon of the file's type.
 var errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
-// onlyForThumbnail reports whether the document would be downloaded for a thumbnail, and for
-// nothing else. What is on this machine already is read like any other file.
+// onlyForThumbnail reports whether to open the document would download it for nothing but a
+// thumbnail. A cached document is read like any other file.
 func (f *readable) onlyForThumbnail(ctx context.Context) bool {
 	if f.fs.opts.Thumbnails || f.as != nil {
 		return false

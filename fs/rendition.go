@@ -3,6 +3,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
@@ -10,32 +11,29 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// rendition is what a file of the control directory holds of its document.
-type rendition struct {
-	key             cache.Key
-	path            string
-	archived, waits bool // as in about
-}
-
-// renditionOf is the file of a name in the directory that in is the inode of: the one that
-// the kernel knows, as long as it can be gone on with, else a new one.
-func (f *FileSystem) renditionOf(in *fusefs.Inode, name string, a *about, path string, key cache.Key) *file {
-	as := rendition{key: key, path: path + "/" + name, archived: a.archived, waits: a.waits}
-	if in != nil {
-		if child := in.GetChild(name); child != nil {
-			if n, ok := child.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
-				n.f.setDocument(&a.doc)
-				return n.f
-			}
+// rendition returns the file that holds a rendition: the one that the kernel has at the path, as
+// long as that holds the same and no other file has taken its place; else a new one.
+func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
+	in := f.root.node.Load()
+	for name := range strings.SplitSeq(as.Path, "/") {
+		if in != nil {
+			in = in.GetChild(name)
 		}
 	}
-	shown := newFile(f, inode.OfPath(as.path), nil, nil, &a.doc, nil)
-	shown.as = &as
-	return shown
+	if in != nil {
+		if n, ok := in.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
+			n.f.setDocument(doc)
+			return n.f
+		}
+	}
+	made := newFile(f, inode.OfPath(as.Path), nil, nil, doc, nil)
+	made.as = &as
+	return made
 }
 
 // gaveWay reports whether another file has taken the place of this one.
@@ -45,17 +43,20 @@ func (f *readable) gaveWay() bool {
 	return f.superseded != nil
 }
 
-// measure finds out whether the service has what the file holds, and how long that is. Only
-// what tells its length by nothing but itself, and is small, is fetched for that.
-func (f *readable) measure(ctx context.Context) error {
+// Number is the inode number.
+func (f *leaf) Number() uint64 { return f.ino }
+
+// Measure finds out whether the service has what the file of a rendition holds, and its length.
+// It downloads only what is small and whose length the service does not tell otherwise.
+func (f *readable) Measure(ctx context.Context) error {
 	if _, ok := f.currentSize(); ok {
 		return nil
 	}
-	key := f.as.key
+	key := f.as.Key
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
 		info, err := f.fs.service.Archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
-			if err == nil && info.Size > 0 { // 0 is what many say who do not know
+			if err == nil && info.Size > 0 { // many services answer 0 when they do not know
 				f.measured(info.Size)
 			}
 			return err
@@ -67,7 +68,7 @@ func (f *readable) measure(ctx context.Context) error {
 	}
 	f.measured(r.Size())
 	if key.Representation != archive.Original && key.Representation != archive.PDF {
-		err = r.Wait(ctx) // else what nobody reads is fetched again for who does
+		err = r.Wait(ctx) // else the download ends here, and starts again for a reader
 		if errors.Is(err, cache.ErrNotKept) {
 			err = nil
 		}
@@ -75,10 +76,10 @@ func (f *readable) measure(ctx context.Context) error {
 	return errors.Join(err, r.Close())
 }
 
-// measured notes the length of what the file holds.
+// measured notes the length of what the file of a rendition holds.
 func (f *readable) measured(size int64) {
-	if f.immutable(f.as.key.Representation) {
-		f.fs.facts.Learn(f.as.key, size)
+	if f.immutable(f.as.Key.Representation) {
+		f.fs.facts.Learn(f.as.Key, size)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,14 +88,8 @@ func (f *readable) measured(size int64) {
 	}
 }
 
-// show is the answer to a lookup that finds the file in a directory.
-func (f *file) show(ctx context.Context, in *fusefs.Inode, out *fuse.EntryOut) *fusefs.Inode {
-	out.SetAttrTimeout(f.fill(&out.Attr))
-	return in.NewInode(ctx, &renditionNode{fileNode{f: f}}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
-}
-
-// renditionNode is such a file as the kernel sees it: its document is read here, and changed
-// in its folder.
+// renditionNode is a file that holds a rendition. Documents are read through it, and changed in
+// their folders.
 type renditionNode struct{ fileNode }
 
 // Setattr accepts modes, owners and times without effect.

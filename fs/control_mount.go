@@ -1,0 +1,169 @@
+package fs
+
+import (
+	"context"
+	iofs "io/fs"
+	"sync"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// NoteWaited tells the mount at dir that its uploads were waited for before an unmount, or that it
+// stays mounted after all.
+func NoteWaited(dir string, waited bool) error { return control.NoteWaited(dir, waited) }
+
+// Waited reports whether the uploads were waited for before the unmount.
+func (f *FileSystem) Waited() bool { return f.control.Waited() }
+
+// controlMount hands the mount to package control, which shows it.
+type controlMount struct {
+	f *FileSystem
+
+	mu   sync.Mutex
+	kept map[string]*file // the files of uploads, by their ids; guarded by mu
+}
+
+var _ control.Mount = (*controlMount)(nil)
+
+func (m *controlMount) Status() any { return m.f.Status() }
+
+func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {
+	data, err := m.f.service.Archive.Data(ctx, id)
+	return data, m.f.service.Answered(err)
+}
+
+func (m *controlMount) Search(ctx context.Context, search archive.Search, limit int) (archive.Hits, error) {
+	hits, err := m.f.service.Archive.Search(ctx, search, limit)
+	return hits, m.f.service.Answered(err)
+}
+
+func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
+	d := m.f.staging.folder(folderRef{id: folder})
+	if d == nil {
+		return nil, false, false
+	}
+	return d.document(id), d.kind.archives(), true
+}
+
+func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
+	d := m.f.root
+	for _, name := range path {
+		if err := d.loadFolders(ctx, needNames); err != nil {
+			return 0, err
+		}
+		e := d.get(name)
+		if e == nil {
+			e = d.get(names.OtherForm(name))
+		}
+		if e == nil || e.dir == nil || e.dir.isLocal() {
+			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
+		}
+		d = e.dir
+	}
+	if d.kind == inboxesDir {
+		return 0, errno.Refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
+	}
+	return d.id(), nil
+}
+
+func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
+	m.f.work.Begin()
+	defer m.f.work.End()
+	dirs, err := m.f.locate(ctx, wanted)
+	folders := make(map[archive.ID]control.Folder, len(dirs))
+	for id, d := range dirs {
+		folders[id] = locatedDir{id, d}
+	}
+	return folders, err
+}
+
+// locatedDir is the directory that a folder was found as.
+type locatedDir struct {
+	id archive.ID
+	d  *dir
+}
+
+// PathOf takes the directory that has the id by then, where d is not shown any more.
+func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
+	d := l.d
+	if !d.isShown() {
+		if d = d.fs.staging.folder(folderRef{id: l.id}); d == nil {
+			return "", nil
+		}
+	}
+	if err := d.loadDocuments(ctx, needNames); err != nil {
+		return "", &iofs.PathError{Op: "readlink", Path: d.path(), Err: err}
+	}
+	name := d.shownAs(doc)
+	if name == "" {
+		return "", nil
+	}
+	return d.pathOf(name), nil
+}
+
+func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {
+	return m.f.rendition(r, doc)
+}
+
+func (m *controlMount) Representation() archive.Representation { return m.f.reps.Order()[0] }
+
+func (m *controlMount) Evict(key cache.Key) { m.f.content.Remove(key) }
+
+func (m *controlMount) Pending() []control.Upload {
+	var list []control.Upload
+	for _, up := range m.f.staging.spool.List() {
+		if r := up.Record(); listed(&r) {
+			list = append(list, shownUpload(&r))
+		}
+	}
+	return list
+}
+
+func shownUpload(r *spool.Record) control.Upload {
+	return control.Upload{ID: r.ID, Name: uploadName(r), Changed: r.Changed}
+}
+
+func (m *controlMount) Upload(id string) (control.Upload, bool) {
+	up, ok := m.f.staging.spool.Get(id)
+	if !ok {
+		return control.Upload{}, false
+	}
+	r := up.Record()
+	return shownUpload(&r), listed(&r) || holdsHere(up, &r)
+}
+
+// UploadFile returns the same file, with the same inode number, as long as the upload exists.
+func (m *controlMount) UploadFile(id string) (control.Node, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.kept {
+		if _, there := m.f.staging.spool.Get(id); !there {
+			delete(m.kept, id)
+		}
+	}
+	up, ok := m.f.staging.spool.Get(id)
+	if !ok {
+		return nil, syscall.ENOENT
+	}
+	if m.kept[id] == nil {
+		m.kept[id] = newFile(m.f, m.f.inodes.Local(), nil, nil, nil, up)
+	}
+	return m.kept[id], nil
+}
+
+func (m *controlMount) Discard(id string) error {
+	if err := m.f.mayChange(); err != nil {
+		return err
+	}
+	up, ok := m.f.staging.spool.Get(id)
+	if !ok {
+		return syscall.ENOENT
+	}
+	return m.f.staging.forget(up)
+}

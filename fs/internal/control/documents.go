@@ -1,0 +1,267 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+)
+
+// maxAbouts bounds the documents whose data are remembered.
+const maxAbouts = 256
+
+// about is what is known of a document that was looked up by its id.
+type about struct {
+	doc             archive.Document
+	pages           []archive.ID // of the pages that have one
+	mandator        string
+	archived, inbox bool // as in Rendition
+}
+
+// about asks for the data of a document. The listing of its folder takes precedence: it has
+// lengths and dates that the data leave out.
+func (t *Tree) about(ctx context.Context, id archive.ID) (about, error) {
+	got, err := t.abouts.Get(ctx, id, func(ctx context.Context) (about, error) {
+		data, err := t.mount.Data(ctx, id)
+		if err != nil {
+			return about{}, err
+		}
+		return newAbout(&data), nil
+	})
+	if err != nil {
+		return about{}, err
+	}
+	a := got.Value
+	if doc, archived, known := t.mount.Listed(a.doc.Folder, id); known {
+		a.archived, a.inbox = archived, !archived
+		if doc != nil {
+			a.doc = *doc
+		}
+	}
+	return a, nil
+}
+
+func newAbout(data *archive.DocumentData) about {
+	a := about{
+		doc: archive.Document{
+			ID: data.ID, Name: data.Name, Pages: data.NumPages, Created: data.Created, Folder: data.Folder,
+			Keywords: data.Keywords, Metadata: data.Metadata, Size: archive.SizeUnknown,
+		},
+		mandator: data.Mandator, inbox: data.Mandator == "",
+	}
+	for _, p := range data.Pages {
+		if p.ID != 0 {
+			a.pages = append(a.pages, p.ID)
+		}
+	}
+	return a
+}
+
+// DataChanged forgets the data of a document.
+func (t *Tree) DataChanged(id archive.ID) { t.abouts.Invalidate(id) }
+
+// BytesChanged forgets the data of a document, and evicts what was rendered from its former bytes.
+func (t *Tree) BytesChanged(id archive.ID) {
+	for _, r := range renditions {
+		if r.as != archive.Original {
+			t.mount.Evict(cache.Key{Document: id, Representation: r.as})
+		}
+	}
+	known, _ := t.abouts.Peek(id)
+	for _, page := range known.Value.pages {
+		t.mount.Evict(cache.Key{Document: page, Representation: archive.Preview})
+	}
+	t.DataChanged(id)
+}
+
+// parseID reads an id as idName writes it; any other name is none.
+func parseID(name string) (archive.ID, bool) {
+	id, err := strconv.ParseInt(name, 10, 64)
+	return archive.ID(id), err == nil && id > 0 && idName(archive.ID(id)) == name
+}
+
+func idName(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
+
+// Rendition is what one file holds of a document.
+type Rendition struct {
+	Key  cache.Key
+	Path string // from the top of the mount
+	// Archived says that the document is known to lie in a folder of the archive, so that its
+	// content never changes; Inbox, that it lies in an inbox, as far as is known.
+	Archived, Inbox bool
+}
+
+// renditions are the files in the directory of a document.
+var renditions = [...]struct { //nolint:gochecknoglobals // a table
+	name string
+	as   archive.Representation
+}{
+	{"original", archive.Original},
+	{"document.pdf", archive.PDF},
+	{"data.json", archive.Data},
+	{"text.txt", archive.Text},
+}
+
+const pagesName = "pages"
+
+// pageName is the name of the file of a page, which are counted from 0.
+func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
+
+// rendition returns the file at a path.
+func (t *Tree) rendition(a *about, path string, key cache.Key) Measured {
+	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox}, &a.doc)
+}
+
+// documents has a directory for each document, by its id. It lists nothing, because an archive has
+// more documents than anybody wants to see in one listing.
+func (t *Tree) documents() *Dir {
+	return &Dir{Ino: inode.Documents, Lookup: func(ctx context.Context, name string) (Node, error) {
+		id, ok := parseID(name)
+		if !ok {
+			return nil, syscall.ENOENT
+		}
+		path := below(documentsName, name)
+		if _, err := t.about(ctx, id); err != nil {
+			return nil, failed("lookup", path, err)
+		}
+		return t.document(id, path), nil
+	}}
+}
+
+// document shows what the service has of one document.
+func (t *Tree) document(id archive.ID, path string) *Dir {
+	lookup := func(ctx context.Context, name string) (Node, error) {
+		a, err := t.about(ctx, id)
+		if err != nil {
+			return nil, failed("lookup", path, err)
+		}
+		if name == pagesName {
+			pages := path + "/" + name
+			if err := t.hasPages(ctx, &a, pages); err != nil {
+				return nil, failed("lookup", pages, err)
+			}
+			return t.pages(id, pages), nil
+		}
+		for _, r := range renditions {
+			if r.name == name {
+				f := t.rendition(&a, path+"/"+name, cache.Key{Document: id, Representation: r.as})
+				if err := f.Measure(ctx); err != nil {
+					return nil, failed("lookup", path+"/"+name, err)
+				}
+				return f, nil
+			}
+		}
+		return nil, syscall.ENOENT
+	}
+	// A listing looks each file up and leaves out what the service does not have. A file whose
+	// lookup fails otherwise is listed: whoever opens it gets the error.
+	list := func(ctx context.Context) ([]Entry, error) {
+		var list []Entry
+		for _, r := range renditions {
+			list = append(list, Entry{Name: r.name, Mode: syscall.S_IFREG})
+		}
+		list = append(list, Entry{Name: pagesName, Mode: syscall.S_IFDIR})
+		return slices.DeleteFunc(list, func(e Entry) bool {
+			_, err := lookup(ctx, e.Name)
+			no := errno.Of(err)
+			return no == syscall.ENOENT || no == syscall.ENOTSUP
+		}), nil
+	}
+	return &Dir{Ino: inode.OfPath(path), Lookup: lookup, List: list}
+}
+
+// hasPages returns nil where the service has previews: it measures the first one.
+func (t *Tree) hasPages(ctx context.Context, a *about, path string) error {
+	if len(a.pages) == 0 {
+		return syscall.ENOENT
+	}
+	return t.page(a, path, 0).Measure(ctx)
+}
+
+// page returns the picture of a page, which are counted from 0.
+func (t *Tree) page(a *about, path string, index int) Measured {
+	return t.rendition(a, path+"/"+pageName(index), cache.Key{Document: a.pages[index], Representation: archive.Preview})
+}
+
+// pages has a picture of each page of a document. A lookup sends no request for it.
+func (t *Tree) pages(of archive.ID, path string) *Dir {
+	return &Dir{
+		Ino: inode.OfPath(path),
+		Lookup: func(ctx context.Context, name string) (Node, error) {
+			a, err := t.about(ctx, of)
+			if err != nil {
+				return nil, failed("lookup", path, err)
+			}
+			for i := range a.pages {
+				if pageName(i) == name {
+					return t.page(&a, path, i), nil
+				}
+			}
+			return nil, syscall.ENOENT
+		},
+		List: func(ctx context.Context) ([]Entry, error) {
+			a, err := t.about(ctx, of)
+			if err != nil {
+				return nil, failed("list", path, err)
+			}
+			list := make([]Entry, len(a.pages))
+			for i := range list {
+				list[i] = Entry{Name: pageName(i), Mode: syscall.S_IFREG}
+			}
+			return list, nil
+		},
+	}
+}
+
+// byID has a link to the file of each document, by its id. It lists nothing either.
+func (t *Tree) byID() *Dir {
+	return &Dir{Ino: inode.ByID, Lookup: func(ctx context.Context, name string) (Node, error) {
+		id, ok := parseID(name)
+		if !ok {
+			return nil, syscall.ENOENT
+		}
+		path := below(byIDName, name)
+		a, err := t.about(ctx, id)
+		if err != nil {
+			return nil, failed("lookup", path, err)
+		}
+		return t.link(inode.OfPath(path), "../../", id, a.doc.Created, func(ctx context.Context) Folder {
+			a, err := t.about(ctx, id)
+			if err != nil {
+				return nil
+			}
+			folders, err := t.mount.Locate(ctx, map[archive.ID]string{a.doc.Folder: a.mandator})
+			if err != nil {
+				t.log.Debugf("find the folder of document %d: %v", id, err)
+			}
+			return folders[a.doc.Folder]
+		}), nil
+	}}
+}
+
+// link returns a link to the file of a document, also after the document is renamed; where no
+// folder shows the document, to its file below documents. up leads from the link to the top of the
+// mount. folder returns the folder of the document, nil where it is not found.
+func (t *Tree) link(ino uint64, up string, doc archive.ID, created time.Time, folder func(context.Context) Folder) *Link {
+	return &Link{Ino: ino, Time: created, Target: func(ctx context.Context) (string, error) {
+		if in := folder(ctx); in != nil {
+			if path, err := in.PathOf(ctx, doc); err != nil || path != "" {
+				return up + path, err
+			}
+		}
+		file := ""
+		for _, r := range renditions {
+			if r.as == t.mount.Representation() {
+				file = r.name
+			}
+		}
+		return up + below(documentsName, idName(doc), file), nil
+	}}
+}

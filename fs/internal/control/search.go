@@ -1,0 +1,142 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/internal/query"
+)
+
+const (
+	// maxHits bounds the documents that one search shows.
+	maxHits = 10_000
+	// maxSearches bounds the searches whose hits are remembered.
+	maxSearches = 16
+)
+
+// queries has a directory for each query. A lookup sends the query, unless it is a name that
+// desktops look up everywhere. It lists nothing: what others searched for is private.
+func (t *Tree) queries() *Dir {
+	return &Dir{Ino: inode.Search, Lookup: func(ctx context.Context, name string) (Node, error) {
+		switch {
+		case len(name) > names.Max:
+			return nil, syscall.ENAMETOOLONG
+		case names.IsJunk(name), strings.HasPrefix(name, "."):
+			return nil, syscall.ENOENT
+		}
+		path := below(searchName, name)
+		if _, err := t.search(ctx, name); err != nil {
+			return nil, failed("search", path, err)
+		}
+		return t.results(name, path), nil
+	}}
+}
+
+// results has a link for each document that matches a query.
+func (t *Tree) results(query, path string) *Dir {
+	return &Dir{
+		Ino: inode.OfPath(path),
+		Lookup: func(ctx context.Context, name string) (Node, error) {
+			found, err := t.search(ctx, query)
+			if err != nil {
+				return nil, failed("search", path, err)
+			}
+			hit, ok := found.byName[name]
+			if !ok {
+				return nil, syscall.ENOENT
+			}
+			// The ids give what a later search finds under the same name another inode.
+			ino := inode.OfPath(path + "/" + name + "\x00" + idName(hit.Document) + " " + idName(hit.Folder))
+			return t.link(ino, "../../../", hit.Document, hit.Created, func(ctx context.Context) Folder {
+				return t.folder(ctx, found, hit.Folder)
+			}), nil
+		},
+		List: func(ctx context.Context) ([]Entry, error) {
+			found, err := t.search(ctx, query)
+			if err != nil {
+				return nil, failed("search", path, err)
+			}
+			list := make([]Entry, len(found.names))
+			for i, name := range found.names {
+				list[i] = Entry{Name: name, Mode: syscall.S_IFLNK}
+			}
+			return list, nil
+		},
+	}
+}
+
+// search returns what matches a query, and trusts it as long as a listing.
+func (t *Tree) search(ctx context.Context, text string) (*found, error) {
+	q, err := query.Parse(text)
+	if err != nil {
+		return nil, errno.Refuse(syscall.EINVAL, archive.Printable(err.Error()))
+	}
+	got, err := t.searches.Get(ctx, text, func(ctx context.Context) (*found, error) {
+		folder, err := t.mount.FolderNamed(ctx, q.In)
+		if err != nil {
+			return nil, err
+		}
+		s := q.Search
+		s.Folder = folder
+		hits, err := t.mount.Search(ctx, s, maxHits)
+		if err != nil {
+			return nil, err
+		}
+		if hits.Total > len(hits.List) {
+			t.log.Warnf("%d documents are found by %q; the first %d are shown", hits.Total, text, len(hits.List))
+		}
+		return t.newFound(hits.List), nil
+	})
+	if archive.KindOf(err) == archive.KindUnsupported {
+		return nil, errno.Refuse(syscall.ENOTSUP, "the service has no search: "+err.Error())
+	}
+	return got.Value, err
+}
+
+// found are the hits of a search. The names of its links are those of the documents, told apart
+// as in a folder. They get no extension, because hits do not tell what documents hold.
+type found struct {
+	names  []string // sorted
+	byName map[string]*archive.Hit
+	wanted map[archive.ID]string // the folders of the hits, with their mandators
+	// located has these folders. The first who reads a link locates all of them.
+	located *cache.Listings[struct{}, map[archive.ID]Folder]
+}
+
+func (t *Tree) newFound(hits []archive.Hit) *found {
+	s := &found{
+		byName: make(map[string]*archive.Hit, len(hits)), wanted: map[archive.ID]string{},
+		located: cache.NewListings[struct{}, map[archive.ID]Folder](1, t.ttl, t.now),
+	}
+	hits = slices.Clone(hits)
+	slices.SortFunc(hits, func(a, b archive.Hit) int { return cmp.Compare(a.Document, b.Document) })
+	taken := func(name string) bool { return s.byName[name] != nil }
+	for i := range hits {
+		hit := &hits[i]
+		name := names.OfDocument(&archive.Document{ID: hit.Document, Name: hit.Name}, "", taken)
+		s.names, s.byName[name] = append(s.names, name), hit
+		s.wanted[hit.Folder] = hit.Mandator
+	}
+	slices.Sort(s.names)
+	return s
+}
+
+// folder returns the folder of a hit, nil where it is not found. Requests that it began go on
+// without the caller: their answers serve the next one.
+func (t *Tree) folder(ctx context.Context, s *found, id archive.ID) Folder {
+	got, err := s.located.Get(ctx, struct{}{}, func(ctx context.Context) (map[archive.ID]Folder, error) {
+		return t.mount.Locate(context.WithoutCancel(ctx), s.wanted)
+	})
+	if err != nil {
+		t.log.Debugf("find the folders of hits: %v", err)
+	}
+	return got.Value[id]
+}
