@@ -9,6 +9,17 @@ import (
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
+// changer changes folders and documents.
+type changer interface {
+	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
+	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
+	Rename(ctx context.Context, doc archive.ID, name string) error
+	Delete(ctx context.Context, doc archive.ID) error
+	// LacksReplace reports whether it is known that the service has no operation that
+	// replaces a document. It asks nothing.
+	LacksReplace() bool
+}
+
 // changePause is how long to wait after so many attempts of a change, unless the service asks
 // for another pause.
 func changePause(attempts int) time.Duration {

@@ -11,6 +11,16 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
+// folders lists what folders hold, beside the documents of one, which the spool lists, too.
+type folders interface {
+	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
+	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
+	Inboxes(ctx context.Context) (archive.Inboxes, error)
+	// EachDocument gives what begin returns the documents of a list one by one; begin is
+	// called anew for each repetition.
+	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
+}
+
 // need says how fresh a directory has to be for what is asked.
 type need uint8
 

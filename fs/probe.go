@@ -7,6 +7,11 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// prober finds out what the service has of a document.
+type prober interface {
+	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
+}
+
 // Bounds of asking a second document for what the first one lacks.
 const (
 	// confirmPatience is how long a listing waits for it.
