@@ -7,10 +7,24 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The buckets of the file; their names carry the version of their format. Keys and values
+// are those of the shelf that has the bucket; a value begins with when it was fetched, a
+// big-endian int64 of nanoseconds since 1970.
+var (
+	foldersBucket   = []byte("folders.v1")        //nolint:gochecknoglobals // a constant
+	documentsBucket = []byte("documents.v1")      //nolint:gochecknoglobals // a constant
+	inboxesBucket   = []byte("inboxes.v1")        //nolint:gochecknoglobals // a constant
+	readAsBucket    = []byte("representation.v1") //nolint:gochecknoglobals // a constant
+	// sumBucket holds under sumKey how many bytes of values are in the others, a
+	// big-endian uint64.
+	sumBucket = []byte("sum.v1") //nolint:gochecknoglobals // a constant
+	sumKey    = []byte("bytes")  //nolint:gochecknoglobals // a constant
+)
+
 // A value is written field after field: whole numbers as varints, a text or a list as its length
 // and what it holds. What goes over the fields does so in both directions, so that nothing is
-// written that is not read. A field more, or another order, is another form: the bucket then
-// needs a new version.
+// written that is not read. A field more, or another order, is another form: its bucket then
+// gets a new version.
 var (
 	structureForm = form[archive.Structure](func(c *coder, s *archive.Structure) {
 		c.bool(&s.Free)

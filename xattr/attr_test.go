@@ -159,6 +159,11 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
+	for _, name := range xattr.All() {
+		if _, ok := table[strings.Replace(name, "KEY", "k", 1)]; !ok {
+			t.Errorf("%s has no line", name)
+		}
+	}
 	if (xattr.Attr{}).On(xattr.NodeArchived) != xattr.None || (xattr.Attr{Default: true}).On(xattr.NodeRoot) != xattr.None {
 		t.Error("an attribute that does not exist can be accessed")
 	}
