@@ -77,9 +77,11 @@ func lookMultipart(t *testing.T, body, boundary string) string {
 
 func TestRequestsAreSpelledAsSpecified(t *testing.T) {
 	upload := archive.Upload{
-		Folder: 9, Name: `Müller "A" \ 1.pdf`, Keywords: []string{"a,b", "c"}, Types: []string{"Rechnung"},
-		ExternalID: "x-1", Metadata: []archive.KeyValue{{Key: "k=1", Value: "v,2"}, {Key: "l", Value: ""}},
-		EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagTrue,
+		Folder: 9, Name: `Müller "A" \ 1.pdf`, Attributes: archive.Attributes{
+			Keywords: []string{"a,b", "c"}, Types: []string{"Rechnung"},
+			ExternalID: "x-1", Metadata: []archive.KeyValue{{Key: "k=1", Value: "v,2"}, {Key: "l", Value: ""}},
+			EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagTrue,
+		},
 	}
 	for _, tc := range []struct {
 		name   string
@@ -258,7 +260,7 @@ func TestArgumentsThatCannotBeSentAreRefused(t *testing.T) {
 		{OpDocumentData, func() error { _, err := c.Data(ctx, 0); return err }},
 		{OpFileUpload, func() error { _, err := c.Upload(ctx, archive.Upload{Name: "a"}, newBlob("x")); return err }},
 		{OpFileUpload, func() error {
-			_, err := c.Upload(ctx, archive.Upload{Folder: 1, EmailImportOrder: "ALL"}, newBlob("x"))
+			_, err := c.Upload(ctx, archive.Upload{Folder: 1, Attributes: archive.Attributes{EmailImportOrder: "ALL"}}, newBlob("x"))
 			return err
 		}},
 		{OpFileUpload, func() error {

@@ -3,7 +3,6 @@ package apiclient
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -48,31 +47,27 @@ func checkUpload(u archive.Upload) error {
 	if err := requireID(OpFileUpload, u.Folder); err != nil {
 		return err
 	}
-	if !u.EmailImportOrder.Valid() {
-		return &archive.Error{
-			Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: errors.New("unknown e-mail import order"),
-		}
+	if err := u.Check(); err != nil {
+		return &archive.Error{Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: err}
 	}
-	all := append([]string{u.Name, u.ExternalID}, u.Keywords...)
-	all = append(all, u.Types...)
-	return requireText(OpFileUpload, append(all, texts(u.Metadata)...)...)
+	return requireText(OpFileUpload, append(u.Texts(), u.Name)...)
 }
 
+// uploadFields returns the fields of the form. That of an attribute is called as the attribute
+// is, but for metadata.
 func uploadFields(u archive.Upload) []field {
-	fields := []field{
-		{"target-folder-id", decimal(u.Folder)},
-		{"target-document-name", u.Name},
-		{"keywords", EscapeList(u.Keywords)},
-		{"document-types", EscapeList(u.Types)},
-		{"external-id", u.ExternalID},
-		{"external-metadatas", EscapeMetadata(u.Metadata)},
-		{"email-import-order", string(u.EmailImportOrder)},
-	}
-	switch u.ForceNew {
-	case archive.FlagTrue:
-		fields = append(fields, field{"force-new-document", "true"})
-	case archive.FlagFalse:
-		fields = append(fields, field{"force-new-document", "false"})
+	fields := []field{{"target-folder-id", decimal(u.Folder)}, {"target-document-name", u.Name}}
+	for _, a := range u.All() {
+		switch v := a.Value.(type) {
+		case *[]string:
+			fields = append(fields, field{a.Name, EscapeList(*v)})
+		case *[]archive.KeyValue:
+			fields = append(fields, field{"external-metadatas", EscapeMetadata(*v)})
+		case *string:
+			fields = append(fields, field{a.Name, *v})
+		case *archive.Flag:
+			fields = append(fields, field{a.Name, v.String()})
+		}
 	}
 	return fields
 }

@@ -26,6 +26,17 @@ func FlagOf(b bool) Flag {
 	return FlagFalse
 }
 
+// String is true or false, and empty where the flag is not known.
+func (f Flag) String() string {
+	switch f {
+	case FlagFalse:
+		return "false"
+	case FlagTrue:
+		return "true"
+	}
+	return ""
+}
+
 // KeyValue is one entry of a document's external metadata, in the service's order.
 type KeyValue struct {
 	Key   string

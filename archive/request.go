@@ -14,39 +14,13 @@ type ListOptions struct {
 	Recursive       bool
 }
 
-// EmailImportOrder says how an uploaded e-mail becomes documents.
-type EmailImportOrder string
-
-// The values of EmailImportOrder; the empty value leaves the choice to the service.
-const (
-	EmailThenAttachments EmailImportOrder = "EMAIL_THEN_ATTACHMENTS"
-	AttachmentsThenEmail EmailImportOrder = "ATTACHMENTS_THEN_EMAIL"
-	EmailOnly            EmailImportOrder = "EMAIL_ONLY"
-	AttachmentsOnly      EmailImportOrder = "ATTACHMENTS_ONLY"
-)
-
-// Valid reports whether o is one of the specification's values or empty.
-func (o EmailImportOrder) Valid() bool {
-	switch o {
-	case "", EmailThenAttachments, AttachmentsThenEmail, EmailOnly, AttachmentsOnly:
-		return true
-	}
-	return false
-}
-
 // Upload describes a file to be archived or placed in an inbox (specification,
 // endpoint 3).
 type Upload struct {
 	// Folder is the target: a folder of the archive, or an inbox folder.
-	Folder           ID
-	Name             string
-	Keywords         []string
-	Types            []string
-	ExternalID       string
-	Metadata         []KeyValue
-	EmailImportOrder EmailImportOrder
-	// ForceNew is sent only when it is known.
-	ForceNew Flag
+	Folder ID
+	Name   string
+	Attributes
 }
 
 // Blob is a body that can be sent: bytes of a known length that can be read again.

@@ -12,20 +12,6 @@ import (
 // knownLimit bounds the bytes of all listings in the file; about half a million documents.
 const knownLimit = 64 << 20
 
-// The buckets of the file; their names carry the version of their format. Keys and values
-// are those of the shelf that has the bucket; a value begins with when it was fetched, a
-// big-endian int64 of nanoseconds since 1970.
-var (
-	foldersBucket   = []byte("folders.v1")        //nolint:gochecknoglobals // a constant
-	documentsBucket = []byte("documents.v1")      //nolint:gochecknoglobals // a constant
-	inboxesBucket   = []byte("inboxes.v1")        //nolint:gochecknoglobals // a constant
-	readAsBucket    = []byte("representation.v1") //nolint:gochecknoglobals // a constant
-	// sumBucket holds under sumKey how many bytes of values are in the others, a
-	// big-endian uint64.
-	sumBucket = []byte("sum.v1") //nolint:gochecknoglobals // a constant
-	sumKey    = []byte("bytes")  //nolint:gochecknoglobals // a constant
-)
-
 // Known keeps, in one file, what the service listed last, for a mount that starts or goes
 // on while it is away. What is saved is written in batches in the background; a crash loses the newest few. The file is bounded: what was fetched longest ago goes
 // first.

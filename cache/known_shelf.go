@@ -14,8 +14,7 @@ type shelf[K comparable, V any] struct {
 	known  *Known
 	bucket string
 	key    func(K) string
-	encode func([]byte, V) []byte
-	decode func(*decoder) V
+	form   form[V]
 }
 
 // Load implements Store.
@@ -25,9 +24,8 @@ func (s *shelf[K, V]) Load(key K) (value V, fetched time.Time, ok bool) {
 	if !found {
 		what, found = s.known.read(at)
 	}
-	d := decoder{rest: what.value}
-	value = s.decode(&d)
-	if !found || !d.ended() { // as when it is to be forgotten
+	value, whole := s.form.unpack(what.value)
+	if !found || !whole { // as when it is to be forgotten
 		var none V
 		return none, time.Time{}, false
 	}
@@ -36,7 +34,7 @@ func (s *shelf[K, V]) Load(key K) (value V, fetched time.Time, ok bool) {
 
 // Save implements Store.
 func (s *shelf[K, V]) Save(key K, value V, fetched time.Time) {
-	s.SavePacked(key, string(s.encode(nil, value)), fetched)
+	s.SavePacked(key, s.form.pack(value), fetched)
 }
 
 // SavePacked implements Store.
@@ -53,7 +51,7 @@ func (s *shelf[K, V]) place(key K) place { return place{s.bucket, s.key(key)} }
 // own children: they have a key of their own.
 func (k *Known) Folders() Store[archive.ID, archive.Structure] {
 	return &shelf[archive.ID, archive.Structure]{
-		known: k, bucket: string(foldersBucket), key: idKey, encode: appendStructure, decode: (*decoder).structure,
+		known: k, bucket: string(foldersBucket), key: idKey, form: structureForm,
 	}
 }
 
@@ -63,14 +61,14 @@ func (k *Known) Documents(options archive.ListOptions) Store[archive.ID, []archi
 	view := viewKey(options)
 	return &shelf[archive.ID, []archive.Document]{
 		known: k, bucket: string(documentsBucket), key: func(id archive.ID) string { return view + idKey(id) },
-		encode: appendDocuments, decode: (*decoder).documents,
+		form: documentsForm,
 	}
 }
 
 // Inboxes keeps the inboxes with their folders.
 func (k *Known) Inboxes() Store[struct{}, archive.Inboxes] {
 	return &shelf[struct{}, archive.Inboxes]{
-		known: k, bucket: string(inboxesBucket), key: onlyKey, encode: appendInboxes, decode: (*decoder).inboxes,
+		known: k, bucket: string(inboxesBucket), key: onlyKey, form: inboxesForm,
 	}
 }
 
@@ -78,8 +76,7 @@ func (k *Known) Inboxes() Store[struct{}, archive.Inboxes] {
 func (k *Known) Representation() Store[struct{}, archive.Representation] {
 	return &shelf[struct{}, archive.Representation]{
 		known: k, bucket: string(readAsBucket), key: onlyKey,
-		encode: func(b []byte, r archive.Representation) []byte { return append(b, byte(r)) },
-		decode: func(d *decoder) archive.Representation { return archive.Representation(d.byte()) },
+		form: representationForm,
 	}
 }
 

@@ -4,19 +4,16 @@ import "github.com/archivefs/archivefs/archive"
 
 // Packing turns answers into a fraction of their memory, and back. A nil one leaves them as
 // they are.
-type Packing[V any] struct {
-	pack   func([]byte, V) []byte
-	unpack func(*decoder) V
-}
+type Packing[V any] struct{ form form[V] }
 
 // PackedDocuments packs document lists, in the form that they have on disk.
 func PackedDocuments() *Packing[[]archive.Document] {
-	return &Packing[[]archive.Document]{pack: appendDocuments, unpack: (*decoder).documents}
+	return &Packing[[]archive.Document]{documentsForm}
 }
 
 // PackedFolders packs the children of folders, without their own.
 func PackedFolders() *Packing[archive.Structure] {
-	return &Packing[archive.Structure]{pack: appendStructure, unpack: (*decoder).structure}
+	return &Packing[archive.Structure]{structureForm}
 }
 
 // Pack returns the packed form of a value, which is never empty.
@@ -24,12 +21,13 @@ func (p *Packing[V]) Pack(value V) string {
 	if p == nil {
 		return ""
 	}
-	return string(p.pack(nil, value))
+	return p.form.pack(value)
 }
 
 // Unpack returns the value of a packed form. Texts in it share the memory of that.
 func (p *Packing[V]) Unpack(packed string) V {
-	return p.unpack(&decoder{rest: packed})
+	value, _ := p.form.unpack(packed)
+	return value
 }
 
 // held is the entry as it is kept: packed, where there is a packing.

@@ -23,7 +23,7 @@ type PackedLists struct {
 	sorted  bool
 	chunk   []byte          // the last one of documents, with room for what comes next
 	lists   strings.Builder // the same of listings
-	scratch []byte
+	scratch coder
 }
 
 // packedDocument is a document in its packed form.
@@ -38,12 +38,13 @@ func (p packedDocument) compare(q packedDocument) int {
 
 // Add takes in a document, which is not kept itself.
 func (p *PackedLists) Add(d *archive.Document) {
-	p.scratch = appendDocument(p.scratch[:0], d)
-	if cap(p.chunk)-len(p.chunk) < len(p.scratch) {
-		p.chunk = make([]byte, 0, max(packedChunk, len(p.scratch)))
+	p.scratch = coder{writing: true, out: p.scratch.out[:0]}
+	p.scratch.document(d)
+	if cap(p.chunk)-len(p.chunk) < len(p.scratch.out) {
+		p.chunk = make([]byte, 0, max(packedChunk, len(p.scratch.out)))
 	}
 	begin := len(p.chunk)
-	p.chunk = append(p.chunk, p.scratch...)
+	p.chunk = append(p.chunk, p.scratch.out...)
 	p.all = append(p.all, packedDocument{d.Folder, d.ID, p.chunk[begin:len(p.chunk):len(p.chunk)]})
 	if p.counts == nil {
 		p.counts = map[archive.ID]int{}
@@ -76,18 +77,18 @@ func (p *PackedLists) Of(folder archive.ID) string {
 		p.sorted = true
 	}
 	n := p.counts[folder]
-	p.scratch = binary.AppendUvarint(p.scratch[:0], uint64(n)) //nolint:gosec // a count
+	p.scratch.out = binary.AppendUvarint(p.scratch.out[:0], uint64(n)) //nolint:gosec // a count
 	if n > 0 {
 		at, _ := slices.BinarySearchFunc(p.all, folder, func(d packedDocument, folder archive.ID) int { return cmp.Compare(d.folder, folder) })
 		for _, d := range p.all[at : at+n] {
-			p.scratch = append(p.scratch, d.packed...)
+			p.scratch.out = append(p.scratch.out, d.packed...)
 		}
 	}
-	if p.lists.Cap()-p.lists.Len() < len(p.scratch) {
+	if p.lists.Cap()-p.lists.Len() < len(p.scratch.out) {
 		p.lists = strings.Builder{}
-		p.lists.Grow(max(packedChunk, len(p.scratch)))
+		p.lists.Grow(max(packedChunk, len(p.scratch.out)))
 	}
 	begin := p.lists.Len()
-	_, _ = p.lists.Write(p.scratch) // it never fails
+	_, _ = p.lists.Write(p.scratch.out) // it never fails
 	return p.lists.String()[begin:]
 }

@@ -3,6 +3,8 @@ package xattr
 import (
 	"fmt"
 	"strings"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 // Prefix begins the name of every attribute of the archive.
@@ -14,11 +16,16 @@ const user = "user."
 // MaxName is the longest name in bytes (XATTR_NAME_MAX, linux/limits.h).
 const MaxName = 255
 
+// inherited follows Prefix in the name of a directory's default.
+const inherited = "upload."
+
 // Attr is one attribute. It is comparable.
 type Attr struct {
-	Kind Kind
-	// Key is the metadata key of KindMetadata and KindUploadMetadata, else empty.
+	row *row
+	// Key is the metadata key of metadata.KEY, else empty.
 	Key string
+	// Default: it is upload.NAME, which a directory has for files that are put in it or below.
+	Default bool
 }
 
 // Parse returns the attribute of that name. The error wraps ErrUnknown for another name
@@ -33,45 +40,99 @@ func Parse(name string) (Attr, error) {
 	default:
 		return Attr{}, fmt.Errorf("%q: %w", name, ErrNamespace)
 	}
-	for kind := KindID; kind < kindEnd; kind++ {
-		r := &rules[kind]
-		if !r.keyed {
-			if rest == r.name {
-				return Attr{Kind: kind}, nil
-			}
+	rest, isDefault := strings.CutPrefix(rest, inherited)
+	for i := range table {
+		r := &table[i]
+		key, found := strings.CutPrefix(rest, r.name)
+		if !found || isDefault && !r.inherited {
 			continue
 		}
-		if key, ok := strings.CutPrefix(rest, r.name); ok && key != "" {
-			return Attr{Kind: kind, Key: unescape(key)}, nil
+		if r.keyed {
+			key, found = strings.CutPrefix(key, ".")
+		}
+		if found && r.keyed == (key != "") {
+			return Attr{row: r, Key: unescape(key), Default: isDefault}, nil
 		}
 	}
 	return Attr{}, fmt.Errorf("%q: %w", name, ErrUnknown)
 }
 
+// All returns the names of all attributes without Prefix, in the order of the table, with those of
+// directories' defaults at the end. KEY stands for a key.
+func All() []string {
+	var names, defaults []string
+	for i := range table {
+		name := table[i].name
+		if table[i].keyed {
+			name += ".KEY"
+		}
+		names = append(names, name)
+		if table[i].inherited {
+			defaults = append(defaults, inherited+name)
+		}
+	}
+	return append(names, defaults...)
+}
+
 // Name returns the attribute's name. It can be longer than MaxName where a key is.
-func (a Attr) Name() string {
-	return Prefix + a.rule().name + escape(a.Key)
+func (a Attr) Name() string { return Prefix + a.short() }
+
+// short is the name without Prefix.
+func (a Attr) short() string {
+	if a.row == nil {
+		return ""
+	}
+	name := a.row.name
+	if a.Default {
+		name = inherited + name
+	}
+	if a.row.keyed {
+		name += "." + escape(a.Key)
+	}
+	return name
 }
 
 // Listed reports whether the attribute belongs in a listing when it has a value. Those
 // that cost a request do not, nor do names that the kernel cannot carry.
 func (a Attr) Listed() bool {
-	return !a.rule().unlisted && len(a.Name()) <= MaxName
+	return !a.row.unlisted && len(a.Name()) <= MaxName
 }
 
 // On returns what can be done with the attribute on n.
 func (a Attr) On(n Node) Access {
-	if n >= nodeEnd {
+	switch {
+	case a.row == nil || n >= nodeEnd:
 		return None
+	case !a.Default:
+		return a.row.access[n]
+	case n.IsDirectory():
+		return Writable
 	}
-	return a.rule().access[n]
+	return None
 }
 
-// rule returns the attribute's line of the table. That of a Kind which does not exist has
-// no access to anything.
-func (a Attr) rule() *rule {
-	if a.Kind >= kindEnd {
-		return &rules[0]
+// Data returns how the attribute is read of document data (specification, endpoint 8), and nil
+// where it is known without.
+func (a Attr) Data() func(archive.DocumentData) ([]byte, error) { return a.row.data }
+
+// Check returns an error that wraps ErrValue or ErrTooBig when v is no value for the
+// attribute, which is one that can be set.
+func (a Attr) Check(v []byte) error {
+	check := a.row.check
+	if check == nil {
+		check = func(v []byte) error { return Draft{new(archive.Attributes), new(bool)}.Set(a, v) }
 	}
-	return &rules[a.Kind]
+	if err := check(v); err != nil {
+		return fmt.Errorf("%s: %w", a.row.name, err)
+	}
+	return nil
+}
+
+// checkRetry refuses what sends nothing again.
+func checkRetry(v []byte) error {
+	if string(v) == RetryIncomplete {
+		return nil
+	}
+	_, err := ParseBool(v)
+	return err
 }

@@ -8,43 +8,72 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
+// known is the attribute of that name.
+func known(t testing.TB, name string) xattr.Attr {
+	t.Helper()
+	a, err := xattr.Parse(xattr.Prefix + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// keyed is metadata.KEY, or the default of a directory.
+func keyed(t testing.TB, key string, isDefault bool) xattr.Attr {
+	t.Helper()
+	a := known(t, "metadata.k")
+	a.Key, a.Default = key, isDefault
+	return a
+}
+
 func TestParse(t *testing.T) {
+	names := map[string]string{ // and what Name says
+		"id": "id", "auto-export": "auto-export", "upload.keywords": "upload.keywords",
+		"metadata.customer": "metadata.customer", "metadata.a.b c": "metadata.a.b c", "metadata.Größe": "metadata.Größe",
+		"metadata.100%25": "metadata.100%25", "metadata.100%": "metadata.100%25", "metadata.%+1": "metadata.%25+1",
+		"metadata.a%0Ab": "metadata.a%0Ab", "upload.metadata.k": "upload.metadata.k",
+	}
+	for name, want := range names {
+		if got := known(t, name).Name(); got != xattr.Prefix+want {
+			t.Errorf("%s became %s, want %s", name, got, want)
+		}
+	}
+	for name, key := range map[string]string{
+		"metadata.customer": "customer", "metadata.a.b c": "a.b c", "metadata.Größe": "Größe", "metadata.100%25": "100%", "metadata.100%": "100%",
+		"metadata.%+1": "%+1", "metadata.a%0Ab": "a\nb",
+	} {
+		if got := known(t, name); got != keyed(t, key, false) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	if got := known(t, "upload.metadata.k"); got != keyed(t, "k", true) {
+		t.Errorf("got %+v", got)
+	}
 	tests := []struct {
 		name string
-		want xattr.Attr
 		err  error
 	}{
-		{"user.archive.id", xattr.Attr{Kind: xattr.KindID}, nil},
-		{"user.archive.auto-export", xattr.Attr{Kind: xattr.KindAutoExport}, nil},
-		{"user.archive.upload.keywords", xattr.Attr{Kind: xattr.KindUploadKeywords}, nil},
-		{"user.archive.metadata.customer", xattr.Attr{Kind: xattr.KindMetadata, Key: "customer"}, nil},
-		{"user.archive.metadata.a.b c", xattr.Attr{Kind: xattr.KindMetadata, Key: "a.b c"}, nil},
-		{"user.archive.metadata.Größe", xattr.Attr{Kind: xattr.KindMetadata, Key: "Größe"}, nil},
-		{"user.archive.metadata.100%25", xattr.Attr{Kind: xattr.KindMetadata, Key: "100%"}, nil},
-		{"user.archive.metadata.100%", xattr.Attr{Kind: xattr.KindMetadata, Key: "100%"}, nil},
-		{"user.archive.metadata.%+1", xattr.Attr{Kind: xattr.KindMetadata, Key: "%+1"}, nil},
-		{"user.archive.metadata.a%0Ab", xattr.Attr{Kind: xattr.KindMetadata, Key: "a\nb"}, nil},
-		{"user.archive.upload.metadata.k", xattr.Attr{Kind: xattr.KindUploadMetadata, Key: "k"}, nil},
-		{"user.archive.metadata.", xattr.Attr{}, xattr.ErrUnknown},
-		{"user.archive.metadata", xattr.Attr{}, xattr.ErrUnknown},
-		{"user.archive.ids", xattr.Attr{}, xattr.ErrUnknown},
-		{"user.archive.ID", xattr.Attr{}, xattr.ErrUnknown},
-		{"user.archive.", xattr.Attr{}, xattr.ErrUnknown},
-		{"user.archive", xattr.Attr{}, xattr.ErrForeign},
-		{"user.xdg.origin.url", xattr.Attr{}, xattr.ErrForeign},
-		{"security.selinux", xattr.Attr{}, xattr.ErrNamespace},
-		{"system.posix_acl_access", xattr.Attr{}, xattr.ErrNamespace},
-		{"trusted.archive.id", xattr.Attr{}, xattr.ErrNamespace},
-		{"com.apple.quarantine", xattr.Attr{}, xattr.ErrNamespace},
-		{"", xattr.Attr{}, xattr.ErrNamespace},
+		{"user.archive.metadata.", xattr.ErrUnknown},
+		{"user.archive.metadata", xattr.ErrUnknown},
+		{"user.archive.upload.metadata", xattr.ErrUnknown},
+		{"user.archive.upload.external-id", xattr.ErrUnknown},
+		{"user.archive.upload.id", xattr.ErrUnknown},
+		{"user.archive.ids", xattr.ErrUnknown},
+		{"user.archive.ID", xattr.ErrUnknown},
+		{"user.archive.", xattr.ErrUnknown},
+		{"user.archive.upload.", xattr.ErrUnknown},
+		{"user.archive", xattr.ErrForeign},
+		{"user.xdg.origin.url", xattr.ErrForeign},
+		{"security.selinux", xattr.ErrNamespace},
+		{"system.posix_acl_access", xattr.ErrNamespace},
+		{"trusted.archive.id", xattr.ErrNamespace},
+		{"com.apple.quarantine", xattr.ErrNamespace},
+		{"", xattr.ErrNamespace},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := xattr.Parse(tt.name)
-			if got != tt.want || !errors.Is(err, tt.err) {
-				t.Fatalf("got %+v, %v; want %+v, %v", got, err, tt.want, tt.err)
-			}
-		})
+		if got, err := xattr.Parse(tt.name); got != (xattr.Attr{}) || !errors.Is(err, tt.err) {
+			t.Errorf("%s: got %+v, %v; want %v", tt.name, got, err, tt.err)
+		}
 	}
 }
 
@@ -60,7 +89,7 @@ func TestNameEscapesOnlyWhatItMust(t *testing.T) {
 		"\uFFFD":     "\uFFFD",
 	}
 	for key, want := range tests {
-		a := xattr.Attr{Kind: xattr.KindMetadata, Key: key}
+		a := keyed(t, key, false)
 		if got := a.Name(); got != "user.archive.metadata."+want {
 			t.Errorf("%q: got %q, want %q", key, got, want)
 		}
@@ -73,14 +102,14 @@ func TestListed(t *testing.T) {
 		attr xattr.Attr
 		want bool
 	}{
-		{xattr.Attr{Kind: xattr.KindID}, true},
-		{xattr.Attr{Kind: xattr.KindNotes}, false},
-		{xattr.Attr{Kind: xattr.KindStamps}, false},
-		{xattr.Attr{Kind: xattr.KindData}, false},
-		{xattr.Attr{Kind: xattr.KindMetadata, Key: strings.Repeat("k", room)}, true},
-		{xattr.Attr{Kind: xattr.KindMetadata, Key: strings.Repeat("k", room+1)}, false},
-		{xattr.Attr{Kind: xattr.KindMetadata, Key: strings.Repeat("k", room-3) + "%"}, true},
-		{xattr.Attr{Kind: xattr.KindMetadata, Key: strings.Repeat("k", room-2) + "%"}, false},
+		{known(t, "id"), true},
+		{known(t, "notes"), false},
+		{known(t, "stamps"), false},
+		{known(t, "data"), false},
+		{keyed(t, strings.Repeat("k", room), false), true},
+		{keyed(t, strings.Repeat("k", room+1), false), false},
+		{keyed(t, strings.Repeat("k", room-3)+"%", false), true},
+		{keyed(t, strings.Repeat("k", room-2)+"%", false), false},
 	}
 	for _, tt := range tests {
 		if got := tt.attr.Listed(); got != tt.want {
@@ -90,7 +119,7 @@ func TestListed(t *testing.T) {
 }
 
 // TestTable says line by line what the table must: by NodeArchived, NodeInbox, NodeLocal,
-// NodeDirectory, NodeRoot; - none, r read-only, i ignored, w writable.
+// NodeDirectory, NodeRoot; - none, r read-only, i ignored, w writable, k kept.
 func TestTable(t *testing.T) {
 	table := map[string]string{
 		"id":                        "rrir-",
@@ -100,7 +129,7 @@ func TestTable(t *testing.T) {
 		"pages":                     "rri--",
 		"state":                     "rri--",
 		"auto-export":               "www--",
-		"keywords":                  "www--",
+		"keywords":                  "wkw--",
 		"metadata.k":                "www--",
 		"document-types":            "rrw--",
 		"external-id":               "rrw--",
@@ -119,12 +148,9 @@ func TestTable(t *testing.T) {
 		"upload.email-import-order": "---ww",
 		"upload.force-new-document": "---ww",
 	}
-	letters := map[xattr.Access]string{xattr.None: "-", xattr.ReadOnly: "r", xattr.Ignored: "i", xattr.Writable: "w"}
+	letters := map[xattr.Access]string{xattr.None: "-", xattr.ReadOnly: "r", xattr.Ignored: "i", xattr.Writable: "w", xattr.Kept: "k"}
 	for name, want := range table {
-		a, err := xattr.Parse(xattr.Prefix + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := known(t, name)
 		var got string
 		for n := xattr.NodeArchived; n <= xattr.NodeRoot; n++ {
 			got += letters[a.On(n)]
@@ -133,10 +159,15 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if (xattr.Attr{}).On(xattr.NodeArchived) != xattr.None || (xattr.Attr{Kind: 200}).On(xattr.NodeLocal) != xattr.None {
+	for _, name := range xattr.All() {
+		if _, ok := table[strings.Replace(name, "KEY", "k", 1)]; !ok {
+			t.Errorf("%s has no line", name)
+		}
+	}
+	if (xattr.Attr{}).On(xattr.NodeArchived) != xattr.None || (xattr.Attr{Default: true}).On(xattr.NodeRoot) != xattr.None {
 		t.Error("an attribute that does not exist can be accessed")
 	}
-	if (xattr.Attr{Kind: xattr.KindID}).On(xattr.NodeRoot+1) != xattr.None {
+	if known(t, "id").On(xattr.NodeRoot+1) != xattr.None {
 		t.Error("a node that does not exist has attributes")
 	}
 }
@@ -162,7 +193,7 @@ func FuzzName(f *testing.F) {
 		if rest == "" {
 			return
 		}
-		a := xattr.Attr{Kind: xattr.KindUploadMetadata, Key: rest}
+		a := keyed(t, rest, true)
 		if got, err := xattr.Parse(a.Name()); err != nil || got != a {
 			t.Fatalf("key %q became %+v, %v", rest, got, err)
 		}

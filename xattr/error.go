@@ -12,6 +12,8 @@ var (
 	ErrNamespace = errors.New("attribute namespace is not supported")
 	// ErrValue: the value is not one that the attribute can have.
 	ErrValue = errors.New("bad attribute value")
+	// ErrStays: the service has no operation that removes the attribute of a document.
+	ErrStays = errors.New("the service has no operation that removes it")
 	// ErrTooBig: the value is longer than MaxValue.
 	ErrTooBig = errors.New("attribute value is too long")
 )

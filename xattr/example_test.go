@@ -15,7 +15,7 @@ func ExampleParse() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("writable in an inbox:", keywords.On(xattr.NodeInbox) == xattr.Writable)
+	fmt.Println("kept for an inbox document:", keywords.On(xattr.NodeInbox) == xattr.Kept)
 
 	list, err := xattr.ParseKeywords([]byte(`reminder, Mueller\, Erika`))
 	fmt.Printf("%q %v\n", list, err)
@@ -24,15 +24,15 @@ func ExampleParse() {
 	fmt.Println("supported namespace:", !errors.Is(err, xattr.ErrNamespace))
 
 	// Output:
-	// writable in an inbox: true
+	// kept for an inbox document: true
 	// ["reminder" "Mueller, Erika"] <nil>
 	// supported namespace: false
 }
 
 // What getfattr -d shows of a document.
-func ExampleValues() {
+func ExampleSubject_Values() {
 	doc := archive.Document{ID: 17, Name: "letter.pdf", Pages: 2, Size: archive.SizeUnknown, Keywords: []string{"reminder"}}
-	for _, v := range xattr.Values(doc, xattr.StateArchived) {
+	for _, v := range xattr.Document(&doc, xattr.StateArchived).Values() {
 		fmt.Printf("%s=%q\n", v.Attr.Name(), v.Data)
 	}
 

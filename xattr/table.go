@@ -1,41 +1,18 @@
 package xattr
 
-// Kind says which attribute it is.
-type Kind uint8
+import (
+	"context"
+	"strconv"
 
-// The attributes.
-const (
-	KindID Kind = iota + 1
-	KindName
-	KindCreated
-	KindArchived
-	KindPages
-	KindState
-	KindAutoExport
-	KindKeywords
-	KindMetadata // metadata.KEY
-	KindDocumentTypes
-	KindExternalID
-	KindEmailImportOrder
-	KindForceNewDocument
-	KindNotes
-	KindStamps
-	KindData
-	KindError
-	KindRetry // sends a failed file again when it is set; it has no value
-	KindKind
-	KindPath
-	KindUploadKeywords
-	KindUploadMetadata // upload.metadata.KEY
-	KindUploadDocumentTypes
-	KindUploadEmailImportOrder
-	KindUploadForceNewDocument
-
-	kindEnd // keep last
+	"github.com/archivefs/archivefs/archive"
 )
 
-// RetryIncomplete is the value of KindRetry for a file that is to be sent although it is not whole.
-const RetryIncomplete = "incomplete"
+// Retry is the name of the attribute that sends a failed file again when it is set; it has no
+// value. RetryIncomplete is what it is set to for a file that is not whole.
+const (
+	Retry           = Prefix + "retry"
+	RetryIncomplete = "incomplete"
+)
 
 // Node is what an attribute can be on.
 type Node uint8
@@ -45,11 +22,14 @@ const (
 	NodeArchived  Node = iota // a document of the archive
 	NodeInbox                 // a document in an inbox
 	NodeLocal                 // a file that was put in here and is no document yet: local, pending or failed
-	NodeDirectory             // a mandator, a folder or an inbox
+	NodeDirectory             // a mandator, a folder, an inbox or a directory that stays local
 	NodeRoot                  // a directory that the service does not have: the root, and that of the inboxes
 
 	nodeEnd // keep last
 )
+
+// IsDirectory reports whether it is one.
+func (n Node) IsDirectory() bool { return n >= NodeDirectory }
 
 // Access says what can be done with an attribute on a node.
 type Access uint8
@@ -64,57 +44,82 @@ const (
 	// Ignored: setting it succeeds without effect, so that copying a document with its
 	// attributes does. It can have a value all the same, as the state of a local file.
 	Ignored
-	// Writable: it can be set and removed, on a document as far as the service has the
-	// operation.
+	// Writable: it can be set and removed. Of a document it is changed at the service, as far
+	// as that has the operation.
 	Writable
+	// Kept: it can be set and removed, and is kept here until the document is archived.
+	Kept
 )
 
-// rule is what the table says of an attribute.
-type rule struct {
-	// name follows Prefix; with keyed, an escaped key follows it.
+// row is what the table says of an attribute.
+type row struct {
+	// name follows Prefix; with keyed, a dot and an escaped key follow it.
 	name  string
 	keyed bool
 	// unlisted keeps the attribute out of listings.
 	unlisted bool
 	access   [nodeEnd]Access
+
+	// value reads the attribute of what is no draft; nil where there is none. entries does so
+	// for one that is keyed.
+	value   func(*Subject) []byte
+	entries func(*Subject) []archive.KeyValue
+	// data reads it of document data, which costs a request.
+	data func(archive.DocumentData) ([]byte, error)
+
+	// A file that is to be uploaded has the attribute in its Draft under the row's name. With
+	// inherited, directories have a default of it: upload.NAME.
+	inherited bool
+	// check refuses what is no value; nil: what the draft does not take, and what is no text.
+	check func(value []byte) error
+
+	// change sets the attribute of a document, there and at the service; nil removes it where it
+	// is removable.
+	change    func(ctx context.Context, s Service, d *archive.Document, key string, value []byte) error
+	removable bool
 }
 
-// Lines of the table that several attributes share, by NodeArchived, NodeInbox, NodeLocal,
-// NodeDirectory, NodeRoot.
+// Accesses that several attributes share, by NodeArchived, NodeInbox, NodeLocal, NodeDirectory,
+// NodeRoot.
 var (
 	ofDocument = [nodeEnd]Access{ReadOnly, ReadOnly, Ignored}
 	ofService  = [nodeEnd]Access{ReadOnly, ReadOnly}
 	ofUpload   = [nodeEnd]Access{ReadOnly, ReadOnly, Writable}
 	ofFile     = [nodeEnd]Access{Writable, Writable, Writable}
-	ofDefault  = [nodeEnd]Access{NodeDirectory: Writable, NodeRoot: Writable}
 )
 
-// rules is the table of attributes.
-var rules = [kindEnd]rule{
-	KindID:               {name: "id", access: [nodeEnd]Access{ReadOnly, ReadOnly, Ignored, ReadOnly}},
-	KindName:             {name: "name", access: ofDocument},
-	KindCreated:          {name: "created", access: ofDocument},
-	KindArchived:         {name: "archived", access: ofDocument},
-	KindPages:            {name: "pages", access: ofDocument},
-	KindState:            {name: "state", access: ofDocument},
-	KindAutoExport:       {name: "auto-export", access: ofFile},
-	KindKeywords:         {name: "keywords", access: ofFile},
-	KindMetadata:         {name: "metadata.", keyed: true, access: ofFile},
-	KindDocumentTypes:    {name: "document-types", access: ofUpload},
-	KindExternalID:       {name: "external-id", access: ofUpload},
-	KindEmailImportOrder: {name: "email-import-order", access: ofUpload},
-	KindForceNewDocument: {name: "force-new-document", access: ofUpload},
-	KindNotes:            {name: "notes", unlisted: true, access: ofService},
-	KindStamps:           {name: "stamps", unlisted: true, access: ofService},
-	KindData:             {name: "data", unlisted: true, access: ofService},
-	KindError:            {name: "error", access: ofDocument},
-	KindRetry:            {name: "retry", unlisted: true, access: ofUpload},
-	KindKind:             {name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
-	KindPath:             {name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}},
-
-	KindUploadKeywords:         {name: "upload.keywords", access: ofDefault},
-	KindUploadMetadata:         {name: "upload.metadata.", keyed: true, access: ofDefault},
-	KindUploadDocumentTypes:    {name: "upload.document-types", access: ofDefault},
-	KindUploadEmailImportOrder: {name: "upload.email-import-order", access: ofDefault},
-	KindUploadForceNewDocument: {name: "upload.force-new-document", access: ofDefault},
+// table has all attributes, in the order of a listing.
+var table = []row{
+	{name: "id", access: [nodeEnd]Access{ReadOnly, ReadOnly, Ignored, ReadOnly}, value: func(s *Subject) []byte { return number(s.ID) }},
+	{name: "name", access: ofDocument, value: document(func(d *archive.Document) []byte { return []byte(d.Name) })},
+	{name: "created", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Created) })},
+	{name: "archived", access: ofDocument, value: document(func(d *archive.Document) []byte { return date(d.Archived) })},
+	{name: "pages", access: ofDocument, value: document(func(d *archive.Document) []byte { return strconv.AppendInt(nil, int64(d.Pages), 10) })},
+	{name: "state", access: ofDocument, value: func(s *Subject) []byte { return text(s.State) }},
+	{name: "error", access: ofDocument, value: func(s *Subject) []byte { return text(s.Error) }},
+	{
+		name: "auto-export", access: ofFile,
+		value:  document(func(d *archive.Document) []byte { return text(d.AutoExport.String()) }),
+		change: changeAutoExport,
+	},
+	{
+		name: "keywords", access: [nodeEnd]Access{Writable, Kept, Writable}, inherited: true,
+		value:  document(func(d *archive.Document) []byte { return text(FormatKeywords(d.Keywords)) }),
+		change: changeKeywords, removable: true,
+	},
+	{
+		name: "metadata", keyed: true, access: ofFile, inherited: true,
+		entries: metadata,
+		change:  changeMetadata,
+	},
+	{name: "document-types", access: ofUpload, inherited: true},
+	{name: "external-id", access: ofUpload},
+	{name: "email-import-order", access: ofUpload, inherited: true},
+	{name: "force-new-document", access: ofUpload, inherited: true},
+	{name: "notes", unlisted: true, access: ofService, data: Notes},
+	{name: "stamps", unlisted: true, access: ofService, data: Stamps},
+	{name: "data", unlisted: true, access: ofService, data: Data},
+	{name: "retry", unlisted: true, access: ofUpload, check: checkRetry},
+	{name: "kind", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Kind) }},
+	{name: "path", access: [nodeEnd]Access{NodeDirectory: ReadOnly}, value: func(s *Subject) []byte { return text(s.Path) }},
 }

@@ -60,28 +60,6 @@ func ParseFlag(v []byte) (archive.Flag, error) {
 	return archive.FlagOf(b), err
 }
 
-// FormatBool is the inverse of ParseBool.
-func FormatBool(b bool) []byte {
-	if b {
-		return []byte("true")
-	}
-	return []byte("false")
-}
-
-// ParseEmailImportOrder returns the order that v names (specification, endpoint 3). An
-// empty value leaves the choice to the service.
-func ParseEmailImportOrder(v []byte) (archive.EmailImportOrder, error) {
-	text, err := ParseText(v)
-	if err != nil {
-		return "", err
-	}
-	order := archive.EmailImportOrder(text)
-	if !order.Valid() {
-		return "", fmt.Errorf("no e-mail import order: %w", ErrValue)
-	}
-	return order, nil
-}
-
 // FormatTime writes t as RFC 3339 does, to the second, in t's zone.
 func FormatTime(t time.Time) []byte {
 	return t.AppendFormat(nil, time.RFC3339)

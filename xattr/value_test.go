@@ -27,7 +27,7 @@ func TestParseBool(t *testing.T) {
 		}
 	}
 	for _, b := range []bool{true, false} {
-		if got, err := xattr.ParseBool(xattr.FormatBool(b)); got != b || err != nil {
+		if got, err := xattr.ParseBool([]byte(archive.FlagOf(b).String())); got != b || err != nil {
 			t.Errorf("%v became %v, %v", b, got, err)
 		}
 	}
@@ -129,13 +129,27 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestParseEmailImportOrder(t *testing.T) {
-	got, err := xattr.ParseEmailImportOrder([]byte("ATTACHMENTS_THEN_EMAIL"))
-	if got != archive.AttachmentsThenEmail || err != nil {
-		t.Fatalf("got %q, %v", got, err)
+func TestDraftKeepsWhatItHasWhereAValueIsNone(t *testing.T) {
+	a := archive.Attributes{EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagTrue, Keywords: []string{"a"}}
+	draft, order := xattr.Draft{Attributes: &a}, known(t, "email-import-order")
+	for name, bad := range map[string]string{"email-import-order": "a\x00b", "force-new-document": "yes", "keywords": `\`} {
+		if err := draft.Set(known(t, name), []byte(bad)); !errors.Is(err, xattr.ErrValue) {
+			t.Errorf("%s: got %v, want ErrValue", name, err)
+		}
 	}
-	if _, err := xattr.ParseEmailImportOrder([]byte("a\x00b")); !errors.Is(err, xattr.ErrValue) {
-		t.Fatalf("got %v, want ErrValue", err)
+	if err := draft.Set(order, []byte("RANDOM")); !errors.Is(err, xattr.ErrValue) || a.EmailImportOrder != archive.EmailOnly || a.ForceNew != archive.FlagTrue || len(a.Keywords) != 1 {
+		t.Fatalf("got %v, %+v", err, a)
+	}
+	if err := draft.Set(order, []byte("ATTACHMENTS_THEN_EMAIL")); err != nil || a.EmailImportOrder != archive.AttachmentsThenEmail {
+		t.Fatalf("got %v, %+v", err, a)
+	}
+	for _, name := range []string{"email-import-order", "force-new-document", "keywords"} {
+		if err := draft.Set(known(t, name), nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := (xattr.Subject{Draft: draft}).Values(); len(got) != 0 {
+		t.Fatalf("removed, but there: %v", got)
 	}
 }
 

@@ -136,7 +136,7 @@ func sum(data string) string {
 
 // lateBill is the upload of most tests.
 func lateBill() Record {
-	return Record{Folder: 7, Path: "Muster GmbH/Rechnungen", Name: "Mahnung.pdf", Keywords: []string{"offen"}}
+	return Record{Folder: 7, Path: "Muster GmbH/Rechnungen", Name: "Mahnung.pdf", Attributes: archive.Attributes{Keywords: []string{"offen"}}}
 }
 
 func kindErr(kind archive.Kind) error { return &archive.Error{Op: "file-upload", Kind: kind} }

@@ -116,7 +116,7 @@ func TestSplitEMail(t *testing.T) {
 			f.split = true
 			f.rename = func(name string) string { return strings.Replace(name, "Anfrage.eml", "Betreff der Nachricht", 1) }
 			s, _ := open(t, t.TempDir())
-			u := committed(t, s, Record{Folder: 7, Name: "Anfrage.eml", EmailImportOrder: archive.EmailThenAttachments}, billBytes)
+			u := committed(t, s, Record{Folder: 7, Name: "Anfrage.eml", Attributes: archive.Attributes{EmailImportOrder: archive.EmailThenAttachments}}, billBytes)
 			_, err := s.Deliver(t.Context(), u, f, nil)
 			r := u.Record()
 			if r.State != tc.state || f.sends() != 1 || len(f.holding(billBytes)) != 1 {

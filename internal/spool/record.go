@@ -51,13 +51,7 @@ type Record struct {
 	// Replace is the inbox document whose content this replaces; 0 for a new document.
 	Replace archive.ID `json:"replace,omitempty"`
 
-	Keywords []string           `json:"keywords,omitempty"`
-	Types    []string           `json:"types,omitempty"`
-	Metadata []archive.KeyValue `json:"metadata,omitempty"`
-	// ExternalID is the user's own, empty for none.
-	ExternalID       string                   `json:"externalId,omitempty"`
-	EmailImportOrder archive.EmailImportOrder `json:"emailImportOrder,omitempty"`
-	ForceNew         archive.Flag             `json:"forceNew,omitempty"`
+	archive.Attributes
 	// AutoExport is to be set on the document, which no upload does.
 	AutoExport bool `json:"autoExport,omitempty"`
 	// Xattrs are other user.* attributes by their full name.
@@ -114,9 +108,7 @@ func (r *Record) documentName() string {
 func (r *Record) clone() Record {
 	c := *r
 	c.Local = slices.Clone(r.Local)
-	c.Keywords = slices.Clone(r.Keywords)
-	c.Types = slices.Clone(r.Types)
-	c.Metadata = slices.Clone(r.Metadata)
+	c.Attributes = r.Attributes.Clone()
 	c.Baseline = slices.Clone(r.Baseline)
 	c.Xattrs = maps.Clone(r.Xattrs)
 	for name, value := range c.Xattrs {
@@ -177,6 +169,5 @@ func (r *Record) mayBeNamed(name string) bool { return r.Split || sameName(name,
 // sameRequest reports whether a and b ask the same of the archive.
 func sameRequest(a, b *Record) bool {
 	return a.Folder == b.Folder && a.Within == b.Within && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&
-		slices.Equal(a.Keywords, b.Keywords) && slices.Equal(a.Types, b.Types) && slices.Equal(a.Metadata, b.Metadata) &&
-		a.ExternalID == b.ExternalID && a.EmailImportOrder == b.EmailImportOrder && a.ForceNew == b.ForceNew
+		a.Attributes.Equal(&b.Attributes)
 }

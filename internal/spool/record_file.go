@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"unicode/utf8"
 
@@ -77,10 +78,6 @@ func (r *Record) check() error {
 		return fmt.Errorf("unknown state %q", archive.Printable(string(r.State)))
 	case r.Size < 0:
 		return errors.New("negative size")
-	case !r.EmailImportOrder.Valid():
-		return fmt.Errorf("unknown e-mail import order %q", archive.Printable(string(r.EmailImportOrder)))
-	case r.ForceNew > archive.FlagTrue:
-		return errors.New("unknown value of force-new")
 	case r.needsSum() && !validSum(r.SHA256), r.State == Sending && r.SentSHA256 != r.SHA256:
 		return errors.New("no checksum of its data")
 	case r.Directory && r.State == Created:
@@ -88,12 +85,10 @@ func (r *Record) check() error {
 	case r.State == Sending && !r.Directory && r.SentReplace == 0 && r.SentID == "":
 		return errors.New("no external id although it is being sent")
 	}
-	texts := append([]string{r.Path, r.Name, r.DocumentName, r.ExternalID}, r.Local...)
-	texts = append(append(texts, r.Keywords...), r.Types...)
-	for _, kv := range r.Metadata {
-		texts = append(texts, kv.Key, kv.Value)
+	if err := r.Attributes.Check(); err != nil {
+		return err
 	}
-	for _, s := range texts {
+	for _, s := range slices.Concat([]string{r.Path, r.Name, r.DocumentName}, r.Local, r.Attributes.Texts()) {
 		if !utf8.ValidString(s) {
 			return fmt.Errorf("%s is no UTF-8: %w", archive.Printable(s), syscall.EILSEQ)
 		}

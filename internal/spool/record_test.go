@@ -20,9 +20,11 @@ func full() Record {
 	return Record{
 		Version: recordVersion, ID: someID, State: Sending, Closed: true, Visible: true, Queued: true, Created: at, Changed: at,
 		Directory: true, Folder: 7, Within: someID, Inbox: true, Path: "Muster GmbH/Rechnungen", Local: []string{".Trash-1000", "files"}, Name: "ü.pdf",
-		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Keywords: []string{"a,b"}, Types: []string{"t"},
-		Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e", EmailImportOrder: archive.EmailOnly,
-		ForceNew: archive.FlagFalse, AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Boot: "b", Size: 3, SHA256: sum("abc"),
+		DocumentName: "d", Temporary: true, Forgotten: at, Replace: 3, Attributes: archive.Attributes{
+			Keywords: []string{"a,b"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}, ExternalID: "e",
+			EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagFalse,
+		},
+		AutoExport: true, Xattrs: map[string][]byte{"user.x": {0, 255}}, Mtime: at, Boot: "b", Size: 3, SHA256: sum("abc"),
 		SentID: "e", SentName: "d", SentFolder: 7, SentReplace: 3, SentSHA256: sum("abc"), Split: true,
 		Baseline: []archive.ID{1, 2}, Doubtful: true, Refused: true, Attempts: 2, Reason: "r", Document: 9, Had: "h",
 	}
@@ -52,14 +54,33 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 }
 
+// Records of this form lie on disks.
+func TestRecordForm(t *testing.T) {
+	const form = `{"version":1,"id":"0123456789ab","state":"sending","closed":true,"visible":true,"queued":true,` +
+		`"created":"2024-05-06T07:08:09.00000001Z","changed":"2024-05-06T07:08:09.00000001Z","directory":true,"folder":7,` +
+		`"within":"0123456789ab","inbox":true,"path":"Muster GmbH/Rechnungen","local":[".Trash-1000","files"],"name":"ü.pdf",` +
+		`"documentName":"d","temporary":true,"forgotten":"2024-05-06T07:08:09.00000001Z","replace":3,"keywords":["a,b"],"types":["t"],` +
+		`"metadata":[{"Key":"k","Value":"v"}],"externalId":"e","emailImportOrder":"EMAIL_ONLY","forceNew":1,"autoExport":true,` +
+		`"xattrs":{"user.x":"AP8="},"mtime":"2024-05-06T07:08:09.00000001Z","boot":"b","size":3,` +
+		`"sha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","sentId":"e","sentName":"d","sentFolder":7,` +
+		`"sentReplace":3,"sentSha256":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","split":true,"baseline":[1,2],` +
+		`"doubtful":true,"refused":true,"attempts":2,"reason":"r","document":9,"had":"h"}` + "\n"
+	r := full()
+	if b, err := r.encode(); err != nil || string(b) != form {
+		t.Errorf("%v\ngot  %s\nwant %s", err, b, form)
+	}
+	if got, err := decode([]byte(form), someID); err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("%v\ngot  %+v\nwant %+v", err, got, r)
+	}
+}
+
 func TestOwnedFieldsAreKept(t *testing.T) {
 	r, next := full(), Record{}
 	r.keepOwned(&next)
 	v, was := reflect.ValueOf(next), reflect.ValueOf(full())
 	descriptive := map[string]bool{
 		"Visible": true, "Queued": true, "Folder": true, "Within": true, "Inbox": true, "Path": true, "Local": true, "Name": true, "DocumentName": true,
-		"Temporary": true, "Forgotten": true, "Replace": true, "Keywords": true, "Types": true, "Metadata": true, "ExternalID": true, "EmailImportOrder": true,
-		"ForceNew": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
+		"Temporary": true, "Forgotten": true, "Replace": true, "Attributes": true, "AutoExport": true, "Xattrs": true, "Mtime": true,
 	}
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Name

@@ -172,10 +172,8 @@ func (d *delivery) send(ctx context.Context) (archive.ID, error) {
 		}
 		return r.Replace, err
 	}
-	return d.a.Upload(ctx, archive.Upload{
-		Folder: r.SentFolder, Name: r.SentName, Keywords: r.Keywords, Types: r.Types, ExternalID: r.SentID,
-		Metadata: r.Metadata, EmailImportOrder: r.EmailImportOrder, ForceNew: r.ForceNew,
-	}, body)
+	r.ExternalID = r.SentID
+	return d.a.Upload(ctx, archive.Upload{Folder: r.SentFolder, Name: r.SentName, Attributes: r.Attributes}, body)
 }
 
 // blob is the data of a sealed upload.

@@ -144,7 +144,7 @@ func TestUpdateChangesWhatItMay(t *testing.T) {
 	u := committed(t, s, lateBill(), "abc")
 	before := u.Record()
 	must(t, u.Update(func(r *Record) {
-		*r = Record{Name: "new.pdf", Folder: 8, Keywords: []string{"a"}, Visible: true, Xattrs: map[string][]byte{"user.x": {0, 255}}}
+		*r = Record{Name: "new.pdf", Folder: 8, Attributes: archive.Attributes{Keywords: []string{"a"}}, Visible: true, Xattrs: map[string][]byte{"user.x": {0, 255}}}
 	}))
 	after := u.Record()
 	if after.Name != "new.pdf" || after.Folder != 8 || !after.Visible || string(after.Xattrs["user.x"]) != "\x00\xff" {

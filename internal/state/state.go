@@ -18,22 +18,6 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Defaults are what an upload into a folder, or below it, takes along unless the file
-// says otherwise.
-type Defaults struct {
-	Keywords         []string                 `json:"keywords,omitempty"`
-	Types            []string                 `json:"document-types,omitempty"`
-	Metadata         []archive.KeyValue       `json:"metadata,omitempty"`
-	EmailImportOrder archive.EmailImportOrder `json:"email-import-order,omitempty"`
-	ForceNew         archive.Flag             `json:"force-new-document,omitempty"`
-}
-
-// Empty reports whether d says nothing.
-func (d Defaults) Empty() bool {
-	return len(d.Keywords) == 0 && len(d.Types) == 0 && len(d.Metadata) == 0 &&
-		d.EmailImportOrder == "" && d.ForceNew == archive.FlagUnknown
-}
-
 // Store is an open state file. It is safe for concurrent use.
 type Store struct {
 	db    *bbolt.DB
@@ -44,7 +28,7 @@ type Store struct {
 const (
 	bucketTimes    = "times-v1"    // document: modification time, Unix seconds in 8 bytes, nanoseconds in 4
 	bucketKeywords = "keywords-v1" // inbox document: JSON array of strings
-	bucketDefaults = "defaults-v1" // folder: JSON of Defaults
+	bucketDefaults = "defaults-v1" // folder: JSON object of attributes by their names
 )
 
 // Open opens the store at path and creates it where it does not exist, for the user
@@ -101,21 +85,34 @@ func (s *Store) SetKeywords(doc archive.ID, keywords []string) error {
 	return s.putJSON(bucketKeywords, doc, keywords)
 }
 
-// Defaults returns the upload defaults set on a folder itself.
-func (s *Store) Defaults(folder archive.ID) Defaults {
-	var d Defaults
-	if v := s.get(bucketDefaults, folder); v != nil && json.Unmarshal(v, &d) != nil {
-		return Defaults{}
+// Defaults returns what was set on a folder itself for uploads into it, or below it, to take
+// along unless the file says otherwise.
+func (s *Store) Defaults(folder archive.ID) archive.Attributes {
+	var values map[string]json.RawMessage
+	if v := s.get(bucketDefaults, folder); v != nil && json.Unmarshal(v, &values) != nil {
+		return archive.Attributes{}
 	}
-	return d
+	var defaults archive.Attributes
+	for _, a := range defaults.All() {
+		if v, ok := values[a.Name]; ok && json.Unmarshal(v, a.Value) != nil {
+			return archive.Attributes{}
+		}
+	}
+	return defaults
 }
 
-// SetDefaults keeps the upload defaults of a folder; empty ones forget them.
-func (s *Store) SetDefaults(folder archive.ID, d Defaults) error {
-	if d.Empty() {
+// SetDefaults keeps the defaults of a folder; empty ones forget them.
+func (s *Store) SetDefaults(folder archive.ID, defaults archive.Attributes) error {
+	values := map[string]any{}
+	for _, a := range defaults.All() {
+		if a.IsSet() {
+			values[a.Name] = a.Value
+		}
+	}
+	if len(values) == 0 {
 		return s.put(bucketDefaults, folder, nil)
 	}
-	return s.putJSON(bucketDefaults, folder, d)
+	return s.putJSON(bucketDefaults, folder, values)
 }
 
 func (s *Store) get(bucket string, id archive.ID) (value []byte) {

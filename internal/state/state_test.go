@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/state"
 )
@@ -120,10 +122,10 @@ func TestKeywords(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	path := statePath(t)
 	s := open(t, path)
-	if got := s.Defaults(1); !got.Empty() {
+	if got := s.Defaults(1); !reflect.DeepEqual(got, archive.Attributes{}) {
 		t.Errorf("got %+v before any were set", got)
 	}
-	tests := map[archive.ID]state.Defaults{
+	tests := map[archive.ID]archive.Attributes{
 		-1: {Keywords: []string{"Eingang"}},
 		1: {
 			Keywords: []string{"a, b", "c"}, Types: []string{"Rechnung"},
@@ -136,9 +138,6 @@ func TestDefaults(t *testing.T) {
 		5: {Metadata: []archive.KeyValue{{Key: "k", Value: "v"}}},
 	}
 	for id, d := range tests {
-		if d.Empty() {
-			t.Errorf("folder %d: %+v is called empty", id, d)
-		}
 		must(t, s.SetDefaults(id, d))
 	}
 	s = reopen(t, s, path)
@@ -147,8 +146,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("folder %d: got %+v, want %+v", id, got, want)
 		}
 	}
-	must(t, s.SetDefaults(1, state.Defaults{Keywords: []string{}}))
-	if got := s.Defaults(1); !reflect.DeepEqual(got, state.Defaults{}) {
+	must(t, s.SetDefaults(1, archive.Attributes{Keywords: []string{}}))
+	if got := s.Defaults(1); !reflect.DeepEqual(got, archive.Attributes{}) {
 		t.Errorf("empty defaults do not forget: got %+v", got)
 	}
 	if got := s.Defaults(2); got.ForceNew != archive.FlagTrue {
@@ -156,12 +155,45 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// Defaults of this form lie on disks.
+func TestDefaultsForm(t *testing.T) {
+	const form = `{"document-types":["t"],"email-import-order":"EMAIL_ONLY","force-new-document":1,` +
+		`"keywords":["a"],"metadata":[{"Key":"k","Value":"v"}]}`
+	want := archive.Attributes{
+		Keywords: []string{"a"}, Types: []string{"t"}, Metadata: []archive.KeyValue{{Key: "k", Value: "v"}},
+		EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagFalse,
+	}
+	path := statePath(t)
+	s := open(t, path)
+	must(t, s.SetDefaults(1, want))
+	must(t, s.Close())
+	bucket := []byte("defaults-v1")
+	db, err := bbolt.Open(path, 0o600, nil)
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucket)
+		if got := b.Get([]byte{7: 1}); string(got) != form {
+			t.Errorf("written as %s", got)
+		}
+		must(t, b.Put([]byte{7: 3}, []byte(`{"force-new-document":"no number"}`)))
+		return b.Put([]byte{7: 2}, []byte(form))
+	}))
+	must(t, db.Close())
+	s = open(t, path)
+	if got := s.Defaults(2); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := s.Defaults(3); !reflect.DeepEqual(got, archive.Attributes{}) {
+		t.Errorf("got %+v of what cannot be read", got)
+	}
+}
+
 func TestDocumentsAndFoldersOfOneNumberAreKeptApart(t *testing.T) {
 	s := open(t, statePath(t))
 	must(t, s.SetKeywords(5, []string{"document"}))
-	must(t, s.SetDefaults(5, state.Defaults{Keywords: []string{"folder"}}))
+	must(t, s.SetDefaults(5, archive.Attributes{Keywords: []string{"folder"}}))
 	s.SetTime(5, time.Unix(5, 0))
-	must(t, s.SetDefaults(5, state.Defaults{}))
+	must(t, s.SetDefaults(5, archive.Attributes{}))
 	if got, ok := s.Keywords(5); !ok || got[0] != "document" {
 		t.Errorf("got keywords %q, %v", got, ok)
 	}

@@ -15,30 +15,39 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/xattr"
 )
 
 // Archive is what the file system asks of the archive service.
 type Archive interface {
 	spool.Archive
+	xattr.Service
+	lister
+	changer
+	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
+	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
+	Stats() []archive.OperationStats
+}
+
+// lister lists what folders hold, beside the documents of one, which the spool lists, too.
+type lister interface {
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
 	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
 	// EachDocument gives what begin returns the documents of a list one by one; begin is
 	// called anew for each repetition.
 	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
+}
+
+// changer changes folders and documents.
+type changer interface {
 	CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error)
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
-	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error
-	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
-	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
-	SetMetadata(ctx context.Context, doc archive.ID, values []archive.KeyValue) error
-	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
 	Rename(ctx context.Context, doc archive.ID, name string) error
 	Delete(ctx context.Context, doc archive.ID) error
 	// LacksReplace reports whether it is known that the service has no operation that
 	// replaces a document. It asks nothing.
 	LacksReplace() bool
-	Stats() []archive.OperationStats
 }
 
 // Config configures a Service.

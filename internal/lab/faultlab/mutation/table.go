@@ -77,7 +77,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "keywords do not go along with a file", File: "internal/spool/send.go",
-			Old: "Name: r.SentName, Keywords: r.Keywords,", New: "Name: r.SentName,",
+			Old: "r.ExternalID = r.SentID\n", New: "r.ExternalID, r.Keywords = r.SentID, nil\n",
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 4), Session: history.Session{End: history.Clean}},
 		},
 		{

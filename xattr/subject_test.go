@@ -40,7 +40,7 @@ func TestValues(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, v := range xattr.Values(tt.doc, tt.state) {
+			for _, v := range xattr.Document(&tt.doc, tt.state).Values() {
 				got = append(got, strings.TrimPrefix(v.Attr.Name(), xattr.Prefix)+"="+string(v.Data))
 			}
 			if !slices.Equal(got, tt.want) {
@@ -53,11 +53,11 @@ func TestValues(t *testing.T) {
 func TestFindAndNames(t *testing.T) {
 	long := strings.Repeat("k", 300)
 	doc := archive.Document{ID: 1, Name: "x", Metadata: []archive.KeyValue{{Key: long, Value: "v"}, {Key: "k", Value: "w"}}}
-	values := xattr.Values(doc, xattr.StateArchived)
-	if v, ok := xattr.Find(values, xattr.Attr{Kind: xattr.KindMetadata, Key: "k"}); !ok || string(v) != "w" {
+	values := xattr.Document(&doc, xattr.StateArchived).Values()
+	if v, ok := xattr.Find(values, known(t, "metadata.k")); !ok || string(v) != "w" {
 		t.Fatalf("got %q, %v", v, ok)
 	}
-	if _, ok := xattr.Find(values, xattr.Attr{Kind: xattr.KindKeywords}); ok {
+	if _, ok := xattr.Find(values, known(t, "keywords")); ok {
 		t.Fatal("found keywords where there are none")
 	}
 	names := xattr.Names(values)

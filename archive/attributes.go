@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Attributes are what an upload says about the new document (specification, endpoint 3). All
+// lists them, and whatever copies, compares, checks, keeps or sends attributes walks that list.
+// The names in JSON are those of the spool's records.
+type Attributes struct {
+	Keywords []string   `json:"keywords,omitempty"`
+	Types    []string   `json:"types,omitempty"`
+	Metadata []KeyValue `json:"metadata,omitempty"`
+	// ExternalID is the user's own, empty for none.
+	ExternalID       string           `json:"externalId,omitempty"`
+	EmailImportOrder EmailImportOrder `json:"emailImportOrder,omitempty"`
+	ForceNew         Flag             `json:"forceNew,omitempty"`
+}
+
+// All returns every attribute in the order of an upload's form, with a pointer to its value in a.
+func (a *Attributes) All() []Attribute {
+	return []Attribute{
+		{Name: "keywords", Value: &a.Keywords},
+		{Name: "document-types", Value: &a.Types},
+		{Name: "external-id", Value: &a.ExternalID},
+		{Name: "metadata", Value: &a.Metadata},
+		{Name: "email-import-order", Value: (*string)(&a.EmailImportOrder), valid: validOrder},
+		{Name: "force-new-document", Value: &a.ForceNew},
+	}
+}
+
+// EmailImportOrder says how an uploaded e-mail becomes documents.
+type EmailImportOrder string
+
+// The values of EmailImportOrder; the empty value leaves the choice to the service.
+const (
+	EmailThenAttachments EmailImportOrder = "EMAIL_THEN_ATTACHMENTS"
+	AttachmentsThenEmail EmailImportOrder = "ATTACHMENTS_THEN_EMAIL"
+	EmailOnly            EmailImportOrder = "EMAIL_ONLY"
+	AttachmentsOnly      EmailImportOrder = "ATTACHMENTS_ONLY"
+)
+
+// Valid reports whether o is one of the specification's values or empty.
+func (o EmailImportOrder) Valid() bool {
+	switch o {
+	case "", EmailThenAttachments, AttachmentsThenEmail, EmailOnly, AttachmentsOnly:
+		return true
+	}
+	return false
+}
+
+func validOrder(text string) bool { return EmailImportOrder(text).Valid() }
+
+// Attribute is one of Attributes.
+type Attribute struct {
+	// Name is what users call it, and the key under which defaults are kept.
+	Name string
+	// Value points to the value: a *[]string, *[]KeyValue, *string or *Flag.
+	Value any
+	// valid reports whether the text can be its value; nil: every text can.
+	valid func(text string) bool
+}
+
+// Texts returns the texts in the value, keys of metadata among them; none when it is not set.
+func (a Attribute) Texts() []string {
+	switch v := a.Value.(type) {
+	case *[]string:
+		return *v
+	case *[]KeyValue:
+		texts := make([]string, 0, 2*len(*v))
+		for _, kv := range *v {
+			texts = append(texts, kv.Key, kv.Value)
+		}
+		return texts
+	case *string:
+		if *v != "" {
+			return []string{*v}
+		}
+	case *Flag:
+		if *v != FlagUnknown {
+			return []string{v.String()}
+		}
+	}
+	return nil
+}
+
+// IsSet reports whether there is a value.
+func (a Attribute) IsSet() bool { return len(a.Texts()) > 0 }
+
+// Check returns an error unless the value is one that the attribute can have.
+func (a Attribute) Check() error {
+	switch v := a.Value.(type) {
+	case *string:
+		if a.valid != nil && !a.valid(*v) {
+			return fmt.Errorf("unknown %s %q", a.Name, Printable(*v))
+		}
+	case *Flag:
+		if *v > FlagTrue {
+			return fmt.Errorf("unknown %s %d", a.Name, *v)
+		}
+	}
+	return nil
+}
+
+// Texts returns the texts in all values.
+func (a *Attributes) Texts() []string {
+	var texts []string
+	for _, one := range a.All() {
+		texts = append(texts, one.Texts()...)
+	}
+	return texts
+}
+
+// Check returns an error unless each value is one that its attribute can have.
+func (a *Attributes) Check() error {
+	for _, one := range a.All() {
+		if err := one.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clone returns a copy that shares nothing with a.
+func (a *Attributes) Clone() Attributes {
+	c := *a
+	for _, one := range c.All() {
+		switch v := one.Value.(type) {
+		case *[]string:
+			*v = slices.Clone(*v)
+		case *[]KeyValue:
+			*v = slices.Clone(*v)
+		}
+	}
+	return c
+}
+
+// Equal reports whether a and b say the same.
+func (a *Attributes) Equal(b *Attributes) bool {
+	return slices.EqualFunc(a.All(), b.All(), func(a, b Attribute) bool { return slices.Equal(a.Texts(), b.Texts()) })
+}
+
+// Inherit gives a what it does not set and above sets; of metadata, each key that it lacks.
+func (a *Attributes) Inherit(above Attributes) {
+	above = above.Clone()
+	from := above.All()
+	for i, one := range a.All() {
+		switch v := one.Value.(type) {
+		case *[]KeyValue:
+			for _, kv := range *from[i].Value.(*[]KeyValue) {
+				if !slices.ContainsFunc(*v, func(own KeyValue) bool { return own.Key == kv.Key }) {
+					*v = append(*v, kv)
+				}
+			}
+		case *[]string:
+			inherit(one, v, from[i])
+		case *string:
+			inherit(one, v, from[i])
+		case *Flag:
+			inherit(one, v, from[i])
+		}
+	}
+}
+
+// inherit gives an attribute that is not set, whose value is at v, the value of above.
+func inherit[V any](own Attribute, v *V, above Attribute) {
+	if !own.IsSet() {
+		*v = *above.Value.(*V)
+	}
+}

@@ -1,0 +1,202 @@
+package fs
+
+import (
+	"context"
+	"maps"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// Which attributes there are, and who may set them, stands in the table of package xattr. Here
+// is where their values lie: with a document, with a file in the spool, with a directory.
+
+// attrs are the attributes of the file.
+func (f *file) attrs() attrs.Node {
+	if up := f.pending(); up != nil {
+		return localAttrs{f, up}
+	}
+	return documentAttrs{f}
+}
+
+// documentAttrs are those of a document.
+type documentAttrs struct{ f *file }
+
+// Kind implements attrs.Node.
+func (n documentAttrs) Kind() xattr.Node {
+	if n.f.archived() {
+		return xattr.NodeArchived
+	}
+	return xattr.NodeInbox
+}
+
+// Subject implements attrs.Node. A document that changed here is listed again first.
+func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
+	if d, _ := n.f.place(); d != nil {
+		if err := d.loadDocuments(ctx, needListing); err != nil {
+			return xattr.Subject{}, err
+		}
+	}
+	doc := *n.f.document()
+	if kept, ok := n.f.fs.opts.State.Keywords(doc.ID); ok {
+		doc.Keywords = kept
+	}
+	return xattr.Document(&doc, n.f.state()), nil
+}
+
+// Data implements attrs.Described.
+func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
+	data, err := n.f.fs.service.Archive.Data(ctx, n.f.document().ID)
+	return data, n.f.missed(err)
+}
+
+// Change implements attrs.Node: it asks the service, or keeps the keywords of an inbox document
+// until that is archived.
+func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) error {
+	f, doc := n.f, *n.f.document()
+	d, _ := f.place()
+	if d == nil {
+		return syscall.ENOENT
+	}
+	if a.On(n.Kind()) == xattr.Kept {
+		keywords, err := xattr.ParseKeywords(value)
+		if err != nil {
+			return err
+		}
+		return f.fs.opts.State.SetKeywords(doc.ID, keywords)
+	}
+	err := a.Change(ctx, f.fs.service.Archive, &doc, value)
+	switch {
+	case archive.KindOf(err) == archive.KindUnsupported:
+		return errno.Refuse(syscall.EPERM, err.Error())
+	case err != nil:
+		return f.missed(err)
+	}
+	d.update(&doc)
+	f.forgetData(doc.ID)
+	return nil
+}
+
+// forgetData drops the cached document data, in which attributes stand, too.
+func (f *readable) forgetData(doc archive.ID) {
+	key := cache.Key{Document: doc, Representation: archive.Data}
+	f.fs.content.Remove(key)
+	f.fs.facts.Forget(key)
+	f.fs.control.DataChanged(doc)
+	if f.fs.reps.Of(doc) != archive.Data {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sized = false
+}
+
+// localAttrs are those of a file whose bytes are in the spool: its record has them, for the
+// upload to take along.
+type localAttrs struct {
+	f  *file
+	up *spool.Upload
+}
+
+// Kind implements attrs.Node.
+func (localAttrs) Kind() xattr.Node { return xattr.NodeLocal }
+
+// Subject implements attrs.Node.
+func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
+	r := n.up.Record()
+	return xattr.Subject{State: n.f.state(), Error: archive.Printable(whyWaits(n.f.fs.staging.spool, &r)), Draft: draftOf(&r)}, nil
+}
+
+// Change implements attrs.Node.
+func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
+	if a.Name() == xattr.Retry {
+		return n.f.fs.staging.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
+	}
+	return n.up.Update(func(r *spool.Record) {
+		_ = draftOf(r).Set(a, value) // which was checked
+	})
+}
+
+func draftOf(r *spool.Record) xattr.Draft {
+	return xattr.Draft{Attributes: &r.Attributes, AutoExport: &r.AutoExport}
+}
+
+// Foreign implements attrs.Keeper.
+func (n localAttrs) Foreign() map[string][]byte { return n.up.Record().Xattrs }
+
+// SetForeign implements attrs.Keeper.
+func (n localAttrs) SetForeign(name string, value []byte) error {
+	return n.up.Update(func(r *spool.Record) {
+		all := map[string][]byte{}
+		maps.Copy(all, r.Xattrs)
+		if value == nil {
+			delete(all, name)
+		} else {
+			all[name] = value
+		}
+		r.Xattrs = all
+	})
+}
+
+// dirAttrs are those of a directory.
+type dirAttrs struct{ d *dir }
+
+// Kind implements attrs.Node.
+func (n dirAttrs) Kind() xattr.Node {
+	if n.d.kind == rootDir || n.d.kind == inboxesDir {
+		return xattr.NodeRoot
+	}
+	return xattr.NodeDirectory
+}
+
+// Subject implements attrs.Node.
+func (n dirAttrs) Subject(context.Context) (s xattr.Subject, err error) {
+	d, known := n.d, n.d.kind != localDir && n.d.queuedAs() == nil
+	if n.Kind() == xattr.NodeDirectory {
+		s.Kind, s.Path = d.kind.String(), "/"+d.path()
+		if known {
+			s.ID = d.id()
+		}
+	}
+	if known {
+		defaults := d.fs.opts.State.Defaults(d.stateKey())
+		s.Defaults.Attributes = &defaults
+	}
+	return s, nil
+}
+
+// Change implements attrs.Node.
+func (n dirAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
+	d := n.d
+	if d.queuedAs() != nil {
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
+	}
+	defaults := d.fs.opts.State.Defaults(d.stateKey())
+	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
+		return err
+	}
+	return d.fs.opts.State.SetDefaults(d.stateKey(), defaults)
+}
+
+// stateKey is the number under which the state keeps what was set on a directory: its
+// folder's id, and numbers that no folder has for the two that the service does not know.
+func (d *dir) stateKey() archive.ID {
+	const inboxes = -1
+	if d.kind == inboxesDir {
+		return inboxes
+	}
+	return d.id()
+}
+
+// applyDefaults fills in what an upload into the directory takes along unless the file
+// says otherwise: of each attribute the value of the nearest directory that has one.
+func (d *dir) applyDefaults(r *spool.Record) {
+	for at := d; at != nil; at = at.above() {
+		r.Inherit(d.fs.opts.State.Defaults(at.stateKey()))
+	}
+}

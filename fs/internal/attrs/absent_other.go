@@ -1,0 +1,8 @@
+//go:build !darwin
+
+package attrs
+
+import "syscall"
+
+// ErrAbsent is the errno for an attribute that is not there.
+const ErrAbsent = syscall.ENODATA

@@ -1,0 +1,113 @@
+package xattr
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// Draft is where the attributes of a document lie that is yet to be made: with a file that is to
+// be uploaded, or as the defaults of a directory.
+type Draft struct {
+	*archive.Attributes
+	// AutoExport is set on the document once it is there, which no upload does; nil for a
+	// directory.
+	AutoExport *bool
+}
+
+// at is where the draft has the attribute of a row; without a Value where it has no place for
+// it. That of auto-export is a *bool.
+func (d Draft) at(r *row) archive.Attribute {
+	if d.AutoExport != nil && r.name == "auto-export" {
+		return archive.Attribute{Name: r.name, Value: d.AutoExport}
+	}
+	if d.Attributes != nil {
+		for _, a := range d.All() {
+			if a.Name == r.name {
+				return a
+			}
+		}
+	}
+	return archive.Attribute{}
+}
+
+// values returns the attributes that are set, isDefault where they are those of a directory.
+func (d Draft) values(isDefault bool) (values []Value) {
+	for i := range table {
+		attr := Attr{row: &table[i], Default: isDefault}
+		switch a := d.at(attr.row); v := a.Value.(type) {
+		case *[]archive.KeyValue:
+			values = append(values, entries(attr, *v)...)
+		case *[]string:
+			if a.IsSet() {
+				values = append(values, Value{attr, FormatKeywords(*v)})
+			}
+		case *string:
+			if a.IsSet() {
+				values = append(values, Value{attr, []byte(*v)})
+			}
+		case *archive.Flag:
+			if a.IsSet() {
+				values = append(values, Value{attr, []byte(v.String())})
+			}
+		case *bool:
+			if *v {
+				values = append(values, Value{attr, []byte(archive.FlagTrue.String())})
+			}
+		}
+	}
+	return values
+}
+
+// Set sets an attribute, or removes it when value is nil. The error is one of Check, and leaves
+// the draft as it is.
+func (d Draft) Set(a Attr, value []byte) error {
+	switch at := d.at(a.row); v := at.Value.(type) {
+	case *[]archive.KeyValue:
+		return setEntry(v, a.Key, value)
+	case *[]string:
+		return assign(v, value, ParseKeywords)
+	case *archive.Flag:
+		return assign(v, value, ParseFlag)
+	case *bool:
+		return assign(v, value, func(value []byte) (bool, error) {
+			flag, err := ParseFlag(value)
+			return flag == archive.FlagTrue, err
+		})
+	case *string:
+		before := *v
+		if err := assign(v, value, ParseText); err != nil {
+			return err
+		}
+		if at.Check() != nil {
+			*v = before
+			return fmt.Errorf("none of the values it can have: %w", ErrValue)
+		}
+		return nil
+	}
+	_, err := ParseText(value)
+	return err
+}
+
+// assign sets at to what parse makes of value.
+func assign[V any](at *V, value []byte, parse func([]byte) (V, error)) error {
+	v, err := parse(value)
+	if err == nil {
+		*at = v
+	}
+	return err
+}
+
+// setEntry sets the value of a key, or removes the key when value is nil.
+func setEntry(list *[]archive.KeyValue, key string, value []byte) error {
+	text, err := ParseText(value)
+	if err != nil {
+		return err
+	}
+	*list = slices.DeleteFunc(slices.Clone(*list), func(kv archive.KeyValue) bool { return kv.Key == key })
+	if value != nil {
+		*list = append(*list, archive.KeyValue{Key: key, Value: text})
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package xattr
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// State is where a file stands, as the attribute state says it.
+type State string
+
+// The states.
+const (
+	StateArchived State = "archived" // a document of the archive
+	StateInbox    State = "inbox"    // a document in an inbox
+	StatePending  State = "pending"  // on its way to the archive
+	StateFailed   State = "failed"   // not archived, and not tried again by itself
+	StateLocal    State = "local"    // never to be uploaded, or not closed yet
+)
+
+// Subject is what attributes are read from. Fields that such a thing does not have are zero.
+type Subject struct {
+	// ID is that of a document or folder that the service knows.
+	ID archive.ID
+	// Document is what the document list tells of a document.
+	Document *archive.Document
+	// State and Error are of a file; Error is why it waits or was not archived.
+	State State
+	Error string
+	// Kind and Path are of a directory.
+	Kind, Path string
+	// Draft is of a file that is to be uploaded. Defaults are those of a directory.
+	Draft    Draft
+	Defaults Draft
+}
+
+// Document is the Subject of a document in that state.
+func Document(d *archive.Document, state State) Subject {
+	return Subject{ID: d.ID, Document: d, State: state}
+}
+
+// Value is an attribute with its value. The value can be longer than MaxValue.
+type Value struct {
+	Attr Attr
+	Data []byte
+}
+
+// Values returns the attributes that are known without a request of their own, in the order of
+// a listing. Dates, the auto-export status and keywords are there when they are known; of
+// metadata entries with one key the first. What Listed keeps out of listings is here all
+// the same.
+func (s Subject) Values() []Value {
+	var values []Value
+	for i := range table {
+		r := &table[i]
+		if r.value != nil {
+			if v := r.value(&s); v != nil {
+				values = append(values, Value{Attr{row: r}, v})
+			}
+		}
+		if r.entries != nil {
+			values = append(values, entries(Attr{row: r}, r.entries(&s))...)
+		}
+	}
+	return slices.Concat(values, s.Draft.values(false), s.Defaults.values(true))
+}
+
+// entries returns the first entry of each key.
+func entries(attr Attr, all []archive.KeyValue) []Value {
+	values := make([]Value, 0, len(all))
+	seen := make(map[string]bool, len(all))
+	for _, e := range all {
+		if e.Key == "" || seen[e.Key] {
+			continue // a name needs a key
+		}
+		seen[e.Key] = true
+		attr.Key = e.Key
+		values = append(values, Value{attr, []byte(e.Value)})
+	}
+	return values
+}
+
+// document reads an attribute of what the document list tells.
+func document(read func(*archive.Document) []byte) func(*Subject) []byte {
+	return func(s *Subject) []byte {
+		if s.Document == nil {
+			return nil
+		}
+		return read(s.Document)
+	}
+}
+
+func metadata(s *Subject) []archive.KeyValue {
+	if s.Document == nil {
+		return nil
+	}
+	return s.Document.Metadata
+}
+
+// text is a value that is not there when it is empty.
+func text[T ~string | ~[]byte](t T) []byte {
+	if len(t) == 0 {
+		return nil
+	}
+	return []byte(t)
+}
+
+// number is an id, which is not there when it is 0.
+func number(id archive.ID) []byte {
+	if id == 0 {
+		return nil
+	}
+	return strconv.AppendInt(nil, int64(id), 10)
+}
+
+// date is a time, which is not there when it is zero.
+func date(t time.Time) []byte {
+	if t.IsZero() {
+		return nil
+	}
+	return FormatTime(t)
+}
+
+// Find returns the value of a, and whether it is among values.
+func Find(values []Value, a Attr) ([]byte, bool) {
+	for _, v := range values {
+		if v.Attr == a {
+			return v.Data, true
+		}
+	}
+	return nil, false
+}
+
+// Names returns the names of those values that belong in a listing, in their order.
+func Names(values []Value) []string {
+	names := make([]string, 0, len(values))
+	for _, v := range values {
+		if v.Attr.Listed() {
+			names = append(names, v.Attr.Name())
+		}
+	}
+	return names
+}
