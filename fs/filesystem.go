@@ -16,7 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
-	"github.com/archivefs/archivefs/fs/internal/walk"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -75,9 +75,12 @@ type FileSystem struct {
 	// work is what Close waits for: uploads and background work.
 	work background.Work
 
-	walks *walk.Detector[*dir]
-	ahead *ahead
-	early *readAhead
+	// walks and readAhead prefetch listings and contents, until stopPrefetch.
+	walks        *prefetch.Walks
+	readAhead    *prefetch.ReadAhead
+	stopPrefetch context.CancelFunc
+	// memory is given back after a walk.
+	memory memory
 	// whole are the large lists of documents.
 	whole wholeLists
 	// forgotten are directories to be folded.
@@ -114,9 +117,6 @@ func New(opts Options) *FileSystem {
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.queue = background.New(f.deliverQueued, f.deliverable, f.now)
-	f.walks = walk.New[*dir](f.now)
-	f.ahead = newAhead()
-	f.early = newReadAhead(f.now, opts.ReadAhead)
 	f.children = cache.NewListings[archive.ID, archive.Structure](opts.Listings, opts.TTL, opts.Now)
 	f.documents = cache.NewListings[archive.ID, []archive.Document](opts.Listings, opts.TTL, opts.Now)
 	f.children.Pack(cache.PackedFolders())
@@ -125,6 +125,13 @@ func New(opts Options) *FileSystem {
 	f.abouts = cache.NewListings[archive.ID, about](maxAbouts, opts.TTL, opts.Now)
 	f.searches = cache.NewListings[string, *found](maxSearches, opts.TTL, opts.Now)
 	f.keepKnown(opts.Known)
+	var prefetching context.Context
+	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
+	f.walks = prefetch.NewWalks(prefetching, prefetch.Options{
+		Service: f.archive, Answered: f.answered, Folders: f.children, Documents: f.documents,
+		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: f.now,
+	})
+	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, f.now)
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.here().names.put(&entry{name: inboxesName, dir: inboxes})
@@ -144,7 +151,7 @@ func (f *FileSystem) Check(ctx context.Context) error {
 // service cannot take now stays in the spool. The file system must be unmounted, or out of
 // sight.
 func (f *FileSystem) Close(ctx context.Context) error {
-	f.ahead.stop()
+	f.stopPrefetch()
 	err := f.work.Wait(ctx)
 	if derr := f.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
 		err = errors.Join(err, derr)

@@ -110,7 +110,7 @@ func (d *dir) unfoldLocked(l *origin) {
 		all = append(all, e)
 	}
 	d.held.names.fill(all)
-	d.fs.ahead.unfolds(len(l.docs))
+	d.fs.memory.unfolds(len(l.docs))
 }
 
 // shownNames is what the documents of entries are called, for nextShown; empty when all are

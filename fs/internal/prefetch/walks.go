@@ -1,0 +1,225 @@
+package prefetch
+
+import (
+	"context"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+)
+
+// Walks prefetches for walks: the folders below one with a single structure that is not lazy,
+// and their documents with a single recursive list. Both are offered to the listings, which
+// answer with them when the walk opens the folder.
+type Walks struct {
+	ctx      context.Context //nolint:containedctx // ends what is in flight at the end of the mount
+	o        Options
+	detector *detector
+	subtrees subtrees
+	// turn is held by the one prefetch that is in flight: who waits for it then finds what it needs.
+	turn chan struct{}
+}
+
+// NewWalks makes Walks that has seen nothing. Its requests end with ctx.
+func NewWalks(ctx context.Context, o Options) *Walks {
+	return &Walks{ctx: ctx, o: o, detector: newDetector(o.Now), turn: make(chan struct{}, 1)}
+}
+
+// Opening notes that a program opens the first directory of a path, which goes up to the root,
+// and returns its walk, nil while it does not walk. It returns when all is prefetched that the
+// walk needs of the directory and of folders near it, or ctx ends.
+func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
+	w := p.detector.opening(pid, path)
+	if w != nil {
+		p.prefetch(ctx, w, path)
+	}
+	return w
+}
+
+// Opened notes when a program was answered, from which its pause counts.
+func (p *Walks) Opened(pid uint32) { p.detector.opened(pid) }
+
+// LookingUp is Opening for a name that somebody looks up in a directory that wants a listing.
+func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
+	w := p.detector.lookingUp(path)
+	defer p.detector.lookedUp()
+	if w != nil {
+		p.prefetch(ctx, w, path)
+	}
+}
+
+// LookingUpPrefetched notes that somebody looks up a name in a directory that was prefetched or
+// listed. Where a walk has come half of its way, it prefetches more in the background.
+func (p *Walks) LookingUpPrefetched() {
+	if w := p.detector.lookingUpPrefetched(); w != nil {
+		p.goOn(w)
+	}
+}
+
+// prefetch goes on when ctx ends, for the next who waits.
+func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
+	if !path[0].Wants() {
+		return
+	}
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	done := make(chan struct{})
+	p.o.Go(func() {
+		defer close(done)
+		defer func() { <-p.turn }()
+		if !path[0].Wants() || !p.structureAround(w, path) { // another walk brought it
+			return
+		}
+		if top, folders, ok := p.widest(w, path, p.detector.spend(w)); ok {
+			p.listBelow(top)
+			p.detector.prefetched(w, folders)
+		}
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// goOn prefetches all that a walk goes over, or nothing: so it sends two requests at most.
+func (p *Walks) goOn(w *Walk) {
+	select {
+	case p.turn <- struct{}{}:
+	default:
+		return // somebody waits, and sees to it
+	}
+	p.o.Go(func() {
+		defer func() { <-p.turn }()
+		budget := p.detector.spend(w)
+		if !p.structureAround(w, w.top) {
+			return
+		}
+		top := w.over().ID()
+		if t, known := p.subtrees.of(top, p.o.Now()); known && t.folders <= budget {
+			p.listBelow(top)
+			p.detector.prefetched(w, t.folders)
+		}
+	})
+}
+
+// structureAround makes the subtree of the first directory of a path known.
+func (p *Walks) structureAround(w *Walk, path []Folder) (known bool) {
+	if _, known := p.subtrees.of(path[0].ID(), p.o.Now()); known {
+		return true
+	}
+	_, err := p.Structure(p.ctx, p.detector.area(w, path).ID())
+	return err == nil
+}
+
+// Structure returns all folders below one, and offers the children of each.
+func (p *Walks) Structure(ctx context.Context, top archive.ID) ([]archive.Folder, error) {
+	offers := p.o.Folders.Ahead()
+	defer offers.End()
+	s, err := p.o.Service.Structure(ctx, top, false)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if p.o.Answered(err) != nil {
+		return nil, err
+	}
+	if list := s.Folders; len(list) == 1 && list[0].ID == top { // itself, not its children
+		s.Folders = list[0].Children
+	}
+	grown := map[archive.ID]subtree{}
+	plant(grown, offers, top, s, p.o.Now())
+	p.subtrees.add(grown, p.o.Now())
+	time.AfterFunc(subtreesFor+time.Second, func() { p.subtrees.evict(p.o.Now()) })
+	return s.Folders, nil
+}
+
+// plant adds the subtree of a folder, which s has below it, and offers the children of each
+// folder. It returns how many folders are in it.
+func plant(grown map[archive.ID]subtree, offers *cache.Ahead[archive.ID, archive.Structure], id archive.ID, s archive.Structure, now time.Time) int {
+	t := subtree{children: make([]archive.ID, len(s.Folders)), folders: 1, fetched: now}
+	plain := archive.Structure{Free: s.Free, Folders: make([]archive.Folder, len(s.Folders))}
+	for i := range s.Folders {
+		c := &s.Folders[i]
+		plain.Folders[i] = archive.Folder{ID: c.ID, Name: c.Name}
+		t.children[i] = c.ID
+		t.folders += plant(grown, offers, c.ID, archive.Structure{Free: s.Free, Folders: c.Children}, now)
+	}
+	offers.Offer(id, plain)
+	grown[id] = t
+	return t.folders
+}
+
+// widest is the outermost folder of a path, within the walk and below the root, whose subtree has
+// at most so many folders, and how many; false when its list brings no more than that of the
+// first one alone.
+func (p *Walks) widest(w *Walk, path []Folder, budget int) (top archive.ID, folders int, ok bool) {
+	for _, at := range path[:len(path)-1] {
+		t, known := p.subtrees.of(at.ID(), p.o.Now())
+		if !known || t.folders > budget {
+			break
+		}
+		if t.folders > 1 {
+			top, folders, ok = at.ID(), t.folders, true
+		}
+		if at == w.over() {
+			break
+		}
+	}
+	return top, folders, ok
+}
+
+// listBelow lists all documents in the subtree of a folder.
+func (p *Walks) listBelow(top archive.ID) {
+	if !p.subtrees.mayList(p.o.Now()) {
+		return
+	}
+	offers := p.o.Documents.Ahead()
+	defer offers.End()
+	options := p.o.List
+	options.Recursive = true
+	var lists *cache.PackedLists
+	err := p.o.Service.EachDocument(p.ctx, top, options, func() func(*archive.Document) {
+		lists = new(cache.PackedLists)
+		return lists.Add
+	})
+	if p.ctx.Err() != nil {
+		return
+	}
+	if archive.Away(p.o.Answered(err)) {
+		return // it says nothing about lists
+	}
+	if err != nil || !p.offer(offers, top, lists) {
+		p.subtrees.distrust(p.o.Now())
+	}
+	if lists != nil {
+		p.o.Decoded(lists.Len())
+	}
+}
+
+// offer offers the folders of a subtree what a recursive list says of them, and those without
+// documents an empty list. It offers nothing and returns false when the list cannot be trusted:
+// it does not tell where a document lies, or lacks all documents of a folder that is known to
+// have some.
+func (p *Walks) offer(offers *cache.Ahead[archive.ID, []archive.Document], top archive.ID, lists *cache.PackedLists) bool {
+	if lists.Has(0) {
+		return false
+	}
+	below := []archive.ID{top}
+	if p.subtrees.recursive(top, lists) {
+		below = p.subtrees.below(top)
+	}
+	for _, id := range below {
+		if lists.Has(id) {
+			continue
+		}
+		if known, ok := p.o.Documents.Peek(id); ok && len(known.Value) > 0 && p.o.Documents.Fresh(id) {
+			return false
+		}
+	}
+	for _, id := range below { // what is not among them is younger than the structure
+		offers.OfferPacked(id, lists.Of(id))
+	}
+	return true
+}
