@@ -71,9 +71,6 @@ type lookups struct {
 	last  time.Time  // when the last of them was
 	walk  *Walk      // what they came to, nil for none
 	ahead int        // prefetched folders that the walk came to
-	// further is how many of these let the walk go on to what lies around it; 0 while nothing
-	// was prefetched for it, and once it went on.
-	further int
 }
 
 // newDetector makes a detector that has seen nothing.
@@ -179,32 +176,11 @@ func (d *detector) lookedUp() {
 }
 
 // lookingUpPrefetched notes that a name is looked up in a directory that need not be asked for.
-// When the walk has come to half of what was prefetched for it, it goes on to what lies around
-// that: such a walk is returned, once, and otherwise nil; so it is where only another mandator
-// lies around it.
-func (d *detector) lookingUpPrefetched() *Walk {
+func (d *detector) lookingUpPrefetched() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := &d.lookups
-	l.ahead++
-	l.last = d.now()
-	if l.walk == nil || l.further == 0 || l.ahead < l.further {
-		return nil
-	}
-	l.further = 0
-	if around := l.walk.top[1:]; len(around) > 1 {
-		return l.begin(around, l.walk.budget)
-	}
-	return nil
-}
-
-// prefetched notes that so many folders were prefetched for a walk.
-func (d *detector) prefetched(w *Walk, folders int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l := &d.lookups; l.walk == w {
-		l.further = l.ahead + max(folders/2, proven)
-	}
+	d.lookups.ahead++
+	d.lookups.last = d.now()
 }
 
 // spend returns how many folders may be prefetched at once for the walk, and doubles that for

@@ -151,44 +151,6 @@ func TestProvenLookupsGoOnToAnotherMandator(t *testing.T) {
 	}
 }
 
-// A walk by lookups goes on to what lies around it when it has come to half of what was
-// prefetched for it, once, and not beyond the mandator.
-func TestAWalkGoesOnHalfWay(t *testing.T) {
-	const prefetched = 2 * (proven + 4)
-	d, _ := watching()
-	w := overLookups(t, d, "a/b")
-	comesTo := func(n int) (further []*Walk) {
-		for range n {
-			if next := d.lookingUpPrefetched(); next != nil {
-				further = append(further, next)
-			}
-		}
-		return further
-	}
-	if got := comesTo(prefetched); len(got) != 0 {
-		t.Errorf("before anything was prefetched it goes on to %q", got[0].over())
-	}
-	d.prefetched(w, prefetched)
-	if got := comesTo(prefetched/2 - 1); len(got) != 0 {
-		t.Errorf("before it is half-way it goes on to %q", got[0].over())
-	}
-	got := comesTo(prefetched)
-	if len(got) != 1 || topOf(got[0]) != "a" {
-		t.Fatalf("half-way it goes on %d times", len(got))
-	}
-	d.prefetched(w, prefetched) // of the former one
-	if d.lookups.further != 0 {
-		t.Error("what was prefetched for the former walk counts")
-	}
-	d.prefetched(got[0], 2)
-	if d.lookups.further != d.lookups.ahead+proven {
-		t.Errorf("after few folders it goes on at %d of %d", d.lookups.further, d.lookups.ahead)
-	}
-	if got := comesTo(prefetched); len(got) != 0 {
-		t.Errorf("from the mandator it goes on to %q", got[0].over())
-	}
-}
-
 func TestBudgetsDouble(t *testing.T) {
 	d, _ := watching()
 	w := overLookups(t, d, "a")

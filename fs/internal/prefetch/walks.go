@@ -49,12 +49,8 @@ func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
 }
 
 // LookingUpPrefetched notes that somebody looks up a name in a directory that was prefetched or
-// listed. Where a walk has come half of its way, it prefetches more in the background.
-func (p *Walks) LookingUpPrefetched() {
-	if w := p.detector.lookingUpPrefetched(); w != nil {
-		p.goOn(w)
-	}
-}
+// listed.
+func (p *Walks) LookingUpPrefetched() { p.detector.lookingUpPrefetched() }
 
 // prefetch goes on when ctx ends, for the next who waits.
 func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
@@ -73,36 +69,14 @@ func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 		if !path[0].Wants() || !p.structureAround(w, path) { // another walk brought it
 			return
 		}
-		if top, folders, ok := p.widest(w, path, p.detector.spend(w)); ok {
+		if top, ok := p.widest(w, path, p.detector.spend(w)); ok {
 			p.listBelow(top)
-			p.detector.prefetched(w, folders)
 		}
 	})
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
-}
-
-// goOn prefetches all that a walk goes over, or nothing: so it sends two requests at most.
-func (p *Walks) goOn(w *Walk) {
-	select {
-	case p.turn <- struct{}{}:
-	default:
-		return // somebody waits, and sees to it
-	}
-	p.o.Go(func() {
-		defer func() { <-p.turn }()
-		budget := p.detector.spend(w)
-		if !p.structureAround(w, w.top) {
-			return
-		}
-		top := w.over().ID()
-		if t, known := p.subtrees.of(top, p.o.Now()); known && t.folders <= budget {
-			p.listBelow(top)
-			p.detector.prefetched(w, t.folders)
-		}
-	})
 }
 
 // structureAround makes the subtree of the first directory of a path known.
@@ -152,22 +126,21 @@ func plant(grown map[archive.ID]subtree, offers *cache.Ahead[archive.ID, archive
 }
 
 // widest is the outermost folder of a path, within the walk and below the root, whose subtree has
-// at most so many folders, and how many; false when its list brings no more than that of the
-// first one alone.
-func (p *Walks) widest(w *Walk, path []Folder, budget int) (top archive.ID, folders int, ok bool) {
+// at most so many folders; false when its list brings no more than that of the first one alone.
+func (p *Walks) widest(w *Walk, path []Folder, budget int) (top archive.ID, ok bool) {
 	for _, at := range path[:len(path)-1] {
 		t, known := p.subtrees.of(at.ID(), p.o.Now())
 		if !known || t.folders > budget {
 			break
 		}
 		if t.folders > 1 {
-			top, folders, ok = at.ID(), t.folders, true
+			top, ok = at.ID(), true
 		}
 		if at == w.over() {
 			break
 		}
 	}
-	return top, folders, ok
+	return top, ok
 }
 
 // listBelow lists all documents in the subtree of a folder.
