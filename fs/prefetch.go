@@ -79,10 +79,7 @@ func (w walked) byName(by *prefetch.Walk) bool {
 
 // looked notes that somebody looked at a document of the directory.
 func (w walked) looked() {
-	if w.namedFor.Load() == nil {
-		return
-	}
-	if by := w.namedFor.Swap(nil); by != nil {
+	if by := w.namedFor.Load(); by != nil && w.namedFor.CompareAndSwap(by, nil) {
 		by.Look()
 	}
 }
@@ -93,7 +90,7 @@ const maxSearch = 64
 // readNext prefetches the documents after f, which is about to be opened for reading.
 func (f *file) readNext(ctx context.Context) {
 	d, name := f.place()
-	if !f.fs.readAhead.Enabled() || d == nil || !f.fs.settled() {
+	if d == nil || !f.fs.settled() {
 		return
 	}
 	key := f.key()

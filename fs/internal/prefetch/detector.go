@@ -115,8 +115,8 @@ func (d *detector) opening(pid uint32, at []Folder) *Walk {
 	return w
 }
 
-// opened notes when a program was answered, from which its pause counts.
-func (d *detector) opened(pid uint32) {
+// Opened notes when a program was answered, from which its pause counts.
+func (d *detector) Opened(pid uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w := d.byPID[pid]; w != nil {
@@ -175,8 +175,8 @@ func (d *detector) lookedUp() {
 	d.lookups.last = d.now()
 }
 
-// lookingUpPrefetched notes that a name is looked up in a directory that need not be asked for.
-func (d *detector) lookingUpPrefetched() {
+// LookingUpPrefetched notes that a name is looked up in a directory that was prefetched or listed.
+func (d *detector) LookingUpPrefetched() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lookups.ahead++

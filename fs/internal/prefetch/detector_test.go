@@ -79,7 +79,7 @@ func TestPausesCountFromTheAnswer(t *testing.T) {
 	for range needed {
 		got = d.opening(7, at("a"))
 		passes(10 * pause)
-		d.opened(7)
+		d.Opened(7)
 	}
 	if topOf(got) != "a" {
 		t.Error("slow answers make it a person")
@@ -144,7 +144,7 @@ func TestProvenLookupsGoOnToAnotherMandator(t *testing.T) {
 	d, _ := watching()
 	overLookups(t, d, "a")
 	for range proven {
-		d.lookingUpPrefetched()
+		d.LookingUpPrefetched()
 	}
 	if got := topOf(d.lookingUp(at("e/b"))); got != "" {
 		t.Errorf("it goes over %q, want the root", got)

@@ -54,9 +54,6 @@ func NewReadAhead(ctx context.Context, inFlight int, run func(func()), now func(
 	}
 }
 
-// Enabled reports whether anything is prefetched at all.
-func (a *ReadAhead) Enabled() bool { return cap(a.inFlight) > 0 }
-
 // Opening notes that a program opens a document of the folder, and returns how many of the next
 // ones are to be prefetched. cached says that its content was there without a request.
 func (a *ReadAhead) Opening(pid uint32, in Folder, doc archive.ID, cached bool) int {
@@ -65,7 +62,7 @@ func (a *ReadAhead) Opening(pid uint32, in Folder, doc archive.ID, cached bool) 
 	r, now := a.folders[in], a.now()
 	used := r != nil && r.unopened[doc]
 	switch {
-	case cached && !used:
+	case cached && !used, cap(a.inFlight) == 0:
 		return 0
 	case r == nil || now.Sub(r.last) > readPause:
 		r = a.beginLocked(pid, in)

@@ -79,8 +79,10 @@ func TestReadAheadOfNothing(t *testing.T) {
 			}
 		})
 	}
-	if newReader(t, 0).Enabled() {
-		t.Error("with nothing in flight it is enabled")
+	off := newReader(t, 0)
+	off.opens("a", 1)
+	if n := off.Opening(7, named("a"), 2, false); n != 0 {
+		t.Errorf("with nothing in flight %d are to be prefetched", n)
 	}
 }
 

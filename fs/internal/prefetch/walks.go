@@ -12,9 +12,9 @@ import (
 // and their documents with a single recursive list. Both are offered to the listings, which
 // answer with them when the walk opens the folder.
 type Walks struct {
+	*detector
 	ctx      context.Context //nolint:containedctx // ends what is in flight at the end of the mount
 	o        Options
-	detector *detector
 	subtrees subtrees
 	// turn is held by the one prefetch that is in flight: who waits for it then finds what it needs.
 	turn chan struct{}
@@ -29,30 +29,24 @@ func NewWalks(ctx context.Context, o Options) *Walks {
 // and returns its walk, nil while it does not walk. It returns when all is prefetched that the
 // walk needs of the directory and of folders near it, or ctx ends.
 func (p *Walks) Opening(ctx context.Context, pid uint32, path []Folder) *Walk {
-	w := p.detector.opening(pid, path)
+	w := p.opening(pid, path)
 	if w != nil {
 		p.prefetch(ctx, w, path)
 	}
 	return w
 }
 
-// Opened notes when a program was answered, from which its pause counts.
-func (p *Walks) Opened(pid uint32) { p.detector.opened(pid) }
-
 // LookingUp is Opening for a name that somebody looks up in a directory that wants a listing.
 func (p *Walks) LookingUp(ctx context.Context, path []Folder) {
-	w := p.detector.lookingUp(path)
-	defer p.detector.lookedUp()
+	w := p.lookingUp(path)
+	defer p.lookedUp()
 	if w != nil {
 		p.prefetch(ctx, w, path)
 	}
 }
 
-// LookingUpPrefetched notes that somebody looks up a name in a directory that was prefetched or
-// listed.
-func (p *Walks) LookingUpPrefetched() { p.detector.lookingUpPrefetched() }
-
-// prefetch goes on when ctx ends, for the next who waits.
+// prefetch prefetches what a walk needs of the first directory of a path, and of folders near it.
+// It goes on when ctx ends, for the next who waits.
 func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 	if !path[0].Wants() {
 		return
@@ -69,7 +63,7 @@ func (p *Walks) prefetch(ctx context.Context, w *Walk, path []Folder) {
 		if !path[0].Wants() || !p.structureAround(w, path) { // another walk brought it
 			return
 		}
-		if top, ok := p.widest(w, path, p.detector.spend(w)); ok {
+		if top, ok := p.widest(w, path, p.spend(w)); ok {
 			p.listBelow(top)
 		}
 	})
@@ -84,7 +78,7 @@ func (p *Walks) structureAround(w *Walk, path []Folder) (known bool) {
 	if _, known := p.subtrees.of(path[0].ID(), p.o.Now()); known {
 		return true
 	}
-	_, err := p.Structure(p.ctx, p.detector.area(w, path).ID())
+	_, err := p.Structure(p.ctx, p.area(w, path).ID())
 	return err == nil
 }
 
