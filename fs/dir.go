@@ -8,9 +8,9 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
-	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -30,7 +30,7 @@ type dir struct {
 
 	// namedFor is the walk that was told this directory's documents by name alone, until
 	// somebody looks at one of them.
-	namedFor atomic.Pointer[walk.Walk[*dir]]
+	namedFor atomic.Pointer[prefetch.Walk]
 
 	learned atomic.Pointer[view.FolderLengths] // made when somebody wants to know one: by lengths
 	unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
@@ -87,14 +87,6 @@ func (d *dir) place() (parent *dir, name string) {
 func (d *dir) above() *dir {
 	parent, _ := d.place()
 	return parent
-}
-
-// line is the directory, the one that it lies in, and so on, the root last.
-func (d *dir) line() (line []*dir) {
-	for ; d != nil; d = d.above() {
-		line = append(line, d)
-	}
-	return line
 }
 
 // path is where the directory is shown, from the root of the mount, without a leading

@@ -15,9 +15,9 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
-	"github.com/archivefs/archivefs/fs/internal/walk"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -57,9 +57,12 @@ type FileSystem struct {
 	// work is what Close waits for: uploads and background work.
 	work background.Work
 
-	walks *walk.Detector[*dir]
-	ahead *ahead
-	early *readAhead
+	// walks and readAhead prefetch listings and contents, until stopPrefetch.
+	walks        *prefetch.Walks
+	readAhead    *prefetch.ReadAhead
+	stopPrefetch context.CancelFunc
+	// memory is given back after a walk.
+	memory memory
 	// forgotten are directories to be folded.
 	forgotten forgotten
 
@@ -113,9 +116,6 @@ func New(opts Options) *FileSystem {
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.staging.init(f, opts.Spool)
-	f.walks = walk.New[*dir](f.now)
-	f.ahead = newAhead()
-	f.early = newReadAhead(f.now, opts.ReadAhead)
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
@@ -128,6 +128,13 @@ func New(opts Options) *FileSystem {
 		f.reps.Kept = opts.Known.Representation()
 	}
 	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, f.now, opts.TTL)
+	var prefetching context.Context
+	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
+	f.walks = prefetch.NewWalks(prefetching, prefetch.Options{
+		Service: opts.Archive, Answered: f.service.Answered, Folders: f.service.Children, Documents: f.service.Documents,
+		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: f.now,
+	})
+	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, f.now)
 	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
 	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})
@@ -158,7 +165,7 @@ func (f *FileSystem) Recover() { f.staging.recover() }
 // service cannot take now stays in the spool. The file system must be unmounted, or out of
 // sight.
 func (f *FileSystem) Close(ctx context.Context) error {
-	f.ahead.stop()
+	f.stopPrefetch()
 	err := f.work.Wait(ctx)
 	if derr := f.staging.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
 		err = errors.Join(err, derr)

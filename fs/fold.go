@@ -103,7 +103,7 @@ func (s *nameSet) unfold(l *origin) {
 		all = append(all, e)
 	}
 	s.held.names.fill(all)
-	s.dir.fs.ahead.unfolds(len(l.docs))
+	s.dir.fs.memory.unfolds(len(l.docs))
 }
 
 // shownNames is what the documents of entries are called, for nextShown; empty when all are

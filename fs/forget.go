@@ -38,7 +38,7 @@ func (f *file) forget() *dir {
 		return nil
 	}
 	f.entry.file.Store(nil)
-	f.fs.ahead.unfolds(1) // which gives memory back when they are many
+	f.fs.memory.unfolds(1) // which gives memory back when they are many
 	return d
 }
 

@@ -34,7 +34,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 		return found, err
 	}
 	top := f.mandatorOf(missing)
-	below, err := f.structureBelow(ctx, top)
+	below, err := f.walks.Structure(ctx, top.id())
 	if err != nil {
 		return found, err
 	}

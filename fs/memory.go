@@ -2,35 +2,53 @@ package fs
 
 import (
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Decoding a large answer takes several times the memory of what is kept of it, and so does
-// taking it in, and so does unfolding what was read before, and a mount may have nothing to do
-// for hours after: it is given back at once after an answer, and when the walk is over.
-
 const (
-	// manyDocuments is how many documents in one answer, or unfolded, are worth it.
+	// manyDocuments is how many documents in one answer, or unfolded, are worth it to give
+	// memory back.
 	manyDocuments = 5000
 	// restAfter is how long after the last of them a walk is taken to be over.
 	restAfter = 3 * time.Second
 )
 
+// memory gives memory back to the system. Decoding a large answer takes several times the memory
+// of what is kept of it, and so does taking it in, and so does unfolding what was read before,
+// and a mount may have nothing to do for hours after: so it is given back at once after an
+// answer, and when the walk is over.
+type memory struct {
+	unfolded atomic.Int64 // documents since the last rest was asked for
+
+	mu   sync.Mutex
+	rest *time.Timer // guarded by mu
+}
+
+// decoded counts the documents of an answer.
+func (m *memory) decoded(documents int) {
+	if documents >= manyDocuments {
+		go debug.FreeOSMemory()
+		m.rests()
+	}
+}
+
 // unfolds counts documents that were unfolded.
-func (a *ahead) unfolds(documents int) {
-	if a.unfolded.Add(int64(documents)) >= manyDocuments {
-		a.unfolded.Store(0)
-		a.rests()
+func (m *memory) unfolds(documents int) {
+	if m.unfolded.Add(int64(documents)) >= manyDocuments {
+		m.unfolded.Store(0)
+		m.rests()
 	}
 }
 
 // rests gives memory back a while after it was called last.
-func (a *ahead) rests() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.rest == nil {
-		a.rest = time.AfterFunc(restAfter, debug.FreeOSMemory)
+func (m *memory) rests() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.rest == nil {
+		m.rest = time.AfterFunc(restAfter, debug.FreeOSMemory)
 	} else {
-		a.rest.Reset(restAfter)
+		m.rest.Reset(restAfter)
 	}
 }

@@ -44,7 +44,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if d.kind == rootDir && name == controlName {
 		return d.fs.showControl(ctx, &n.Inode, d.fs.control.Root(), out)
 	}
-	d.lookAheadOf(ctx, name)
+	walked{d}.lookingUp(ctx, name)
 	e, err := d.lookup(ctx, name)
 	if err != nil {
 		errno := d.fs.errnos.Of("lookup", d.pathOf(name), err)
@@ -54,7 +54,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, errno
 	}
 	if e.dir == nil {
-		d.looked()
+		walked{d}.looked()
 	}
 	d.fillEntry(e, out)
 	if e.name != name && e.name != names.OtherForm(name) {
@@ -108,15 +108,12 @@ var (
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	walks, pid := n.d.fs.walks, callerPID(ctx)
 	defer walks.Opened(pid)
-	w := walks.Opening(pid, n.d.line())
-	if w != nil {
-		n.d.fs.lookAhead(ctx, w, n.d)
-	}
+	w := walks.Opening(ctx, pid, walked{n.d}.line())
 	if err := n.d.load(ctx, needListing); err != nil {
 		return nil, 0, n.d.fs.errnos.Of("list", n.d.path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = n.d.told(n.d.byName(w))
+	h.told, h.entries = n.d.told(walked{n.d}.byName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}

@@ -21,7 +21,7 @@ type fileNode struct {
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if d, _ := n.f.place(); d != nil {
-		d.looked()
+		walked{d}.looked()
 	}
 	n.f.learnSize(ctx)
 	out.SetTimeout(n.f.fill(&out.Attr))

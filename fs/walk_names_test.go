@@ -7,7 +7,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/archivefs/archivefs/fs/internal/walk"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 )
 
 // readAll reads an open directory as READDIRPLUS does and counts the entries that got more
@@ -44,13 +44,13 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
-	w := new(walk.Walk[*dir])
+	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = d.told(d.byName(w))
+		h.told, h.entries = d.told(walked{d}.byName(w))
 		return h
 	}
-	if d.byName(nil) {
+	if (walked{d}).byName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
@@ -62,12 +62,12 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, d.fileOf(e).ino)
 		}
 	}
-	d.looked()
+	walked{d}.looked()
 	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
-	other := new(walk.Walk[*dir])
-	if !d.byName(other) {
+	other := new(prefetch.Walk)
+	if !(walked{d}).byName(other) {
 		t.Error("another walk did not look")
 	}
 }

@@ -1,33 +1,44 @@
-package walk
+package prefetch
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
-// at is the path of a directory that is called by where it lies; "" is the root.
-func at(dir string) (path []string) {
+// named is a directory that is called by where it lies; "" is the root.
+type named string
+
+func (named) ID() archive.ID { return 0 }
+func (named) Wants() bool    { return true }
+
+// at is the path of a directory.
+func at(dir string) (path []Folder) {
 	for dir != "" {
-		path = append(path, dir)
+		path = append(path, named(dir))
 		up := max(strings.LastIndexByte(dir, '/'), 0)
 		dir = dir[:up]
 	}
-	return append(path, "")
+	return append(path, named(""))
 }
 
 // topOf is what a walk goes over, "none" without one.
-func topOf(w *Walk[string]) string {
+func topOf(w *Walk) string {
 	if w == nil {
 		return "none"
 	}
-	return w.Top()
+	return nameOf(w.over())
 }
 
-// newDetector makes a detector, and what lets time pass.
-func newDetector() (d *Detector[string], passes func(time.Duration)) {
+// nameOf is what a directory is called.
+func nameOf(f Folder) string { return string(f.(named)) }
+
+// watching is a detector, and what lets time pass.
+func watching() (d *detector, passes func(time.Duration)) {
 	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
-	return New[string](func() time.Time { return now }), func(by time.Duration) { now = now.Add(by) }
+	return newDetector(func() time.Time { return now }), func(by time.Duration) { now = now.Add(by) }
 }
 
 // step is an event, some time after the one before.
@@ -47,13 +58,13 @@ func TestOpening(t *testing.T) {
 		"a walk that is forgotten":           {{0, "a", "none"}, {0, "a/b", "none"}, {0, "a/c", "a"}, {memory + 1, "a/d", "none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, passes := newDetector()
+			d, passes := watching()
 			for _, s := range steps {
 				passes(s.after)
-				if got := topOf(d.Opening(7, at(s.dir))); got != s.want {
+				if got := topOf(d.opening(7, at(s.dir))); got != s.want {
 					t.Fatalf("%s is opened within a walk over %q, want %q", s.dir, got, s.want)
 				}
-				if w := d.Opening(0, at(s.dir)); w != nil {
+				if w := d.opening(0, at(s.dir)); w != nil {
 					t.Fatal("nobody walks")
 				}
 			}
@@ -63,29 +74,29 @@ func TestOpening(t *testing.T) {
 
 // The pause of a program counts from its answer, however long that took.
 func TestPausesCountFromTheAnswer(t *testing.T) {
-	d, passes := newDetector()
-	var got *Walk[string]
+	d, passes := watching()
+	var got *Walk
 	for range needed {
-		got = d.Opening(7, at("a"))
+		got = d.opening(7, at("a"))
 		passes(10 * pause)
 		d.Opened(7)
 	}
 	if topOf(got) != "a" {
 		t.Error("slow answers make it a person")
 	}
-	d.LookingUp(at("a"))
+	d.lookingUp(at("a"))
 	passes(10 * pause)
-	d.LookedUp()
-	d.LookingUp(at("b"))
-	if w := d.LookingUp(at("c")); topOf(w) != "" {
+	d.lookedUp()
+	d.lookingUp(at("b"))
+	if w := d.lookingUp(at("c")); topOf(w) != "" {
 		t.Error("slow answers make it a person who looks names up")
 	}
 }
 
 func TestProgramsThatAreWatchedAreBounded(t *testing.T) {
-	d, passes := newDetector()
+	d, passes := watching()
 	for pid := uint32(1); pid <= 3*maxPrograms; pid++ {
-		d.Opening(pid, at("a"))
+		d.opening(pid, at("a"))
 		passes(1)
 	}
 	if n := len(d.byPID); n != maxPrograms || d.byPID[3*maxPrograms] == nil || d.byPID[1] != nil {
@@ -104,10 +115,10 @@ func TestLookingUp(t *testing.T) {
 		"forgotten":                  {{0, "a/b", "none"}, {0, "a/c", "none"}, {0, "a/d", "a"}, {memory + 1, "a/e", "none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, passes := newDetector()
+			d, passes := watching()
 			for _, s := range steps {
 				passes(s.after)
-				if got := topOf(d.LookingUp(at(s.dir))); got != s.want {
+				if got := topOf(d.lookingUp(at(s.dir))); got != s.want {
 					t.Fatalf("%s is looked up in within a walk over %q, want %q", s.dir, got, s.want)
 				}
 			}
@@ -116,11 +127,11 @@ func TestLookingUp(t *testing.T) {
 }
 
 // overLookups begins a walk by lookups over a directory.
-func overLookups(t *testing.T, d *Detector[string], over string) *Walk[string] {
+func overLookups(t *testing.T, d *detector, over string) *Walk {
 	t.Helper()
-	var w *Walk[string]
+	var w *Walk
 	for _, below := range []string{"/x", "/y", "/z"} {
-		w = d.LookingUp(at(over + below))
+		w = d.lookingUp(at(over + below))
 	}
 	if topOf(w) != over {
 		t.Fatalf("a walk over %q, want %q", topOf(w), over)
@@ -130,72 +141,34 @@ func overLookups(t *testing.T, d *Detector[string], over string) *Walk[string] {
 
 // Lookups go on to another mandator when enough of what was prefetched was looked up in.
 func TestProvenLookupsGoOnToAnotherMandator(t *testing.T) {
-	d, _ := newDetector()
+	d, _ := watching()
 	overLookups(t, d, "a")
 	for range proven {
 		d.LookingUpPrefetched()
 	}
-	if got := topOf(d.LookingUp(at("e/b"))); got != "" {
+	if got := topOf(d.lookingUp(at("e/b"))); got != "" {
 		t.Errorf("it goes over %q, want the root", got)
 	}
 }
 
-// A walk by lookups goes on to what lies around it when it has come to half of what was
-// prefetched for it, once, and not beyond the mandator.
-func TestAWalkGoesOnHalfWay(t *testing.T) {
-	const prefetched = 2 * (proven + 4)
-	d, _ := newDetector()
-	w := overLookups(t, d, "a/b")
-	comesTo := func(n int) (further []*Walk[string]) {
-		for range n {
-			if next := d.LookingUpPrefetched(); next != nil {
-				further = append(further, next)
-			}
-		}
-		return further
-	}
-	if got := comesTo(prefetched); len(got) != 0 {
-		t.Errorf("before anything was prefetched it goes on to %q", got[0].Top())
-	}
-	d.Prefetched(w, prefetched)
-	if got := comesTo(prefetched/2 - 1); len(got) != 0 {
-		t.Errorf("before it is half-way it goes on to %q", got[0].Top())
-	}
-	got := comesTo(prefetched)
-	if len(got) != 1 || got[0].Top() != "a" {
-		t.Fatalf("half-way it goes on %d times", len(got))
-	}
-	d.Prefetched(w, prefetched) // of the former one
-	if d.lookups.further != 0 {
-		t.Error("what was prefetched for the former walk counts")
-	}
-	d.Prefetched(got[0], 2)
-	if d.lookups.further != d.lookups.ahead+proven {
-		t.Errorf("after few folders it goes on at %d of %d", d.lookups.further, d.lookups.ahead)
-	}
-	if got := comesTo(prefetched); len(got) != 0 {
-		t.Errorf("from the mandator it goes on to %q", got[0].Top())
-	}
-}
-
 func TestBudgetsDouble(t *testing.T) {
-	d, _ := newDetector()
+	d, _ := watching()
 	w := overLookups(t, d, "a")
 	for want := lookupBudget; want < 1<<30; want *= 2 {
-		if got := d.Spend(w); got != want {
+		if got := d.spend(w); got != want {
 			t.Fatalf("%d folders, want %d", got, want)
 		}
 	}
-	d.Spend(w)
-	if got := d.Spend(w); got != 1<<30 {
+	d.spend(w)
+	if got := d.spend(w); got != 1<<30 {
 		t.Errorf("the budget grows to %d", got)
 	}
 }
 
 func TestArea(t *testing.T) {
-	opens := func(top string) *Walk[string] { return &Walk[string]{top: at(top)} }
+	opens := func(top string) *Walk { return &Walk{top: at(top)} }
 	for name, tt := range map[string]struct {
-		w     *Walk[string]
+		w     *Walk
 		comes []string
 		want  string // the last time
 	}{
@@ -203,13 +176,13 @@ func TestArea(t *testing.T) {
 		"another mandator":                 {opens(""), []string{"a/b/c", "d/e"}, ""},
 		"what it began with":               {opens("a/b"), []string{"a/b/c/d"}, "a/b"},
 		"what it began with, again":        {opens("a/b"), []string{"a/b/c/d", "a/b/e"}, "a/b"},
-		"another mandator, by its lookups": {&Walk[string]{top: at(""), lookups: true}, []string{"a/b", "d/e"}, "d"},
+		"another mandator, by its lookups": {&Walk{top: at(""), lookups: true}, []string{"a/b", "d/e"}, "d"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, _ := newDetector()
+			d, _ := watching()
 			var got string
 			for _, dir := range tt.comes {
-				got = d.Area(tt.w, at(dir))
+				got = nameOf(d.area(tt.w, at(dir)))
 			}
 			if got != tt.want {
 				t.Errorf("the structure of %q is asked for, want %q", got, tt.want)
@@ -219,14 +192,14 @@ func TestArea(t *testing.T) {
 }
 
 func TestLooks(t *testing.T) {
-	w := new(Walk[string])
+	w := new(Walk)
 	if w.Looks() {
 		t.Error("it looked before it did")
 	}
 	if w.Look(); !w.Looks() {
 		t.Error("it did not look after it did")
 	}
-	if !(*Walk[string])(nil).Looks() {
+	if !(*Walk)(nil).Looks() {
 		t.Error("who does not walk looks at no documents")
 	}
 }

@@ -1,0 +1,144 @@
+package fs
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
+)
+
+// walked is a directory as package prefetch sees it.
+type walked struct{ *dir }
+
+// ID is the folder's id.
+func (w walked) ID() archive.ID { return w.id() }
+
+// Wants reports whether the directory is walkable and cannot be listed without a request.
+func (w walked) Wants() bool {
+	id := w.id()
+	return w.walkable() && (!w.enough(&w.subs, needListing) && !w.fs.service.Children.Fresh(id) ||
+		!w.enough(&w.files, needListing) && !w.fs.service.Documents.Fresh(id))
+}
+
+// walkable reports whether listings of the directory are prefetched: it is a folder of the
+// archive, of which the mount shows all documents.
+func (w walked) walkable() bool {
+	return w.kind.archives() && !w.isLocal() && w.fs.opts.List.CreatedAfter.IsZero()
+}
+
+// line is the directory, the one that it lies in, and so on, the root last.
+func (w walked) line() (line []prefetch.Folder) {
+	for d := w.dir; d != nil; d = d.above() {
+		line = append(line, walked{d})
+	}
+	return line
+}
+
+// lookingUp prefetches listings for a name that is looked up in the directory.
+func (w walked) lookingUp(ctx context.Context, name string) {
+	switch {
+	case !w.walkable(), w.finds(name), names.IsJunk(name):
+	case w.Wants():
+		w.fs.walks.LookingUp(ctx, w.line())
+	default:
+		w.fs.walks.LookingUpPrefetched()
+	}
+}
+
+// finds reports whether a name needs nothing that was not shown here before. A name without
+// an extension is taken for one of a folder.
+func (w walked) finds(name string) bool {
+	if !w.enough(&w.subs, needNames) {
+		return false
+	}
+	e := w.get(name)
+	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.wantsDocuments(needNames)
+}
+
+// looksLikeDocument reports whether a name is rather one of a document than of a folder.
+func looksLikeDocument(name string) bool { return names.Ext(name) != "" }
+
+// A walk that only reads names (find, ls -R) needs no attributes of documents, and a document
+// that nobody looks at costs neither the kernel nor this process an inode. So a walk gets names
+// alone until somebody looks at one of these documents: from then on READDIRPLUS saves it a
+// request for each.
+
+// byName reports whether a program that opens the directory within the walk gets the names of
+// its documents alone.
+func (w walked) byName(by *prefetch.Walk) bool {
+	if by.Looks() {
+		return false
+	}
+	w.namedFor.Store(by)
+	return true
+}
+
+// looked notes that somebody looked at a document of the directory.
+func (w walked) looked() {
+	if by := w.namedFor.Load(); by != nil && w.namedFor.CompareAndSwap(by, nil) {
+		by.Look()
+	}
+}
+
+// maxSearch is how many entries of a folder are looked at for the next ones.
+const maxSearch = 64
+
+// readNext prefetches the documents after f, which is about to be opened for reading.
+func (f *readable) readNext(ctx context.Context) {
+	d, name := f.place()
+	if d == nil || !f.fs.reps.Settled() {
+		return
+	}
+	key := f.key()
+	if key.Representation == archive.Data {
+		return
+	}
+	_, cached := f.fs.content.Trusted(key, f.maxAge(key.Representation))
+	n := f.fs.readAhead.Opening(callerPID(ctx), walked{d}, key.Document, cached)
+	if n <= 0 {
+		return
+	}
+	for _, e := range after(d.entries(), name) {
+		if n > 0 && (walked{d}).fetch(e) {
+			n--
+		}
+	}
+}
+
+// after returns the entries that follow the one of a name, some, then those from the first.
+func after(entries []*entry, name string) []*entry {
+	at := sort.Search(len(entries), func(i int) bool { return entries[i].name > name })
+	next := entries[at:min(len(entries), at+maxSearch)]
+	return append(slices.Clip(next), entries[:min(at, maxSearch-len(next))]...)
+}
+
+// fetch prefetches the entry's document into the cache, unless it is there or of unknown
+// length, and reports whether it does.
+func (w walked) fetch(e *entry) bool {
+	doc := e.doc.Load()
+	if doc == nil || e.busy() {
+		return false
+	}
+	f := w.fileOf(e)
+	key := f.key()
+	size, known := f.currentSize()
+	if _, there := w.fs.content.Trusted(key, f.maxAge(key.Representation)); there || !known {
+		return false
+	}
+	return w.fs.readAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
+}
+
+// fetchWhole returns when the cache has all of the content.
+func (f *readable) fetchWhole(ctx context.Context, key cache.Key) error {
+	r, err := f.openAs(ctx, key.Document, key.Representation)
+	if err != nil {
+		return err
+	}
+	err = r.Wait(ctx)
+	_ = r.Close() // nothing was read
+	return err
+}
