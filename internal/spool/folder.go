@@ -28,20 +28,20 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	}
 	end, err := s.build(&r)
 	if err != nil {
-		return nil, fmt.Errorf("spool: create folder: %w", err)
+		return nil, fmt.Errorf("queue a folder: %w", err)
 	}
-	u := newUpload(s, r, end)
+	u := newUpload(s, r, end, 0)
 	if err := durable.SyncDir(s.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("spool: create folder: %w", err), u.Remove())
+		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), u.Remove())
 	}
-	u.linked = true
+	u.journal.durable = true
 	s.remember(u)
 	return u, nil
 }
 
 // DeliverFolder makes a queued folder, or finishes one that was being made, and returns
-// its id. One that is there by then is taken for it: two folders of a name in one place
-// are nobody's wish. It ends as Deliver does.
+// its id. A folder of that name that is there by then is taken for it: nobody wants two of a
+// name in one place. It ends as Deliver does.
 func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
 	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.looks = func(ctx context.Context) verdict { return lookFolder(ctx, m) }
@@ -123,8 +123,8 @@ func (d *delivery) prepareFolder(ctx context.Context) error {
 	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	return d.u.step(PointSend, PointSending, func(r *Record) {
-		r.State, r.Reason = Sending, ""
+	return d.u.transit(onSend, synced, func(r *Record) {
+		r.Reason = ""
 		r.Attempts++
 	})
 }

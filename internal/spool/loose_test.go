@@ -21,8 +21,8 @@ func TestAForegroundUploadIsLoose(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	loose := func(when string, want bool) {
 		t.Helper()
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.linked == want {
-			t.Errorf("%s: written in run %q, %v, durable is %v; want loose %v", when, r.Boot, err, u.linked, want)
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.journal.durable == want {
+			t.Errorf("%s: written in run %q, %v, durable is %v; want loose %v", when, r.Boot, err, u.journal.durable, want)
 		}
 	}
 	loose("created", true)
@@ -55,8 +55,8 @@ func TestALooseUploadIsSecured(t *testing.T) {
 			u := create(t, s, lateBill(), billBytes)
 			must(t, do(s, u))
 			want := u.Record()
-			if want.Boot != "" || !u.linked {
-				t.Fatalf("written in run %q, durable is %v", want.Boot, u.linked)
+			if want.Boot != "" || !u.journal.durable {
+				t.Fatalf("written in run %q, durable is %v", want.Boot, u.journal.durable)
 			}
 			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
 			if r := u.Record(); r.Boot != "" {
@@ -100,8 +100,8 @@ func TestLooseAfterARestart(t *testing.T) {
 				}
 				u = again(t, s, u)
 				if boot == "one" {
-					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.linked {
-						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.linked, want)
+					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.journal.durable {
+						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.journal.durable, want)
 					}
 					return
 				}
@@ -133,7 +133,7 @@ func TestCloseSecuresWhatIsLoose(t *testing.T) {
 func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	s.opts.Boot = ""
-	if u := committed(t, s, lateBill(), billBytes); !u.linked {
+	if u := committed(t, s, lateBill(), billBytes); !u.journal.durable {
 		t.Error("a crash of the machine could not be told from one of the program")
 	}
 }

@@ -16,8 +16,8 @@ type Policy struct {
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
 	// Queue keeps an upload that the service cannot take now in the queue: it stays
-	// committed, or sending when it may have arrived, instead of failed. Nothing that the service
-	// asks to wait is waited for then: whoever has the queue does.
+	// committed, or sending when it may have arrived, instead of failed. A Retry-After is left
+	// to the owner of the queue then.
 	Queue bool
 }
 
@@ -67,9 +67,8 @@ func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	return p.sleep(ctx, d) == nil
 }
 
-// obey waits before the service is asked again after err, its answer of that time, as long as
-// it asked for. It is false when there is no time left for that, or ctx is done; then nothing
-// is to be sent.
+// obey waits before the service is asked again after err, its answer at that time, as long as
+// it asked for. It is false when there is no time left for that, or ctx is done.
 func (p *patience) obey(ctx context.Context, err error, at time.Time) bool {
 	asked := archive.RetryAfter(err)
 	switch {

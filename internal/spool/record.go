@@ -142,6 +142,15 @@ func (r *Record) forgetSent() {
 	r.Split, r.Baseline, r.Doubtful, r.Refused, r.Attempts = false, nil, false, false, 0
 }
 
+// fail makes r the record of data of size bytes that failed outside a delivery.
+func (r *Record) fail(reason string, visible bool, size int64) {
+	r.Doubtful = r.Doubtful || r.State == Sending
+	if r.SHA256 == "" {
+		r.Size = size
+	}
+	r.State, r.Closed, r.Queued, r.Visible, r.Reason = Failed, false, false, visible, archive.Printable(reason)
+}
+
 // StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.
 func (r *Record) StaysHere() bool { return r.State == Created && r.Closed && !r.Queued }
 

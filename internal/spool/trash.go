@@ -18,10 +18,10 @@ const (
 	trashMost = 1000
 )
 
-// trash is what is left of uploads that have gone: a directory with a hidden name, and a record
-// in it. It is removed when no more comes. A disk that is told of each block that becomes
-// free (discard in ext4(5)) may take a millisecond for each of both, for which the next
-// uploads would wait: more than all else that an upload costs.
+// trash is what is left of removed uploads: directories with a hidden name, and a record in
+// each. It is removed once no more comes: a disk that is told of each block that becomes free
+// (discard in ext4(5)) may take a millisecond for each of both, more than all else that an
+// upload costs, and the next uploads would wait for that.
 type trash struct {
 	log logrus.FieldLogger
 

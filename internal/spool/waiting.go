@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Left is what of a spool the archive does not have, as the next run finds it.
+// Left counts what is in a spool and not in the archive, as the next run finds it.
 type Left struct {
 	Pending int   // uploads that go on then
 	Bytes   int64 // of them
@@ -67,7 +67,7 @@ func LeftIn(dir string) (l Left, err error) {
 }
 
 // Waiting counts what lies in the spool at dir and belongs into the archive: what is pending or
-// failed. Local files are none of that.
+// failed, without local files.
 func Waiting(dir string) (int, error) {
 	l, err := LeftIn(dir)
 	return l.Pending + l.Failed, err

@@ -76,7 +76,7 @@ func rules() []Mutation {
 			},
 		},
 		{
-			Name: "keywords do not go along with a file", File: "internal/spool/send.go",
+			Name: "keywords do not go along with a file", File: "internal/spool/deliver.go",
 			Old: "Name: r.SentName, Keywords: r.Keywords,", New: "Name: r.SentName,",
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 4), Session: history.Session{End: history.Clean}},
 		},
