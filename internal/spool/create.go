@@ -44,6 +44,12 @@ func (s *Spool) remember(u *Upload) {
 	s.uploads[u.id] = u
 }
 
+func (s *Spool) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.uploads, id)
+}
+
 // Prefixes of the hidden names of directories that are not yet, or no longer, uploads.
 const (
 	newPrefix   = ".new-"
@@ -115,26 +121,12 @@ func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 	return trash, nil
 }
 
-func (s *Spool) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.uploads, id)
-}
-
 // idLength is the length of an id: nanoseconds since 1970 in base 36, enough until 2120.
 const idLength = 12
 
 // validID reports whether s is an id. It then is a harmless file name.
 func validID(s string) bool {
-	if len(s) != idLength {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
+	return len(s) == idLength && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // ids gives out ids that ascend, also when the clock does not.
@@ -145,10 +137,7 @@ type ids struct {
 
 // seen notes an id that is in use.
 func (g *ids) seen(id string) {
-	n, err := strconv.ParseInt(id, 36, 64)
-	if err != nil {
-		return
-	}
+	n, _ := strconv.ParseInt(id, 36, 64) // each id fits
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.last = max(g.last, n)

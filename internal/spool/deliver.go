@@ -119,7 +119,7 @@ func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*del
 	return work(d)
 }
 
-// withData keeps the data open during work.
+// withData runs work with the data open.
 func (d *delivery) withData(ctx context.Context, work func(context.Context) (archive.ID, error)) (archive.ID, error) {
 	if err := d.u.Open(); err != nil {
 		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
@@ -161,10 +161,13 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	switch r := d.u.rec.Load(); {
 	case r.inDoubt():
 		cause = errEarlier
-	case r.Refused:
-		v := d.lookRefused(ctx)
+	case r.Refused: // the service, or a proxy before it, can refuse what it has taken
+		v := d.looks(context.WithoutCancel(ctx))
 		if v.found {
 			return d.confirm(v.id)
+		}
+		if !waits(v.err) { // as in a folder that is gone: the refusal holds
+			v.err = nil
 		}
 		if err := v.failure(errRefused); err != nil {
 			return 0, d.fail(ctx, err, false)
@@ -337,14 +340,7 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	var docs []*archive.Document
-	var err error
-	if d.baseline != nil && !r.inDoubt() {
-		docs, err = d.baseline(ctx)
-	}
-	if docs == nil && err == nil {
-		docs, err = d.listFolder(ctx, r.Folder)
-	}
+	docs, err := d.listFolder(ctx, r)
 	if err != nil {
 		return fmt.Errorf("list the folder before sending: %w", err)
 	}
@@ -371,9 +367,15 @@ func (d *delivery) aim(ctx context.Context, r, next *Record) error {
 	return nil
 }
 
-// listFolder asks the service what a folder holds.
-func (d *delivery) listFolder(ctx context.Context, id archive.ID) ([]*archive.Document, error) {
-	docs, err := d.a.Documents(ctx, id, archive.ListOptions{})
+// listFolder returns what the folder holds: as the caller of Deliver knows it, else as the
+// service says, which alone counts after an end in doubt.
+func (d *delivery) listFolder(ctx context.Context, r *Record) ([]*archive.Document, error) {
+	if d.baseline != nil && !r.inDoubt() {
+		if docs, err := d.baseline(ctx); docs != nil || err != nil {
+			return docs, err
+		}
+	}
+	docs, err := d.a.Documents(ctx, r.Folder, archive.ListOptions{})
 	all := make([]*archive.Document, len(docs))
 	for i := range docs {
 		all[i] = &docs[i]

@@ -48,29 +48,16 @@
 // # Exactly once
 //
 // Before the first byte is sent, the record says which external id is the idempotency key, and
-// which documents of that name were in the folder before (the baseline): durably, unless the
-// upload is volatile. After an end in doubt Deliver lists the folder: a document that is not in
-// the baseline, has the name, and whose data (specification, endpoint 8) show the external id
-// is the one. An external id of the user's own need not be unique, so there the content must be
-// equal too. Only when several looks over some time show nothing new of the name is the upload
-// repeated, with the same key. What cannot be decided is failed, with the reason, and never
-// sent again without a look.
-//
-// A service that accepts a document without telling its id is asked for it in the same way,
-// when the record says already that the archive has it.
-//
-// So it is certain on a service that shows external ids in document data, provided that a
-// request whose connection broke takes effect within the time of the looks (half of
-// RetryFor, at most 30 s), and one that was not answered in time, or that the end of the
-// program cut off, within LateBy; until then the next replacement of the same document waits.
-// On a service that shows none, an end in doubt is either seen not to have arrived or becomes
-// failed, never a second document.
+// which documents of that name the folder had (the baseline). After an end in doubt Deliver
+// looks in the folder, and repeats, with the same key, only what several looks over some time do
+// not show. What cannot be decided is failed, with the reason, and never sent again without a
+// look. docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
+// rules and their limits.
 //
 // # Locks
 //
-// The order is: Upload.mu (one transition at a time, held while its record is written),
-// content.mu (the bytes), content.files (the descriptor), budget.mu. Spool.mu, disk.mu,
-// receipts.mu and those of trash and ids come after Upload.mu, and nothing is locked under them.
-// The archive, and what Update and CommitAs are given, are called without any of them;
-// Options.MakeRoom is called under Upload.mu and content.mu, Options.Fault under Upload.mu.
+// The order is Upload.mu (one transition at a time, held while its record is written), content.mu
+// (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
+// but trash.sweeping comes before trash.mu. The archive, and what Update and CommitAs are given,
+// are called without any of them, Options.Fault and Options.MakeRoom with.
 package spool

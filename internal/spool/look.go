@@ -80,17 +80,6 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	}
 }
 
-// lookRefused looks once for what the service refused in an earlier delivery: it, or a
-// proxy before it, can refuse what it has taken. Where it cannot be looked at all, as in a
-// folder that is gone, the refusal holds.
-func (d *delivery) lookRefused(ctx context.Context) verdict {
-	v := d.looks(context.WithoutCancel(ctx))
-	if !waits(v.err) {
-		v.err = nil
-	}
-	return v
-}
-
 // look looks once for what the record says was sent.
 func (d *delivery) look(ctx context.Context) verdict {
 	r := d.u.rec.Load()
@@ -161,7 +150,7 @@ func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
 		d.log.Infof("archived, its id is not known: %v", err)
 		return 0, false
 	}
-	var shown, silent []archive.ID
+	var shown, silent []archive.ID // with its key; without any, and with exactly its name
 	for _, doc := range docs {
 		switch id, err := d.externalID(ctx, doc.ID); {
 		case err != nil:
@@ -222,19 +211,18 @@ const (
 // nothing. The error says that the service could not be asked.
 func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (likeness, error) {
 	id, err := d.externalID(ctx, doc)
+	same := true
 	switch {
-	case archive.Away(err):
-		return unclear, err
 	case err != nil:
-		return unclear, nil
 	case id == r.SentID && r.ExternalID == "":
 		return ours, nil
 	case id != "" && id != r.SentID:
 		return other, nil
 	case r.Split:
 		return unclear, nil
+	default:
+		same, err = d.sameContent(ctx, r, doc)
 	}
-	same, err := d.sameContent(ctx, r, doc)
 	switch {
 	case archive.Away(err):
 		return unclear, err
@@ -346,10 +334,8 @@ func (d *delivery) recogniseOnce(ctx context.Context, id archive.ID) error {
 
 // knownBefore reports whether the folder held the document before this was sent.
 func (d *delivery) knownBefore(r *Record, id archive.ID) (name string, known bool) {
-	for _, doc := range d.listed {
-		if doc.ID == id {
-			return doc.Name, true
-		}
+	if i := slices.IndexFunc(d.listed, func(doc *archive.Document) bool { return doc.ID == id }); i >= 0 {
+		return d.listed[i].Name, true
 	}
 	return r.SentName, r.SentReplace == 0 && slices.Contains(r.Baseline, id)
 }

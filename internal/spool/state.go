@@ -29,79 +29,54 @@ func (s State) known() bool {
 
 // event is a row of the table of transitions.
 type event struct {
-	name string // follows "cannot"
-	// to has the state that follows each state in which the event is allowed.
-	to map[State]State
-	// when is what else must hold; nil for nothing.
-	when func(*Record) bool
-	// busy allows it while the upload is delivered.
-	busy bool
-	// before and after are the fault points around the write of the record.
-	before, after Point
+	name          string          // follows "cannot"
+	before, after Point           // around the write of the record
+	to            map[State]State // the state that follows each in which the event is allowed
+	when          func(*Record) bool
+	busy          bool // allowed during a delivery
 }
 
 // The table of transitions, from what callers ask for to what a delivery and a start find out.
-// Upload.transit is the only one that changes a state, and takes the new one from here.
+// Upload.transit takes the new state from here. when is what else must hold, nil for nothing.
 var (
 	onUpdate = event{
-		name: "change", before: PointUpdate, after: PointUpdated, busy: true,
-		to: map[State]State{Created: Created, Committed: Committed, Sending: Sending, Confirmed: Confirmed, Failed: Failed},
+		"change", PointUpdate, PointUpdated,
+		map[State]State{Created: Created, Committed: Committed, Sending: Sending, Confirmed: Confirmed, Failed: Failed}, nil, true,
 	}
-	onCommit = event{
-		name: "commit", before: PointCommit, after: PointCommitted,
-		to: map[State]State{Created: Committed},
-	}
+	onCommit   = event{"commit", PointCommit, PointCommitted, map[State]State{Created: Committed}, nil, false}
 	onRecommit = event{
-		name: "commit again", before: PointCommit, after: PointCommitted,
-		to:   map[State]State{Created: Committed},
-		when: func(r *Record) bool { return r.Closed && r.Queued },
+		"commit again", PointCommit, PointCommitted, map[State]State{Created: Committed},
+		func(r *Record) bool { return r.Closed && r.Queued }, false,
 	}
-	onKeep = event{
-		name: "keep", before: PointKeep, after: PointKept,
-		to: map[State]State{Created: Created},
-	}
+	onKeep   = event{"keep", PointKeep, PointKept, map[State]State{Created: Created}, nil, false}
 	onReopen = event{
-		name: "reopen", before: PointReopen, after: PointReopened,
-		to:   map[State]State{Created: Created, Committed: Created, Failed: Created},
-		when: func(r *Record) bool { return !r.Directory },
+		"reopen", PointReopen, PointReopened, map[State]State{Created: Created, Committed: Created, Failed: Created},
+		func(r *Record) bool { return !r.Directory }, false,
 	}
 	onRecall = event{
-		name: "recall", before: PointReopen, after: PointReopened,
-		to:   map[State]State{Committed: Created},
-		when: func(r *Record) bool { return r.Queued && !r.Directory },
+		"recall", PointReopen, PointReopened, map[State]State{Committed: Created},
+		func(r *Record) bool { return r.Queued && !r.Directory }, false,
 	}
 	onFail = event{
-		name: "fail", before: PointFail, after: PointFailed,
-		to: map[State]State{Created: Failed, Committed: Failed, Sending: Failed, Failed: Failed},
+		"fail", PointFail, PointFailed, map[State]State{Created: Failed, Committed: Failed, Sending: Failed, Failed: Failed}, nil, false,
 	}
 	onRetry = event{
-		name: "retry", before: PointRetry, after: PointRetried,
-		to:   map[State]State{Committed: Committed, Sending: Sending, Failed: Committed},
-		when: func(r *Record) bool { return r.State == Failed || r.Queued },
+		"retry", PointRetry, PointRetried, map[State]State{Committed: Committed, Sending: Sending, Failed: Committed},
+		func(r *Record) bool { return r.State == Failed || r.Queued }, false,
 	}
-	onSend = event{
-		name: "deliver", before: PointSend, after: PointSending,
-		to: map[State]State{Committed: Sending, Sending: Sending},
+	onSend = event{"deliver", PointSend, PointSending, map[State]State{Committed: Sending, Sending: Sending}, nil, false}
+	// onConfirm also is for what a look finds, and again for an id that is found later.
+	onConfirm = event{
+		"confirm", PointAnswered, PointConfirmed, map[State]State{Committed: Confirmed, Sending: Confirmed, Confirmed: Confirmed}, nil, true,
 	}
-	onConfirm = event{ // also of what a look finds, and again when its id is found later
-		name: "confirm", before: PointAnswered, after: PointConfirmed,
-		to: map[State]State{Committed: Confirmed, Sending: Confirmed, Confirmed: Confirmed},
-	}
-	onGiveUp = event{
-		name: "give up", before: PointFail, after: PointFailed,
-		to: map[State]State{Committed: Failed, Sending: Failed},
-	}
-	onWaitUnsent = event{ // in the queue; the archive does not have it
-		name: "put back", before: PointFail, after: PointFailed,
-		to: map[State]State{Committed: Committed, Sending: Committed},
-	}
-	onWaitInDoubt = event{ // in the queue; the archive may have it
-		name: "put back", before: PointFail, after: PointFailed,
-		to: map[State]State{Committed: Sending, Sending: Sending},
-	}
-	onInterrupt = event{ // by the end of the program or the machine
-		name: "recover", before: PointRecover, after: PointRecovered,
-		to: map[State]State{Created: Failed, Committed: Failed, Sending: Failed},
+	onGiveUp = event{"give up", PointFail, PointFailed, map[State]State{Committed: Failed, Sending: Failed}, nil, true}
+	// onWaitUnsent is for what waits in the queue and is not in the archive, onWaitInDoubt for
+	// what may be.
+	onWaitUnsent  = event{"put back", PointFail, PointFailed, map[State]State{Committed: Committed, Sending: Committed}, nil, true}
+	onWaitInDoubt = event{"put back", PointFail, PointFailed, map[State]State{Committed: Sending, Sending: Sending}, nil, true}
+	// onInterrupt is for what an end of the program or the machine cut off.
+	onInterrupt = event{
+		"recover", PointRecover, PointRecovered, map[State]State{Created: Failed, Committed: Failed, Sending: Failed}, nil, false,
 	}
 )
 
