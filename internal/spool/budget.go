@@ -30,7 +30,7 @@ var errLimit = fmt.Errorf("%w", syscall.ENOSPC)
 func diskFree(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("free space of the spool: %w", err)
+		return 0, fmt.Errorf("free space of the disk: %w", err)
 	}
 	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block size is positive
 	return int64(min(free, math.MaxInt64)), nil
@@ -41,7 +41,7 @@ func diskFree(dir string) (int64, error) {
 func reserveOf(dir string, wish int64) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("size of the spool's disk: %w", err)
+		return 0, fmt.Errorf("size of the disk: %w", err)
 	}
 	part := st.Blocks / 16 * uint64(st.Bsize) //nolint:gosec // a block size is positive
 	return min(wish, int64(min(part, math.MaxInt64))), nil
