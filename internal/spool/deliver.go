@@ -19,7 +19,7 @@ import (
 // Archive is what Deliver needs of the archive service. Errors are judged by their
 // archive.Kind.
 type Archive interface {
-	// Upload sends a new document and returns its id, 0 when the service does not tell.
+	// Upload sends a new document and returns its id, 0 when the answer lacks it.
 	Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error)
 	// Replace sends new content for an inbox document.
 	Replace(ctx context.Context, doc archive.ID, name string, keywords []string, body archive.Blob) error
@@ -249,8 +249,8 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 // idPrefix begins the idempotency keys that are made up here.
 const idPrefix = "archivefs-"
 
-// verify compares the data with the record, once in every run, so that bytes that a crash or
-// the disk changed are not archived as what was written.
+// verify compares the data with the record, once in every run, so that bytes which a crash or
+// the disk changed are not archived.
 func (d *delivery) verify() error {
 	u := d.u
 	u.mu.Lock()

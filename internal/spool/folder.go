@@ -52,7 +52,7 @@ func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p P
 	})
 }
 
-// errNotListed says that a folder was made and cannot be found.
+// errNotListed says that a folder was made, and its id cannot be found.
 var errNotListed = errors.New("the service made the folder but does not list it")
 
 // makeFolder asks for the folder unless it is there, and looks after every end in doubt.

@@ -15,12 +15,12 @@ import (
 type verdict struct {
 	found bool
 	id    archive.ID
-	open  []archive.ID // documents that may be it; nothing tells
+	open  []archive.ID // documents that may or may not be it
 	err   error        // why nothing could be seen
 }
 
-// errUndecided says that nothing tells whether the archive has an upload; another look
-// would not either.
+// errUndecided says that it cannot be found out whether the archive has an upload, not by another
+// look either.
 var errUndecided = errors.New("it may be archived already")
 
 // failure is why, by this look, the upload may not be sent again; nil when it is absent. cause
@@ -201,7 +201,7 @@ type likeness uint8
 const (
 	other   likeness = iota // for certain not
 	ours                    // for certain
-	unclear                 // nothing tells
+	unclear                 // cannot be found out
 )
 
 // examine decides about one document that came after the baseline. An idempotency key made up
@@ -237,8 +237,8 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 }
 
 // Identify finds which of some documents an upload became that the service confirmed without
-// telling its id: the one whose data show the idempotency key that was made up for it. 0:
-// nothing tells for certain.
+// telling its id: the one whose data show the idempotency key that was made up for it. 0 when
+// none is certain.
 func (s *Spool) Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
 	d := &delivery{u: u, a: a}
 	r := u.rec.Load()

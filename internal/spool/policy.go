@@ -47,8 +47,8 @@ func (p *patience) start() {
 // restart has the next look begin another budget.
 func (p *patience) restart() { p.budget, p.pauses = nil, 0 }
 
-// Settling is how long a caller that repeats for retryFor looks for a document before it takes
-// it as absent: a folder may list late what was archived.
+// Settling is how long a caller that repeats for retryFor looks for a document before it counts
+// as absent: a folder may list it late.
 func Settling(retryFor time.Duration) time.Duration { return min(retryFor/2, longestSettling) }
 
 // next is how long the next pause is.
@@ -56,8 +56,8 @@ func (p *patience) next() time.Duration {
 	return retry.Backoff{First: firstWait, Longest: longestWait}.After(p.pauses + 1)
 }
 
-// pause waits, longer each time but not longer than most, unless that is over. It is false
-// when ctx is done.
+// pause waits, longer each time but at most for most, where that is above 0. It is false when
+// ctx is done.
 func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	d := p.next()
 	p.pauses++

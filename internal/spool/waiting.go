@@ -40,8 +40,8 @@ func (s *Spool) Left() (l Left) {
 	return l
 }
 
-// LeftIn counts what lies in the spool at dir, without opening it. What cannot be read counts as
-// failed. While somebody uses the spool that is how it was a moment ago.
+// LeftIn counts what is in the spool at dir, without opening it. What cannot be read counts as
+// failed. While a process uses the spool the figures may be a moment old.
 func LeftIn(dir string) (l Left, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
