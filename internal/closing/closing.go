@@ -1,7 +1,7 @@
 // Package closing finds out what it means that a program closed a descriptor of a file in a
-// FUSE mount: whether it was the last one, or the end of a program that was killed. FUSE does
-// not tell (FLUSH comes at every close of every duplicate), so it looks at the process. It also
-// tells whether one that waits was killed.
+// FUSE mount: whether it was the last one, or the end of a program that was killed. FUSE sends
+// FLUSH at every close of every duplicate, so this looks at the process. It also reports whether
+// a process that waits was killed.
 package closing
 
 // Meaning is what the close of a descriptor means, as far as can be found out about the
@@ -18,7 +18,7 @@ const (
 	Inherited
 	// Killed says that a signal killed the process; the file is what it had got to.
 	Killed
-	// Unknown says that the process cannot be looked at, it is about to become another program
-	// (execve), or it still has the file mapped, so the end shows at release.
+	// Unknown says that the process cannot be looked at, is inside execve, or still has the file
+	// mapped, so the end shows at release.
 	Unknown
 )

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Doomed reports whether a thread ends as soon as the system call that it is in returns: a signal
-// has killed it that it does not catch, or it is gone. It is false when that cannot be told.
+// Doomed reports whether a thread ends as soon as its system call returns: a signal that it does
+// not catch has killed it, or it is gone. It is false when that cannot be found out.
 func Doomed(pid uint32) bool {
 	if pid == 0 {
 		return false // a process of another pid namespace
@@ -26,8 +26,8 @@ func Doomed(pid uint32) bool {
 	return pending&(^kept|deadly) != 0
 }
 
-// Sets of signals as proc_pid_status(5) shows them: those that end no process which does not catch
-// them (signal(7)), and the one that nothing holds up.
+// Sets of signals as proc_pid_status(5) shows them: those that by default end no process
+// (signal(7)), and the one that cannot be caught.
 const (
 	harmless = 1<<(unix.SIGCHLD-1) | 1<<(unix.SIGCONT-1) | 1<<(unix.SIGSTOP-1) | 1<<(unix.SIGTSTP-1) |
 		1<<(unix.SIGTTIN-1) | 1<<(unix.SIGTTOU-1) | 1<<(unix.SIGURG-1) | 1<<(unix.SIGWINCH-1)

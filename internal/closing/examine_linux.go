@@ -13,16 +13,16 @@ const (
 	pfSignaled = 0x400
 )
 
-// lookLimit bounds the look at a process. A look takes microseconds, on a machine under heavy
-// load longer; and it waits for a process that is inside execve, which in turn waits for us.
-// Such a one is recognised beforehand (inExec), so that the limit can be generous.
+// lookLimit bounds the look at a process. It takes microseconds, under heavy load longer. A look
+// at a process inside execve would deadlock, as execve waits for us; inExec recognises that
+// beforehand, so the limit can be generous.
 const lookLimit = 5 * time.Second
 
-// ThreadGroup returns the process that a thread belongs to, 0 when it cannot be told.
+// ThreadGroup returns the process that a thread belongs to, 0 when that cannot be found out.
 func ThreadGroup(pid uint32) int { return tgid(taskStatus(pid, nil)) }
 
-// taskStatus is what proc_pid_status(5) shows of a thread, nothing when that cannot be told.
-// It can be read at any time. As others here it reads by way of buf.
+// taskStatus is what proc_pid_status(5) shows of a thread, nil when it cannot be read. No lock
+// holds it up. It uses buf as readProc does.
 func taskStatus(pid uint32, buf []byte) []byte {
 	if pid == 0 {
 		return nil // a process of another pid namespace
@@ -42,10 +42,9 @@ func tgid(status []byte) int {
 	return group
 }
 
-// inExec reports whether a process is inside execve, by its status: it has the memory of
-// the new program already, and no program in it yet. Descriptors that are closed on exec
-// are closed at this moment, with a lock held for which other files of /proc/PID wait
-// (exec_update_lock, at least stat and maps).
+// inExec reports whether a process is inside execve, by its status: it has the new memory
+// already, and no program in it yet. At this moment descriptors are closed on exec, under a lock
+// (exec_update_lock) for which other files of /proc/PID wait, at least stat and maps.
 func inExec(status []byte) bool { return infoField(status, "VmExe:") == "0 kB" }
 
 // Examine finds out what it means that the thread pid closed a descriptor of the
@@ -101,7 +100,7 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 		return c
 	}
 	if inherited(group, ino, mounts, buf) {
-		return Inherited // half of what they write is not to be archived
+		return Inherited // what they still write belongs to the file
 	}
 	return Last
 }
@@ -147,9 +146,8 @@ func otherDescriptors(group int, ino uint64, mounts *Mounts, buf []byte) Meaning
 // mostDescendants bounds how many processes are asked what they inherited.
 const mostDescendants = 64
 
-// inherited reports whether a process that the opener has started, or one of those has,
-// holds the file open: in `(a; b &) > f` the file is not complete when the shell closes it.
-// What has another parent by then is not found.
+// inherited reports whether a descendant of the opener holds the file open: in `(a; b &) > f` the
+// file is not complete when the shell closes it. One that has another parent by then is not found.
 func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
 	below := children(opener, buf)
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
@@ -161,8 +159,8 @@ func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
 	return false
 }
 
-// children are the processes that a process has started and that have not been waited for
-// (proc_pid_task(5)); none where the kernel does not tell.
+// children are the processes that a process has started and not waited for (proc_pid_task(5));
+// none where the kernel does not list them.
 func children(group int, buf []byte) []int {
 	dir := "/proc/" + strconv.Itoa(group) + "/task"
 	threads, err := listProc(dir, buf)
@@ -184,9 +182,9 @@ func children(group int, buf []byte) []int {
 	return all
 }
 
-// mapped reports whether a process has a file of that inode number mapped shared and
-// writable (proc_pid_maps(5)). A file of another file system with the same number counts
-// too: then the end shows at release.
+// mapped reports whether a process has a file of that inode number mapped shared and writable
+// (proc_pid_maps(5)). A file of another file system may have the number, too; then the end shows
+// at release.
 func mapped(group int, ino uint64) bool {
 	b, err := readProc("/proc/"+strconv.Itoa(group)+"/maps", nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Mounts knows under which mount ids a file system is mounted, in every mount namespace
-// it is met in (proc_pid_mountinfo(5)). The zero value knows none, and takes every id for one.
+// Mounts knows the mount ids of a file system, in every mount namespace that it is met in
+// (proc_pid_mountinfo(5)). The zero value takes every id for one.
 type Mounts struct {
 	mu    sync.Mutex
 	dev   string              // major:minor; guarded by mu
@@ -33,7 +33,7 @@ func (m *Mounts) ours(pid int, id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dev == "" {
-		return true // not known: be careful and take the descriptor for one of ours
+		return true // not known: the descriptor may be one of ours
 	}
 	if _, ok := m.known[id]; ok {
 		return true

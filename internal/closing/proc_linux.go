@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What stands in /proc is read without package os, which takes three system calls more for
-// each file, to find out that it cannot be waited for. A close waits for a dozen of them.
+// Files of /proc are read without package os, which takes three more system calls for each, to
+// find out that it cannot be polled. A close waits for a dozen of them.
 
 // procRoom is room for what most files in /proc hold, in bytes.
 const procRoom = 4 << 10

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 )
 
-// DataDir is the absolute path of the directory in which the embedded service keeps its
-// archive: dir, or, when that is empty, one in the XDG data home. A directory of somebody
-// else's files is refused. Nothing is made.
+// DataDir returns the absolute path of the directory in which the embedded service keeps its
+// archive: dir, or, when that is empty, one in the XDG data home. A directory that holds other
+// files is refused. Nothing is made.
 func DataDir(dir string) (string, error) {
 	if dir == "" {
 		base, err := xdg("XDG_DATA_HOME", ".local/share", "data")

@@ -35,7 +35,7 @@ const (
 )
 
 // xdg is a base directory of the XDG specification: from the environment when that is an
-// absolute path, else below the home directory. Where there is no home the option helps.
+// absolute path, else below the home directory. Without a home the error names the option.
 func xdg(env, below, option string) (string, error) {
 	if dir := os.Getenv(env); filepath.IsAbs(dir) {
 		return dir, nil
@@ -47,9 +47,9 @@ func xdg(env, below, option string) (string, error) {
 	return filepath.Join(home, below), nil
 }
 
-// homeDir is the home directory of the user, also where the environment does not tell it, as
-// for what mount(8) and the service manager of the system start: what waits to be archived
-// lies in the same place then.
+// homeDir is the home directory of the user, also where the environment lacks it, as under
+// mount(8) and the system's service manager: what waits to be archived lies in the same place
+// then.
 func homeDir() (string, error) {
 	if home, err := os.UserHomeDir(); err == nil {
 		return home, nil
@@ -74,7 +74,7 @@ func dirsOf(dir, identity string) (*Dirs, error) {
 }
 
 // OpenDirs makes the state directories of the archive with the given identity (no secret)
-// and takes them for this process. With dir set, everything lies below it; else below the
+// and locks them for this process. With dir set, everything lies below it; else below the
 // XDG state and cache homes, in a directory per archive. A directory of another archive is
 // refused, so that what waits in it never reaches the wrong one.
 func OpenDirs(dir, identity string) (*Dirs, error) {
@@ -133,8 +133,8 @@ func (d *Dirs) usable() error {
 	return cmp.Or(unused(d.State), owned(d.State), owned(d.Cache))
 }
 
-// owned refuses a directory of another user. Root could write to it, and would leave files that
-// this one can neither read nor remove.
+// owned refuses a directory of another user. Root could write to it, but would leave files that
+// its owner can neither read nor remove.
 func owned(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -151,8 +151,8 @@ func owned(dir string) error {
 	return fmt.Errorf("%s belongs to the user %s; mount as that user, or name another directory with --state-dir", dir, owner)
 }
 
-// unused refuses a directory that holds somebody's files and is no state directory, before
-// its mode is changed.
+// unused refuses a directory that holds files and is no state directory, before its mode is
+// changed.
 func unused(dir string) error {
 	foreign, err := holdsOthers(dir, boundName, lockName, "cache")
 	if err != nil {
@@ -164,9 +164,8 @@ func unused(dir string) error {
 	return nil
 }
 
-// holdsOthers reports whether a directory is not empty and none of ours: it lacks the file
-// mark, and has others than those that we make before it. A directory that is not there
-// holds nothing.
+// holdsOthers reports whether a directory holds other files than ours: it lacks the file mark,
+// and has others than those that we make before it. A directory that is not there holds nothing.
 func holdsOthers(dir, mark string, before ...string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -199,32 +198,37 @@ func private(dir string) error {
 // bind remembers which archive the directory belongs to, and refuses another.
 func (d *Dirs) bind(identity string) error {
 	path := filepath.Join(d.State, boundName)
-	known, err := os.ReadFile(path) //nolint:gosec // below our own directory
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if err := durable.WriteFile(path, []byte(identity+"\n"), 0o600); err != nil {
-			return fmt.Errorf("bind state directory: %w", err)
-		}
-		d.fresh = true
-		return nil
-	case err != nil:
-		return fmt.Errorf("bind state directory: %w", err)
-	case string(known) != identity+"\n":
-		return d.foreign(known, identity)
+	bound, err := d.boundTo(identity)
+	if err != nil || bound {
+		return err
 	}
+	if err := durable.WriteFile(path, []byte(identity+"\n"), 0o600); err != nil {
+		return fmt.Errorf("bind state directory: %w", err)
+	}
+	d.fresh = true
 	return nil
 }
 
-// foreign says that the directory is bound to another archive.
-func (d *Dirs) foreign(known []byte, identity string) error {
-	return fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
-		"name another directory with --state-dir; archivefs uploads list %s shows what waits in that one", d.State, string(known[:max(0, len(known)-1)]), identity, d.State)
+// boundTo reports whether the directory belongs to the archive, and not to none. That it belongs
+// to another one is an error.
+func (d *Dirs) boundTo(identity string) (bool, error) {
+	known, err := os.ReadFile(filepath.Join(d.State, boundName))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("state directory: %w", err)
+	case string(known) != identity+"\n":
+		return false, fmt.Errorf("the state directory %s belongs to another archive or other credentials (%q, not %q); "+
+			"name another directory with --state-dir; archivefs uploads list %s shows what waits in that one", d.State, string(known[:max(0, len(known)-1)]), identity, d.State)
+	}
+	return true, nil
 }
 
-// Close gives the directories free.
+// Close unlocks the directories.
 func (d *Dirs) Close() error {
 	if state, err := os.Readlink(d.link); err == nil && state == d.State { // else it is another mount's by now
-		_ = os.Remove(d.link) // what stays misleads nobody: nothing is mounted there
+		_ = os.Remove(d.link) // a link that stays misleads nobody: nothing is mounted there
 	}
 	if err := d.lock.Close(); err != nil {
 		return fmt.Errorf("unlock state directory: %w", err)

@@ -14,7 +14,7 @@ type Bound struct {
 	Identity string // the address of the service and whose credentials, or "embedded:" and the data directory
 }
 
-// BoundTo tells which archive a directory belongs to. The error wraps os.ErrNotExist where it
+// BoundTo returns which archive a directory belongs to. The error wraps os.ErrNotExist where it
 // is no state directory.
 func BoundTo(dir string) (Bound, error) {
 	known, err := os.ReadFile(filepath.Join(dir, boundName)) //nolint:gosec // the user names it
@@ -29,8 +29,8 @@ func BoundTo(dir string) (Bound, error) {
 	return Bound{State: dir, Identity: identity}, nil
 }
 
-// AllBound lists the state directories of all archives where they lie by default, but for the
-// one that is named. Of others than those nothing is read.
+// AllBound lists the state directories of all archives in their default place, without the one
+// at but. Other directories there are not read.
 func AllBound(but string) ([]Bound, error) {
 	home, err := LookHomes("")
 	if err != nil {
@@ -59,9 +59,9 @@ func (b *Bound) Busy() bool {
 	return busy || err != nil
 }
 
-// OpenBound takes a state directory of any archive for this process, which is a command and no
-// mount: its name is what others read that find the directory in use. The error is an
-// *InUseError while another one has it.
+// OpenBound locks a state directory of any archive for this process, which runs a command and no
+// mount; InUseError.Command shows it to others meanwhile. The error is an *InUseError while
+// another process has the directory.
 func OpenBound(dir, command string) (*Dirs, error) {
 	if _, err := BoundTo(dir); err != nil {
 		return nil, err

@@ -22,9 +22,9 @@ func missing(dir string) []string {
 	}
 }
 
-// Discard gives the directories free as Close does and removes what was made since
-// OpenDirs, for a mount that never became usable: nothing was stored yet. What was there
-// before stays, and so does a spool that holds something. The stores are closed before.
+// Discard unlocks the directories as Close does and removes what was made since OpenDirs, for a
+// mount that never became usable: nothing was stored yet. What was there before stays, and so
+// does a spool that holds something. The caller closes the stores before.
 func (d *Dirs) Discard() error {
 	if !d.fresh {
 		return d.Close()
@@ -37,8 +37,8 @@ func (d *Dirs) Discard() error {
 	return err
 }
 
-// clear removes what lies in the directories. The binding and the lock go last: a mount
-// takes up what a crash leaves with them.
+// clear removes what lies in the directories. The binding and the lock go last: with them a
+// mount can go on after a crash.
 func (d *Dirs) clear() error {
 	if slices.Contains(d.made, d.Cache) {
 		if err := os.RemoveAll(d.Cache); err != nil {

@@ -37,7 +37,7 @@ func (e *InUseError) Error() string {
 		"unmount that, or name another directory with --state-dir", e.State, where, e.Process())
 }
 
-// Process names the process behind who has the directory, empty where it is not known.
+// Process is " (process PID)", empty where the process is not known.
 func (e *InUseError) Process() string {
 	if e.PID == 0 {
 		return ""
@@ -45,7 +45,7 @@ func (e *InUseError) Process() string {
 	return fmt.Sprintf(" (process %d)", e.PID)
 }
 
-// inUse reads in the lock who has the directory: see usedBy.
+// inUse reads who has the directory from the lock, where usedBy wrote it.
 func (d *Dirs) inUse(lock io.Reader) error {
 	content, _ := io.ReadAll(lock)
 	who, e := string(content), &InUseError{State: d.State}
@@ -84,15 +84,15 @@ func (d *Dirs) take() error {
 	return d.usedBy("")
 }
 
-// Who only looks at a state directory has its lock for an instant, beside others that look, or for
-// as long as a busy machine leaves it without the processor.
+// A process that only looks at a state directory shares its lock with others that look, for an
+// instant, or for as long as a busy machine does not run it.
 const (
 	lookTime = 2 * time.Millisecond
-	lookMost = 5000 // waits for those who look
+	lookMost = 5000 // waits for those that look
 )
 
-// lockAlone takes the lock for this process alone. It waits for those who only look, and is
-// EWOULDBLOCK at once while another one has it alone.
+// lockAlone takes the lock exclusively. It waits for those that only look, and is EWOULDBLOCK at
+// once while another process has it exclusively.
 func lockAlone(f *os.File) error {
 	for n := 0; ; n++ {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -106,11 +106,11 @@ func lockAlone(f *os.File) error {
 	}
 }
 
-// MountedAt keeps where the archive is mounted, for those who find the directory in use.
+// MountedAt notes where the archive is mounted, for InUseError.
 func (d *Dirs) MountedAt(dir string) error { return d.usedBy(atMountpoint + dir) }
 
-// placeOf is the link that leads from a mount point to the state directory of its mount, for
-// those who cannot ask that. One that was killed leaves it.
+// placeOf is the link from a mount point to the state directory of its mount, for when the mount
+// cannot be asked. A mount that was killed leaves it.
 func placeOf(mountpoint string) (string, error) {
 	home, err := LookHomes("")
 	return filepath.Join(home.State, "at-"+dirName(mountpoint)), err
@@ -132,8 +132,8 @@ func (d *Dirs) UsedAt(mountpoint string) error {
 	return os.Symlink(d.State, link)
 }
 
-// StateAt is the state directory of the mount at a mount point, or of the one that was killed
-// there.
+// StateAt returns the state directory of the mount at a mount point, or of the one that was
+// killed there.
 func StateAt(mountpoint string) (string, error) {
 	link, err := placeOf(mountpoint)
 	if err != nil {
@@ -142,8 +142,8 @@ func StateAt(mountpoint string) (string, error) {
 	return os.Readlink(link)
 }
 
-// usedBy keeps who has the directory, empty for a mount that is not usable yet, and in a line of its
-// own the process.
+// usedBy notes who has the directory, empty for a mount that is not usable yet, and in a line of
+// its own the process.
 func (d *Dirs) usedBy(who string) error {
 	who += "\n" + strconv.Itoa(os.Getpid())
 	err := d.lock.Truncate(0)

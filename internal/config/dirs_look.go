@@ -15,8 +15,8 @@ type Seen struct {
 	Busy         bool // a mount is using them
 }
 
-// LookDirs looks at the state directories that OpenDirs would open, and tells why it would
-// fail. It makes and changes nothing.
+// LookDirs looks at the state directories that OpenDirs would open. The error is why OpenDirs
+// would fail. It changes nothing.
 func LookDirs(dir, identity string) (Seen, error) {
 	d, err := dirsOf(dir, identity)
 	if err != nil {
@@ -26,17 +26,9 @@ func LookDirs(dir, identity string) (Seen, error) {
 	if err := d.usable(); err != nil {
 		return s, err
 	}
-	known, err := os.ReadFile(filepath.Join(d.State, boundName))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return s, nil
-	case err != nil:
-		return s, fmt.Errorf("state directory: %w", err)
-	case string(known) != identity+"\n":
-		return s, d.foreign(known, identity)
+	if s.Made, err = d.boundTo(identity); s.Made {
+		s.Busy, err = locked(filepath.Join(d.State, lockName))
 	}
-	s.Made = true
-	s.Busy, err = locked(filepath.Join(d.State, lockName))
 	return s, err
 }
 

@@ -2,7 +2,7 @@
 // validated settings, and keeps the directories in which a mount keeps its state. Its errors
 // are sentences for people; those that a *UsageError wraps mean that nothing was begun.
 //
-// It has no list of options: whoever reads a file says which there are.
+// It has no list of options: the caller that reads a file passes them.
 package config
 
 import "fmt"

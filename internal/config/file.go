@@ -18,18 +18,19 @@ type File struct {
 	Profiles map[string]Layer
 }
 
-// parser reads one file. It goes on after a mistake, so that a person sees all of them.
+// parser reads one file. It goes on after a mistake, so that a person sees all of them, and
+// keeps the line of each value, which decoding into a map does not.
 type parser struct {
 	file     *File
 	options  map[string]Option
 	toml     unstable.Parser
-	section  []string // in which the keys that come next stand
-	ignored  bool     // the section was complained about, and what stands in it is not read
+	section  []string // of the keys that come next
+	ignored  bool     // the section is a problem itself, and not read
 	problems Problems
 }
 
-// Parse reads the text of a file. Keys are the names of the options, those of profiles stand
-// in sections [profile.NAME]. What is wrong is told with its line.
+// Parse reads the text of a file. Keys are the names of the options; a profile is a section
+// [profile.NAME].
 func Parse(path string, text []byte, options []Option) (*File, Problems) {
 	p := &parser{
 		file:    &File{Path: path, Defaults: Layer{}, Profiles: map[string]Layer{}},
@@ -52,9 +53,8 @@ func Parse(path string, text []byte, options []Option) (*File, Problems) {
 	return p.file, p.problems
 }
 
-// syntax complains about lines that are no TOML and about keys that stand there twice, and
-// returns the text without those lines. It ends in front of a line that leaves open where the
-// next ones belong.
+// syntax notes lines that are no TOML and keys that are repeated, and returns the text without
+// those lines. It ends before a line that leaves open where the next ones belong.
 func (p *parser) syntax(text []byte) []byte {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	for last := 0; ; {
@@ -110,7 +110,7 @@ func (p *parser) head(e *unstable.Node) {
 	}
 }
 
-// profile returns what a profile says; nil when its name cannot be one.
+// profile returns the layer of a profile; nil when its name is not allowed.
 func (p *parser) profile(name string, line int) Layer {
 	if known, ok := p.file.Profiles[name]; ok {
 		return known

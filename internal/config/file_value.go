@@ -9,9 +9,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// read returns the value of an option as a command line would have it. Whether it makes
-// sense there is for the command to say; here its type has to be right, so that nobody
-// wonders what read-only = "no" means.
+// read returns the value of an option as it would be on a command line. It checks the type, so
+// that nobody wonders what read-only = "no" means; the command checks the value.
 func (o Option) read(value *unstable.Node) (string, error) {
 	text := string(value.Data)
 	switch o.Kind {

@@ -13,8 +13,8 @@ import (
 // systemFile is the configuration that the administrator gives to all users.
 const systemFile = "/etc/archivefs/config.toml"
 
-// Places are where configuration files lie, the user's before the system's. Who has no home
-// has none of their own.
+// Places are the paths of the configuration files, the user's before the system's. A user
+// without a home has none.
 func Places() []string {
 	base, err := xdg("XDG_CONFIG_HOME", ".config", "config")
 	if err != nil {
@@ -94,8 +94,8 @@ func (f *File) firstSecret(options []Option) string {
 	return ""
 }
 
-// wellKept refuses a configuration that anybody can write, who could name a command there,
-// and one with a secret that others can read.
+// wellKept refuses a configuration that anybody can write, because it can name commands, and
+// one with a secret that others can read.
 func wellKept(f *os.File, secret string) error {
 	info, err := f.Stat()
 	if err != nil {

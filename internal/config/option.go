@@ -22,8 +22,8 @@ type Option struct {
 	Secret bool // its value is shown to nobody
 }
 
-// Mountpoint is the key by which a profile says where it is mounted. On the command line
-// that is no option.
+// Mountpoint is the key with which a profile says where it is mounted. On the command line it is
+// an argument.
 const Mountpoint = "mountpoint"
 
 // Source says which kind of place a value comes from, the strongest first.
@@ -43,7 +43,7 @@ type Value struct {
 	Source Source
 	File   string // where it stands, for the last two sources
 	Line   int
-	// Mistyped says that a file writes it as one of another kind, which was complained about.
+	// Mistyped says that a file has it with the wrong type, which is among the problems.
 	Mistyped bool
 }
 

@@ -2,8 +2,8 @@ package config
 
 import "strings"
 
-// ignored are options of mount(8), fstab(5) and fuse(8) that say something to others, or
-// nothing here: the kernel checks permissions wherever other users come in, and a mount never
+// ignored are options of mount(8), fstab(5) and fuse(8) that are for other programs, or have no
+// effect here: the kernel checks permissions wherever other users have access, and a mount never
 // has devices and setuid programs. All other names are those of long options.
 var ignored = map[string]bool{
 	"defaults": true, "rw": true, "auto": true, "noauto": true, "user": true, "nouser": true, "users": true,

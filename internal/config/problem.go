@@ -41,10 +41,10 @@ func (all Problems) Sort() Problems {
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
-	told := map[Problem]bool{}
+	seen := map[Problem]bool{}
 	return slices.DeleteFunc(all, func(p Problem) bool {
-		again := told[p]
-		told[p] = true
+		again := seen[p]
+		seen[p] = true
 		return again
 	})
 }

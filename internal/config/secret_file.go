@@ -45,8 +45,8 @@ func ReadSecret(path string) (string, error) {
 }
 
 // keptSecret refuses a file whose mode lets others read it. Its group may when root owns it:
-// so administrators give a service its keys, and systemd its credentials. What is no
-// ordinary file, as a pipe, has no mode that says something.
+// that is how administrators give a service its keys, and systemd its credentials. The mode of
+// what is no ordinary file, as a pipe, does not count.
 func keptSecret(info os.FileInfo, path string) error {
 	const group, others = 0o040, 0o004
 	mode := info.Mode()

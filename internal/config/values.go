@@ -9,7 +9,7 @@ import (
 )
 
 // Size parses a number of bytes with an optional unit: 4096, 512MB (powers of ten), 10GiB
-// (powers of two). A number below 1024 without a unit is refused, for which a unit was forgotten.
+// (powers of two). A number below 1024 without a unit is refused: a unit was forgotten.
 func Size(option, s string) (int64, error) {
 	n, err := humanize.ParseBytes(s)
 	if err != nil || n > 1<<62 {

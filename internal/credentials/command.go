@@ -17,9 +17,8 @@ const CommandLimit = time.Minute
 // longestSecret bounds what is kept of a command's output, in bytes.
 const longestSecret = 64 << 10
 
-// Command runs a command line with sh and returns the first line that it prints. It reads
-// from stdin and complains to stderr as if the user had called it. It ends with ctx, which
-// should have a deadline.
+// Command runs a command line with sh and returns the first line of its output. The command has
+// stdin and stderr as if the user had called it. It ends with ctx, which should have a deadline.
 func Command(ctx context.Context, line string, stdin io.Reader, stderr io.Writer) (string, error) {
 	var out firstLine
 	command := exec.CommandContext(ctx, "sh", "-c", line) //nolint:gosec // the user names the command
@@ -48,7 +47,7 @@ type firstLine struct {
 	whole bool
 }
 
-// Write implements io.Writer. It takes all, so that the command can end.
+// Write implements io.Writer. It accepts everything, so that the command can end.
 func (l *firstLine) Write(p []byte) (int, error) {
 	line, _, ended := bytes.Cut(p, []byte("\n"))
 	if !l.whole {

@@ -1,5 +1,4 @@
-// Package credentials finds secrets where people keep them, beside options and files: in what
-// a command prints, in the directory that systemd gives a service, and in what login stored
-// in the keyring of the system or, where there is none, in a file. None of its errors holds a
-// secret, and neither does the text of a Login.
+// Package credentials finds secrets beside options and files: in the output of a command, in the
+// directory that systemd gives a service, and where login stored them, which is the keyring of
+// the system or, where there is none, a file. No error and no text of a Login holds a secret.
 package credentials

@@ -20,8 +20,8 @@ const keyringLimit = time.Minute
 
 var errNoBus = errors.New("there is no session bus")
 
-// reachKeyring reports why there can be no keyring here. Without a look the D-Bus library
-// would start a bus of its own.
+// reachKeyring returns why there can be no keyring here, else nil. Without this check the D-Bus
+// library would start a bus of its own.
 func reachKeyring() error {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -37,8 +37,7 @@ func reachKeyring() error {
 	return errNoBus
 }
 
-// askKeyring does something with the keyring. One that does not answer in time is left to
-// itself.
+// askKeyring calls do, but does not wait longer than keyringLimit for it.
 func askKeyring(ctx context.Context, do func() (string, error)) (string, error) {
 	if err := reachKeyring(); err != nil {
 		return "", err

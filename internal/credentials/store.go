@@ -27,8 +27,7 @@ const InKeyring = "the system keyring"
 // ErrNone says that there is no login of that name.
 var ErrNone = errors.New("there is no login")
 
-// Get returns a login and its place, or ErrNone, with the reason when the keyring could not
-// be asked.
+// Get returns a login and its place. The error is or wraps ErrNone when there is none.
 func (s *Store) Get(ctx context.Context, name string) (login *Login, place string, err error) {
 	text, ringErr := keyringGet(ctx, name)
 	place = InKeyring
@@ -51,8 +50,8 @@ func (s *Store) Get(ctx context.Context, name string) (login *Login, place strin
 	return login, place, nil
 }
 
-// Put keeps a login and returns where. Where that is a file, why says what is wrong with the
-// keyring. Another place forgets it.
+// Put stores a login and returns its place. For a file, why is what is wrong with the keyring. A
+// login that the keyring takes is removed from the file.
 func (s *Store) Put(ctx context.Context, name string, login *Login) (place string, why, err error) {
 	text, err := json.Marshal(login) //nolint:gosec // this is what keeps secrets
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// abreast is how many files and directories are synced side by side: a file system joins
-// what it is asked for at the same time into few writes of its journal.
+// abreast is how many files and directories are synced concurrently: a file system joins
+// concurrent requests into few writes of its journal.
 const abreast = 32
 
 // Named is a temporary file with the name that it shall have.
@@ -20,9 +20,9 @@ type Named struct {
 }
 
 // PublishAll is Publish for many files, in a fraction of the time: all of them are synced
-// before the first is renamed, side by side, and each directory is synced once. The temporary
-// names are not: one that a crash brings back is left to Sweep. After an error some files may
-// have their names and others not; those of them are whole.
+// concurrently before the first is renamed, and each directory is synced once. Directories of
+// temporary names are not synced: a name that a crash brings back is left to Sweep. After an
+// error some files may have their names, and those are whole.
 func PublishAll(files []Named) error {
 	if err := each(files, func(n Named) error { return n.File.Sync() }); err != nil {
 		return fmt.Errorf("sync temporary file: %w", err)

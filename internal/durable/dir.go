@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// MkdirAll makes a directory, with those above it that are missing, and makes the names of
-// all that it made survive a crash of the machine: what is synced in a directory is lost
-// with the directory's own name. The name of dir is synced also when it was there, because
-// the run that made it may have been killed before it came to that.
+// MkdirAll makes a directory and those above it that are missing, and syncs the names of all
+// that it made: what is synced in a directory is lost with the directory's own name. The name of
+// dir is synced also when it was there, because the run that made it may have been killed before
+// it did that.
 func MkdirAll(dir string, perm os.FileMode) error {
 	dir = filepath.Clean(dir)
 	there := dir // the deepest that is there

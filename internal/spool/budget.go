@@ -30,7 +30,7 @@ var errLimit = fmt.Errorf("%w", syscall.ENOSPC)
 func diskFree(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("free space of the spool: %w", err)
+		return 0, fmt.Errorf("free space of the disk: %w", err)
 	}
 	free := st.Bavail * uint64(st.Bsize) //nolint:gosec // a block size is positive
 	return int64(min(free, math.MaxInt64)), nil
@@ -41,7 +41,7 @@ func diskFree(dir string) (int64, error) {
 func reserveOf(dir string, wish int64) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, fmt.Errorf("size of the spool's disk: %w", err)
+		return 0, fmt.Errorf("size of the disk: %w", err)
 	}
 	part := st.Blocks / 16 * uint64(st.Bsize) //nolint:gosec // a block size is positive
 	return min(wish, int64(min(part, math.MaxInt64))), nil
@@ -55,15 +55,11 @@ func (b *budget) free() (int64, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.freeLocked(disk), nil
-}
-
-func (b *budget) freeLocked(disk int64) int64 {
 	free := disk - b.reserve - b.flying
 	if b.limit > 0 {
 		free = min(free, b.limit-b.used)
 	}
-	return max(free, 0)
+	return max(free, 0), nil
 }
 
 // take books a write of n bytes by which a file grows by grow bytes. The error is ENOSPC
@@ -121,11 +117,7 @@ func (b *budget) done(n, grow, grown int64) {
 }
 
 // add counts bytes that are there, or with a negative n no longer.
-func (b *budget) add(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used += n
-}
+func (b *budget) add(n int64) { b.done(0, 0, n) }
 
 func (b *budget) total() int64 {
 	b.mu.Lock()

@@ -1,26 +1,42 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
 
+	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// content is the data file of an upload.
+// stretch is after how many bytes the disk is told to begin to write them, so that the sync at
+// the end of a large file has not to wait for all of it.
+const stretch = 8 << 20
+
+// errSealed: the bytes may not change.
+var errSealed = errors.New("sealed")
+
+// content is the data file of an upload: its bytes, their account and their digest. It knows
+// nothing of the upload's states.
 type content struct {
+	path   string            // constant
+	budget *budget           // which the bytes are counted against
+	saw    func(error) error // Spool.saw
+	log    logrus.FieldLogger
+
 	size atomic.Int64 // in bytes; changed under mu
 
 	mu     sync.Mutex
 	digest digest // guarded by mu
-	begun  int64  // up to where the disk was told to begin to write it; guarded by mu
-	// sealed says that the bytes do not change; guarded by mu.
-	sealed bool
+	begun  int64  // up to where the disk was told to begin to write; guarded by mu
+	sealed bool   // the bytes do not change; guarded by mu
 
 	files sync.Mutex
-	path  string   // constant
 	file  *os.File // nil while refs is 0; guarded by files
 	refs  int      // who uses file; guarded by files
 	gone  bool     // removed; the bytes go with the last user; guarded by files
@@ -36,7 +52,7 @@ func (c *content) acquire() (*os.File, error) {
 		}
 		f, err := os.OpenFile(c.path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 		if err != nil {
-			return nil, fmt.Errorf("spool: open data: %w", err)
+			return nil, fmt.Errorf("its data cannot be opened: %w", err)
 		}
 		c.file = f
 	}
@@ -44,40 +60,204 @@ func (c *content) acquire() (*os.File, error) {
 	return c.file, nil
 }
 
-// release ends an acquire; the last one closes the file. freed reports whether that
-// freed the bytes of a removed upload.
-func (c *content) release() (freed bool, err error) {
+// close ends an acquire. The last one closes the file, and frees the bytes of a removed upload.
+func (c *content) close() error {
 	c.files.Lock()
 	defer c.files.Unlock()
 	if c.refs == 0 {
-		return false, fmt.Errorf("spool: close data: %w", os.ErrClosed)
+		return fmt.Errorf("close data: %w", os.ErrClosed)
 	}
 	c.refs--
 	if c.refs > 0 {
-		return false, nil
+		return nil
+	}
+	if c.gone {
+		c.budget.add(-c.size.Load())
 	}
 	f := c.file
 	c.file = nil
 	if err := f.Close(); err != nil {
-		return c.gone, fmt.Errorf("spool: close data: %w", err)
+		return fmt.Errorf("close data: %w", err)
 	}
-	return c.gone, nil
+	return nil
 }
 
-// remove notes that the file is to go; freed reports whether nobody has it open, so that
-// its bytes go at once.
-func (c *content) remove() (freed bool) {
+// release is close for the package's own uses.
+func (c *content) release() {
+	if err := c.close(); err != nil {
+		c.log.Debug(err)
+	}
+}
+
+// remove notes that the file is to go. Its bytes are free at once when nobody has it open.
+func (c *content) remove() {
 	c.files.Lock()
 	defer c.files.Unlock()
 	c.gone = true
-	return c.refs == 0
+	if c.refs == 0 {
+		c.budget.add(-c.size.Load())
+	}
 }
 
-// seal makes writing an error from now on, or allowed again, and reports what it was
-// before.
-func (c *content) seal(sealed bool) (before bool) {
+// seal forbids to change the bytes from now on, or allows it again.
+func (c *content) seal(sealed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, c.sealed = c.sealed, sealed
-	return before
+	c.sealed = sealed
+}
+
+// ReadAt implements io.ReaderAt.
+func (c *content) ReadAt(p []byte, off int64) (int, error) {
+	f, err := c.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer c.release()
+	return f.ReadAt(p, off)
+}
+
+// writeAt writes, and counts what it wrote. The error is errSealed, or ENOSPC when there is no
+// room for all of p.
+func (c *content) writeAt(p []byte, off int64) (int, error) {
+	f, err := c.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
+		return 0, errSealed
+	}
+	size := c.size.Load()
+	grow := max(0, off+int64(len(p))-size)
+	if err := c.saw(c.budget.take(int64(len(p)), grow)); err != nil {
+		return 0, err
+	}
+	n, err := f.WriteAt(p, off)
+	end := size
+	if n > 0 {
+		end = max(size, off+int64(n))
+	}
+	c.budget.done(int64(len(p)), grow, end-size)
+	c.size.Store(end)
+	if behind := c.digest.wrote(p[:n], off); behind {
+		go c.catchUp()
+	}
+	if begun := c.begun; off+int64(n)-begun >= stretch {
+		durable.BeginSync(f, begun, end-begun)
+		c.begun = end
+	}
+	return n, c.saw(err)
+}
+
+// truncate sets the length in bytes. It fails as writeAt does.
+func (c *content) truncate(size int64) error {
+	f, err := c.acquire()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
+		return errSealed
+	}
+	old := c.size.Load()
+	grow := max(0, size-old)
+	if err := c.saw(c.budget.take(grow, grow)); err != nil {
+		return err
+	}
+	if err := c.saw(f.Truncate(size)); err != nil {
+		c.budget.done(grow, grow, 0)
+		return err
+	}
+	c.budget.done(grow, grow, size-old)
+	c.size.Store(size)
+	c.digest.cut(size)
+	return nil
+}
+
+// beginSync has the disk begin to write what it was not told of yet.
+func (c *content) beginSync() {
+	f, err := c.acquire()
+	if err != nil {
+		return // removed: nobody waits
+	}
+	defer c.release()
+	c.mu.Lock()
+	begun, end := c.begun, c.size.Load()
+	c.begun = end
+	c.mu.Unlock()
+	if end > begun { // it may have been cut since
+		durable.BeginSync(f, begun, end-begun)
+	}
+}
+
+// sync makes the bytes durable.
+func (c *content) sync() error {
+	f, err := c.acquire()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("sync data: %w", c.saw(err))
+	}
+	return nil
+}
+
+// sum returns the SHA-256, in hexadecimal, of the bytes, which are sealed.
+func (c *content) sum() (string, error) {
+	f, err := c.acquire()
+	if err != nil {
+		return "", err
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.digest.busy != nil {
+		busy := c.digest.busy
+		c.mu.Unlock()
+		<-busy
+		c.mu.Lock()
+	}
+	return c.digest.sum(f, c.size.Load())
+}
+
+// catchUp hashes what lies behind the writer until there is little of it left.
+func (c *content) catchUp() {
+	f, err := c.acquire()
+	if err != nil {
+		return // removed: nobody asks for its digest
+	}
+	defer c.release()
+	buf := make([]byte, 128<<10)
+	for c.catchUpOnce(f, buf) {
+	}
+}
+
+// catchUpOnce hashes what there is, by way of buf, and reports whether there is more by now.
+func (c *content) catchUpOnce(f io.ReaderAt, buf []byte) (more bool) {
+	c.mu.Lock()
+	d := &c.digest
+	if d.busy != nil || d.front-d.pos < digestBehind {
+		c.mu.Unlock()
+		return false
+	}
+	d.start()
+	d.taken, d.busy, d.stale = d.front, make(chan struct{}), false
+	sum, from, to := d.hash, d.pos, d.taken
+	c.mu.Unlock()
+
+	n, err := io.CopyBuffer(sum, io.NewSectionReader(f, from, to-from), buf)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d.pos = to; d.stale || err != nil || n != to-from {
+		d.hash, d.pos = nil, 0
+	}
+	close(d.busy)
+	d.busy = nil
+	return d.hash != nil && d.front-d.pos >= digestBehind
 }

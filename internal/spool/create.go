@@ -5,20 +5,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// Create begins an empty file, with the descriptive fields of r. It survives an end of
-// the program; Sync and the transitions make it survive one of the machine.
+// Create begins an empty file, with the descriptive fields of r. It is volatile: Sync and the
+// transitions make it durable.
 func (s *Spool) Create(r Record) (*Upload, error) {
 	r = s.fresh(r)
 	r.Boot = s.opts.Boot
 	end, err := s.build(&r)
 	if err != nil {
-		return nil, fmt.Errorf("spool: create: %w", err)
+		return nil, fmt.Errorf("create an upload: %w", err)
 	}
-	u := newUpload(s, r, end)
+	u := newUpload(s, r, end, 0)
 	s.remember(u)
 	return u, nil
 }
@@ -40,6 +44,12 @@ func (s *Spool) remember(u *Upload) {
 	s.uploads[u.id] = u
 }
 
+func (s *Spool) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.uploads, id)
+}
+
 // Prefixes of the hidden names of directories that are not yet, or no longer, uploads.
 const (
 	newPrefix   = ".new-"
@@ -50,11 +60,9 @@ const (
 // directory, a record, and room to replace that.
 const uploadSize = 16 << 10
 
-// build makes the directory of a new upload: under a hidden name, then under its own. The
-// error is ENOSPC when that would take of the reserve: uploads need it to be recorded as
-// sent, and thousands of refused ones would use it up.
-//
-// It returns where the record ends in its file.
+// build makes the directory of a new upload: under a hidden name, then under its own. end is
+// where the record ends in its file. The error is ENOSPC when that would take of the reserve:
+// uploads need it to be recorded as sent, and thousands of refused ones would use it up.
 func (s *Spool) build(r *Record) (end int64, err error) {
 	record, err := r.encode()
 	if err != nil {
@@ -108,13 +116,38 @@ func (s *Spool) hide(id string, sync bool) (trash string, err error) {
 		rename = durable.Rename
 	}
 	if err := rename(filepath.Join(s.dir, id), trash); err != nil {
-		return "", fmt.Errorf("spool: remove upload %s: %w", id, err)
+		return "", fmt.Errorf("remove upload %s: %w", id, err)
 	}
 	return trash, nil
 }
 
-func (s *Spool) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.uploads, id)
+// idLength is the length of an id: nanoseconds since 1970 in base 36, enough until 2120.
+const idLength = 12
+
+// validID reports whether s is an id. It then is a harmless file name.
+func validID(s string) bool {
+	return len(s) == idLength && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// ids gives out ids that ascend, also when the clock does not.
+type ids struct {
+	mu   sync.Mutex
+	last int64 // guarded by mu
+}
+
+// seen notes an id that is in use.
+func (g *ids) seen(id string) {
+	n, _ := strconv.ParseInt(id, 36, 64) // each id fits
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last = max(g.last, n)
+}
+
+// next returns an id that was not given out and not seen.
+func (g *ids) next(now time.Time) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last = max(now.UnixNano(), g.last+1, 0)
+	s := strconv.FormatInt(g.last, 36)
+	return strings.Repeat("0", max(0, idLength-len(s))) + s
 }

@@ -4,42 +4,64 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path"
+	"strings"
+	"syscall"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
 )
+
+// Archive is what Deliver needs of the archive service. Errors are judged by their
+// archive.Kind.
+type Archive interface {
+	// Upload sends a new document and returns its id, 0 when the answer lacks it.
+	Upload(ctx context.Context, up archive.Upload, body archive.Blob) (archive.ID, error)
+	// Replace sends new content for an inbox document.
+	Replace(ctx context.Context, doc archive.ID, name string, keywords []string, body archive.Blob) error
+	// Documents lists a folder.
+	Documents(ctx context.Context, folder archive.ID, opts archive.ListOptions) ([]archive.Document, error)
+	// Data returns the data of a document, with its external id where it is shown.
+	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
+	// Content opens a document's bytes.
+	Content(ctx context.Context, req archive.ContentRequest) (*archive.Content, error)
+}
 
 // Baseline returns the documents of the upload's folder as known before it is sent: all of
 // them, without a filter; nil where they are not known. It may answer from memory; what it
 // lacks costs looks, never a second document.
 type Baseline func(context.Context) ([]*archive.Document, error)
 
-// ErrNotArrived is part of the error where looks, which the service answered, did not show what was
-// sent.
-var ErrNotArrived = errors.New("it did not arrive")
+// errNotArrived is part of the error when the service answered looks that did not show what
+// was sent.
+var errNotArrived = errors.New("it did not arrive")
 
-// Unanswered reports whether an upload waits because a service that answers otherwise did not
-// answer in time when it was sent, and does not show it so far.
+// Unanswered reports whether err says that an upload waits because a service that answers
+// other requests did not answer in time when it was sent, and does not show it so far.
 func Unanswered(err error) bool {
-	return errors.Is(err, ErrNotArrived) && archive.KindOf(err) == archive.KindTimeout
+	return errors.Is(err, errNotArrived) && archive.KindOf(err) == archive.KindTimeout
 }
 
-// errCutOff stands for the end of an attempt that an earlier run had begun, errEarlier for
-// that of one by this run or another.
 var (
+	// errCutOff stands for the end of an attempt of an earlier run, errEarlier for that of one of
+	// any run, errRefused for the end of an earlier delivery that failed.
 	errCutOff  = errors.New("the program or the machine stopped while it was sent")
 	errEarlier = errors.New("an earlier attempt ended without an answer")
+	errRefused = errors.New("an earlier attempt to send it failed")
+	errDamaged = errors.New("its data is damaged: it is not what was written")
 )
 
-// Deliver sends a committed upload, or finishes one that was being sent, and returns when
-// it is confirmed, with the document's id (0 when the service does not tell), or failed,
-// with the error that tells why: it wraps the service's *archive.Error. baseline may be
-// nil, then the folder is listed.
+// Deliver sends a committed upload, or finishes one that was being sent. It returns when the
+// upload is confirmed, with the document's id (0 when the service does not tell), or failed,
+// with an error that wraps the service's *archive.Error. Without a baseline (nil) the folder
+// is listed.
 //
-// What has begun is not given up when ctx ends; then it is only not repeated. A second
-// Deliver of the same upload waits for the first and answers the same.
+// A request that has begun goes on when ctx ends; it is only not repeated. A second Deliver of
+// the same upload waits for the first and returns the same.
 func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
 	return s.DeliverWith(ctx, u, a, baseline, Policy{RetryFor: s.opts.RetryFor, Attempts: foregroundAttempts})
 }
@@ -53,8 +75,8 @@ func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline 
 }
 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
-// run had begun to send: it is confirmed when the archive has it, else failed. While the
-// service is away it is what it was, with the reason.
+// run had begun to send: it becomes confirmed when the archive has it, else failed. While the
+// service is away it stays what it was, with the reason.
 func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
 	p := Policy{RetryFor: s.opts.RetryFor, Queue: true}
 	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
@@ -63,22 +85,21 @@ func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, 
 	})
 }
 
-// delivery is one call of Deliver: the only one at work on its upload.
+// delivery is one call of Deliver, the only one at work on its upload: its attempts, and what
+// the service answered.
 type delivery struct {
 	u        *Upload
 	a        Archive
 	baseline Baseline
-	// looks shows whether what was sent is there.
-	looks    func(context.Context) verdict
+	looks    func(context.Context) verdict // shows whether what was sent is there
 	patience patience
 	log      logrus.FieldLogger
 	sent     int // times the service was asked
 	// absent says that looks over some time did not show what was sent last, so that it
 	// may be changed before it is sent again.
 	absent bool
-	// listed is what the folder held before it was sent, nil when that was not asked here.
-	listed []*archive.Document
-	had    string // Record.Had
+	listed []*archive.Document // what the folder held before it was sent; nil when not listed here
+	had    string              // Record.Had
 }
 
 // deliver runs work as the only delivery of u.
@@ -87,40 +108,36 @@ func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*del
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
 	case <-ctx.Done():
-		return 0, fmt.Errorf("spool: wait for upload %s: %w", u.id, ctx.Err())
+		return 0, fmt.Errorf("wait for upload %s: %w", u.id, ctx.Err())
 	}
-	done, err := u.beginDelivery()
-	if done || err != nil {
+	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep}}
+	d.looks = d.look
+	if done, err := d.begin(); done || err != nil {
 		return u.rec.Load().Document, err
 	}
-	defer u.endDelivery()
-	d := &delivery{
-		u: u, log: s.log.WithField("upload", u.id),
-		patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep},
-	}
-	d.looks = d.look
+	defer d.end()
 	return work(d)
 }
 
-// withData keeps the data open during work.
+// withData runs work with the data open.
 func (d *delivery) withData(ctx context.Context, work func(context.Context) (archive.ID, error)) (archive.ID, error) {
 	if err := d.u.Open(); err != nil {
 		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
 	}
-	defer d.u.release()
+	defer d.u.content.release()
 	return work(ctx)
 }
 
-// beginDelivery keeps others from changing the upload; done says that it is confirmed
-// already.
-func (u *Upload) beginDelivery() (done bool, err error) {
+// begin keeps others from changing the upload; done says that it is confirmed already.
+func (d *delivery) begin() (done bool, err error) {
+	u := d.u
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.rec.Load().State == Confirmed {
+	if u.State() == Confirmed {
 		return true, nil
 	}
-	if err := u.may("deliver", Committed, Sending); err != nil {
-		if u.outcome != nil && u.rec.Load().State == Failed {
+	if err := u.may(onSend); err != nil {
+		if u.outcome != nil && u.State() == Failed {
 			err = u.outcome // of the delivery that this one waited for
 		}
 		return false, err
@@ -129,25 +146,28 @@ func (u *Upload) beginDelivery() (done bool, err error) {
 	return false, nil
 }
 
-func (u *Upload) endDelivery() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.busy = false
+func (d *delivery) end() {
+	d.u.mu.Lock()
+	defer d.u.mu.Unlock()
+	d.u.busy = false
 }
 
 // run sends, looks after every end in doubt, and repeats only what is not there.
 func (d *delivery) run(ctx context.Context) (archive.ID, error) {
-	if err := d.u.verify(); err != nil {
+	if err := d.verify(); err != nil {
 		return 0, d.fail(ctx, err, d.u.rec.Load().inDoubt())
 	}
 	var cause error
 	switch r := d.u.rec.Load(); {
 	case r.inDoubt():
 		cause = errEarlier
-	case r.Refused:
-		v := d.lookRefused(ctx)
+	case r.Refused: // the service, or a proxy before it, can refuse what it has taken
+		v := d.looks(context.WithoutCancel(ctx))
 		if v.found {
 			return d.confirm(v.id)
+		}
+		if !waits(v.err) { // as in a folder that is gone: the refusal holds
+			v.err = nil
 		}
 		if err := v.failure(errRefused); err != nil {
 			return 0, d.fail(ctx, err, false)
@@ -166,7 +186,7 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 				return 0, d.fail(ctx, err, true)
 			}
 			if d.sent > 0 && !d.patience.mayRepeat(ctx, d.sent) {
-				return 0, d.fail(ctx, fmt.Errorf("%w: %w", ErrNotArrived, cause), true)
+				return 0, d.fail(ctx, fmt.Errorf("%w: %w", errNotArrived, cause), true)
 			}
 		}
 		if err := d.prepare(ctx); err != nil {
@@ -183,29 +203,28 @@ func (d *delivery) run(ctx context.Context) (archive.ID, error) {
 	}
 }
 
-// ended notes that an attempt ended in doubt, and when if there was no answer to it. It
-// returns err.
+// ended notes that an attempt ended in doubt, and when if it was not answered. It returns err.
 func (d *delivery) ended(err error) error {
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	d.secureLocked()
+	d.syncLocked()
 	if archive.KindOf(err) == archive.KindTimeout {
 		d.u.doubt = d.patience.now()
 	}
-	if d.patience.policy.Queue { // nobody waits: what was sent last is looked for as long as what was sent before
+	if d.patience.policy.Queue { // nobody waits: there is time to look for each attempt
 		d.patience.restart()
 	}
 	return err
 }
 
-// missed takes note that looks did not show what ended with cause. The error says that the
-// service may still be at it, so that it is not to be sent again yet.
+// missed takes note that looks did not show what ended with cause. The error says that it may
+// still arrive, and is not to be sent again yet.
 func (d *delivery) missed(cause error) error {
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
 	left := d.u.doubt.Add(d.u.spool.opts.LateBy).Sub(d.patience.now())
 	if !d.u.doubt.IsZero() && left > 0 {
-		return fmt.Errorf("%w so far, but may still in the next %s: %w", ErrNotArrived, left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
+		return fmt.Errorf("%w so far, but may still in the next %s: %w", errNotArrived, left.Round(time.Second), &archive.Error{Kind: archive.KindTimeout, Err: cause})
 	}
 	d.absent = archive.KindOf(cause) != archive.KindTimeout
 	return nil
@@ -222,7 +241,285 @@ func (d *delivery) resolve(ctx context.Context) (archive.ID, error) {
 	}
 	err := v.failure(errCutOff)
 	if err == nil {
-		err = fmt.Errorf("it did not arrive: %w", errCutOff)
+		err = fmt.Errorf("%w: %w", errNotArrived, errCutOff)
 	}
 	return 0, d.fail(ctx, err, true)
+}
+
+// idPrefix begins the idempotency keys that are made up here.
+const idPrefix = "archivefs-"
+
+// verify compares the data with the record, once in every run, so that bytes which a crash or
+// the disk changed are not archived.
+func (d *delivery) verify() error {
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.checked {
+		return nil
+	}
+	r := u.rec.Load()
+	sum, n, err := sumOf(io.NewSectionReader(&u.content, 0, r.Size+1), r.Size+1)
+	switch {
+	case err != nil:
+		return fmt.Errorf("its data cannot be read: %w", err)
+	case n != r.Size || sum != r.SHA256:
+		return errDamaged
+	}
+	u.checked = true
+	return nil
+}
+
+// prepare writes down what is about to be sent, durably unless the upload is volatile. Nothing
+// was sent before, or the archive was seen not to have it.
+func (d *delivery) prepare(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("given up before it was sent: %w", err)
+	}
+	r := d.u.rec.Load()
+	if r.Size == 0 {
+		return ErrEmpty
+	}
+	next := r.clone()
+	if !r.repeats() {
+		if err := d.aim(ctx, r, &next); err != nil {
+			return err
+		}
+	}
+	if err := d.awaitLate(ctx, r.Replace); err != nil {
+		return err
+	}
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	as := synced
+	if u.journal.volatile(u.rec.Load()) {
+		as = asBefore
+	}
+	return u.transit(onSend, as, func(r *Record) {
+		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
+		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
+		r.Split, r.Baseline, r.Refused, r.Reason = next.Split, next.Baseline, false, ""
+		r.Attempts++
+	})
+}
+
+// awaitLate waits until no earlier replacement of a document can arrive any more: it would undo
+// the one that is about to be sent.
+func (d *delivery) awaitLate(ctx context.Context, doc archive.ID) error {
+	for left := d.u.spool.lateReplacement(doc); left > 0; left = d.u.spool.lateReplacement(doc) {
+		d.log.Infof("waits %s: an earlier replacement of document %d may still arrive", left.Round(time.Second), doc)
+		if err := d.patience.sleep(ctx, left); err != nil {
+			return fmt.Errorf("given up while an earlier replacement of document %d may still arrive: %w", doc, err)
+		}
+	}
+	return nil
+}
+
+// lateReplacement is how long a replacement of the document that was not answered, or was cut
+// off, may still arrive.
+func (s *Spool) lateReplacement(doc archive.ID) (left time.Duration) {
+	if doc == 0 {
+		return 0
+	}
+	for _, u := range s.List() {
+		u.mu.Lock()
+		r, doubt := u.rec.Load(), u.doubt
+		u.mu.Unlock()
+		if !doubt.IsZero() && r.State != Confirmed && (r.Replace == doc || r.SentReplace == doc) {
+			left = max(left, doubt.Add(s.opts.LateBy).Sub(s.opts.Now()))
+		}
+	}
+	return left
+}
+
+// aim takes the baseline of the folder and chooses the idempotency key. One that was sent
+// already, and may arrive, is kept: a document with it is ours whenever it comes.
+func (d *delivery) aim(ctx context.Context, r, next *Record) error {
+	if r.Replace != 0 {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	docs, err := d.listFolder(ctx, r)
+	if err != nil {
+		return fmt.Errorf("list the folder before sending: %w", err)
+	}
+	d.listed = docs
+	name := r.documentName()
+	next.Split = r.EmailImportOrder != "" || strings.EqualFold(path.Ext(name), ".eml")
+	next.Baseline = nil
+	like := likenessOf(name)
+	for _, doc := range docs {
+		if next.Split || like.matches(doc.Name) {
+			next.Baseline = append(next.Baseline, doc.ID)
+		}
+	}
+	switch {
+	case r.ExternalID != "":
+		next.SentID = r.ExternalID
+	case !r.inDoubt() || !strings.HasPrefix(r.SentID, idPrefix):
+		id, err := uuid.NewRandom()
+		if err != nil {
+			return fmt.Errorf("make up an external id: %w", err)
+		}
+		next.SentID = idPrefix + id.String()
+	}
+	return nil
+}
+
+// listFolder returns what the folder holds: as the caller of Deliver knows it, else as the
+// service says, which alone counts after an end in doubt.
+func (d *delivery) listFolder(ctx context.Context, r *Record) ([]*archive.Document, error) {
+	if d.baseline != nil && !r.inDoubt() {
+		if docs, err := d.baseline(ctx); docs != nil || err != nil {
+			return docs, err
+		}
+	}
+	docs, err := d.a.Documents(ctx, r.Folder, archive.ListOptions{})
+	all := make([]*archive.Document, len(docs))
+	for i := range docs {
+		all[i] = &docs[i]
+	}
+	return all, err
+}
+
+// send sends the bytes as the record says.
+func (d *delivery) send(ctx context.Context) (archive.ID, error) {
+	ctx = context.WithoutCancel(ctx)
+	d.sent++
+	d.absent = false
+	r := d.u.Record()
+	body := blob{upload: d.u, size: r.Size}
+	defer d.u.sent.Store(0)
+	if r.Replace != 0 {
+		err := d.a.Replace(ctx, r.Replace, r.SentName, r.Keywords, body)
+		if archive.KindOf(err) == archive.KindNotFound {
+			err = goneError(r.Replace, err)
+		}
+		return r.Replace, err
+	}
+	r.ExternalID = r.SentID
+	return d.a.Upload(ctx, archive.Upload{Folder: r.SentFolder, Name: r.SentName, Attributes: r.Attributes}, body)
+}
+
+// blob is the data of a sealed upload.
+type blob struct {
+	upload *Upload
+	size   int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (b blob) ReadAt(p []byte, off int64) (int, error) {
+	n, err := b.upload.ReadAt(p, off)
+	b.upload.sent.Store(off + int64(n))
+	return n, err
+}
+
+// Size implements archive.Blob.
+func (b blob) Size() int64 { return b.size }
+
+// accepted ends the delivery after the service took what was sent. Where it did not tell the
+// id, the record first says that the archive has it, and then the id is looked for.
+func (d *delivery) accepted(ctx context.Context, id archive.ID) (archive.ID, error) {
+	if id == 0 {
+		d.confirmed(0)
+		id = d.identify(ctx)
+	} else if err := d.recognise(context.WithoutCancel(ctx), id); err != nil {
+		return 0, d.fail(ctx, err, archive.Away(err))
+	}
+	return d.confirm(id)
+}
+
+// confirm ends the delivery of what the archive has.
+func (d *delivery) confirm(id archive.ID) (archive.ID, error) {
+	d.confirmed(id)
+	d.u.spool.receipt(d.u)
+	return id, nil
+}
+
+// confirmed makes the upload confirmed. The archive has it, so an error of this disk is no
+// error of the delivery: the next run looks, and finds it. The record is synced only when it
+// stays; else Remove follows, which is durable.
+func (d *delivery) confirmed(id archive.ID) {
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	as := unsynced
+	if stays := id == 0 || u.rec.Load().AutoExport; stays {
+		as = synced
+		d.syncLocked()
+	}
+	confirmed := func(r *Record) {
+		r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = id, d.had, false, false, ""
+	}
+	if err := u.transit(onConfirm, as, confirmed); err != nil {
+		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
+		r := u.Record()
+		confirmed(&r)
+		r.State = Confirmed
+		u.rec.Store(&r)
+	}
+}
+
+// receipt writes into the log that the archive confirmed the upload. The log is for people;
+// without it the document is archived all the same.
+func (s *Spool) receipt(u *Upload) {
+	if r := u.rec.Load(); !r.Directory {
+		if err := s.receipts.add(r); err != nil {
+			u.log.Error(err)
+		}
+	}
+}
+
+// fail ends the delivery with err: the upload is failed, or stays in the queue. doubtful
+// says that something was sent that may have arrived, or still may, so that it is looked
+// for before anything is sent again.
+func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
+	d.log.Infof("not archived: %v", err)
+	queued := d.patience.policy.Queue && (waits(err) || ctx.Err() != nil)
+	ev := onGiveUp
+	switch {
+	case queued && doubtful && !d.absent:
+		ev = onWaitInDoubt
+	case queued:
+		ev = onWaitUnsent
+	}
+	u := d.u
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d.syncLocked()
+	u.outcome = fmt.Errorf("upload %s: %w", u.id, err)
+	failed := func(r *Record) {
+		r.Doubtful, r.Reason = doubtful, archive.Printable(err.Error())
+		r.Queued = r.Queued && queued
+		r.Refused = r.Refused || d.sent > 0 && !queued && !doubtful
+	}
+	if werr := u.transit(ev, synced, failed); werr != nil {
+		return errors.Join(u.outcome, werr)
+	}
+	return u.outcome
+}
+
+// declined reports whether err is the service's word that it did not take what was sent.
+func declined(err error) bool {
+	var e *archive.Error
+	return errors.As(err, &e) && !e.Unsent && (e.Kind == archive.KindBusy || e.RetryAfter > 0)
+}
+
+// syncLocked makes a volatile upload durable whose end is in doubt, or that is kept. The record
+// that follows matters more than an error. The caller holds mu of the upload.
+func (d *delivery) syncLocked() {
+	if err := d.u.syncLocked(); err != nil {
+		d.log.Warn(err)
+	}
+}
+
+// waits reports whether an upload that failed with err is worth another attempt later: the
+// service is away or refuses the credentials, or the spool's disk is full. Then the document
+// is not at fault.
+func waits(err error) bool {
+	if errors.Is(err, errUndecided) {
+		return false
+	}
+	return archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized || errors.Is(err, syscall.ENOSPC)
 }

@@ -10,30 +10,30 @@ import (
 )
 
 const (
-	// digestAtOnce is up to which length in bytes a file is hashed as it is written. What
-	// lies behind is hashed beside the writer, who would wait longer for that than for the disk.
+	// digestAtOnce is up to which length in bytes a file is hashed as it is written. Beyond it,
+	// content.catchUp hashes in the background: the writer would wait longer for that than for
+	// the disk.
 	digestAtOnce = 1 << 20
 	// digestBehind is how many bytes there must be for that.
 	digestBehind = 1 << 20
 )
 
-// digest is the SHA-256 of the first pos bytes of a file, carried along while the file is
-// written from front to back, so that most files need not be read from the disk again for it.
-// It is guarded by content.mu.
+// digest is the SHA-256 of the first pos bytes of a file, computed while the file is written
+// from front to back, so that most files need not be read again for it. It is guarded by
+// content.mu.
 type digest struct {
 	hash hash.Hash
 	pos  int64
 	// front is up to where the file was written from front to back.
 	front int64
-	// taken is up to where the bytes are hashed beside the writer, by whoever closes busy at
-	// its end; busy is nil while nobody does. stale says that they have changed meanwhile.
+	// taken is up to where catchUp hashes; it closes busy at its end, which is nil while none
+	// runs. stale says that these bytes have changed meanwhile.
 	taken int64
 	busy  chan struct{}
 	stale bool
 }
 
-// wrote takes note of p, written at off. behind says that there is something to be hashed
-// beside the writer, by catchUp.
+// wrote takes note of p, written at off. behind says that there is work for catchUp.
 func (d *digest) wrote(p []byte, off int64) (behind bool) {
 	d.cut(off)
 	if off != d.front {
@@ -69,56 +69,6 @@ func (d *digest) cut(off int64) {
 	}
 }
 
-// catchUp hashes what lies behind the writer until there is little of it left.
-func (u *Upload) catchUp() {
-	f, err := u.content.acquire()
-	if err != nil {
-		return // removed: nobody asks for its digest
-	}
-	defer u.release()
-	buf := make([]byte, 128<<10)
-	for u.content.catchUp(f, buf) {
-	}
-}
-
-// catchUp hashes what there is, by way of buf, and reports whether there is more by now.
-func (c *content) catchUp(f io.ReaderAt, buf []byte) (more bool) {
-	c.mu.Lock()
-	d := &c.digest
-	if d.busy != nil || d.front-d.pos < digestBehind {
-		c.mu.Unlock()
-		return false
-	}
-	d.start()
-	d.taken, d.busy, d.stale = d.front, make(chan struct{}), false
-	sum, from, to := d.hash, d.pos, d.taken
-	c.mu.Unlock()
-
-	n, err := io.CopyBuffer(sum, io.NewSectionReader(f, from, to-from), buf)
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d.pos = to; d.stale || err != nil || n != to-from {
-		d.hash, d.pos = nil, 0
-	}
-	close(d.busy)
-	d.busy = nil
-	return d.hash != nil && d.front-d.pos >= digestBehind
-}
-
-// sum returns the checksum, in hexadecimal, of the bytes of file, which are sealed.
-func (c *content) sum(file io.ReaderAt) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.digest.busy != nil {
-		busy := c.digest.busy
-		c.mu.Unlock()
-		<-busy
-		c.mu.Lock()
-	}
-	return c.digest.sum(file, c.size.Load())
-}
-
 // sum reads what is not hashed yet of the size bytes of file.
 func (d *digest) sum(file io.ReaderAt, size int64) (string, error) {
 	d.start()
@@ -134,7 +84,7 @@ func (d *digest) sum(file io.ReaderAt, size int64) (string, error) {
 		d.hash, d.pos = nil, 0
 		return "", fmt.Errorf("read back what was written: %w", err)
 	case d.pos != size:
-		return "", errors.New("read back what was written: the file is shorter than what was written to it")
+		return "", errors.New("its data is shorter than what was written")
 	}
 	return hex.EncodeToString(d.hash.Sum(nil)), nil
 }

@@ -20,7 +20,7 @@ const (
 	probeWait = 2 * time.Second
 	// probeRoom is how much room a disk needs that is not full, in bytes.
 	probeRoom = 1 << 20
-	// troubled is how long a disk that lost a write is not trusted, even if it takes others.
+	// troubled is how long a disk that failed a write (EIO) is not trusted, even if others succeed.
 	troubled = time.Minute
 	// readOnly is a flag of statfs: ST_RDONLY on Linux, MNT_RDONLY elsewhere.
 	readOnly = 1
@@ -57,8 +57,8 @@ func ofDisk(err error) bool {
 	return false
 }
 
-// Disk says why no file can be taken: the spool's disk is read-only, or it is full or failing,
-// as a write showed and a probe does not disprove. nil: nothing is known to be wrong.
+// Disk returns why no file can be accepted: the spool's disk is read-only, or it is full or
+// failing, as a write showed and a probe does not disprove. nil: nothing is known to be wrong.
 func (s *Spool) Disk() error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.dir, &st); err != nil {

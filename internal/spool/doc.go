@@ -9,11 +9,10 @@
 //	data          the bytes
 //
 // Nothing that a user types becomes a name there. A directory appears complete (built as
-// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, and
-// removed a little later).
+// .new-<id>, then renamed) and disappears at once (renamed to .trash-<id>, removed later).
 // The last whole record of record.json counts; what a crash left behind it is written over.
-// One that has grown long is replaced (temporary file, fsync, rename, fsync of the directory).
-// One process has a spool at a time; the lock is on <dir> itself (flock(2)).
+// A file of records that has grown long is replaced (temporary file, fsync, rename, fsync of the
+// directory). One process has a spool at a time; the lock is on <dir> itself (flock(2)).
 //
 // # States
 //
@@ -31,42 +30,34 @@
 // Only Commit says that a file is whole. One that failed without it is incomplete, and taken by
 // RetryAsItIs alone; an empty one is never committed.
 //
-// An upload is loose until somebody is told that it is safe, or might be kept: nothing of it is
-// synced, and its record names the run of the machine (Record.Boot). In another run it is
-// failed and never sent, because what a crash left may be older than what was sent. When it is
-// secured data is synced before the record that speaks of it, and from then on every record.
+// The table of transitions is in state.go: each event, the states in which it is allowed, and
+// the state that follows.
 //
-// An upload that was created and not closed when the program
-// or the machine stopped is not complete: it comes back as failed and is never sent by
-// itself. One that was recalled from the queue (Recall) and not changed since is complete and
-// still queued. One that was sending comes back as sending, and Deliver looks at the archive
-// before it sends anything. Records that cannot be read, or are of a later version, come
-// back as failed and stay on disk as they are.
+// An upload is volatile until somebody is told that it is safe, or it might be kept: nothing of
+// it is synced, and its record names the run of the machine (Record.Boot). In another run it is
+// failed and never sent, because what a crash left may be older than what was sent. When it
+// becomes durable, data is synced before the record that speaks of it, and from then on every
+// record.
+//
+// An upload that was created and not closed when the program or the machine stopped is not
+// complete: it comes back as failed and is never sent by itself. One that was recalled from the
+// queue (Recall) and not changed since is complete and still queued. One that was sending comes
+// back as sending, and Deliver looks at the archive before it sends anything. Records that
+// cannot be read, or are of a later version, come back as failed and stay on disk as they are.
 //
 // # Exactly once
 //
-// Before the first byte is sent, the record says which external id goes along and which
-// documents of that name were in the folder before: durably, unless the upload is loose. After an end that leaves it open
-// whether the document arrived, Deliver lists the folder: a document that was not there
-// before, has the name, and whose document data (specification, endpoint 8) shows the
-// external id is the one. An external id of the user's own need not be unique, so there the
-// content must be equal too. Only when several looks over some time show nothing new of
-// the name is the upload repeated, with the same external id. What cannot be decided is
-// failed, with the reason, and never sent again without a look.
-//
-// A service that accepts a document without telling its id is asked for it in the same way,
-// when the record says already that the archive has it.
-//
-// So it is certain on a service that shows external ids in document data, provided that a
-// request whose connection broke takes effect within the time of the looks (half of
-// RetryFor, at most 30 s), and one that was not answered in time, or that the end of the
-// program cut off, within LateBy; so long the next replacement of the same document waits. On a
-// service that shows none, a doubtful end is either seen not to have arrived or becomes failed,
-// never a second document.
+// Before the first byte is sent, the record says which external id is the idempotency key, and
+// which documents of that name the folder had (the baseline). After an end in doubt Deliver
+// looks in the folder, and repeats, with the same key, only what several looks over some time do
+// not show. What cannot be decided is failed, with the reason, and never sent again without a
+// look. docs/ARCHITECTURE.md ("Look before repeat", "What is certain, on which service") has the
+// rules and their limits.
 //
 // # Locks
 //
-// The order is: Upload.mu (one transition at a time, held while its record is written),
-// content.mu (the bytes), content.files (the descriptor), budget.mu; Spool.mu is never held
-// together with another. The archive is called without any of them.
+// The order is Upload.mu (one transition at a time, held while its record is written), content.mu
+// (the bytes), content.files (the descriptor), then all others, under which nothing is locked;
+// but trash.sweeping comes before trash.mu. The archive, and what Update and CommitAs are given,
+// are called without any of them, Options.Fault and Options.MakeRoom with.
 package spool

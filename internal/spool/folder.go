@@ -28,33 +28,31 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	}
 	end, err := s.build(&r)
 	if err != nil {
-		return nil, fmt.Errorf("spool: create folder: %w", err)
+		return nil, fmt.Errorf("queue a folder: %w", err)
 	}
-	u := newUpload(s, r, end)
+	u := newUpload(s, r, end, 0)
 	if err := durable.SyncDir(s.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("spool: create folder: %w", err), u.Remove())
+		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), u.Remove())
 	}
-	u.linked = true
+	u.journal.durable = true
 	s.remember(u)
 	return u, nil
 }
 
 // DeliverFolder makes a queued folder, or finishes one that was being made, and returns
-// its id. One that is there by then is taken for it: two folders of a name in one place
-// are nobody's wish. It ends as Deliver does.
+// its id. A folder of that name that is there by then is taken for it: nobody wants two of a
+// name in one place. It ends as Deliver does.
 func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
 	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
-		d.looks = func(ctx context.Context) verdict { return lookFolder(ctx, m) }
+		d.looks = func(ctx context.Context) verdict {
+			id, err := m.Find(ctx)
+			return verdict{found: err == nil && id != 0, id: id, err: err}
+		}
 		return d.makeFolder(ctx, m)
 	})
 }
 
-func lookFolder(ctx context.Context, m FolderMaker) verdict {
-	id, err := m.Find(ctx)
-	return verdict{found: err == nil && id != 0, id: id, err: err}
-}
-
-// errNotListed says that a folder was made and cannot be found.
+// errNotListed says that a folder was made, and its id cannot be found.
 var errNotListed = errors.New("the service made the folder but does not list it")
 
 // makeFolder asks for the folder unless it is there, and looks after every end in doubt.
@@ -64,7 +62,12 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		cause = errCutOff
 	}
 	for {
-		v := d.lookAfter(ctx, cause)
+		var v verdict
+		if cause == nil {
+			v = d.looks(context.WithoutCancel(ctx))
+		} else {
+			v = d.settle(ctx, cause)
+		}
 		switch {
 		case v.found:
 			return d.confirm(v.id)
@@ -88,32 +91,17 @@ func (d *delivery) makeFolder(ctx context.Context, m FolderMaker) (archive.ID, e
 		switch {
 		case err == nil && id != 0:
 			return d.confirm(id)
-		case err == nil:
-			return d.findMade(ctx)
+		case err == nil: // it is not asked for again: that would make a second one
+			v := d.settle(ctx, errNotListed)
+			if v.found {
+				return d.confirm(v.id)
+			}
+			return 0, d.fail(ctx, errors.Join(errNotListed, v.err), true)
 		case !archive.Doubtful(err):
 			return 0, d.fail(ctx, err, cause != nil)
 		}
 		cause = d.ended(err)
 	}
-}
-
-// lookAfter looks once before the first request, and until it is clear after one that
-// ended with cause.
-func (d *delivery) lookAfter(ctx context.Context, cause error) verdict {
-	if cause == nil {
-		return d.looks(context.WithoutCancel(ctx))
-	}
-	return d.settle(ctx, cause)
-}
-
-// findMade finds a folder that the service made without telling its id. It is not asked
-// for again: that would make a second one.
-func (d *delivery) findMade(ctx context.Context) (archive.ID, error) {
-	v := d.settle(ctx, errNotListed)
-	if v.found {
-		return d.confirm(v.id)
-	}
-	return 0, d.fail(ctx, errors.Join(errNotListed, v.err), true)
 }
 
 // prepareFolder writes down, durably, that the service is about to be asked.
@@ -123,8 +111,8 @@ func (d *delivery) prepareFolder(ctx context.Context) error {
 	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	return d.u.step(PointSend, PointSending, func(r *Record) {
-		r.State, r.Reason = Sending, ""
+	return d.u.transit(onSend, synced, func(r *Record) {
+		r.Reason = ""
 		r.Attempts++
 	})
 }

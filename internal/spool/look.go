@@ -15,18 +15,16 @@ import (
 type verdict struct {
 	found bool
 	id    archive.ID
-	// open are documents that may be it; nothing tells.
-	open []archive.ID
-	// err: it could not be looked.
-	err error
+	open  []archive.ID // documents that may or may not be it
+	err   error        // why nothing could be seen
 }
 
-// errUndecided says that nothing tells whether the archive has an upload; another look
-// would not either.
+// errUndecided says that it cannot be found out whether the archive has an upload, not by another
+// look either.
 var errUndecided = errors.New("it may be archived already")
 
-// failure is why, by this look, the upload neither is there nor may be sent again; nil
-// when it is absent. cause is the end of the attempt that led to the look.
+// failure is why, by this look, the upload may not be sent again; nil when it is absent. cause
+// is the end of the attempt that led to the look.
 func (v verdict) failure(cause error) error {
 	switch {
 	case waits(v.err):
@@ -47,11 +45,11 @@ func joinIDs(ids []archive.ID) string {
 	return strings.Join(texts, " or ")
 }
 
-// settle looks until it is clear whether what was sent arrived, or patience ends. A
-// document can come later than the first look, so it is absent only when looks over some
-// time do not show it. Where the service had said that it did not take it, two looks are
-// enough: a proxy may say so after the service took it. The first of them comes at once,
-// because nobody waits for a service that does not even answer that.
+// settle looks until it is clear whether what was sent arrived, or patience ends. A document
+// can be listed late, so it is absent only when looks over some time do not show it. Where the
+// service had said that it did not take it, two looks are enough: a proxy may say so after the
+// service took it. The first of them comes at once, because a service that does not even
+// answer that is not waited for.
 func (d *delivery) settle(ctx context.Context, cause error) verdict {
 	p := &d.patience
 	p.start()
@@ -80,20 +78,6 @@ func (d *delivery) settle(ctx context.Context, cause error) verdict {
 			}
 		}
 	}
-}
-
-// errRefused stands for the end of an earlier delivery that failed.
-var errRefused = errors.New("an earlier attempt to send it failed")
-
-// lookRefused looks once for what the service refused in an earlier delivery: it, or a
-// proxy before it, can refuse what it has taken. Where it cannot be looked at all, as in a
-// folder that is gone, the refusal holds.
-func (d *delivery) lookRefused(ctx context.Context) verdict {
-	v := d.looks(context.WithoutCancel(ctx))
-	if !waits(v.err) {
-		v.err = nil
-	}
-	return v
 }
 
 // look looks once for what the record says was sent.
@@ -137,22 +121,13 @@ func (d *delivery) arrivals(ctx context.Context, r *Record) ([]archive.Document,
 	docs = slices.DeleteFunc(slices.Clone(docs), func(doc archive.Document) bool {
 		return known[doc.ID] || !r.mayBeNamed(doc.Name)
 	})
-	slices.SortStableFunc(docs, func(a, b archive.Document) int {
-		return rank(b.Name == r.SentName) - rank(a.Name == r.SentName)
-	})
-	return docs, nil
+	exact := slices.DeleteFunc(slices.Clone(docs), func(doc archive.Document) bool { return doc.Name != r.SentName })
+	rest := slices.DeleteFunc(docs, func(doc archive.Document) bool { return doc.Name == r.SentName })
+	return append(exact, rest...), nil
 }
 
-func rank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// identify finds the id of a document whose upload succeeded without telling it, 0 when it
-// cannot be told. A service can list it late, so it is looked for as long as after an end
-// in doubt.
+// identify finds the id of a document whose upload succeeded without telling it, else 0. A
+// service can list it late, so it is looked for as long as after an end in doubt.
 func (d *delivery) identify(ctx context.Context) archive.ID {
 	p := &d.patience
 	p.start()
@@ -175,7 +150,7 @@ func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
 		d.log.Infof("archived, its id is not known: %v", err)
 		return 0, false
 	}
-	var shown, silent []archive.ID
+	var shown, silent []archive.ID // with its key; without any, and with exactly its name
 	for _, doc := range docs {
 		switch id, err := d.externalID(ctx, doc.ID); {
 		case err != nil:
@@ -196,8 +171,8 @@ func (d *delivery) lookForID(ctx context.Context) (id archive.ID, late bool) {
 	return 0, len(shown)+len(silent) == 0
 }
 
-// lookReplaced compares an inbox document's content with what was sent for it. Where that
-// document is gone nothing was replaced for a file that is to become another document since.
+// lookReplaced compares an inbox document's content with what was sent for it. A document that
+// is gone was not replaced, which matters only while the upload still is to replace it.
 func (d *delivery) lookReplaced(ctx context.Context, r *Record) verdict {
 	same, err := d.sameContent(ctx, r, r.SentReplace)
 	gone := archive.KindOf(err) == archive.KindNotFound
@@ -218,4 +193,166 @@ func (d *delivery) lookReplaced(ctx context.Context, r *Record) verdict {
 
 func goneError(doc archive.ID, err error) error {
 	return fmt.Errorf("document %d, which it replaces, is gone: %w", doc, err)
+}
+
+// likeness says whether a document is the one that was sent.
+type likeness uint8
+
+const (
+	other   likeness = iota // for certain not
+	ours                    // for certain
+	unclear                 // cannot be found out
+)
+
+// examine decides about one document that came after the baseline. An idempotency key made up
+// here decides alone. An external id of the user's own may be on other documents too, and a
+// service may show none: then other content excludes, and equal content together with the
+// user's id confirms. An e-mail becomes documents of other content, so there content says
+// nothing. The error says that the service could not be asked.
+func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (likeness, error) {
+	id, err := d.externalID(ctx, doc)
+	same := true
+	switch {
+	case err != nil:
+	case id == r.SentID && r.ExternalID == "":
+		return ours, nil
+	case id != "" && id != r.SentID:
+		return other, nil
+	case r.Split:
+		return unclear, nil
+	default:
+		same, err = d.sameContent(ctx, r, doc)
+	}
+	switch {
+	case archive.Away(err):
+		return unclear, err
+	case err != nil:
+		return unclear, nil
+	case !same:
+		return other, nil
+	case id == r.SentID:
+		return ours, nil
+	}
+	return unclear, nil
+}
+
+// Identify finds which of some documents an upload became that the service confirmed without
+// telling its id: the one whose data show the idempotency key that was made up for it. 0 when
+// none is certain.
+func (s *Spool) Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
+	d := &delivery{u: u, a: a}
+	r := u.rec.Load()
+	if r.ExternalID != "" || r.SentID == "" || r.Split {
+		return 0
+	}
+	for _, doc := range docs {
+		if id, err := d.externalID(ctx, doc); err == nil && id == r.SentID {
+			return doc
+		}
+	}
+	return 0
+}
+
+// externalID returns the external id that a document shows, empty when the service shows
+// none or lacks the operation.
+func (d *delivery) externalID(ctx context.Context, doc archive.ID) (string, error) {
+	data, err := d.a.Data(ctx, doc)
+	if archive.KindOf(err) == archive.KindUnsupported {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("data of document %d: %w", doc, err)
+	}
+	return data.ExternalID, nil
+}
+
+// sameContent reports whether the original of a document is what was sent.
+func (d *delivery) sameContent(ctx context.Context, r *Record, doc archive.ID) (bool, error) {
+	c, err := d.a.Content(ctx, archive.ContentRequest{Document: doc, Representation: archive.Original})
+	if err != nil {
+		return false, fmt.Errorf("original of document %d: %w", doc, err)
+	}
+	if c.Body == nil || c.Offset != 0 {
+		return false, errors.New("the answer holds no whole content")
+	}
+	defer c.Body.Close() //nolint:errcheck // read only
+	if c.Size != archive.SizeUnknown && c.Size != r.Size {
+		return false, nil
+	}
+	sum, n, err := sumOf(c.Body, r.Size+1)
+	if err != nil {
+		return false, fmt.Errorf("original of document %d: %w", doc, err)
+	}
+	return n == r.Size && sum == r.SentSHA256, nil
+}
+
+// recognise finds out whether the document that the service answered with is one that it had
+// before, as one of the same external id may be (specification, endpoint 3). Such a document
+// holds what was sent, or else the service dropped what was sent: that is an error. So is a
+// service that is away, after it was asked for as long as patience lasts: then nobody knows.
+func (d *delivery) recognise(ctx context.Context, id archive.ID) error {
+	p := &d.patience
+	p.start()
+	for {
+		err := d.recogniseOnce(ctx, id)
+		if !archive.Away(err) || !p.obey(ctx, err, p.now()) {
+			return err
+		}
+	}
+}
+
+func (d *delivery) recogniseOnce(ctx context.Context, id archive.ID) error {
+	r := d.u.rec.Load()
+	name, had := d.knownBefore(r, id)
+	if !had {
+		var err error
+		if name, had, err = d.liesElsewhere(ctx, r, id); err != nil {
+			return fmt.Errorf("whether the archive had document %d before is not known: %w", id, err)
+		}
+	}
+	if !had {
+		return nil
+	}
+	d.had = archive.Printable(name)
+	if name == "" {
+		d.had = "a document without a name"
+	}
+	if r.Split { // an e-mail becomes documents of other content
+		return nil
+	}
+	switch same, err := d.sameContent(ctx, r, id); {
+	case archive.Away(err):
+		return fmt.Errorf("whether %s, which the archive had before, holds the same is not known: %w", d.had, err)
+	case err != nil:
+		d.log.Infof("that document %d holds the same is not known: %v", id, err) // the service says so
+	case !same:
+		return fmt.Errorf("the service answered with %s (document %d), which it had before and which holds something else: "+
+			"another external-id, or force-new-document, makes a new one", d.had, id)
+	}
+	return nil
+}
+
+// knownBefore reports whether the folder held the document before this was sent.
+func (d *delivery) knownBefore(r *Record, id archive.ID) (name string, known bool) {
+	if i := slices.IndexFunc(d.listed, func(doc *archive.Document) bool { return doc.ID == id }); i >= 0 {
+		return d.listed[i].Name, true
+	}
+	return r.SentName, r.SentReplace == 0 && slices.Contains(r.Baseline, id)
+}
+
+// liesElsewhere reports whether the document is in another folder than this was sent to, which
+// only an external id of the user's own can lead to. The error says that the service is away.
+func (d *delivery) liesElsewhere(ctx context.Context, r *Record, id archive.ID) (name string, elsewhere bool, err error) {
+	if r.ExternalID == "" || r.SentReplace != 0 {
+		return "", false, nil
+	}
+	data, err := d.a.Data(ctx, id)
+	switch {
+	case archive.Away(err):
+		return "", false, err
+	case err != nil, data.Folder == 0, data.Folder == r.SentFolder:
+		return "", false, nil // nothing says so
+	}
+	folder := strings.Trim(data.Mandator+"/"+strings.Trim(data.FolderPath, "/"), "/")
+	return strings.TrimPrefix(folder+"/"+data.Name, "/"), true, nil
 }

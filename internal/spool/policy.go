@@ -16,8 +16,8 @@ type Policy struct {
 	// Attempts bounds how often the bytes are sent, at least once.
 	Attempts int
 	// Queue keeps an upload that the service cannot take now in the queue: it stays
-	// committed, or sending when it may have arrived, instead of failed. Nothing that the service
-	// asks to wait is waited for then: whoever has the queue does.
+	// committed, or sending when it may have arrived, instead of failed. A Retry-After is left
+	// to the owner of the queue then.
 	Queue bool
 }
 
@@ -47,8 +47,8 @@ func (p *patience) start() {
 // restart has the next look begin another budget.
 func (p *patience) restart() { p.budget, p.pauses = nil, 0 }
 
-// Settling is how long a caller that repeats for retryFor looks for a document before it takes
-// it as absent: a folder may list late what was archived.
+// Settling is how long a caller that repeats for retryFor looks for a document before it counts
+// as absent: a folder may list it late.
 func Settling(retryFor time.Duration) time.Duration { return min(retryFor/2, longestSettling) }
 
 // next is how long the next pause is.
@@ -56,8 +56,8 @@ func (p *patience) next() time.Duration {
 	return retry.Backoff{First: firstWait, Longest: longestWait}.After(p.pauses + 1)
 }
 
-// pause waits, longer each time but not longer than most, unless that is over. It is false
-// when ctx is done.
+// pause waits, longer each time but at most for most, where that is above 0. It is false when
+// ctx is done.
 func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	d := p.next()
 	p.pauses++
@@ -67,9 +67,8 @@ func (p *patience) pause(ctx context.Context, most time.Duration) bool {
 	return p.sleep(ctx, d) == nil
 }
 
-// obey waits before the service is asked again after err, its answer of that time, as long as
-// it asked for. It is false when there is no time left for that, or ctx is done; then nothing
-// is to be sent.
+// obey waits before the service is asked again after err, its answer at that time, as long as
+// it asked for. It is false when there is no time left for that, or ctx is done.
 func (p *patience) obey(ctx context.Context, err error, at time.Time) bool {
 	asked := archive.RetryAfter(err)
 	switch {

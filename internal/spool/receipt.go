@@ -57,7 +57,7 @@ func openReceipts(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReceiptOf reads in the log at path which document an upload became, 0 where that does not tell.
+// ReceiptOf returns which document an upload became, by the log at path; 0 where that lacks it.
 func ReceiptOf(path, upload string) (document archive.ID, err error) {
 	f, err := os.Open(path) //nolint:gosec // below the state directory
 	if err != nil {
@@ -87,8 +87,8 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// add writes a receipt. It survives an end of the program at once, and one of the machine a
-// second later: nothing depends on it, so that no upload waits for it.
+// add writes a receipt. It is synced a second later: nothing depends on it, so no upload waits
+// for it.
 func (l *receipts) add(r *Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *receipts) add(r *Record) error {
 		return fmt.Errorf("write receipt: %w", err)
 	}
 	if l.later == nil {
-		l.later = time.AfterFunc(syncReceiptsAfter, func() { _ = l.sync() }) // no line is less for it
+		l.later = time.AfterFunc(syncReceiptsAfter, func() { _ = l.sync() }) // a lost line harms nothing
 	}
 	return nil
 }

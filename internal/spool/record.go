@@ -22,8 +22,8 @@ type Record struct {
 	Visible bool `json:"visible,omitempty"`
 	// Queued (state committed or sending): its close was answered with success before the
 	// archive had it, or a person asked for it again, so it is delivered in the background,
-	// by a later run too. It ends with these states, but for Recall: one that is created and
-	// queued is to be committed again as it is.
+	// by a later run too. One that is created and queued (Recall) is to be committed again as
+	// it is.
 	Queued  bool      `json:"queued,omitempty"`
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"` // the last transition or change of a field
@@ -31,8 +31,8 @@ type Record struct {
 	// Directory says that it is no file but a folder to be made. It has no data.
 	Directory bool       `json:"directory,omitempty"`
 	Folder    archive.ID `json:"folder"`
-	// Within is the upload of the folder that this lies in, while that is not made; Folder
-	// is not known then.
+	// Within is the upload of the folder that this lies in until that is made; Folder is not
+	// known until then.
 	Within string `json:"within,omitempty"`
 	Inbox  bool   `json:"inbox,omitempty"`
 	// Path is the folder as shown in the mount ("Muster GmbH/Rechnungen"), for people.
@@ -45,8 +45,8 @@ type Record struct {
 	DocumentName string `json:"documentName,omitempty"`
 	// Temporary says that a program made it under a name that it is to rename later.
 	Temporary bool `json:"temporary,omitempty"`
-	// Forgotten (a local file) is when it left its folder for good, because nobody had asked for it
-	// for long; zero while it is there.
+	// Forgotten (a local file) is when it left its folder for good, because nobody had used it for
+	// long; zero while it is there.
 	Forgotten time.Time `json:"forgotten,omitzero"`
 	// Replace is the inbox document whose content this replaces; 0 for a new document.
 	Replace archive.ID `json:"replace,omitempty"`
@@ -61,14 +61,14 @@ type Record struct {
 
 	// Owned by the spool, with Version, ID, State, Closed, Created and Changed.
 
-	// Boot names the run of the machine in which this was written without a sync: what
-	// another run finds of it may be torn, or older than what was sent. Empty once it is synced.
+	// Boot names the run of the machine in which this was written without a sync: another run
+	// may find it torn, or older than what was sent. Empty once it is synced.
 	Boot string `json:"boot,omitempty"`
 	// Size and SHA256 (hexadecimal) are of the committed data; SHA256 is empty while there
 	// is none. For a local or failed file Size is its length all the same.
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256,omitempty"`
-	// SentID is the external id that goes along: the user's own or "archivefs-" and a UUID.
+	// SentID is the idempotency key: the user's external id, else "archivefs-" and a UUID.
 	SentID string `json:"sentId,omitempty"`
 	// SentName, SentFolder, SentReplace and SentSHA256 are what was sent last, and where.
 	SentName    string     `json:"sentName,omitempty"`
@@ -91,8 +91,8 @@ type Record struct {
 	Reason string `json:"reason,omitempty"`
 	// Document is the document after confirmation, 0 when the service did not tell.
 	Document archive.ID `json:"document,omitempty"`
-	// Had is the name of that document, printable, where the archive had it before and made
-	// none of this: it is in its folder already, or lies in another one. Else it is empty.
+	// Had is the name of that document, printable, where the archive had it before, in this
+	// folder or another one, and made no new one. Else it is empty.
 	Had string `json:"had,omitempty"`
 }
 
@@ -132,6 +132,15 @@ func (r *Record) keepOwned(next *Record) {
 func (r *Record) forgetSent() {
 	r.SentID, r.SentName, r.SentFolder, r.SentReplace, r.SentSHA256 = "", "", 0, 0, ""
 	r.Split, r.Baseline, r.Doubtful, r.Refused, r.Attempts = false, nil, false, false, 0
+}
+
+// fail makes r the record of data of size bytes that failed outside a delivery.
+func (r *Record) fail(reason string, visible bool, size int64) {
+	r.Doubtful = r.Doubtful || r.State == Sending
+	if r.SHA256 == "" {
+		r.Size = size
+	}
+	r.State, r.Closed, r.Queued, r.Visible, r.Reason = Failed, false, false, visible, archive.Printable(reason)
 }
 
 // StaysHere reports whether it is a local file, which stays on this machine: temporary or empty.

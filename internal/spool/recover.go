@@ -23,7 +23,7 @@ func (s *Spool) recover() error {
 		switch {
 		case strings.HasPrefix(name, newPrefix), strings.HasPrefix(name, trashPrefix):
 			if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
-				s.log.Warnf("spool: remove a leftover: %v", err)
+				s.log.Warnf("remove what is left of an upload: %v", err)
 			}
 		case e.IsDir() && validID(name):
 			u := s.load(name)
@@ -31,7 +31,7 @@ func (s *Spool) recover() error {
 			s.ids.seen(name)
 			s.budget.add(u.Size())
 		default:
-			s.log.Warnf("spool: %s is none of its files and left alone", archive.Printable(name))
+			s.log.Warnf("%s is no upload, and left alone", archive.Printable(filepath.Join(s.dir, name)))
 		}
 	}
 	return s.fault(PointSwept)
@@ -39,75 +39,64 @@ func (s *Spool) recover() error {
 
 // load reads one upload and makes of it what it can be after a restart.
 func (s *Spool) load(id string) *Upload {
+	log := s.log.WithField("upload", id)
 	dir := filepath.Join(s.dir, id)
 	if err := durable.Sweep(dir); err != nil {
-		s.log.WithField("upload", id).Warn(err)
+		log.Warn(err)
 	}
 	r, end, err := readRecord(filepath.Join(dir, recordFile), id)
 	info, statErr := os.Lstat(filepath.Join(dir, dataFile))
 	if statErr == nil && !info.Mode().IsRegular() {
 		info, statErr = nil, errors.New("its data is no file")
 	}
+	var size int64
+	if info != nil {
+		size = info.Size()
+	}
 	if err != nil {
-		return s.loadBroken(id, info, err)
+		log.Error(err)
+		r = Record{Version: recordVersion, ID: id, Name: id}
+		if info != nil {
+			r.Created, r.Changed = info.ModTime().UTC(), info.ModTime().UTC()
+		}
+		return s.loadBroken(r, 0, size, err)
 	}
 	if r.Boot != "" && r.Boot != s.opts.Boot {
-		return s.loadLoose(r, info, end)
+		log.Warn(errCrashed)
+		if info == nil {
+			size = r.Size
+		}
+		u := s.loadBroken(r, end, size, errCrashed)
+		u.doubt = s.opts.Now() // it may have been sent since
+		return u
 	}
-	u := newUpload(s, r, end)
-	u.linked = r.Boot == ""
+	u := newUpload(s, r, end, size)
+	u.journal.durable = r.Boot == ""
 	if r.inDoubt() {
 		u.doubt = s.opts.Now() // the last run ended no earlier than that
 	}
-	if info != nil {
-		u.content.size.Store(info.Size())
-	}
 	if reason := unusable(&r, info, statErr); reason != "" {
-		s.failRecovered(u, reason)
-	} else if err := u.secureLocked(); err != nil {
-		s.log.WithField("upload", id).Warn(err)
+		s.interrupted(u, reason)
+	} else if err := u.syncLocked(); err != nil {
+		log.Warn(err)
 	}
 	if r.State == Confirmed {
-		u.receipt() // it may have ended in between
+		s.receipt(u) // the program may have ended before it was written
 	}
 	return u
 }
 
-// errCrashed says why an upload cannot go on of which nothing was synced when the machine
-// stopped. Nobody was told that it is safe.
+// errCrashed says why a volatile upload cannot go on after a crash of the machine: its record may
+// be older than what was sent, so that it is never sent again, and its bytes may be damaged.
+// Nobody was told that it is safe.
 var errCrashed = errors.New("the machine stopped while it was written or archived: it may be damaged, or in the archive already")
 
-// loadLoose stands for an upload of which nothing was synced when the machine stopped. Its
-// record may be older than what was sent, so that it is never sent again, and its bytes may
-// be damaged. Nothing of it is changed.
-func (s *Spool) loadLoose(r Record, info os.FileInfo, end int64) *Upload {
-	s.log.WithField("upload", r.ID).Warn(errCrashed)
-	r.State, r.Closed, r.Queued, r.Visible = Failed, false, false, false
-	r.Reason = errCrashed.Error() + "; its bytes can be exported"
-	if info != nil {
-		r.Size = info.Size()
-	}
-	u := newUpload(s, r, end)
-	u.linked, u.broken = true, errCrashed
-	u.doubt = s.opts.Now() // it may have been sent since
-	u.content.size.Store(r.Size)
-	return u
-}
-
-// loadBroken stands for a directory whose record cannot be acted on. Nothing of it is
-// changed.
-func (s *Spool) loadBroken(id string, info os.FileInfo, err error) *Upload {
-	s.log.WithField("upload", id).Error(err)
-	r := Record{
-		Version: recordVersion, ID: id, State: Failed, Name: id,
-		Reason: archive.Printable(err.Error()) + "; its bytes can be exported",
-	}
-	if info != nil {
-		r.Created, r.Changed, r.Size = info.ModTime().UTC(), info.ModTime().UTC(), info.Size()
-	}
-	u := newUpload(s, r, 0)
-	u.linked, u.broken = true, err
-	u.content.size.Store(r.Size)
+// loadBroken stands for an upload that cannot be acted on. Nothing of it is changed.
+func (s *Spool) loadBroken(r Record, end, size int64, err error) *Upload {
+	r.State, r.Closed, r.Queued, r.Visible, r.Size = Failed, false, false, false, size
+	r.Reason = archive.Printable(err.Error()) + "; its bytes can be exported"
+	u := newUpload(s, r, end, size)
+	u.journal.durable, u.broken = true, err
 	return u
 }
 
@@ -115,7 +104,7 @@ func (s *Spool) loadBroken(id string, info os.FileInfo, err error) *Upload {
 func unusable(r *Record, info os.FileInfo, err error) string {
 	switch {
 	case r.State == Confirmed || r.State == Failed || r.Directory:
-		return "" // nobody needs its data, or it has a reason already
+		return "" // its data is not needed, or it has a reason already
 	case err != nil:
 		return fmt.Sprintf("its data is lost: %v", err)
 	case r.State == Created && !r.Closed:
@@ -126,33 +115,21 @@ func unusable(r *Record, info os.FileInfo, err error) string {
 	return ""
 }
 
-// failRecovered makes an upload failed. Where the disk does not take that, it is failed
-// for this run and looked at again by the next.
-func (s *Spool) failRecovered(u *Upload, reason string) {
-	log := s.log.WithField("upload", u.id)
-	log.Warn(reason)
+// interrupted makes an upload of an earlier run failed. Where the disk does not take that, it is
+// failed for this run and looked at again by the next.
+func (s *Spool) interrupted(u *Upload, reason string) {
+	u.log.Warn(reason)
 	u.content.seal(true)
-	r := u.rec.Load().clone()
-	r.Doubtful = r.Doubtful || r.State == Sending
-	if r.SHA256 == "" {
-		r.Size = u.Size()
-	}
-	r.State, r.Closed, r.Queued, r.Changed = Failed, false, false, s.now()
-	r.Reason = archive.Printable(reason)
-	if !u.linked {
-		if err := u.syncData(); err != nil {
-			log.Warn(err)
+	if !u.journal.durable {
+		if err := u.content.sync(); err != nil {
+			u.log.Warn(err)
 		}
 	}
-	err := s.fault(PointRecover)
-	if err == nil {
-		err = u.storeLocked(&r, theMachine)
-	}
-	if err == nil {
-		err = s.fault(PointRecovered)
-	}
-	if err != nil {
-		log.Warn(err)
+	failed := func(r *Record) { r.fail(reason, r.Visible, u.Size()) }
+	if err := u.transit(onInterrupt, synced, failed); err != nil {
+		u.log.Warn(err)
+		r := u.Record()
+		failed(&r)
 		u.rec.Store(&r)
 	}
 }

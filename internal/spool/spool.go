@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,15 +36,14 @@ type Options struct {
 	Now func() time.Time
 	// Sleep waits for d or until ctx is done, whose error it then returns; nil for a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// LateBy is how much later than the end of a request that was not answered in time, or
-	// was cut off by the end of the program, the archive may still take what it brought.
-	// Until then it is looked for and not sent again.
+	// LateBy is how long after the end of a request that was not answered in time, or was cut
+	// off by the end of the program, the archive may still take what it brought. Until then it
+	// is looked for and not sent again.
 	LateBy time.Duration
 	// RetryFor is how long Deliver repeats what ended in doubt, counted from that end.
 	RetryFor time.Duration
-	// Boot names the run of the machine, which a crash of it ends: what was written without a
-	// sync in another one is not trusted. Empty for what the system says; where it says
-	// nothing everything is synced.
+	// Boot names the run of the machine: what was written in another one without a sync is not
+	// trusted. Empty for what the system says; where it says nothing everything is synced.
 	Boot string
 	// Fault is asked at every Point whether the transition fails there; nil for never. It
 	// must not call the spool.
@@ -71,8 +71,7 @@ type Spool struct {
 var ErrLocked = errors.New("the spool is in use by another process")
 
 // Open takes over the spool in a directory and recovers what the last run left, without
-// asking the archive. Running it again changes nothing more. The error wraps ErrLocked
-// while another process has the spool.
+// asking the archive. The error wraps ErrLocked while another process has the spool.
 func Open(opts Options) (*Spool, error) {
 	s := &Spool{opts: opts.withDefaults(), dir: opts.Dir, uploads: map[string]*Upload{}}
 	s.log = s.opts.Log
@@ -148,9 +147,13 @@ func lockDir(dir string) (*os.File, error) {
 // Upload.Close, may run then or later.
 func (s *Spool) Close() error {
 	for _, u := range s.List() {
-		if err := u.secure(); err != nil { // a machine that is switched off now does not crash
-			s.log.WithField("upload", u.id).Warn(err)
+		u.mu.Lock()
+		if !u.removed && u.broken == nil {
+			if err := u.syncLocked(); err != nil { // a machine that is switched off now does not crash
+				u.log.Warn(err)
+			}
 		}
+		u.mu.Unlock()
 	}
 	s.trash.empty()
 	return s.free()
@@ -165,6 +168,18 @@ func (s *Spool) free() error {
 		return fmt.Errorf("close spool: %w", err)
 	}
 	return nil
+}
+
+// now is the time as records keep it.
+func (s *Spool) now() time.Time { return s.opts.Now().UTC().Round(0) }
+
+// boot names the run of the machine (random(4)), empty where the system does not tell.
+func boot() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
 }
 
 // Get returns the upload of that id.
@@ -190,8 +205,9 @@ func (s *Spool) List() []*Upload {
 // Usage is how many bytes the files hold together, and how many files there are.
 func (s *Spool) Usage() (bytes int64, files int) {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.budget.total(), len(s.uploads)
+	files = len(s.uploads)
+	s.mu.RUnlock()
+	return s.budget.total(), files
 }
 
 // Free is how many bytes may still be written: what is left of the budget, or of the disk

@@ -1,87 +1,100 @@
 package spool
 
-import (
-	"fmt"
+import "github.com/archivefs/archivefs/archive"
 
-	"github.com/archivefs/archivefs/archive"
-)
+// may refuses what the table of transitions does not allow in the upload's state, everything of
+// an upload that was removed or cannot be read, and most of it during a delivery. The caller
+// holds mu.
+func (u *Upload) may(ev event) error {
+	r := u.rec.Load()
+	switch _, ok := ev.to[r.State]; {
+	case u.removed:
+		return ErrRemoved
+	case u.broken != nil:
+		return &StateError{Op: ev.name, ID: u.id, State: Failed, Detail: u.broken.Error()}
+	case !ok, u.busy && !ev.busy, ev.when != nil && !ev.when(r):
+		return refusal(ev.name, r)
+	}
+	return nil
+}
+
+// transit is a transition: the record gets the state that the table has for the event, and what
+// edit changes, and is written. The bytes are sealed in every state but created. The caller holds
+// mu.
+func (u *Upload) transit(ev event, as durability, edit func(*Record)) error {
+	next := u.Record()
+	from := next.State
+	to, ok := ev.to[from]
+	if !ok {
+		return refusal(ev.name, &next)
+	}
+	if err := u.spool.fault(ev.before); err != nil {
+		return err
+	}
+	edit(&next)
+	next.State, next.Changed = to, u.spool.now()
+	if err := u.storeLocked(&next, as); err != nil {
+		return err
+	}
+	if to != from {
+		u.content.seal(to != Created)
+	}
+	return u.spool.fault(ev.after)
+}
 
 // Commit declares the data complete: created becomes committed. When it returns, data and
-// record of an upload that is Queued survive a crash of the machine, and so do those of one
-// that was synced before. After an error the upload is created as before.
+// record of an upload that is Queued are durable, and so are those of one that was synced
+// before. After an error the upload is created as before.
 func (u *Upload) Commit() error { return u.CommitAs(func(*Record) {}) }
 
 // CommitAs is Commit after an Update by edit, with one record for both.
 func (u *Upload) CommitAs(edit func(*Record)) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.sealLocked(edit)
+	return u.edited(edit, func(next *Record) error { return u.commitLocked(onCommit, next) })
 }
 
 // Recommit is Commit for an upload that was recalled and has not changed since; for one that
 // somebody has begun to change the error is a *StateError.
 func (u *Upload) Recommit() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if r := u.rec.Load(); !r.Closed || !r.Queued {
-		return u.stateError("commit again")
-	}
-	return u.sealLocked(func(*Record) {})
+	return u.edited(func(*Record) {}, func(next *Record) error { return u.commitLocked(onRecommit, next) })
 }
 
-// sealLocked commits with what edit changes. The caller holds mu.
-func (u *Upload) sealLocked(edit func(*Record)) error {
-	if err := u.may("commit", Created); err != nil {
+// commitLocked seals the data, takes its checksum, and makes it durable with the record next
+// unless the upload is volatile. Bytes other than those sent before start anew. The caller holds
+// mu.
+func (u *Upload) commitLocked(ev event, next *Record) error {
+	if err := u.may(ev); err != nil {
 		return err
 	}
+	if _, err := u.content.acquire(); err != nil {
+		return err
+	}
+	defer u.content.release()
 	u.content.seal(true)
-	err := u.commitLocked(PointCommit, PointCommitted, func(r *Record) {
-		before := u.rec.Load()
-		edit(r)
-		before.keepOwned(r)
-		r.Visible = false
-	})
-	if err != nil && u.rec.Load().State == Created {
-		u.content.seal(false)
-	}
-	return err
-}
-
-// commitLocked takes the checksum of the sealed data and makes all durable unless it is loose,
-// with what edit changes. Bytes other than those sent before start anew. The caller holds mu.
-func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
-	f, err := u.content.acquire()
-	if err != nil {
-		return err
-	}
-	defer u.release()
+	defer func() { u.content.seal(u.State() != Created) }()
 	size := u.Size()
 	if size == 0 {
 		return ErrEmpty
 	}
-	sum, err := u.content.sum(f)
+	sum, err := u.content.sum()
 	if err != nil {
 		return err
 	}
-	next := u.rec.Load().clone()
-	edit(&next)
-	outlasts := asBefore
-	if !u.looseLocked(&next) {
-		if err := u.syncData(); err != nil {
+	as := asBefore
+	if !u.journal.volatile(next) {
+		if err := u.content.sync(); err != nil {
 			return err
 		}
-		outlasts = theMachine
+		as = synced
 	}
-	err = u.transit(before, after, func(r *Record) {
-		*r = next
-		r.State, r.Closed, r.Reason = Committed, false, ""
-		r.Size, r.SHA256 = size, sum
+	u.checked = true
+	return u.transit(ev, as, func(r *Record) {
+		*r = *next
+		r.Visible = r.Visible && u.State() == Failed // in its folder again
+		r.Closed, r.Reason, r.Size, r.SHA256 = false, "", size, sum
 		if r.SentSHA256 != sum {
 			r.forgetSent()
 		}
-	}, outlasts)
-	u.checked = true
-	return err
+	})
 }
 
 // Reopen makes a committed or failed upload created again, for another write. On one that
@@ -89,27 +102,19 @@ func (u *Upload) commitLocked(before, after Point, edit func(*Record)) error {
 func (u *Upload) Reopen() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("reopen", Created, Committed, Failed); err != nil {
-		return err
-	}
 	return u.reopenLocked()
 }
 
 func (u *Upload) reopenLocked() error {
-	r := u.rec.Load()
-	switch {
-	case r.Directory:
-		return u.stateError("reopen")
-	case r.State == Created && !r.Closed:
+	if err := u.may(onReopen); err != nil {
+		return err
+	}
+	if r := u.rec.Load(); r.State == Created && !r.Closed {
 		return nil
 	}
-	err := u.step(PointReopen, PointReopened, func(r *Record) {
-		r.State, r.Closed, r.Queued, r.Size, r.SHA256, r.Reason = Created, false, false, 0, "", ""
+	return u.transit(onReopen, synced, func(r *Record) {
+		r.Closed, r.Queued, r.Size, r.SHA256, r.Reason = false, false, 0, "", ""
 	})
-	if u.rec.Load().State == Created {
-		u.content.seal(false)
-	}
-	return err
 }
 
 // Recall takes a committed upload back from the queue, so that it can be changed: it is
@@ -118,19 +123,10 @@ func (u *Upload) reopenLocked() error {
 func (u *Upload) Recall() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("recall", Committed); err != nil {
+	if err := u.may(onRecall); err != nil {
 		return err
 	}
-	if r := u.rec.Load(); r.Directory || !r.Queued {
-		return u.stateError("recall")
-	}
-	err := u.step(PointReopen, PointReopened, func(r *Record) {
-		r.State, r.Closed, r.SHA256, r.Reason = Created, true, "", ""
-	})
-	if u.rec.Load().State == Created {
-		u.content.seal(false)
-	}
-	return err
+	return u.transit(onRecall, synced, func(r *Record) { r.Closed, r.SHA256, r.Reason = true, "", "" })
 }
 
 // unfinish makes a local file unfinished before n bytes are written, up to end. Where there
@@ -140,7 +136,7 @@ func (u *Upload) unfinish(n, end int64) error {
 		return nil
 	}
 	if err := u.spool.saw(u.spool.budget.mayTake(n, max(0, end-u.Size()))); err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -148,64 +144,50 @@ func (u *Upload) unfinish(n, end int64) error {
 		return nil // still open somewhere; nothing is kept of it
 	}
 	if r := u.rec.Load(); r.State != Created {
-		return u.stateError("write to")
+		return refusal("write to", r)
 	}
 	return u.reopenLocked()
 }
 
 // Keep declares an upload that is created a local file, which every writer has closed. It
 // is durable when Keep returns.
-func (u *Upload) Keep() error { return u.keep("") }
+func (u *Upload) Keep() error { return u.KeepRefused("") }
 
 // KeepRefused is Keep for a local file that was not taken when it was to become a document.
 // The reason is for people, made printable, and stays until the file changes.
-func (u *Upload) KeepRefused(reason string) error { return u.keep(archive.Printable(reason)) }
-
-func (u *Upload) keep(reason string) error {
+func (u *Upload) KeepRefused(reason string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("keep", Created); err != nil {
+	if err := u.may(onKeep); err != nil {
 		return err
 	}
 	size := u.Size()
-	if err := u.syncData(); err != nil {
+	if err := u.content.sync(); err != nil {
 		return err
 	}
-	return u.step(PointKeep, PointKept, func(r *Record) {
-		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, reason
+	return u.transit(onKeep, synced, func(r *Record) {
+		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, archive.Printable(reason)
 	})
 }
 
 // Fail makes an upload failed, whatever it was, except confirmed. visible says that it
-// stays in its folder. The reason is for people and is made printable. An upload that was
-// being sent may have arrived, which stays noted.
+// stays in its folder. The reason is for people and is made printable. That an upload which
+// was being sent may have arrived stays noted.
 func (u *Upload) Fail(reason string, visible bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("fail", Created, Committed, Sending, Failed); err != nil {
+	if err := u.may(onFail); err != nil {
 		return err
 	}
-	return u.failLocked(reason, visible)
-}
-
-func (u *Upload) failLocked(reason string, visible bool) error {
-	size := u.Size()
-	if before := u.content.seal(true); (!before || !u.linked) && !u.rec.Load().Directory {
-		if err := u.syncData(); err != nil { // the record matters more than the error
-			u.spool.log.WithField("upload", u.id).Warn(err)
+	r := u.rec.Load()
+	u.content.seal(true)
+	defer func() { u.content.seal(u.State() != Created) }()
+	if (r.State == Created || !u.journal.durable) && !r.Directory {
+		if err := u.content.sync(); err != nil { // the record matters more than the error
+			u.log.Warn(err)
 		}
 	}
-	err := u.step(PointFail, PointFailed, func(r *Record) {
-		r.Doubtful = r.Doubtful || r.State == Sending
-		if r.SHA256 == "" {
-			r.Size = size
-		}
-		r.State, r.Closed, r.Queued, r.Visible, r.Reason = Failed, false, false, visible, archive.Printable(reason)
-	})
-	if err != nil && u.rec.Load().State == Created {
-		u.content.seal(false)
-	}
-	return err
+	return u.transit(onFail, synced, func(r *Record) { r.fail(reason, visible, u.Size()) })
 }
 
 // Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
@@ -219,29 +201,26 @@ func (u *Upload) RetryAsItIs() error { return u.retry(true) }
 func (u *Upload) retry(asItIs bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may("retry", Committed, Sending, Failed); err != nil {
+	if err := u.may(onRetry); err != nil {
 		return err
 	}
-	r := u.rec.Load()
-	switch {
-	case r.State != Failed && !r.Queued:
-		return u.stateError("retry")
+	next := u.Record()
+	next.Queued, next.Reason = true, ""
+	switch r := u.rec.Load(); {
 	case r.State != Failed && r.Reason == "":
 		return nil
-	case r.State != Failed:
-		return u.step(PointRetry, PointRetried, func(r *Record) { r.Reason = "" })
 	case r.Incomplete() && u.Size() == 0:
 		return ErrEmpty
 	case r.Incomplete() && !asItIs:
 		return ErrIncomplete
 	case r.Incomplete():
-		return u.commitLocked(PointRetry, PointRetried, func(c *Record) { c.Visible, c.Queued = r.Visible, true })
+		return u.commitLocked(onRetry, &next)
 	}
-	return u.step(PointRetry, PointRetried, func(r *Record) { r.State, r.Queued, r.Reason = Committed, true, "" })
+	return u.transit(onRetry, synced, func(r *Record) { *r = next })
 }
 
-// Remove forgets an upload and its bytes. Who has it open can read and write on until
-// Close. While it is delivered it cannot be removed (*StateError).
+// Remove forgets an upload and its bytes. Handles that have it open can read and write until
+// they are closed. While it is delivered it cannot be removed (*StateError).
 func (u *Upload) Remove() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -249,21 +228,19 @@ func (u *Upload) Remove() error {
 	case u.removed:
 		return nil
 	case u.busy:
-		return u.stateError("remove")
+		return refusal("remove", u.rec.Load())
 	}
 	if err := u.spool.fault(PointRemove); err != nil {
 		return err
 	}
-	lasts := u.linked || u.rec.Load().State == Confirmed
+	lasts := u.journal.durable || u.State() == Confirmed
 	trash, err := u.spool.hide(u.id, lasts)
 	if err != nil {
 		return err
 	}
 	u.removed = true
 	u.spool.forget(u.id)
-	if u.content.remove() {
-		u.spool.budget.add(-u.Size())
-	}
+	u.content.remove()
 	if err := u.spool.fault(PointRemoveRenamed); err != nil {
 		return err
 	}

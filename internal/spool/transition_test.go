@@ -1,7 +1,10 @@
 package spool
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,54 +12,220 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// TestTransitions has every operation in every state; "" is a *StateError.
+// What the table allows, for each event and each state; "-" is refused.
+var allowed = map[string][]string{
+	//                created     committed    sending      confirmed    failed
+	"update":        {"created", "committed", "sending", "confirmed", "failed"},
+	"commit":        {"committed", "-", "-", "-", "-"},
+	"commit again":  {"committed", "-", "-", "-", "-"},
+	"keep":          {"created", "-", "-", "-", "-"},
+	"reopen":        {"created", "created", "-", "-", "created"},
+	"recall":        {"-", "created", "-", "-", "-"},
+	"fail":          {"failed", "failed", "failed", "-", "failed"},
+	"retry":         {"-", "committed", "sending", "-", "committed"},
+	"send":          {"-", "sending", "sending", "-", "-"},
+	"confirm":       {"-", "confirmed", "confirmed", "confirmed", "-"},
+	"give up":       {"-", "failed", "failed", "-", "-"},
+	"wait, unsent":  {"-", "committed", "committed", "-", "-"},
+	"wait in doubt": {"-", "sending", "sending", "-", "-"},
+	"interrupt":     {"failed", "failed", "failed", "-", "-"},
+	"deliver":       {"-", "confirmed", "confirmed", "confirmed", "-"},
+	"resolve":       {"-", "failed", "confirmed", "confirmed", "-"},
+	"write":         {"created", "-", "-", "-", "-"},
+	"truncate":      {"created", "-", "-", "-", "-"},
+	"sync":          {"created", "committed", "sending", "confirmed", "failed"},
+	"remove":        {"created", "committed", "sending", "confirmed", "failed"},
+}
+
+var states = []State{Created, Committed, Sending, Confirmed, Failed}
+
+// TestTransitions has every event in every state, by itself and by the operations that lead to
+// it. A queued upload, closed when it is created, meets what else an event asks for.
 func TestTransitions(t *testing.T) {
-	ops := map[string]struct {
-		do   func(*Upload) error
-		ends map[State]State
-	}{
-		"commit": {(*Upload).Commit, map[State]State{Created: Committed}},
-		"reopen": {(*Upload).Reopen, map[State]State{Created: Created, Committed: Created, Failed: Created}},
-		"keep":   {(*Upload).Keep, map[State]State{Created: Created}},
-		"retry":  {(*Upload).RetryAsItIs, map[State]State{Failed: Committed}},
-		"fail": {
-			func(u *Upload) error { return u.Fail("because", true) },
-			map[State]State{Created: Failed, Committed: Failed, Sending: Failed, Failed: Failed},
-		},
-		"write": {
-			func(u *Upload) error { _, err := u.WriteAt([]byte("x"), 0); return err },
-			map[State]State{Created: Created},
-		},
-		"truncate": {func(u *Upload) error { return u.Truncate(1) }, map[State]State{Created: Created}},
-		"sync": {
-			(*Upload).Sync,
-			map[State]State{Created: Created, Committed: Committed, Sending: Sending, Confirmed: Confirmed, Failed: Failed},
-		},
-	}
-	for name, op := range ops {
-		for _, from := range []State{Created, Committed, Sending, Confirmed, Failed} {
-			t.Run(name+" "+string(from), func(t *testing.T) {
-				s, _ := open(t, t.TempDir())
-				u := inState(t, s, from)
-				err := op.do(u)
-				want, ok := op.ends[from]
-				if !ok {
-					var state *StateError
-					if !errors.As(err, &state) || !errors.Is(err, syscall.EBUSY) || state.State != from {
-						t.Fatalf("got %v, want a *StateError that is EBUSY", err)
-					}
-					want = from
-				} else if err != nil {
-					t.Fatal(err)
+	type do = func(*Upload) error
+	by := func(ev event) do {
+		return func(u *Upload) error {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			return u.transit(ev, synced, func(r *Record) {
+				if r.SHA256 == "" { // a record that is committed needs one
+					r.SHA256, r.Size = sum("abc"), 3
 				}
-				wantState(t, u, want)
-				if want != Created {
-					disk, _, err := readRecord(s.dir+"/"+u.ID()+"/"+recordFile, u.ID())
-					if err != nil || disk.State != want {
-						t.Fatalf("the disk says %s, %v", disk.State, err)
-					}
-				}
+				r.SentSHA256, r.SentID = r.SHA256, "x"
 			})
+		}
+	}
+	ops := map[string][]do{
+		"update":        {by(onUpdate), func(u *Upload) error { return u.Update(func(r *Record) { r.Mtime = r.Created }) }},
+		"commit":        {by(onCommit), (*Upload).Commit},
+		"commit again":  {by(onRecommit), (*Upload).Recommit},
+		"keep":          {by(onKeep), (*Upload).Keep, func(u *Upload) error { return u.KeepRefused("why") }},
+		"reopen":        {by(onReopen), (*Upload).Reopen},
+		"recall":        {by(onRecall), (*Upload).Recall},
+		"fail":          {by(onFail), func(u *Upload) error { return u.Fail("because", true) }},
+		"retry":         {by(onRetry), (*Upload).Retry, (*Upload).RetryAsItIs},
+		"send":          {by(onSend)},
+		"confirm":       {by(onConfirm)},
+		"give up":       {by(onGiveUp)},
+		"wait, unsent":  {by(onWaitUnsent)},
+		"wait in doubt": {by(onWaitInDoubt)},
+		"interrupt":     {by(onInterrupt)},
+		"deliver": {func(u *Upload) error {
+			_, err := u.spool.Deliver(t.Context(), u, newFake(), nil)
+			return err
+		}},
+		"resolve": {func(u *Upload) error {
+			f := newFake()
+			if u.State() == Sending {
+				f.add(7, u.Record().SentName, u.Record().SentID, "abc")
+			}
+			if _, err := u.spool.Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
+				return err
+			}
+			return nil // failed, as it was not sent
+		}},
+		"write":    {func(u *Upload) error { _, err := u.WriteAt([]byte("x"), 0); return err }},
+		"truncate": {func(u *Upload) error { return u.Truncate(1) }},
+		"sync":     {(*Upload).Sync},
+		"remove":   {(*Upload).Remove},
+	}
+	if len(ops) != len(allowed) {
+		t.Errorf("%d events are tried, %d are listed", len(ops), len(allowed))
+	}
+	for name, row := range allowed {
+		for i, from := range states {
+			for _, op := range ops[name] {
+				t.Run(name+" "+string(from), func(t *testing.T) { walk(t, from, State(row[i]), op) })
+			}
+		}
+	}
+}
+
+// walk does op in one state and compares what comes of it, in memory and on disk.
+func walk(t *testing.T, from, want State, op func(*Upload) error) {
+	t.Helper()
+	s, _ := open(t, t.TempDir())
+	u := inState(t, s, from)
+	must(t, u.edited(func(r *Record) { r.Queued = true }, func(r *Record) error {
+		r.Closed = from == Created
+		if from == Failed {
+			r.SHA256 = sum("abc")
+		}
+		return u.storeLocked(r, synced)
+	}))
+	err := op(u)
+	if want == "-" {
+		var state *StateError
+		if !errors.As(err, &state) || !errors.Is(err, syscall.EBUSY) || state.State != from {
+			t.Fatalf("got %v, want a *StateError that is EBUSY", err)
+		}
+		want = from
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, u, want)
+	if u.removed {
+		return
+	}
+	disk, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID())
+	if err != nil || disk.State != want {
+		t.Fatalf("the disk says %s, %v", disk.State, err)
+	}
+	if u.content.sealed != (want != Created) {
+		t.Errorf("the bytes of what is %s are sealed: %v", want, u.content.sealed)
+	}
+}
+
+// What else an event asks for, beside a state.
+func TestTransitionsThatAskForMore(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	folder, err := s.CreateFolder(Record{Name: "x"}, false)
+	must(t, err)
+	for name, op := range map[string]func() error{
+		"recommit of what was not recalled":    inState(t, s, Created).Recommit,
+		"recall of what is not queued":         inState(t, s, Committed).Recall,
+		"retry of what waits for its close":    inState(t, s, Committed).Retry,
+		"retry in doubt of what is not queued": inState(t, s, Sending).Retry,
+		"reopen of a folder":                   folder.Reopen,
+		"recall of a folder":                   folder.Recall,
+	} {
+		var state *StateError
+		if err := op(); !errors.As(err, &state) {
+			t.Errorf("%s: %v, want a *StateError", name, err)
+		}
+	}
+	if err := inState(t, s, Failed).Retry(); !errors.Is(err, ErrIncomplete) {
+		t.Errorf("retry of what was never complete: %v", err)
+	}
+}
+
+// While it is delivered an upload takes changes that the archive is not asked for, and nothing else.
+func TestNothingElseDuringADelivery(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), "abc")
+	f := newFake()
+	_, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
+		for name, op := range map[string]func() error{
+			"commit": u.Commit, "recommit": u.Recommit, "keep": u.Keep, "reopen": u.Reopen, "recall": u.Recall, "retry": u.Retry,
+			"remove": u.Remove, "fail": func() error { return u.Fail("because", false) },
+			"rename": func() error { return u.Update(func(r *Record) { r.Name = "y" }) },
+		} {
+			var state *StateError
+			if err := op(); !errors.As(err, &state) {
+				t.Errorf("%s: %v, want a *StateError", name, err)
+			}
+		}
+		if err := u.Update(func(r *Record) { r.Path = "elsewhere" }); err != nil {
+			t.Error(err)
+		}
+		return nil, nil
+	})
+	must(t, err)
+	wantState(t, u, Confirmed)
+}
+
+// edit of Update runs without a lock, and again when the record has changed meanwhile.
+func TestUpdateMayAskTheUpload(t *testing.T) {
+	s, _ := open(t, t.TempDir())
+	u := committed(t, s, lateBill(), "abc")
+	runs := 0
+	must(t, u.Update(func(r *Record) {
+		if runs++; runs == 1 {
+			must(t, u.Update(func(r *Record) { r.Keywords = []string{"between"} }))
+		}
+		r.Name = "new.pdf"
+	}))
+	if r := u.Record(); runs != 2 || r.Name != "new.pdf" || len(r.Keywords) != 1 || r.Keywords[0] != "between" {
+		t.Fatalf("%d runs, %+v", runs, r)
+	}
+}
+
+// Reasons and errors are for people: they name no package.
+func TestErrorsNameNoPackage(t *testing.T) {
+	s, _ := open(t, t.TempDir(), func(o *Options) { o.Budget = 10 })
+	u := create(t, s, lateBill(), "abc")
+	_, negative := u.WriteAt([]byte("x"), -1)
+	_, huge := u.WriteAt([]byte("xy"), 1<<63-1)
+	_, full := u.WriteAt(make([]byte, 20), 0)
+	lost := committed(t, s, lateBill(), "abc")
+	must(t, os.Remove(lost.DataPath()))
+	_, read := lost.ReadAt(make([]byte, 1), 0)
+	_, deliver := s.Deliver(t.Context(), lost, newFake(), nil)
+	gone := create(t, s, lateBill(), "")
+	must(t, gone.Remove())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	waits := committed(t, s, lateBill(), "abc")
+	waits.turn <- struct{}{}
+	_, late := s.Deliver(ctx, waits, newFake(), nil)
+	for what, err := range map[string]error{
+		"write before the start": negative, "write beyond the end": huge, "write without room": full, "truncate": u.Truncate(-1),
+		"grow without room": u.Truncate(20), "close twice": u.Close(), "read lost data": read, "deliver lost data": deliver,
+		"open what was removed": gone.Open(), "recall": u.Recall(), "encode": u.Update(func(r *Record) { r.Name = "\xff" }),
+		"wait for a turn": late, "reason": errors.New(lost.Record().Reason),
+	} {
+		if err == nil || strings.Contains(err.Error(), "spool:") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
@@ -209,7 +378,7 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	wantState(t, u, Failed)
 	r := u.Record()
 	r.State, r.Queued, r.SHA256, r.Reason = Committed, true, sum(""), "" // as an older version would have it
-	must(t, u.storeLocked(&r, theMachine))
+	must(t, u.storeLocked(&r, synced))
 	s = reopen(t, s)
 	u, f := again(t, s, u), newFake()
 	_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})

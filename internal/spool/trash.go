@@ -18,10 +18,10 @@ const (
 	trashMost = 1000
 )
 
-// trash is what is left of uploads that have gone: a directory with a hidden name, and a record
-// in it. It is removed when no more comes. A disk that is told of each block that becomes
-// free (discard in ext4(5)) may take a millisecond for each of both, for which the next
-// uploads would wait: more than all else that an upload costs.
+// trash is what is left of removed uploads: directories with a hidden name, and a record in
+// each. It is removed once no more comes: a disk that is told of each block that becomes free
+// (discard in ext4(5)) may take a millisecond for each of both, more than all else that an
+// upload costs, and the next uploads would wait for that.
 type trash struct {
 	log logrus.FieldLogger
 
@@ -83,13 +83,6 @@ func (t *trash) removeOne() bool {
 	return true
 }
 
-// remove removes a directory now: the record first, without which nothing else counts.
-func (t *trash) remove(dir string) {
-	if err := removeTrash(dir); err != nil {
-		t.log.Warnf("the next start removes what is left of an upload: %v", err)
-	}
-}
-
 // empty removes all of it now.
 func (t *trash) empty() {
 	for t.removeOne() {
@@ -108,15 +101,13 @@ func (t *trash) stop() {
 	}
 }
 
-// removeTrash removes a directory. What is in it beside record and data a crash left there.
-func removeTrash(dir string) error {
-	for _, name := range []string{recordFile, dataFile} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+// remove removes a directory now: the record first, without which nothing else counts.
+func (t *trash) remove(dir string) {
+	err := os.Remove(filepath.Join(dir, recordFile))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.RemoveAll(dir)
 	}
-	if os.Remove(dir) == nil {
-		return nil
+	if err != nil {
+		t.log.Warnf("the next start removes what is left of an upload: %v", err)
 	}
-	return os.RemoveAll(dir)
 }

@@ -27,8 +27,8 @@ func hidden(t *testing.T, s *Spool) (names []string) {
 	return names
 }
 
-// secured makes an upload whose name is durable.
-func secured(t *testing.T, s *Spool) *Upload {
+// durably makes an upload whose name is durable.
+func durably(t *testing.T, s *Spool) *Upload {
 	t.Helper()
 	u := create(t, s, lateBill(), "text")
 	must(t, u.Sync())
@@ -37,7 +37,7 @@ func secured(t *testing.T, s *Spool) *Upload {
 
 // Of an upload whose hidden name may not last nothing is left, so that a crash cannot bring it
 // back without its bytes.
-func TestWhatIsLooseGoesAtOnce(t *testing.T) {
+func TestWhatIsVolatileGoesAtOnce(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	must(t, create(t, s, lateBill(), "text").Remove())
 	if left := hidden(t, s); len(left) != 0 {
@@ -50,7 +50,7 @@ func TestTrashWaitsUntilNoMoreComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		for i := range 3 {
-			must(t, secured(t, s).Remove())
+			must(t, durably(t, s).Remove())
 			left := hidden(t, s)
 			if len(left) != i+1 {
 				t.Fatalf("after %d uploads: %q", i+1, left)
@@ -95,7 +95,7 @@ func TestTrashIsBounded(t *testing.T) {
 // program left, by the next start.
 func TestTrashOfAnotherRun(t *testing.T) {
 	s, _ := open(t, t.TempDir())
-	must(t, secured(t, s).Remove())
+	must(t, durably(t, s).Remove())
 	if len(hidden(t, s)) != 1 {
 		t.Fatal("nothing is left of it to begin with")
 	}
@@ -103,7 +103,7 @@ func TestTrashOfAnotherRun(t *testing.T) {
 	if left := hidden(t, s); len(left) != 0 {
 		t.Errorf("the next start left %q", left)
 	}
-	must(t, secured(t, s).Remove())
+	must(t, durably(t, s).Remove())
 	must(t, s.Close())
 	if left := hidden(t, s); len(left) != 0 {
 		t.Errorf("the end left %q", left)

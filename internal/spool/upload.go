@@ -3,14 +3,14 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/sirupsen/logrus"
 )
 
 // The files of an upload, in its directory.
@@ -20,35 +20,39 @@ const (
 )
 
 // ErrRemoved says that an upload was forgotten by Remove.
-var ErrRemoved = errors.New("spool: the upload was removed")
+var ErrRemoved = errors.New("the upload was removed")
 
-// Upload is a file in the spool. Its methods can be called by several goroutines.
+// Upload is a file in the spool: what it is, and how far it got. Its methods can be called by
+// several goroutines.
 type Upload struct {
-	spool *Spool
-	id    string
-	rec   atomic.Pointer[Record] // what it points to never changes; replaced under mu
-
+	spool   *Spool
+	id      string
+	log     logrus.FieldLogger
+	rec     atomic.Pointer[Record] // what it points to never changes; replaced under mu
 	content content
-	sent    atomic.Int64 // bytes of the data that the delivery under way has read; else 0
-	// turn holds one token: the right to deliver.
-	turn chan struct{}
+	sent    atomic.Int64  // bytes of the data that the delivery under way has read; else 0
+	turn    chan struct{} // holds one token: the right to deliver
+	broken  error         // why the record cannot be acted on; constant
 
 	mu      sync.Mutex
+	journal journal   // guarded by mu
 	busy    bool      // Deliver is at work; guarded by mu
 	removed bool      // guarded by mu
-	linked  bool      // the directory's own name is durable, and a record in it; guarded by mu
-	end     int64     // of the record in its file; guarded by mu
 	checked bool      // the data was seen to have the record's checksum in this run; guarded by mu
 	outcome error     // of the last delivery in this run, nil for success; guarded by mu
 	doubt   time.Time // when what was sent without an answer ended, zero without; guarded by mu
-	broken  error     // why the record cannot be acted on; constant
 }
 
-// newUpload is the upload of a record that ends at end in its file.
-func newUpload(s *Spool, r Record, end int64) *Upload {
-	u := &Upload{spool: s, id: r.ID, end: end, turn: make(chan struct{}, 1)}
-	u.content.path = filepath.Join(s.dir, r.ID, dataFile)
-	u.content.sealed = r.State != Created
+// newUpload is the upload of a record that ends at end in its file, with data of size bytes.
+func newUpload(s *Spool, r Record, end, size int64) *Upload {
+	dir := filepath.Join(s.dir, r.ID)
+	u := &Upload{
+		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
+		journal: journal{dir: dir, boot: s.opts.Boot, end: end},
+		content: content{path: filepath.Join(dir, dataFile), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
+	}
+	u.content.log = u.log
+	u.content.size.Store(size)
 	u.rec.Store(&r)
 	return u
 }
@@ -59,186 +63,161 @@ func (u *Upload) ID() string { return u.id }
 // Record returns a copy of the record. It never waits.
 func (u *Upload) Record() Record { return u.rec.Load().clone() }
 
+// State returns how far it has got, as Record().State does, without a copy.
+func (u *Upload) State() State { return u.rec.Load().State }
+
 // Sent returns how many bytes of the data have been read for the archive by the delivery
 // under way, 0 when there is none.
 func (u *Upload) Sent() int64 { return u.sent.Load() }
 
-// State returns how far it has got, as Record().State does, without a copy.
-func (u *Upload) State() State { return u.rec.Load().State }
+// Broken reports whether its record cannot be acted on: only its bytes can be had.
+func (u *Upload) Broken() bool { return u.broken != nil }
 
-// Update changes descriptive fields by edit, which must not call the spool. Changes of
-// fields that the spool owns do not count. What an upload asks of the archive cannot
-// change while it is being sent, nor after (*StateError). The change is durable; before the
-// first Sync or transition it survives an end of the program only. After Remove it lasts as
-// long as the upload is open.
+// Update changes descriptive fields by edit. Changes of fields that the spool owns do not count.
+// What an upload asks of the archive cannot change while it is being sent, nor after
+// (*StateError). The change is durable; before the first Sync or transition it survives an end of
+// the program only. After Remove it lasts as long as the upload is open.
+//
+// No lock is held during edit. It runs again when the record has changed meanwhile, so all
+// that it does is to change the record that it is given.
 func (u *Upload) Update(edit func(*Record)) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	r := u.rec.Load()
-	next := r.clone()
-	edit(&next)
-	r.keepOwned(&next)
-	if u.removed {
-		u.rec.Store(&next)
-		return nil
-	}
-	if err := u.usable("change"); err != nil {
-		return err
-	}
-	if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, &next) {
-		return u.stateError("change")
-	}
-	next.Changed = u.spool.now()
-	if err := u.spool.fault(PointUpdate); err != nil {
-		return err
-	}
-	if err := u.storeLocked(&next, asBefore); err != nil {
-		return err
-	}
-	return u.spool.fault(PointUpdated)
+	return u.edited(edit, func(next *Record) error {
+		if u.removed {
+			u.rec.Store(next)
+			return nil
+		}
+		if err := u.may(onUpdate); err != nil {
+			return err
+		}
+		r := u.rec.Load()
+		if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, next) {
+			return refusal(onUpdate.name, r)
+		}
+		return u.transit(onUpdate, asBefore, func(r *Record) { *r = *next })
+	})
 }
 
-// outlasting says what a record survives, beside an end of the program.
-type outlasting uint8
-
-const (
-	// asBefore: what the one before it survives. Once one is durable all are, because nobody
-	// could tell which of them a crash of the machine left.
-	asBefore outlasting = iota
-	// theMachine: a crash of the machine.
-	theMachine
-	// nothing: then the one before it stands, or none, and either will do.
-	nothing
-)
+// edited runs act, under mu, with the record as edit changes it.
+func (u *Upload) edited(edit func(*Record), act func(next *Record) error) error {
+	for {
+		before := u.rec.Load()
+		next := before.clone()
+		edit(&next)
+		before.keepOwned(&next)
+		u.mu.Lock()
+		if u.rec.Load() == before {
+			defer u.mu.Unlock()
+			return act(&next)
+		}
+		u.mu.Unlock()
+	}
+}
 
 // storeLocked writes the record and then shows it. The caller holds mu.
-func (u *Upload) storeLocked(r *Record, outlasts outlasting) error {
-	sync := outlasts == theMachine || u.linked && outlasts == asBefore
-	r.Boot = ""
-	if !sync && !u.linked {
-		r.Boot = u.spool.opts.Boot
+func (u *Upload) storeLocked(r *Record, as durability) error {
+	if err := u.spool.saw(u.journal.write(r, as)); err != nil {
+		return fmt.Errorf("record of upload %s: %w", u.id, err)
 	}
-	if err := u.writeRecordLocked(r, sync); err != nil {
-		return err
-	}
-	u.linked = u.linked || sync
 	u.rec.Store(r)
 	return nil
 }
 
-// writeRecordLocked writes the record. With sync it is durable when it returns, and so are the
-// names of the upload's files and of its directory: the disk is asked for all of them at
-// once. The caller holds mu.
-func (u *Upload) writeRecordLocked(r *Record, sync bool) error {
-	dir := filepath.Join(u.spool.dir, u.id)
-	var names errgroup.Group
-	if sync && !u.linked {
-		names.Go(func() error { return durable.SyncDir(dir) })
-		names.Go(func() error { return durable.SyncDir(u.spool.dir) })
-	}
-	end, err := appendRecord(filepath.Join(dir, recordFile), u.end, r, sync)
-	u.end = end
-	if err := u.spool.saw(errors.Join(err, names.Wait())); err != nil {
-		return fmt.Errorf("spool: record of upload %s: %w", u.id, err)
-	}
-	return nil
-}
-
-// step is a transition that is durable when it returns. The caller holds mu.
-func (u *Upload) step(before, after Point, edit func(*Record)) error {
-	return u.transit(before, after, edit, theMachine)
-}
-
-// transit is a transition: edit changes a copy of the record, which is then written. The
-// points before and after are those of the transition. The caller holds mu.
-func (u *Upload) transit(before, after Point, edit func(*Record), outlasts outlasting) error {
-	if err := u.spool.fault(before); err != nil {
-		return err
-	}
-	next := u.rec.Load().clone()
-	edit(&next)
-	next.Changed = u.spool.now()
-	if err := u.storeLocked(&next, outlasts); err != nil {
-		return err
-	}
-	return u.spool.fault(after)
-}
-
-// looseLocked reports whether nobody was told anything of the upload that must outlast a crash
-// of the machine, nor is told by what comes next, the close that archives it: then nothing
-// of it is synced. What a crash leaves of it is recognised by its record (Record.Boot). The
-// caller holds mu.
-func (u *Upload) looseLocked(r *Record) bool {
-	return !u.linked && !r.Queued && u.spool.opts.Boot != ""
-}
-
-// outlastsLocked is what the next record of the upload has to survive. The caller holds mu.
-func (u *Upload) outlastsLocked() outlasting {
-	if u.looseLocked(u.rec.Load()) {
-		return asBefore
-	}
-	return theMachine
-}
-
-// secure is secureLocked for an upload that is still there.
-func (u *Upload) secure() error {
+// Sync makes data and record durable.
+func (u *Upload) Sync() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.removed || u.broken != nil {
+	switch {
+	case u.removed || u.broken != nil:
 		return nil
+	case u.State() != Created:
+		return u.syncLocked()
 	}
-	return u.secureLocked()
+	if err := u.spool.fault(PointSync); err != nil {
+		return err
+	}
+	if err := u.content.sync(); err != nil {
+		return err
+	}
+	if err := u.spool.fault(PointSynced); err != nil {
+		return err
+	}
+	r := u.Record()
+	return u.storeLocked(&r, synced)
 }
 
-// secureLocked makes data and record of a loose upload durable. The caller holds mu.
-func (u *Upload) secureLocked() error {
-	if !u.looseLocked(u.rec.Load()) {
+// syncLocked makes a volatile upload durable. The caller holds mu.
+func (u *Upload) syncLocked() error {
+	r := u.Record()
+	if !u.journal.volatile(&r) {
 		return nil
 	}
-	r := u.rec.Load().clone()
 	if r.State != Confirmed { // whose data nobody needs
-		if err := u.syncData(); err != nil {
+		if err := u.content.sync(); err != nil {
 			return err
 		}
 	}
-	return u.storeLocked(&r, theMachine)
+	return u.storeLocked(&r, synced)
 }
 
-// may refuses an operation that is not for the upload's state, and all of them while it
-// is delivered. The caller holds mu.
-func (u *Upload) may(op string, states ...State) error {
-	if err := u.usable(op); err != nil {
+// Open keeps the data open until Close, so that reads and writes in between need no
+// descriptor of their own. An upload that nobody has open holds no descriptor.
+func (u *Upload) Open() error {
+	_, err := u.content.acquire()
+	return err
+}
+
+// Close ends one Open. After Remove the last one frees the bytes.
+func (u *Upload) Close() error { return u.content.close() }
+
+// Size is the length of the data in bytes.
+func (u *Upload) Size() int64 { return u.content.size.Load() }
+
+// DataPath is the file that holds the data. It is the caller's to read, and after
+// confirmation to move away.
+func (u *Upload) DataPath() string { return u.content.path }
+
+// BeginSync has the disk begin to write the data, so that a Commit which makes it durable
+// waits for less.
+func (u *Upload) BeginSync() { u.content.beginSync() }
+
+// ReadAt implements io.ReaderAt.
+func (u *Upload) ReadAt(p []byte, off int64) (int, error) { return u.content.ReadAt(p, off) }
+
+// WriteAt implements io.WriterAt in state created; else the error is a *StateError. Where
+// the budget or the disk has no room for all of p nothing is written and the error is
+// ENOSPC. Writing to a local file makes it unfinished until it is kept or committed; where
+// there is no room it stays finished.
+func (u *Upload) WriteAt(p []byte, off int64) (int, error) {
+	switch {
+	case off < 0:
+		return 0, fmt.Errorf("write at %d: %w", off, syscall.EINVAL)
+	case off > math.MaxInt64-int64(len(p)):
+		return 0, fmt.Errorf("write at %d: %w", off, syscall.EFBIG)
+	case len(p) == 0:
+		return 0, nil
+	}
+	if err := u.unfinish(int64(len(p)), off+int64(len(p))); err != nil {
+		return 0, err
+	}
+	n, err := u.content.writeAt(p, off)
+	if errors.Is(err, errSealed) {
+		err = refusal("write to", u.rec.Load())
+	}
+	return n, err
+}
+
+// Truncate sets the length of the data in bytes; what is added reads as zeros. It fails
+// as WriteAt does. Where there is no room a local file stays finished.
+func (u *Upload) Truncate(size int64) error {
+	if size < 0 {
+		return fmt.Errorf("truncate to %d: %w", size, syscall.EINVAL)
+	}
+	if err := u.unfinish(max(0, size-u.Size()), size); err != nil {
 		return err
 	}
-	if u.busy {
-		return u.stateError(op)
+	err := u.content.truncate(size)
+	if errors.Is(err, errSealed) {
+		err = refusal("truncate", u.rec.Load())
 	}
-	for _, s := range states {
-		if u.rec.Load().State == s {
-			return nil
-		}
-	}
-	return u.stateError(op)
+	return err
 }
-
-// Broken reports whether its record cannot be acted on: only its bytes can be had.
-func (u *Upload) Broken() bool { return u.broken != nil }
-
-// usable refuses an operation on an upload that was removed or cannot be read. The caller
-// holds mu.
-func (u *Upload) usable(op string) error {
-	switch {
-	case u.removed:
-		return ErrRemoved
-	case u.broken != nil:
-		return &StateError{Op: op, ID: u.id, State: Failed, Detail: u.broken.Error()}
-	}
-	return nil
-}
-
-func (u *Upload) stateError(op string) error {
-	return &StateError{Op: op, ID: u.id, State: u.rec.Load().State}
-}
-
-// now is the time as records keep it.
-func (s *Spool) now() time.Time { return s.opts.Now().UTC().Round(0) }

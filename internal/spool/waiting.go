@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Left is what of a spool the archive does not have, as the next run finds it.
+// Left counts what is in a spool and not in the archive, as the next run finds it.
 type Left struct {
 	Pending int   // uploads that go on then
 	Bytes   int64 // of them
@@ -40,8 +40,8 @@ func (s *Spool) Left() (l Left) {
 	return l
 }
 
-// LeftIn counts what lies in the spool at dir, without opening it. What cannot be read counts as
-// failed. While somebody uses the spool that is how it was a moment ago.
+// LeftIn counts what is in the spool at dir, without opening it. What cannot be read counts as
+// failed. While a process uses the spool the figures may be a moment old.
 func LeftIn(dir string) (l Left, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -67,7 +67,7 @@ func LeftIn(dir string) (l Left, err error) {
 }
 
 // Waiting counts what lies in the spool at dir and belongs into the archive: what is pending or
-// failed. Local files are none of that.
+// failed, without local files.
 func Waiting(dir string) (int, error) {
 	l, err := LeftIn(dir)
 	return l.Pending + l.Failed, err

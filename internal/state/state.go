@@ -1,8 +1,7 @@
-// Package state keeps what users said about documents and folders that the archive
-// itself has no place for: the modification times of files that were put in here, the
-// keywords set on inbox documents until they are archived, and the upload defaults of
-// folders. It is one bbolt file; every change is durable when the call returns, but for a
-// time: many are set one after the other, and are written together a second later.
+// Package state keeps what users said about documents and folders and the archive has no place
+// for: the modification times of files that were put in here, the keywords of inbox documents
+// until these are archived, and the upload defaults of folders. It is one bbolt file. A change
+// is durable when the call returns; times are written together, a second later.
 package state
 
 import (
@@ -39,34 +38,25 @@ func Open(path string) (*Store, error) {
 		return nil, fmt.Errorf("open state %s: %w", path, err)
 	}
 	db.MaxBatchDelay = 0 // a change waits for no other; those that meet share a sync
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, fmt.Errorf("open state: %w", closeWith(db, err))
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, b := range []string{bucketTimes, bucketKeywords, bucketDefaults} {
-			if _, err := tx.CreateBucketIfNotExists([]byte(b)); err != nil {
-				return err
+	err = os.Chmod(path, 0o600)
+	if err == nil {
+		err = db.Update(func(tx *bbolt.Tx) error {
+			for _, b := range []string{bucketTimes, bucketKeywords, bucketDefaults} {
+				if _, err := tx.CreateBucketIfNotExists([]byte(b)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open state %s: %w", path, closeWith(db, err))
+		return nil, fmt.Errorf("open state %s: %w", path, errors.Join(err, db.Close()))
 	}
 	return &Store{db: db, times: times{unsaved: map[archive.ID]time.Time{}}}, nil
 }
 
-func closeWith(db *bbolt.DB, err error) error {
-	if cerr := db.Close(); cerr != nil {
-		return fmt.Errorf("%w (and close: %w)", err, cerr)
-	}
-	return err
-}
-
 // Close writes what is left and closes the file.
-func (s *Store) Close() error {
-	return errors.Join(s.saveTimes(), s.db.Close())
-}
+func (s *Store) Close() error { return errors.Join(s.saveTimes(), s.db.Close()) }
 
 // Keywords returns the keywords kept for an inbox document; ok says whether any were set.
 func (s *Store) Keywords(doc archive.ID) (keywords []string, ok bool) {
@@ -130,16 +120,20 @@ func (s *Store) get(bucket string, id archive.ID) (value []byte) {
 
 func (s *Store) put(bucket string, id archive.ID, value []byte) error {
 	err := s.db.Batch(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(bucket))
-		if value == nil {
-			return b.Delete(key(id))
-		}
-		return b.Put(key(id), value)
+		return store(tx.Bucket([]byte(bucket)), id, value)
 	})
 	if err != nil {
 		return fmt.Errorf("write state: %w", err)
 	}
 	return nil
+}
+
+// store puts a value; nil deletes it.
+func store(b *bbolt.Bucket, id archive.ID, value []byte) error {
+	if value == nil {
+		return b.Delete(key(id))
+	}
+	return b.Put(key(id), value)
 }
 
 func (s *Store) putJSON(bucket string, id archive.ID, v any) error {

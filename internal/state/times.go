@@ -38,14 +38,14 @@ func (s *Store) Time(doc archive.ID) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64(nanos)), true //nolint:gosec // the bits of an int64, as written below
 }
 
-// SetTime keeps the modification time of a document; the zero time forgets it. An end of the
-// program within a second may lose it: a time is not worth a wait for the disk.
+// SetTime keeps the modification time of a document; the zero time forgets it. It may be lost
+// when the program ends within a second: a time is not worth a wait for the disk.
 func (s *Store) SetTime(doc archive.ID, t time.Time) {
 	s.times.mu.Lock()
 	defer s.times.mu.Unlock()
 	s.times.unsaved[doc] = t
 	if s.times.timer == nil {
-		s.times.timer = time.AfterFunc(saveAfter, func() { _ = s.saveTimes() }) // Close tries again, and tells
+		s.times.timer = time.AfterFunc(saveAfter, func() { _ = s.saveTimes() }) // Close tries again, and reports errors
 	}
 }
 
@@ -64,7 +64,12 @@ func (s *Store) saveTimes() error {
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket([]byte(bucketTimes))
 		for doc, t := range saving {
-			if err := putTime(b, doc, t); err != nil {
+			v := binary.BigEndian.AppendUint64(nil, uint64(t.Unix()))    //nolint:gosec // bits
+			v = binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
+			if t.IsZero() {
+				v = nil
+			}
+			if err := store(b, doc, v); err != nil {
 				return err
 			}
 		}
@@ -81,14 +86,4 @@ func (s *Store) saveTimes() error {
 		}
 	}
 	return nil
-}
-
-// putTime writes one time.
-func putTime(b *bbolt.Bucket, doc archive.ID, t time.Time) error {
-	if t.IsZero() {
-		return b.Delete(key(doc))
-	}
-	v := binary.BigEndian.AppendUint64(nil, uint64(t.Unix()))    //nolint:gosec // bits
-	v = binary.BigEndian.AppendUint32(v, uint32(t.Nanosecond())) //nolint:gosec // below a billion
-	return b.Put(key(doc), v)
 }

@@ -18,9 +18,10 @@ type Content interface {
 	Size() int64
 }
 
-// Check answers ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG), a ZIP-based file or one of
-// the older Office (.doc, .xls, .msg) that visibly lacks its end: the cancelled copy of most file managers looks like a normal close, and nothing but the content
-// tells it apart. Another error says that c could not be read. Of a large file little is read.
+// Check returns ErrIncomplete for a PDF, a picture (JPEG, TIFF, PNG), a ZIP-based file or one of
+// the older Office (.doc, .xls, .msg) that visibly lacks its end: most file managers end a
+// cancelled copy with a normal close, so only the content shows it. Another error says that c
+// could not be read. Of a large file little is read.
 func Check(c Content) error {
 	head, err := slice(c, 0, 1024)
 	if err != nil {

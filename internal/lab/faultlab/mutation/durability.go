@@ -74,65 +74,65 @@ func durability() []Mutation {
 func spooling() []Mutation {
 	return []Mutation{
 		{
-			Name: "data is not synced", File: "internal/spool/data.go",
+			Name: "data is not synced", File: "internal/spool/content.go",
 			Old: "if err := f.Sync(); err != nil {", New: "if err := error(nil); f == nil {", Focus: synced(),
 		},
 		{
-			Name: "fsync does not sync data", File: "internal/spool/data.go",
-			Old: "if err := u.syncData(); err != nil {", New: "if err := error(nil); err != nil {", Focus: synced(),
+			Name: "fsync does not sync data", File: "internal/spool/upload.go",
+			Old: "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\tif", New: "if", Focus: synced(),
 		},
 		{
-			Name: "fsync does not sync the record", File: "internal/spool/data.go",
-			Old: "return u.storeLocked(&r, theMachine)", New: "return u.storeLocked(&r, asBefore)", Focus: synced(),
+			Name: "fsync does not sync the record", File: "internal/spool/upload.go",
+			Old: "r := u.Record()\n\treturn u.storeLocked(&r, synced)", New: "r := u.Record()\n\treturn u.storeLocked(&r, asBefore)", Focus: synced(),
 		},
 		{
 			Name: "a commit does not sync data", File: "internal/spool/transition.go",
-			Old: "if err := u.syncData(); err != nil {\n\t\t\treturn err\n\t\t}\n\t\toutlasts = theMachine",
-			New: "outlasts = theMachine", Async: true,
+			Old: "if err := u.content.sync(); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tas = synced",
+			New: "as = synced", Async: true,
 			Focus: queued(),
 		},
 		{
 			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
-			Old:   "if err := u.syncData(); err != nil {\n\t\treturn err\n\t}\n\treturn u.step(PointKeep,",
-			New:   "return u.step(PointKeep,",
+			Old:   "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\treturn u.transit(onKeep,",
+			New:   "return u.transit(onKeep,",
 			Focus: local(),
 		},
 		{
 			Name: "a failed file's data is not synced", File: "internal/spool/transition.go",
-			Old:   "if err := u.syncData(); err != nil { // the record",
+			Old:   "if err := u.content.sync(); err != nil { // the record",
 			New:   "if err := error(nil); err != nil { // the record",
 			Focus: history.Focus{Kinds: []history.Kind{history.Cut, history.Cut}, Session: crash()},
 		},
 		{
-			Name: "a synced record is followed by one that is not", File: "internal/spool/upload.go",
-			Old: "|| u.linked && outlasts == asBefore", New: "",
+			Name: "a synced record is followed by one that is not", File: "internal/spool/journal.go",
+			Old: "|| j.durable && as == asBefore", New: "",
 			Focus:    history.Focus{Kinds: []history.Kind{history.Two, history.Two}, Fsync: true, Session: killedAt(spool.PointUpdated, history.Crash)},
 			Unneeded: "a record is a line behind the one that was synced, so what a crash takes of it leaves that one",
 		},
 		{
-			Name: "the name of an upload's directory is not synced", File: "internal/spool/upload.go",
-			Old: "return durable.SyncDir(u.spool.dir)", New: "return nil", Focus: synced(),
+			Name: "the name of an upload's directory is not synced", File: "internal/spool/journal.go",
+			Old: "return durable.SyncDir(filepath.Dir(j.dir))", New: "return nil", Focus: synced(),
 		},
 		{
-			Name: "the names in an upload's directory are not synced", File: "internal/spool/upload.go",
-			Old: "return durable.SyncDir(dir)", New: "return error(nil)", Focus: synced(),
+			Name: "the names in an upload's directory are not synced", File: "internal/spool/journal.go",
+			Old: "return durable.SyncDir(j.dir)", New: "return error(nil)", Focus: synced(),
 		},
 		{
-			Name: "a loose upload that is refused is not synced", File: "internal/spool/ending.go",
-			Old: "d.secureLocked()\n\tu.outcome", New: "u.outcome", Focus: refusals(),
+			Name: "a volatile upload that is refused is not synced", File: "internal/spool/deliver.go",
+			Old: "d.syncLocked()\n\tu.outcome", New: "u.outcome", Focus: refusals(),
 		},
 		{
-			Name: "a loose upload whose end is in doubt is not synced", File: "internal/spool/deliver.go",
-			Old: "d.secureLocked()\n", New: "", Focus: lostAnswers(),
+			Name: "a volatile upload whose end is in doubt is not synced", File: "internal/spool/deliver.go",
+			Old: "d.syncLocked()\n\tif", New: "if", Focus: lostAnswers(),
 			Unneeded: "nobody is told anything before the end is known; it saves the bytes of a program that waits long",
 		},
 		{
-			Name: "a loose upload that stays after it is archived is not synced", File: "internal/spool/ending.go",
-			Old: "outlasts = theMachine\n\t\td.secureLocked()", New: "outlasts = theMachine", Focus: synced(),
+			Name: "a volatile upload that stays after it is archived is not synced", File: "internal/spool/deliver.go",
+			Old: "as = synced\n\t\td.syncLocked()", New: "as = synced", Focus: synced(),
 			Unneeded: "the archive has the bytes, and the record that follows is synced by itself",
 		},
 		{
-			Name: "what a crash of the machine left loose is trusted", File: "internal/spool/recover.go",
+			Name: "what a crash of the machine left volatile is trusted", File: "internal/spool/recover.go",
 			Old: "if r.Boot != \"\" && r.Boot != s.opts.Boot {", New: "if r.Boot == \"never\" {",
 			Focus: history.Focus{Kinds: []history.Kind{history.Write, history.Write}, Service: history.Full, Session: killedAt(spool.PointAnswered, history.Crash)},
 		},
@@ -143,7 +143,7 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a removal of what was accepted may be forgotten", File: "internal/spool/transition.go",
-			Old: "lasts := u.linked || u.rec", New: "lasts := u.rec", Async: true,
+			Old: "lasts := u.journal.durable || u", New: "lasts := u", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Remove}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
@@ -165,7 +165,7 @@ func spooling() []Mutation {
 			Unneeded: "the receipt log is for people to read; what becomes of an upload does not depend on it",
 		},
 		{
-			Name: "records are not synced", File: "internal/spool/record_file.go",
+			Name: "records are not synced", File: "internal/spool/journal.go",
 			Old: "if sync {", New: "if sync && r == nil {", Focus: refusals(),
 		},
 	}

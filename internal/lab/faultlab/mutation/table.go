@@ -76,7 +76,7 @@ func rules() []Mutation {
 			},
 		},
 		{
-			Name: "keywords do not go along with a file", File: "internal/spool/send.go",
+			Name: "keywords do not go along with a file", File: "internal/spool/deliver.go",
 			Old: "r.ExternalID = r.SentID\n", New: "r.ExternalID, r.Keywords = r.SentID, nil\n",
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 4), Session: history.Session{End: history.Clean}},
 		},

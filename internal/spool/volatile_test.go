@@ -15,29 +15,29 @@ import (
 func on(boot string) func(*Options) { return func(o *Options) { o.Boot = boot } }
 
 // A file whose close archives it is not synced: nobody was told anything before.
-func TestAForegroundUploadIsLoose(t *testing.T) {
+func TestAForegroundUploadIsVolatile(t *testing.T) {
 	s, _ := open(t, t.TempDir(), on("one"))
 	f := newFake()
 	u := create(t, s, lateBill(), billBytes)
-	loose := func(when string, want bool) {
+	volatile := func(when string, want bool) {
 		t.Helper()
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.linked == want {
-			t.Errorf("%s: written in run %q, %v, durable is %v; want loose %v", when, r.Boot, err, u.linked, want)
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.journal.durable == want {
+			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, u.journal.durable, want)
 		}
 	}
-	loose("created", true)
+	volatile("created", true)
 	must(t, u.Commit())
-	loose("committed", true)
-	f.script = []outcome{{commit: true, then: func() { loose("sending", true) }}}
+	volatile("committed", true)
+	f.script = []outcome{{commit: true, then: func() { volatile("sending", true) }}}
 	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
-	loose("confirmed", true)
+	volatile("confirmed", true)
 	must(t, u.Remove())
 }
 
 // What is told, or may not be known any more, is durable from then on.
-func TestALooseUploadIsSecured(t *testing.T) {
+func TestAVolatileUploadBecomesDurable(t *testing.T) {
 	tests := map[string]func(*Spool, *Upload) error{
 		"synced": func(_ *Spool, u *Upload) error { return u.Sync() },
 		"kept":   func(_ *Spool, u *Upload) error { return u.Keep() },
@@ -55,8 +55,8 @@ func TestALooseUploadIsSecured(t *testing.T) {
 			u := create(t, s, lateBill(), billBytes)
 			must(t, do(s, u))
 			want := u.Record()
-			if want.Boot != "" || !u.linked {
-				t.Fatalf("written in run %q, durable is %v", want.Boot, u.linked)
+			if want.Boot != "" || !u.journal.durable {
+				t.Fatalf("written in run %q, durable is %v", want.Boot, u.journal.durable)
 			}
 			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
 			if r := u.Record(); r.Boot != "" {
@@ -83,7 +83,7 @@ func sendTo(answer outcome) func(*Spool, *Upload) error {
 
 // The end of the program leaves the records as they are; that of the machine may leave
 // older ones, so that nothing is sent by them.
-func TestLooseAfterARestart(t *testing.T) {
+func TestVolatileAfterARestart(t *testing.T) {
 	for _, state := range []State{Created, Committed, Sending} {
 		for _, boot := range []string{"one", "two"} {
 			t.Run(string(state)+" in run "+boot, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestLooseAfterARestart(t *testing.T) {
 				}
 				u = again(t, s, u)
 				if boot == "one" {
-					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.linked {
-						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.linked, want)
+					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.journal.durable {
+						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.journal.durable, want)
 					}
 					return
 				}
@@ -120,7 +120,7 @@ func TestLooseAfterARestart(t *testing.T) {
 }
 
 // A spool that is closed leaves nothing that is lost when the machine is switched off.
-func TestCloseSecuresWhatIsLoose(t *testing.T) {
+func TestCloseSyncsWhatIsVolatile(t *testing.T) {
 	s, _ := open(t, t.TempDir(), on("one"))
 	u := create(t, s, lateBill(), billBytes)
 	must(t, s.Close())
@@ -133,7 +133,7 @@ func TestCloseSecuresWhatIsLoose(t *testing.T) {
 func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	s.opts.Boot = ""
-	if u := committed(t, s, lateBill(), billBytes); !u.linked {
+	if u := committed(t, s, lateBill(), billBytes); !u.journal.durable {
 		t.Error("a crash of the machine could not be told from one of the program")
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"unicode/utf8"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
@@ -24,8 +26,8 @@ const recordVersion = 1
 const (
 	// recordLimit bounds a record in bytes: some hundred thousand documents of a baseline.
 	recordLimit = 16 << 20
-	// recordRoom is from which length in bytes the file of a record is written anew, with the
-	// last one alone.
+	// recordRoom is from which length in bytes the file is written anew, with the last record
+	// alone.
 	recordRoom = 8 << 10
 )
 
@@ -139,49 +141,97 @@ func lastObject(b []byte) (last []byte, end int64) {
 	}
 }
 
-// appendRecord puts a record into the file at path, where the last one ends, and returns
-// where it ends itself. Whatever fails, the last one stands. With sync it survives a crash of
-// the machine, if the file's name does. A file that has grown long is written anew.
-func appendRecord(path string, end int64, r *Record, sync bool) (int64, error) {
+// durability says what a record survives beside an end of the program.
+type durability uint8
+
+const (
+	// asBefore: what the one before it survives. Once one is durable all are, because nobody
+	// could tell which of them a crash of the machine left.
+	asBefore durability = iota
+	// synced: a crash of the machine.
+	synced
+	// unsynced: nothing more. Then the one before it stands, or none, and either will do.
+	unsynced
+)
+
+// journal is the file of an upload's records, one behind the other, and the names that lead to it.
+type journal struct {
+	dir     string // of the upload
+	boot    string // Options.Boot
+	end     int64  // of the last record
+	durable bool   // a record is durable, and the names that lead to it
+}
+
+// volatile reports whether nothing of an upload whose next record is r is synced: nobody was told
+// that it is safe, nor is by what comes next, the close that archives it. What a crash leaves of
+// it is recognised by its record (Record.Boot).
+func (j *journal) volatile(r *Record) bool { return !j.durable && !r.Queued && j.boot != "" }
+
+// write writes a record. For the first durable one the disk is asked at once for the record
+// and for the names of the upload's files and of its directory.
+func (j *journal) write(r *Record, as durability) error {
+	sync := as == synced || j.durable && as == asBefore
+	r.Boot = ""
+	if !sync && !j.durable {
+		r.Boot = j.boot
+	}
+	var names errgroup.Group
+	if sync && !j.durable {
+		names.Go(func() error { return durable.SyncDir(j.dir) })
+		names.Go(func() error { return durable.SyncDir(filepath.Dir(j.dir)) })
+	}
+	err := j.append(r, sync)
+	if err = errors.Join(err, names.Wait()); err != nil {
+		return err
+	}
+	j.durable = j.durable || sync
+	return nil
+}
+
+// append puts a record behind the last one, which stands whatever fails. A file that has grown
+// long is written anew.
+func (j *journal) append(r *Record, sync bool) error {
 	b, err := r.encode()
 	if err != nil {
-		return end, err
+		return err
 	}
-	size := int64(len(b))
-	if end+size > max(recordRoom, 2*size) {
-		return replaceRecord(path, end, b)
+	path, size := filepath.Join(j.dir, recordFile), int64(len(b))
+	if j.end+size > max(recordRoom, 2*size) {
+		return j.replace(path, b)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0) //nolint:gosec // below the spool's own directory
 	if err != nil {
-		return end, err
+		return err
 	}
 	defer f.Close() //nolint:errcheck // what was written is synced, or need not be
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return end, err
-	case info.Size() < end: // written anew, which ended with an error
-		return replaceRecord(path, end, b)
-	case info.Size() > end: // what a crash, or a disk that failed, left of another one
-		if err := f.Truncate(end); err != nil {
-			return end, err
+		return err
+	case info.Size() < j.end: // written anew, which ended with an error
+		return j.replace(path, b)
+	case info.Size() > j.end: // what a crash, or a disk that failed, left of another one
+		if err := f.Truncate(j.end); err != nil {
+			return err
 		}
 	}
-	if _, err := f.WriteAt(b, end); err != nil {
-		return end, err
+	if _, err := f.WriteAt(b, j.end); err != nil {
+		return err
 	}
 	if sync {
 		if err := durable.SyncData(f); err != nil {
-			return end, err
+			return err
 		}
 	}
-	return end + size, nil
+	j.end += size
+	return nil
 }
 
-// replaceRecord makes b all that stands in the file at path.
-func replaceRecord(path string, end int64, b []byte) (int64, error) {
+// replace makes b all that stands in the file.
+func (j *journal) replace(path string, b []byte) error {
 	if err := durable.WriteFile(path, b, 0o600); err != nil {
-		return end, err
+		return err
 	}
-	return int64(len(b)), nil
+	j.end = int64(len(b))
+	return nil
 }
