@@ -17,11 +17,8 @@ import (
 
 func adminCommand() *cli.Command {
 	return &cli.Command{
-		Name:            "admin",
-		Usage:           "look after the archive of the embedded service",
-		HideHelpCommand: true, // arrange knows help
-		OnUsageError:    usageError,
-		Action:          chooseCommand("admin"),
+		Name:  "admin",
+		Usage: "look after the archive of the embedded service",
 		Subcommands: []*cli.Command{
 			adminTenantsCommand(), adminMandatorsCommand(), adminInboxesCommand(), adminUsersCommand(), adminKeysCommand(),
 			adminAutoExportCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
@@ -32,12 +29,9 @@ func adminCommand() *cli.Command {
 // adminGroup is a group of commands about one kind of things.
 func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
 	return &cli.Command{
-		Name:            name,
-		Usage:           usage,
-		HideHelpCommand: true, // arrange knows help
-		OnUsageError:    usageError,
-		Action:          chooseCommand("admin", name),
-		Subcommands:     commands,
+		Name:        name,
+		Usage:       usage,
+		Subcommands: commands,
 	}
 }
 
@@ -65,7 +59,7 @@ func (a administration) command(group string) *cli.Command {
 	}
 	return &cli.Command{
 		Name: a.name, Usage: a.usage, ArgsUsage: a.operands, Description: a.description,
-		Flags: append(flags, jsonFlag()), OnUsageError: usageError,
+		Flags:  append(flags, jsonFlag()),
 		Action: a.run,
 	}
 }

@@ -338,7 +338,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= time.Second {
 		return now.Add(d).Truncate(time.Second), nil
 	}
-	return time.Time{}, config.Usagef("--expires: %q is neither a time to come nor a duration; write for example 90d, 12h or %s",
+	return time.Time{}, config.WrongOption("expires", "%q is neither a time to come nor a duration; write for example 90d, 12h or %s",
 		text, now.AddDate(1, 0, 0).Format(time.DateOnly))
 }
 

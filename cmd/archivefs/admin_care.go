@@ -49,7 +49,7 @@ func readPlace(c *cli.Context) (place care.Place, err error) {
 		return place, err
 	}
 	if place.Blobs = c.String("blobs"); place.Blobs != "" && place.Database == "" {
-		return place, config.Usagef("--blobs needs --database")
+		return place, config.WrongTogether("%s needs %s", "blobs", "database")
 	}
 	place.Data, err = config.DataDir(c.String("data"))
 	return place, err
@@ -73,9 +73,8 @@ func adminBackupCommand() *cli.Command {
 			"backup there the contents are not copied again, and it stays whole until the new one is. What\n" +
 			"is interrupted is never taken for a backup. Exit status 1 also says that contents are damaged\n" +
 			"or missing in the archive.",
-		Flags:        append(placeOfArchiveFlags(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}),
-		OnUsageError: usageError,
-		Action:       adminBackup,
+		Flags:  append(placeOfArchiveFlags(), &cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"}),
+		Action: adminBackup,
 	}
 }
 
@@ -114,8 +113,7 @@ func adminRestoreCommand() *cli.Command {
 			&cli.BoolFlag{Name: "partial", Usage: "restore the archive even if contents are damaged or missing in the backup"},
 			&cli.BoolFlag{Name: "json", Usage: "print the numbers as JSON"},
 		),
-		OnUsageError: usageError,
-		Action:       adminRestore,
+		Action: adminRestore,
 	}
 }
 
@@ -225,8 +223,7 @@ func adminVerifyCommand() *cli.Command {
 			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},
 			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each finding, and one with the numbers"},
 		),
-		OnUsageError: usageError,
-		Action:       adminVerify,
+		Action: adminVerify,
 	}
 }
 
@@ -238,7 +235,7 @@ func adminVerify(c *cli.Context) error {
 		Fast: c.Bool("fast"), Grace: c.Duration("grace"), RemoveOrphans: c.Bool("remove-orphans"), Seen: &care.Progress{},
 	}
 	if how.Grace < 0 {
-		return config.Usagef("--grace: %s is no age", how.Grace)
+		return config.WrongOption("grace", "%s is no age", how.Grace)
 	}
 	if c.IsSet("backup") {
 		return verifyBackup(c, how)
@@ -360,12 +357,11 @@ func inFindings(result care.Verified) string {
 
 func adminStatsCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "stats",
-		Usage:        "count what the archive holds",
-		Description:  "Services may use the archive meanwhile. The numbers are of all tenants.",
-		Flags:        append(placeOfArchiveFlags(), jsonFlag()),
-		OnUsageError: usageError,
-		Action:       adminStats,
+		Name:        "stats",
+		Usage:       "count what the archive holds",
+		Description: "Services may use the archive meanwhile. The numbers are of all tenants.",
+		Flags:       append(placeOfArchiveFlags(), jsonFlag()),
+		Action:      adminStats,
 	}
 }
 

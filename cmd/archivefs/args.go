@@ -57,7 +57,10 @@ func arrange(app *cli.App, args []string) ([]string, error) {
 			options = append(options, more...)
 		default:
 			options = append(options, arg)
-			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] && len(rest) > 0 {
+			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] {
+				if len(rest) == 0 {
+					return nil, config.Usagef("%s needs a value", dashed(strings.TrimLeft(arg, "-")))
+				}
 				options = append(options, next())
 			}
 		}

@@ -28,7 +28,6 @@ func completeCommand() *cli.Command {
 		Description: "Standard input has the words after archivefs, each with a NUL at its end, up to the one at the\n" +
 			"cursor. The first line of output is files, directories or none: what the shell offers, too. Each\n" +
 			"further line is a word, a tab, and what it means.",
-		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			input, err := io.ReadAll(c.App.Reader)
 			if err != nil {

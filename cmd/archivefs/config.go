@@ -19,10 +19,8 @@ import (
 
 func configCommand() *cli.Command {
 	return &cli.Command{
-		Name:            "config",
-		Usage:           "check the configuration files, and see what they say",
-		HideHelpCommand: true, // arrange knows help
-		OnUsageError:    usageError,
+		Name:  "config",
+		Usage: "check the configuration files, and see what they say",
 		Description: "A configuration file sets options of mount, for all or for a profile:\n\n" +
 			"   ttl = \"5m\"\n\n" +
 			"   [profile.office]\n" +
@@ -31,7 +29,6 @@ func configCommand() *cli.Command {
 			"archivefs mount office then mounts it. The file is ~/.config/archivefs/config.toml; what that\n" +
 			"does not say is looked for in /etc/archivefs/config.toml. The environment counts more than both,\n" +
 			"and the command line more than the environment.",
-		Action:      chooseCommand("config"),
 		Subcommands: []*cli.Command{configCheckCommand(), configShowCommand()},
 	}
 }
@@ -43,8 +40,7 @@ func configShowCommand() *cli.Command {
 		ArgsUsage: "[PROFILE]",
 		Description: "Prints a line for each option of mount: its name, its value, and its source. Secrets are shown\n" +
 			"as ***. Options before PROFILE count as they do for mount.",
-		Flags:        mountCommand().Flags,
-		OnUsageError: usageError,
+		Flags: mountCommand().Flags,
 		Action: func(c *cli.Context) error {
 			files, err := readConfig(c)
 			if err != nil {
@@ -135,8 +131,7 @@ func configCheckCommand() *cli.Command {
 		ArgsUsage: "[FILE]",
 		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
 			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",
-		OnUsageError: usageError,
-		Action:       checkConfig,
+		Action: checkConfig,
 	}
 }
 
@@ -199,30 +194,26 @@ func wrongTogether(profile string, values config.Layer) (problems config.Problem
 	blamed := map[string]bool{}
 	for {
 		all := &choices{profile: profile, values: values}
-		reason := all.mistake()
-		if reason == "" {
+		mistake := all.mistake()
+		if mistake == nil {
 			return problems
 		}
-		name, value, own := all.named(reason)
-		at := problem(value, name, reason)
+		name := all.toBlame(mistake)
+		value := values[name]
+		at, own := all.inFile(mistake)
 		if !own {
-			if names := all.mentioned(reason); len(names) > 0 {
-				name = names[0]
-			}
-			value = values[name]
-			at = config.Problem{File: value.File, Line: value.Line, Text: reason}
+			at = config.Problem{File: value.File, Line: value.Line, Text: mistake.Error()}
 			if value.Source == config.FromProfile {
-				at.Text = "profile " + profile + ": " + reason
+				at.Text = "profile " + profile + ": " + at.Text
 			}
 		}
-		names := optionsIn(reason)
-		if !slices.ContainsFunc(names, func(n string) bool { return blamed[n] }) {
+		if !slices.ContainsFunc(mistake.Options, func(n string) bool { return blamed[n] }) {
 			problems = append(problems, at)
 		}
-		if _, there := values[name]; !there {
+		if name == "" {
 			return problems
 		}
-		for _, n := range names {
+		for _, n := range mistake.Options {
 			blamed[n] = true
 		}
 		delete(values, name)
@@ -233,20 +224,18 @@ func wrongTogether(profile string, values config.Layer) (problems config.Problem
 // what stands beside it.
 func try(name string, value config.Value) config.Problems {
 	all := &choices{values: config.Layer{name: value}}
-	reason := all.mistake()
-	if wrong, value, ok := all.named(reason); ok {
-		return config.Problems{problem(value, wrong, reason)}
+	if mistake := all.mistake(); mistake != nil {
+		if p, own := all.inFile(mistake); own {
+			return config.Problems{p}
+		}
 	}
 	return nil
 }
 
-// mistake is the first one that a mount finds in these options; empty when there is none.
-func (all *choices) mistake() string {
-	var usage *config.UsageError
-	if errors.As(all.read(), &usage) {
-		return usage.Reason
-	}
-	return ""
+// mistake is the first one that a mount finds in these options; nil when there is none.
+func (all *choices) mistake() (usage *config.UsageError) {
+	errors.As(all.read(), &usage)
+	return usage
 }
 
 // context is that of a mount for which these options are chosen.

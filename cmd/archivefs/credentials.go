@@ -59,7 +59,7 @@ func secret(c *cli.Context, name string) (string, error) {
 	defer cancel()
 	text, err := credentials.Command(ctx, line, os.Stdin, c.App.ErrWriter)
 	if err != nil {
-		return "", config.Usagef("--%s-command: %v", name, err)
+		return "", config.WrongOption(name+"-command", "%v", err)
 	}
 	return text, nil
 }
@@ -71,7 +71,7 @@ func onlyOne(c *cli.Context, name string) error {
 		switch {
 		case c.String(way) == "":
 		case given != "":
-			return config.Usagef("--%s and --%s say the same: give one of them", given, way)
+			return config.WrongTogether("%s and %s say the same: give one of them", given, way)
 		default:
 			given = way
 		}
@@ -122,7 +122,7 @@ func (s *mountSettings) noKey(none error) error {
 	if s.profile != "" {
 		operand = " " + s.profile
 	}
-	return config.Usagef("--api-key or --api-key-file: an API key is required; archivefs login%s asks for it and keeps it%s", operand, why)
+	return wrongSecret("api-key", fmt.Errorf("an API key is required; archivefs login%s asks for it and keeps it%s", operand, why))
 }
 
 // fromDirectory takes from the service manager what the credentials lack.

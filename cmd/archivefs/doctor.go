@@ -39,9 +39,8 @@ func doctorCommand() *cli.Command {
 			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
 			"   archivefs doctor office\n" +
 			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
-		Flags:        append(mountCommand().Flags, jsonFlag()),
-		OnUsageError: usageError,
-		Action:       examine,
+		Flags:  append(mountCommand().Flags, jsonFlag()),
+		Action: examine,
 	}
 }
 
@@ -152,9 +151,9 @@ func (p *patient) configure() error {
 		err = stranger
 	}
 	if err != nil {
-		blamed := all.blame(err)
-		p.misconfigured = p.misconfigured || blamed.Error() != err.Error()
-		return cmp.Or(broken, blamed)
+		_, inFile := all.inFile(err)
+		p.misconfigured = p.misconfigured || inFile
+		return cmp.Or(broken, all.blame(err))
 	}
 	if broken == nil || !settings.embedded || p.c.Bool("embedded") { // else the address may be what is broken
 		p.settings, p.stranger = settings, all.blame(stranger)

@@ -42,7 +42,7 @@ func drainFlag() cli.Flag {
 func readDrain(c *cli.Context) (time.Duration, error) {
 	d := c.Duration("drain")
 	if d < 0 {
-		return 0, config.Usagef("--drain: a duration is not negative")
+		return 0, config.WrongOption("drain", "a duration is not negative")
 	}
 	return d, nil
 }

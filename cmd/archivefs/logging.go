@@ -48,15 +48,15 @@ const (
 // readLog reads from which level on and how the log is written.
 func readLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err error) {
 	if level, err = logrus.ParseLevel(c.String("log-level")); err != nil {
-		return 0, nil, config.Usagef("--log-level: %q is none of error, warn, info, debug", c.String("log-level"))
+		return 0, nil, config.WrongOption("log-level", "%q is none of error, warn, info, debug", c.String("log-level"))
 	}
 	switch to := c.String("log-to"); to {
 	case "", toStderr, toJournal, toSyslog:
 		if to != "" && c.String("log-file") != "" {
-			return 0, nil, config.Usagef("--log-to and --log-file exclude each other")
+			return 0, nil, config.WrongTogether("%s and %s exclude each other", "log-to", "log-file")
 		}
 	default:
-		return 0, nil, config.Usagef("--log-to: %q is none of stderr, journal, syslog", to)
+		return 0, nil, config.WrongOption("log-to", "%q is none of stderr, journal, syslog", to)
 	}
 	switch c.String("log-format") {
 	case "text":
@@ -64,7 +64,7 @@ func readLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err e
 	case "json":
 		format = &logrus.JSONFormatter{}
 	default:
-		return 0, nil, config.Usagef("--log-format: %q is neither text nor json", c.String("log-format"))
+		return 0, nil, config.WrongOption("log-format", "%q is neither text nor json", c.String("log-format"))
 	}
 	return level, format, nil
 }
@@ -86,7 +86,7 @@ func newLog(c *cli.Context) (*logrus.Logger, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the user names it
 	if err != nil {
-		return nil, config.Usagef("--log-file: %v", err)
+		return nil, config.WrongOption("log-file", "%v", err)
 	}
 	log.SetOutput(f)
 	return log, nil
@@ -98,7 +98,7 @@ func newLog(c *cli.Context) (*logrus.Logger, error) {
 func logTo(log *logrus.Logger, where string, background bool) error {
 	switch {
 	case where == toStderr && background:
-		return config.Usagef("--log-to: there is no stderr in the background; leave it out, or name a file with --log-file")
+		return config.WrongOption("log-to", "there is no stderr in the background; leave it out, or name a file with --log-file")
 	case where == toStderr, where == "" && !background:
 		return onStderr(log)
 	case where == toJournal && !journal.Enabled():

@@ -28,8 +28,7 @@ func loginCommand() *cli.Command {
 			"   archivefs login --base-url https://archive.example --user erika\n\n" +
 			"Where standard input is no terminal, its first line is the API key, and with --user the second\n" +
 			"one is the password.",
-		Flags:        slices.Concat(connectionFlags(), credentialFlags("keep"), []cli.Flag{configFlag()}),
-		OnUsageError: usageError,
+		Flags: slices.Concat(connectionFlags(), credentialFlags("keep"), []cli.Flag{configFlag()}),
 		Action: func(c *cli.Context) error {
 			err := login(c)
 			if err != nil && c.Err() != nil {
@@ -138,8 +137,7 @@ func logoutCommand() *cli.Command {
 			&cli.BoolFlag{Name: "purge", Usage: "remove what was read of the archive, too"},
 			configFlag(),
 		}),
-		OnUsageError: usageError,
-		Action:       logout,
+		Action: logout,
 	}
 }
 
@@ -188,7 +186,7 @@ func purge(c *cli.Context, address string, known *credentials.Login) error {
 		cred = apiclient.Credentials{APIKey: known.APIKey, CloudID: known.CloudID, User: known.User, Password: known.Password}
 	}
 	if cred == (apiclient.Credentials{}) {
-		return config.Usagef("--purge: there is no login, so it is not known whose cache to remove; name the credentials as for the mount")
+		return config.WrongOption("purge", "there is no login, so it is not known whose cache to remove; name the credentials as for the mount")
 	}
 	removed, err := purgeCache(c.String("state-dir"), address+" "+cred.Identity())
 	if err == nil && removed != "" {

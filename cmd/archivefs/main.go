@@ -43,6 +43,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
 	arranged, err := arrange(app, args)
 	if err == nil {
+		err = refuse(app, arranged)
+	}
+	if err == nil {
 		writeHelp(app, arranged[min(1, len(arranged)):])
 		err = app.RunContext(ctx, arranged)
 	}
@@ -79,11 +82,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action:         chooseCommand(),
-		Commands: []*cli.Command{
+		Commands: governed(nil, []*cli.Command{
 			mountCommand(), unmountCommand(), openCommand(), serveCommand(), adminCommand(), statusCommand(), uploadsCommand(),
 			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),
 			completeCommand(), shareCommand(),
-		},
+		}),
 	}
 }
 

@@ -33,7 +33,7 @@ func checkMetrics(address string) error {
 		return nil
 	}
 	if err := metrics.CheckAddress(address); err != nil {
-		return config.Usagef("--metrics: %v", err)
+		return config.WrongOption("metrics", "%v", err)
 	}
 	return nil
 }

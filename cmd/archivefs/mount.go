@@ -35,9 +35,8 @@ func mountCommand() *cli.Command {
 			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, as\n" +
 			"-o base_url=URL, and in a configuration file, there also for a PROFILE: see archivefs config\n" +
 			"--help. A profile that names its mount point needs no other: archivefs mount office.",
-		Flags:        slices.Concat(mountFlags(), credentialFlags("send"), logFlags("debug")),
-		OnUsageError: usageError,
-		Action:       mount,
+		Flags:  slices.Concat(mountFlags(), credentialFlags("send"), logFlags("debug")),
+		Action: mount,
 	}
 }
 

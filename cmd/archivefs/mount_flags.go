@@ -192,9 +192,9 @@ func readService(c *cli.Context, s *mountSettings) error {
 	case url == "":
 		s.embedded = true
 	case s.embedded:
-		return config.Usagef("--embedded and --base-url exclude each other")
+		return config.WrongTogether("%s and %s exclude each other", "embedded", "base-url")
 	case s.data != "" || s.sample:
-		return config.Usagef("--data and --sample are for the embedded service; leave --base-url out to use it")
+		return config.WrongTogether("%s and %s are for the embedded service; leave %s out to use it", "data", "sample", "base-url")
 	}
 	if !s.embedded {
 		if _, err := apiclient.Address(url); err != nil {
@@ -206,13 +206,13 @@ func readService(c *cli.Context, s *mountSettings) error {
 		return err
 	}
 	if c.Int("connections") < 1 {
-		return config.Usagef("--connections: at least one request must be in flight")
+		return config.WrongOption("connections", "at least one request must be in flight")
 	}
 	if c.Duration("retry-for") < 0 {
-		return config.Usagef("--retry-for: a duration is not negative")
+		return config.WrongOption("retry-for", "a duration is not negative")
 	}
 	if c.Duration("timeout") <= 0 {
-		return config.Usagef("--timeout: a request needs some time; write for example 30s")
+		return config.WrongOption("timeout", "a request needs some time; write for example 30s")
 	}
 	s.client = apiclient.Config{
 		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
@@ -224,7 +224,7 @@ func readService(c *cli.Context, s *mountSettings) error {
 		s.client.RetryFor = -1 // nothing is repeated; 0 is the client's default
 	}
 	if (s.client.CertFile == "") != (s.client.KeyFile == "") {
-		return config.Usagef("--client-cert and --client-key go together: give both or none")
+		return config.WrongTogether("%s and %s go together: give both or none", "client-cert", "client-key")
 	}
 	return nil
 }
@@ -240,14 +240,14 @@ func readCaches(c *cli.Context, s *mountSettings) error {
 			return err
 		}
 		if s.spoolSize == 0 {
-			return config.Usagef("--spool-size: nothing could be written; leave it out for no bound")
+			return config.WrongOption("spool-size", "nothing could be written; leave it out for no bound")
 		}
 	}
 	if s.keepFree, err = config.Size("keep-free", c.String("keep-free")); err != nil {
 		return err
 	}
 	if c.Duration("ttl") < 0 {
-		return config.Usagef("--ttl: a duration is not negative")
+		return config.WrongOption("ttl", "a duration is not negative")
 	}
 	s.fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 is no default
 	s.fs.RetryFor = c.Duration("retry-for")
@@ -258,7 +258,7 @@ func readCaches(c *cli.Context, s *mountSettings) error {
 	case "sync", "async":
 		s.fs.Async = w == "async"
 	default:
-		return config.Usagef("--writes: %q is neither sync nor async", w)
+		return config.WrongOption("writes", "%q is neither sync nor async", w)
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func readView(c *cli.Context, s *mountSettings) error {
 	case fs.ContentAuto, fs.ContentOriginal, fs.ContentPDF, fs.ContentData:
 		s.fs.Mode = m
 	default:
-		return config.Usagef("--content: %q is none of auto, original, pdf, data", m)
+		return config.WrongOption("content", "%q is none of auto, original, pdf, data", m)
 	}
 	after, err := config.Date("created-after", c.String("created-after"), s.client.Location)
 	if err != nil {
@@ -300,7 +300,7 @@ func readOwner(c *cli.Context, s *mountSettings) error {
 	}
 	mask, err := strconv.ParseUint(c.String("umask"), 8, 32)
 	if err != nil || mask > 0o777 {
-		return config.Usagef("--umask: %q is no octal number of up to 777", c.String("umask"))
+		return config.WrongOption("umask", "%q is no octal number of up to 777", c.String("umask"))
 	}
 	s.fs.Umask = uint32(mask)
 	return nil
@@ -313,7 +313,7 @@ func owner(c *cli.Context, name string, own int) (uint32, error) {
 		n = own
 	}
 	if n < 0 || n > math.MaxUint32-1 {
-		return 0, config.Usagef("--%s: %d is no user or group number", name, n)
+		return 0, config.WrongOption(name, "%d is no user or group number", n)
 	}
 	return uint32(n), nil
 }

@@ -29,7 +29,6 @@ func openCommand() *cli.Command {
 			configFlag(),
 			&cli.BoolFlag{Name: "window", Usage: "show in a window what goes wrong, as a menu needs it"},
 		},
-		OnUsageError: usageError,
 		Action: func(c *cli.Context) error {
 			err := open(c)
 			if err != nil && c.Bool("window") {

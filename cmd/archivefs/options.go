@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -68,7 +67,7 @@ func readConfig(c *cli.Context) (config.Files, error) {
 	paths := config.Places()
 	if path := c.String("config"); path != "" {
 		if err := isFile(path); err != nil {
-			return nil, config.Usagef("--config: %v", err)
+			return nil, config.WrongOption("config", "%v", err)
 		}
 		path, err := filepath.Abs(path) // a mount in the background lives elsewhere
 		if err != nil {
@@ -161,7 +160,7 @@ func (all *choices) silence(c *cli.Context, environment config.Layer) error {
 			continue
 		}
 		nothing := ""
-		if kindOfFlag(c, name) == "bool" {
+		if _, isBool := flagNamed(c.Command.Flags, name).(*cli.BoolFlag); isBool {
 			nothing = "false"
 		}
 		if err := c.Set(name, nothing); err != nil {
@@ -180,10 +179,10 @@ func (all *choices) apply(c *cli.Context) error {
 		if !chosen {
 			continue
 		}
-		if err := c.Set(name, value.Text); err != nil && !value.Mistyped {
-			quoted := fmt.Sprintf("%q", value.Text)
-			return config.Usagef("--%s: %s %s", name, quoted, complaint(kindOfFlag(c, name), quoted))
+		if err := checkValue(f, value.Text); err != nil && !value.Mistyped {
+			return err
 		}
+		_ = c.Set(name, value.Text) // it fails for what is mistyped alone
 	}
 	return nil
 }
@@ -220,58 +219,38 @@ func environmentText(f cli.Flag) string {
 // blame says of a wrong option that a configuration file sets in which line it stands, where
 // it has no dashes. Other errors stay as they are.
 func (all *choices) blame(err error) error {
+	if p, ok := all.inFile(err); ok {
+		return config.Usagef("%s", p)
+	}
+	return err
+}
+
+// inFile is an error about the value of an option that a configuration file sets, in the words of that
+// file.
+func (all *choices) inFile(err error) (p config.Problem, ok bool) {
 	var usage *config.UsageError
 	if !errors.As(err, &usage) {
-		return err
+		return p, false
 	}
-	name, value, ok := all.named(usage.Reason)
-	if !ok {
-		return err
-	}
-	return config.Usagef("%s", problem(value, name, usage.Reason))
+	value := all.values[usage.Option] // there is no option without a name
+	return config.Problem{File: value.File, Line: value.Line, Text: usage.Option + ": " + usage.Reason}, value.IsFromFile()
 }
 
-// named finds the option of a file that a sentence begins with.
-func (all *choices) named(reason string) (name string, value config.Value, ok bool) {
-	name, _, ok = strings.Cut(strings.TrimPrefix(reason, "--"), ": ")
-	if !ok || !strings.HasPrefix(reason, "--") {
-		return "", config.Value{}, false
-	}
-	value, ok = all.values[name]
-	return name, value, ok && value.IsFromFile()
-}
-
-// mentioned are the options of files that a sentence mentions: first the one to blame, which is
-// one of the profile rather than one for all, and the last of those.
-func (all *choices) mentioned(reason string) []string {
-	names := slices.DeleteFunc(optionsIn(reason), func(name string) bool {
-		value, there := all.values[name]
-		return !there || !value.IsFromFile()
-	})
-	slices.SortFunc(names, func(a, b string) int { return lastFirst(all.values[a], all.values[b]) })
-	return names
-}
-
-// optionsIn are the names of the options that a sentence mentions.
-func optionsIn(sentence string) (names []string) {
-	for _, word := range strings.FieldsFunc(sentence, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }) {
-		if name, is := strings.CutPrefix(word, "--"); is {
-			names = append(names, name)
+// toBlame is the option to blame for a mistake, of those that files set: one of the profile rather than
+// one for all, and the last of those. It is empty when there is none.
+func (all *choices) toBlame(mistake *config.UsageError) (name string) {
+	for _, option := range mistake.Options {
+		if value := all.values[option]; value.IsFromFile() && (name == "" || lastFirst(value, all.values[name]) < 0) {
+			name = option
 		}
 	}
-	return names
+	return name
 }
 
 // lastFirst orders what stands for fewer before what stands for more, and what stands below
 // before what stands above.
 func lastFirst(a, b config.Value) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(b.Line, a.Line))
-}
-
-// problem puts a sentence about an option into the words of a configuration file.
-func problem(value config.Value, name, reason string) config.Problem {
-	text := strings.TrimPrefix(reason, "--"+name+": ")
-	return config.Problem{File: value.File, Line: value.Line, Text: name + ": " + text}
 }
 
 // isFile returns an error that names path unless it is a file.

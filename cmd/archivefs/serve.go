@@ -48,8 +48,7 @@ func serveCommand() *cli.Command {
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
 		}, databaseFlags(), runFlags(), credentialFlags("ask for"), logFlags("info")),
-		OnUsageError: usageError,
-		Action:       serve,
+		Action: serve,
 	}
 }
 
@@ -132,7 +131,7 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, err
 	}
 	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
-		return o, config.Usagef("--listen: %q is no address; write for example 127.0.0.1:8081", c.String("listen"))
+		return o, config.WrongOption("listen", "%q is no address; write for example 127.0.0.1:8081", c.String("listen"))
 	}
 	if c.String("generate") == "" {
 		if o.Data, err = config.DataDir(c.String("data")); err != nil {
@@ -153,7 +152,7 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, err
 	}
 	if (cred.User == "") != (cred.Password == "") {
-		return o, config.Usagef("--user and --password go together")
+		return o, config.WrongTogether("%s and %s go together", "user", "password")
 	}
 	o.Credentials = server.Credentials{APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password}
 	if err := readDatabase(c, &o); err != nil {
@@ -242,7 +241,7 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 			return config.Usagef("--blobs needs --database: an archive in --data has its contents there, too")
 		}
 		if _, err := blob.ParseAddress(o.Blobs); err != nil {
-			return config.Usagef("--blobs: %v", err)
+			return config.WrongOption("blobs", "%v", err)
 		}
 	}
 	if o.Database == "" {
@@ -258,10 +257,10 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 func wantDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return config.Usagef("--import: %v", err)
+		return config.WrongOption("import", "%v", err)
 	}
 	if !info.IsDir() {
-		return config.Usagef("--import: %s is no directory", dir)
+		return config.WrongOption("import", "%s is no directory", dir)
 	}
 	return nil
 }
@@ -370,7 +369,7 @@ func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 		return nil
 	}
 	if _, err := generated.ParseShape(text); err != nil {
-		return config.Usagef("--generate: %v", err)
+		return config.WrongOption("generate", "%v", err)
 	}
 	if c.Bool("sample") || c.String("import") != "" {
 		return config.Usagef("--generate goes neither with --sample nor with --import: nothing can be put into what is generated")
@@ -385,7 +384,7 @@ func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
 	shape, err := generated.ParseShape(c.String("generate"))
 	if err != nil {
-		return config.Usagef("--generate: %v", err)
+		return config.WrongOption("generate", "%v", err)
 	}
 	r.server = server.Generate(options, shape)
 	return r.at(c, ln, "generated archive "+shape.String())

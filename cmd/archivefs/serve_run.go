@@ -44,12 +44,12 @@ func readRun(c *cli.Context, o *server.Options) error {
 	o.MaxRequests, o.MaxUploads = c.Int("max-requests"), c.Int("max-uploads")
 	for _, name := range []string{"max-requests", "max-uploads"} {
 		if c.Int(name) < 1 {
-			return config.Usagef("--%s: at least one is let in", name)
+			return config.WrongOption(name, "at least one is let in")
 		}
 	}
 	o.Stall, o.DrainDelay, o.Drain = c.Duration("stall"), c.Duration("drain-delay"), c.Duration("drain")
 	if o.Stall <= 0 {
-		return config.Usagef("--stall: a duration is needed, for example 30s")
+		return config.WrongOption("stall", "a duration is needed, for example 30s")
 	}
 	if o.DrainDelay < 0 || o.Drain < 0 {
 		return config.Usagef("--drain and --drain-delay: a duration is not negative")
@@ -58,7 +58,7 @@ func readRun(c *cli.Context, o *server.Options) error {
 		o.Drain = -1 // 0 is what counts without an option
 	}
 	if (c.String("tls-cert") == "") != (c.String("tls-key") == "") {
-		return config.Usagef("--tls-cert and --tls-key go together")
+		return config.WrongTogether("%s and %s go together", "tls-cert", "tls-key")
 	}
 	return checkMetrics(c.String("metrics"))
 }

@@ -28,12 +28,11 @@ var shared embed.FS
 // shareCommand writes what packages install beside the program.
 func shareCommand() *cli.Command {
 	return &cli.Command{
-		Name:         "share",
-		Hidden:       true,
-		Usage:        "write the manual and the completions to DIR",
-		ArgsUsage:    "DIR",
-		Description:  "The manual bears the date of $SOURCE_DATE_EPOCH, or of today.",
-		OnUsageError: usageError,
+		Name:        "share",
+		Hidden:      true,
+		Usage:       "write the manual and the completions to DIR",
+		ArgsUsage:   "DIR",
+		Description: "The manual bears the date of $SOURCE_DATE_EPOCH, or of today.",
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return config.Usagef("share needs one DIR, and was given %d operands", c.NArg())

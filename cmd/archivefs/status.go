@@ -36,8 +36,7 @@ func statusCommand() *cli.Command {
 			jsonFlag(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it anew every second, until Ctrl-C"},
 		}, placeFlags()...),
-		OnUsageError: usageError,
-		Action:       showStatus,
+		Action: showStatus,
 	}
 }
 

@@ -40,8 +40,7 @@ func unmountCommand() *cli.Command {
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
 			drainFlag(),
 		}, placeFlags()...),
-		OnUsageError: usageError,
-		Action:       unmount,
+		Action: unmount,
 	}
 }
 

@@ -36,20 +36,16 @@ const ofLocal = "Files that hold something and stay on this machine, because the
 
 func uploadsCommand() *cli.Command {
 	return &cli.Command{
-		Name:            "uploads",
-		Usage:           "see and decide about what the archive does not have yet, or could not take",
-		HideHelpCommand: true, // arrange knows help
-		OnUsageError:    usageError,
-		Action:          chooseCommand("uploads"),
+		Name:  "uploads",
+		Usage: "see and decide about what the archive does not have yet, or could not take",
 		Subcommands: []*cli.Command{
 			{
-				Name:         "list",
-				Usage:        "a line for each pending or failed upload and local file, its id first",
-				ArgsUsage:    uploadOperand,
-				Description:  ofLocal + ofStateDir,
-				Flags:        append([]cli.Flag{jsonFlag()}, placeFlags()...),
-				OnUsageError: usageError,
-				Action:       listUploads,
+				Name:        "list",
+				Usage:       "a line for each pending or failed upload and local file, its id first",
+				ArgsUsage:   uploadOperand,
+				Description: ofLocal + ofStateDir,
+				Flags:       append([]cli.Flag{jsonFlag()}, placeFlags()...),
+				Action:      listUploads,
 			},
 			retryCommand(), discardCommand(), exportCommand(),
 		},
@@ -137,9 +133,8 @@ func retryCommand() *cli.Command {
 			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
 			"Waits for the outcome, unless the service does not answer, or may still be at what was sent to\n" +
 			"it before: then they stay pending, for the reason that is told, and are sent by themselves.",
-		Flags:        append([]cli.Flag{incompleteFlag()}, placeFlags()...),
-		OnUsageError: usageError,
-		Action:       retryUploads,
+		Flags:  append([]cli.Flag{incompleteFlag()}, placeFlags()...),
+		Action: retryUploads,
 	}
 }
 
@@ -285,9 +280,8 @@ func exportCommand() *cli.Command {
 		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
 			"that is there. Without an ID all are exported that uploads list shows. They stay where they\n" +
 			"are.\n\n" + ofStateDir,
-		Flags:        placeFlags(),
-		OnUsageError: usageError,
-		Action:       exportUploads,
+		Flags:  placeFlags(),
+		Action: exportUploads,
 	}
 }
 
@@ -386,9 +380,8 @@ func discardCommand() *cli.Command {
 		ArgsUsage: uploadOperand + " ID...",
 		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
 			"cannot be discarded.\n\n" + ofStateDir,
-		Flags:        placeFlags(),
-		OnUsageError: usageError,
-		Action:       discardUploads,
+		Flags:  placeFlags(),
+		Action: discardUploads,
 	}
 }
 

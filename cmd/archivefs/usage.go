@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,84 +15,122 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// How the library says that a value does not fit its option.
-var (
-	badValue       = regexp.MustCompile(`^invalid (?:boolean )?value ("[^"]*") for (?:flag )?-?-?([a-z-]+): `)                                   //nolint:gochecknoglobals // a constant that Go cannot write
-	badEnvironment = regexp.MustCompile(`^could not parse ("[^"]*") as ([a-z0-9]+) value from environment variable "([^"]*)" for flag [a-z-]+:`) //nolint:gochecknoglobals // a constant that Go cannot write
-)
-
-// usageError says in our words what the library found wrong with an option.
-func usageError(c *cli.Context, err error, _ bool) error {
-	text := err.Error()
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return noOption(strings.TrimPrefix(name, "-"), c.Command.Flags)
+// governed makes the commands below path behave alike: a group of commands asks for one of them, and
+// help is what arrange makes of it. What refuse lets through the library takes, so that its sentence
+// about an option is never matched; if it has one after all, that is wrong usage.
+func governed(path []string, commands []*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.HideHelpCommand, c.OnUsageError = true, usageError
+		if len(c.Subcommands) > 0 {
+			below := append(slices.Clone(path), c.Name)
+			c.Action, c.Subcommands = chooseCommand(below...), governed(below, c.Subcommands)
+		}
 	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return config.Usagef("--%s needs a value", strings.TrimPrefix(name, "-"))
-	}
-	if m := badValue.FindStringSubmatch(text); m != nil {
-		return config.Usagef("--%s: %s %s", m[2], m[1], complaint(kindOfFlag(c, m[2]), m[1]))
-	}
-	if m := badEnvironment.FindStringSubmatch(text); m != nil {
-		return config.Usagef("%s: %s %s", m[3], m[1], complaint(m[2], m[1]))
-	}
-	return config.Usagef("%s", text)
+	return commands
 }
 
-// wrongSetting names the option in an error of the client's settings.
-func wrongSetting(err error) error {
-	options := map[apiclient.Setting]string{
-		apiclient.SettingBaseURL:  "--base-url",
-		apiclient.SettingAPIKey:   "--api-key or --api-key-file",
-		apiclient.SettingCloudID:  "--cloud-id",
-		apiclient.SettingUser:     "--user",
-		apiclient.SettingPassword: "--password or --password-file",
-		apiclient.SettingCAFile:   "--ca-file",
-		apiclient.SettingCertFile: "--client-cert",
-	}
-	if wrong := new(apiclient.SettingError); errors.As(err, &wrong) {
-		return config.Usagef("%s: %v", options[wrong.Setting], wrong.Err)
-	}
-	return config.Usagef("%v", err)
-}
+func usageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }
 
-// kindOfFlag names the kind of value that an option takes, as the library does, or "id".
-func kindOfFlag(c *cli.Context, name string) string {
-	for _, f := range c.Command.Flags {
-		if f.Names()[0] != name {
+// refuse returns a *config.UsageError for the first variable of the environment, or option of an
+// arranged command line, that its command cannot take.
+func refuse(app *cli.App, args []string) error {
+	path, _, flags := descend(app, args[min(1, len(args)):])
+	for _, f := range flags {
+		doc, _ := f.(cli.DocGenerationFlag) // all flags of the library are
+		for _, variable := range doc.GetEnvVars() {
+			if text := os.Getenv(variable); text != "" {
+				if why := misfit(f, text); why != "" {
+					return config.Usagef("%s: %s", variable, why)
+				}
+			}
+		}
+	}
+	known := append(slices.Clone(flags), cli.HelpFlag)
+	if len(path) == 0 {
+		known = append(known, cli.VersionFlag)
+	}
+	for i := 1 + len(path); i < len(args) && args[i] != "--"; i++ {
+		name, text, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		f := flagNamed(known, name)
+		if f == nil {
+			return noOption(name, flags)
+		}
+		if !takesValue(known)[name] && !given {
 			continue
 		}
-		if name == "uid" || name == "gid" {
-			return "id"
+		if !given {
+			i++
+			text = args[i]
 		}
-		switch f.(type) {
-		case *cli.DurationFlag:
-			return "duration"
-		case *cli.IntFlag:
-			return "int"
-		case *cli.BoolFlag:
-			return "bool"
+		if err := checkValue(f, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkValue returns a *config.UsageError unless text is a value of the option.
+func checkValue(f cli.Flag, text string) error {
+	name, why := f.Names()[0], misfit(f, text)
+	if why != "" && (name == "uid" || name == "gid") {
+		why = fmt.Sprintf("%q is no number; id -u and id -g tell the numbers of a user", text)
+	}
+	if why != "" {
+		return config.WrongOption(name, "%s", why)
+	}
+	return nil
+}
+
+// misfit says why text is no value for the kind of an option, and what would be one; empty when it is
+// one.
+func misfit(f cli.Flag, text string) string {
+	switch f.(type) {
+	case *cli.DurationFlag:
+		if _, err := time.ParseDuration(text); err == nil {
+			return ""
+		}
+		if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+			return fmt.Sprintf("%q is no duration; write %ds, %dm or %dh", text, n, n, n)
+		}
+		return fmt.Sprintf("%q is no duration; write for example 90s or 5m", text)
+	case *cli.IntFlag:
+		if _, err := strconv.ParseInt(text, 0, strconv.IntSize); err != nil {
+			return fmt.Sprintf("%q is no whole number", text)
+		}
+	case *cli.BoolFlag:
+		if _, err := strconv.ParseBool(text); err != nil {
+			return fmt.Sprintf("%q is neither true nor false", text)
 		}
 	}
 	return ""
 }
 
-// complaint says why a quoted value is none of its kind, and what would be one.
-func complaint(kind, quoted string) string {
-	switch kind {
-	case "duration":
-		if n, err := strconv.ParseUint(strings.Trim(quoted, `"`), 10, 32); err == nil {
-			return fmt.Sprintf("is no duration; write %ds, %dm or %dh", n, n, n)
-		}
-		return "is no duration; write for example 90s or 5m"
-	case "id":
-		return "is no number; id -u and id -g tell the numbers of a user"
-	case "int":
-		return "is no whole number"
-	case "bool":
-		return "is neither true nor false"
+// wrongSetting names the option in an error of the client's settings.
+func wrongSetting(err error) error {
+	options := map[apiclient.Setting]string{
+		apiclient.SettingBaseURL:  "base-url",
+		apiclient.SettingCloudID:  "cloud-id",
+		apiclient.SettingUser:     "user",
+		apiclient.SettingCAFile:   "ca-file",
+		apiclient.SettingCertFile: "client-cert",
 	}
-	return "is no value for it"
+	wrong := new(apiclient.SettingError)
+	switch {
+	case !errors.As(err, &wrong):
+		return config.Usagef("%v", err)
+	case wrong.Setting == apiclient.SettingAPIKey:
+		return wrongSecret("api-key", wrong.Err)
+	case wrong.Setting == apiclient.SettingPassword:
+		return wrongSecret("password", wrong.Err)
+	}
+	return config.WrongOption(options[wrong.Setting], "%v", wrong.Err)
+}
+
+// wrongSecret says what is wrong with a secret that an option gives, or a file that one names.
+func wrongSecret(option string, err error) error {
+	return &config.UsageError{
+		Options: []string{option, option + "-file"}, Reason: fmt.Sprintf("--%s or --%s-file: %v", option, option, err),
+	}
 }
 
 // helpCommand is the command line that explains the command in args.
