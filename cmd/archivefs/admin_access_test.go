@@ -52,6 +52,39 @@ func decoded[T any](a admin, args ...string) (value T) {
 	return value
 }
 
+// What --json tells of things.
+type (
+	toldTenant struct {
+		ID      int64
+		CloudID string `json:"cloud-id"`
+		Name    string
+	}
+	toldMandator struct {
+		ID   int64
+		Name string
+	}
+	toldInbox struct {
+		ID     int64
+		Name   string
+		UserID int64 `json:"user-id"`
+		User   string
+	}
+	toldUser struct {
+		Name    string
+		Created time.Time
+	}
+	toldExport struct{ Name, Folder string }
+	toldKey    struct {
+		Valid                  bool
+		State                  string
+		Mandators              []string
+		Expires, Revoked, Used *time.Time
+	}
+)
+
+// inFull is a time as the list of keys has it.
+func inFull(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
 func TestAdminFolders(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
@@ -68,7 +101,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("mandators", "list")); got != `[[ID NAME] [2 Muster GmbH] [3 Sch\u202eräg]]` {
 		t.Error(got)
 	}
-	if got := decoded[[]mandatorJSON](a, "mandators", "list"); len(got) != 2 || got[1] != (mandatorJSON{3, "Sch\u202eräg"}) {
+	if got := decoded[[]toldMandator](a, "mandators", "list"); len(got) != 2 || got[1] != (toldMandator{3, "Sch\u202eräg"}) {
 		t.Errorf("%+v", got)
 	}
 	a.says(1, `no user "erika"`, "inboxes", "add", "--user", "erika", "Erika")
@@ -79,7 +112,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("inboxes", "list")); got != "[[ID USER NAME] [1 - Inbox] [4 erika Erika]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]inboxJSON](a, "inboxes", "list"); len(got) != 2 || got[1] != (inboxJSON{4, "Erika", 2, "erika"}) {
+	if got := decoded[[]toldInbox](a, "inboxes", "list"); len(got) != 2 || got[1] != (toldInbox{4, "Erika", 2, "erika"}) {
 		t.Errorf("%+v", got)
 	}
 	if out := a.says(0, "", "auto-export", "list"); out != "" {
@@ -108,7 +141,7 @@ func TestAdminTenants(t *testing.T) {
 	if got := fmt.Sprint(a.lines("tenants", "list")); got != "[[ID CLOUD-ID NAME] [1 - -] [2 muster Muster GmbH]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]tenantJSON](a, "tenants", "list"); len(got) != 2 || got[1] != (tenantJSON{2, "muster", "Muster GmbH"}) {
+	if got := decoded[[]toldTenant](a, "tenants", "list"); len(got) != 2 || got[1] != (toldTenant{2, "muster", "Muster GmbH"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -131,7 +164,7 @@ func TestAdminUsers(t *testing.T) {
 	if got := a.lines("users", "list"); len(got) != 2 || got[1][0] != "2" || got[1][3] != "erika" {
 		t.Error(got)
 	}
-	if got := decoded[[]userJSON](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
+	if got := decoded[[]toldUser](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	a.says(0, "removed user erika\n", "users", "remove", "erika")
@@ -165,7 +198,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	a.says(0, "revoked 1 key\n", "keys", "revoke", "1")
 	heals(t, "a revoked key is refused", func() bool { return status("/inboxes", first) == http.StatusUnauthorized })
 	heals(t, "the use of a key is noted", func() bool {
-		keys := decoded[[]keyJSON](a, "keys", "list")
+		keys := decoded[[]toldKey](a, "keys", "list")
 		return len(keys) == 2 && keys[0].Used != nil && !keys[0].Valid && keys[0].Revoked != nil && keys[1].Valid && keys[1].Mandators[0] == "Muster GmbH"
 	})
 	if got := a.lines("keys", "list"); len(got) != 3 || strings.Join(got[1][:4], " ") != "1 revoked read,write all" || strings.Join(got[2][:5], " ") != "2 valid write Muster GmbH" {
@@ -175,7 +208,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 		t.Error(got)
 	}
 	a.says(1, "there is no key 9; the others are revoked", "keys", "revoke", "9", "2")
-	if keys := decoded[[]keyJSON](a, "keys", "list"); keys[1].Valid {
+	if keys := decoded[[]toldKey](a, "keys", "list"); keys[1].Valid {
 		t.Error("a key was not revoked, because one beside it is not there")
 	}
 	a.says(1, "there is no key 8, 9", "keys", "revoke", "8", "9")
@@ -215,12 +248,12 @@ func TestAdminKeysEnd(t *testing.T) {
 	a.says(0, "added key 3, which ends at "+ends.Format("2006-01-02 15:04:05 -07:00")+"; ", "keys", "add", "--expires", day.Format(time.DateOnly))
 	added := decoded[struct{ Expires time.Time }](a, "keys", "add", "--expires", "2h30m")
 	a.says(0, "revoked 1 key", "keys", "revoke", "1")
-	keys := decoded[[]keyJSON](a, "keys", "list")
+	keys := decoded[[]toldKey](a, "keys", "list")
 	if len(keys) != 4 || keys[0].State != "revoked" || keys[1].State != "valid" || !keys[2].Expires.Equal(ends) || !keys[3].Expires.Equal(added.Expires) {
 		t.Fatalf("%+v", keys)
 	}
 	lines := strings.Split(a.says(0, "", "keys", "list"), "\n")
-	for i, want := range []string{"", moment(*keys[0].Revoked) + ", ", moment(*keys[1].Expires) + ", in ", moment(ends) + ", in ", moment(added.Expires) + ", in 2 h"} {
+	for i, want := range []string{"", inFull(*keys[0].Revoked) + ", ", inFull(*keys[1].Expires) + ", in ", inFull(ends) + ", in ", inFull(added.Expires) + ", in 2 h"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q is not in line %d: %s", want, i, lines[i])
 		}
@@ -289,7 +322,7 @@ func TestAdminAutoExport(t *testing.T) {
 	if got := a.says(0, "", "auto-export", "list"); !strings.HasSuffix(got, `  Muster GmbH/2018  a\tb.txt`+"\n") {
 		t.Error(got)
 	}
-	if got := decoded[[]autoExportJSON](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
+	if got := decoded[[]toldExport](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -320,8 +353,7 @@ func TestAdminOfPostgreSQL(t *testing.T) {
 
 // A service makes a key of its own only where there is none at all.
 func TestTheServicesOwnKey(t *testing.T) {
-	isolate(t)
-	dir, _ := keptArchive(t)
+	dir := filepath.Join(t.TempDir(), "data")
 	var log bytes.Buffer
 	quiet := logrus.New()
 	quiet.SetOutput(&log)
@@ -342,9 +374,17 @@ func TestTheServicesOwnKey(t *testing.T) {
 	if got := letsIn(); got != own || log.Len() > 0 {
 		t.Errorf("without a key: %q, %s", got, log.String())
 	}
-	a := admin{t, dir}
-	a.says(0, "added key 1;", "keys", "add")
-	a.says(0, "revoked 1 key", "keys", "revoke", "1")
+	a, err := server.OpenAdmin(t.Context(), server.Place{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := a.AddKey(t.Context(), server.NewKey{Scopes: []server.Scope{server.ScopeRead}})
+	if err == nil {
+		err = a.RevokeKeys(t.Context(), id)
+	}
+	if err := errors.Join(err, a.Close()); err != nil {
+		t.Fatal(err)
+	}
 	if got := letsIn(); got != "" || !strings.Contains(log.String(), "not accepted any more") {
 		t.Errorf("with a key that was revoked: %q, %s", got, log.String())
 	}

@@ -161,3 +161,6 @@ func wipe(s string) {
 		b[i] = 'x'
 	}
 }
+
+// underscored is an option as it is mostly spelled in -o.
+func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }

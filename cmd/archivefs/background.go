@@ -13,8 +13,6 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/archivefs/archivefs/apiclient"
 )
 
 // A mount in the background (--daemon) is this program in a second process. The first one reads
@@ -118,27 +116,12 @@ func endOfBackground(err error) error {
 	return fmt.Errorf("--daemon: the process in the background ended: %w", err)
 }
 
-// runBackground is the second process.
-func runBackground(ctx context.Context) int {
+// takeHandover is what the second process is given, and where it says that the mount is usable.
+func takeHandover() (given *handover, ready *os.File, err error) {
 	take, tell := os.NewFile(handoverFD, "handover"), os.NewFile(readyFD, "ready")
 	for _, fd := range []int{handoverFD, readyFD} {
 		syscall.CloseOnExec(fd)
 	}
-	h := &handover{}
-	err := errors.Join(os.Unsetenv(handoverVariable), gob.NewDecoder(take).Decode(h), take.Close())
-	if err != nil {
-		say(os.Stderr, "--daemon: read what the caller gives: %v", err)
-		return 1
-	}
-	ctx = withInvocation(ctx, &invocation{args: h.Args, given: h})
-	return run(ctx, h.Args, tell, os.Stderr)
-}
-
-// inherit takes the credentials that the caller gave, and reports whether it gave any.
-func (s *mountSettings) inherit(given *handover) bool {
-	if given == nil {
-		return false
-	}
-	s.client.Credentials, s.login = apiclient.Credentials(given.Credentials), given.Login
-	return true
+	given = &handover{}
+	return given, tell, errors.Join(os.Unsetenv(handoverVariable), gob.NewDecoder(take).Decode(given), take.Close())
 }

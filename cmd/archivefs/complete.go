@@ -20,7 +20,7 @@ import (
 // completeCommand is what the completions of all shells ask, so that they know the same. The
 // words come by standard input and not as operands: one of them may be a secret, which ps
 // would show.
-func completeCommand() *cli.Command {
+func completeCommand(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:   "complete",
 		Hidden: true,
@@ -34,7 +34,7 @@ func completeCommand() *cli.Command {
 				return err
 			}
 			words := strings.Split(strings.TrimSuffix(string(input), "\x00"), "\x00")
-			_, err = io.WriteString(c.App.Writer, complete(newApp(nil, nil), words).String())
+			_, err = io.WriteString(c.App.Writer, complete(newApp(), words).String())
 			return err
 		},
 	}

@@ -40,7 +40,7 @@ func configShowCommand() *cli.Command {
 		ArgsUsage: "[PROFILE]",
 		Description: "Prints a line for each option of mount: its name, its value, and its source. Secrets are shown\n" +
 			"as ***. Options before PROFILE count as they do for mount.",
-		Flags: mountCommand().Flags,
+		Flags: mountFlags(),
 		Action: func(c *cli.Context) error {
 			files, err := readConfig(c)
 			if err != nil {
@@ -240,7 +240,7 @@ func (all *choices) mistake() (usage *config.UsageError) {
 
 // context is that of a mount for which these options are chosen.
 func (all *choices) context() (*cli.Context, error) {
-	command := mountCommand()
+	command := &cli.Command{Flags: mountFlags()}
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	for _, f := range command.Flags {
 		if err := withoutEnvironment(f).Apply(set); err != nil {

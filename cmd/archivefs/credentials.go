@@ -82,7 +82,8 @@ func onlyOne(c *cli.Context, name string) error {
 // readCaller reads with which credentials the service is called: those of the options, and
 // what they lack from the service manager, and then from what login stored.
 func readCaller(c *cli.Context, s *mountSettings) error {
-	if s.inherit(invocationOf(c.Context).given) {
+	if given := invocationOf(c.Context).given; given != nil { // the process that was called has asked
+		s.client.Credentials, s.login = apiclient.Credentials(given.Credentials), given.Login
 		return nil
 	}
 	cred, err := readCredentials(c)

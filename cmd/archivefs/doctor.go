@@ -39,7 +39,7 @@ func doctorCommand() *cli.Command {
 			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
 			"   archivefs doctor office\n" +
 			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
-		Flags:  append(mountCommand().Flags, jsonFlag()),
+		Flags:  append(mountFlags(), jsonFlag()),
 		Action: examine,
 	}
 }

@@ -27,9 +27,10 @@ const (
 	// awayPatience bounds the wait for uploads while the service is away, or after somebody
 	// waited before the unmount: enough for what is under way.
 	awayPatience = 2 * time.Second
-	// progressEvery is how often what is left is counted.
-	progressEvery = 200 * time.Millisecond
 )
+
+// progressEvery is how often what is left is counted.
+const progressEvery = 200 * time.Millisecond
 
 // drainFlag bounds how long the end of a mount waits for uploads.
 func drainFlag() cli.Flag {

@@ -75,7 +75,7 @@ func TestWithoutACommand(t *testing.T) {
 
 func TestEveryOptionIsInTheEnvironment(t *testing.T) {
 	_, help, _ := call(t, "mount", "--help")
-	for _, f := range visible(mountCommand().Flags) {
+	for _, f := range visible(mountFlags()) {
 		name := f.Names()[0]
 		variable := "ARCHIVEFS_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		if name == "o" {

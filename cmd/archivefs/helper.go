@@ -65,7 +65,7 @@ func runHelper(ctx context.Context, args []string, stdout, stderr io.Writer) int
 	if !call.verbose {
 		stdout = io.Discard
 	}
-	switch run(withInvocation(ctx, &invocation{args: line, fake: call.fake}), line, stdout, stderr) {
+	switch run(withInvocation(ctx, &invocation{fake: call.fake}), line, stdout, stderr) {
 	case 0:
 		return 0
 	case 2:
@@ -170,11 +170,8 @@ func (call *helperCall) takes(option string) (bool, error) {
 			underscored(name), underscored(name))
 	}
 	if call.sloppy {
-		_, known := takesValue(mountCommand().Flags)[name]
+		_, known := takesValue(mountFlags())[name]
 		return known, nil
 	}
 	return true, nil
 }
-
-// underscored is an option as it is mostly spelled in -o.
-func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }

@@ -30,17 +30,25 @@ func main() {
 // begin finds out as what the program was called, and returns its exit status.
 func begin(ctx context.Context, args []string) int {
 	if os.Getenv(handoverVariable) != "" {
-		return runBackground(ctx)
+		given, ready, err := takeHandover()
+		if err != nil {
+			say(os.Stderr, "--daemon: read what the caller gives: %v", err)
+			return 1
+		}
+		return run(withInvocation(ctx, &invocation{given: given}), given.Args, ready, os.Stderr)
 	}
 	if isHelper(newApp(io.Discard, io.Discard), args) {
 		return runHelper(ctx, args, os.Stdout, os.Stderr)
 	}
-	return run(withInvocation(ctx, &invocation{args: args}), args, os.Stdout, os.Stderr)
+	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
 // run carries out a command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
+	how := *invocationOf(ctx)
+	how.args, how.again = args, run
+	ctx = withInvocation(ctx, &how)
 	arranged, err := arrange(app, args)
 	if err == nil {
 		err = refuse(app, arranged)
@@ -66,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
+	another := func() *cli.App { return newApp(nil, nil) }
 	return &cli.App{
 		Name:  "archivefs",
 		Usage: "mount a document archive as a file system",
@@ -85,7 +94,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Commands: governed(nil, []*cli.Command{
 			mountCommand(), unmountCommand(), openCommand(), serveCommand(), adminCommand(), statusCommand(), uploadsCommand(),
 			configCommand(), loginCommand(), logoutCommand(), doctorCommand(),
-			completeCommand(), shareCommand(),
+			completeCommand(another), shareCommand(another),
 		}),
 	}
 }
@@ -95,6 +104,8 @@ type invocation struct {
 	args  []string  // the command line
 	fake  bool      // options are checked, and nothing is mounted
 	given *handover // what the process that was called gave to this one in the background, else nil
+	// again carries out another command line in this process, and returns the exit status.
+	again func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 type invocationKey struct{}

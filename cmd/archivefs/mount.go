@@ -35,7 +35,7 @@ func mountCommand() *cli.Command {
 			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, as\n" +
 			"-o base_url=URL, and in a configuration file, there also for a PROFILE: see archivefs config\n" +
 			"--help. A profile that names its mount point needs no other: archivefs mount office.",
-		Flags:  slices.Concat(mountFlags(), credentialFlags("send"), logFlags("debug")),
+		Flags:  mountFlags(),
 		Action: mount,
 	}
 }
@@ -61,7 +61,7 @@ func mount(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := settings.prepareMountpoint(c.Context); err != nil {
+	if err := prepareMountpoint(c.Context, settings); err != nil {
 		return err
 	}
 	if settings.fs.AllowOther {

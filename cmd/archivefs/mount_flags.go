@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
+// mountFlags are all options of mount.
 func mountFlags() []cli.Flag {
 	return slices.Concat(serviceFlags(), storeFlags(), viewFlags(), profileFlags(), []cli.Flag{
 		metricsFlag(),
@@ -23,7 +24,7 @@ func mountFlags() []cli.Flag {
 		configFlag(),
 		defaultMountpointFlag(),
 		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
-	})
+	}, credentialFlags("send"), logFlags("debug"))
 }
 
 // serviceFlags say which service is mounted and how it is asked.

@@ -104,7 +104,7 @@ func isNothing(operand string) bool {
 }
 
 // prepareMountpoint makes sure that the archive can be mounted where it shall be.
-func (s *mountSettings) prepareMountpoint(ctx context.Context) error {
+func prepareMountpoint(ctx context.Context, s *mountSettings) error {
 	if s.made && !isAutomount(s.mountpoint) && !isStale(s.mountpoint) {
 		if err := os.MkdirAll(s.mountpoint, 0o700); err != nil {
 			return fmt.Errorf("mount point: %w", err)

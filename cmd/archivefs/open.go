@@ -102,7 +102,7 @@ func mountInBackground(c *cli.Context, profile, dir string) error {
 	}
 	line = append(line, dir)
 	var said bytes.Buffer
-	if status := run(withInvocation(c.Context, &invocation{args: line}), line, io.Discard, &said); status != 0 {
+	if status := invocationOf(c.Context).again(c.Context, line, io.Discard, &said); status != 0 {
 		lines := strings.Split(strings.TrimSpace(said.String()), "\n") // the last one says why
 		return errors.New(strings.TrimPrefix(lines[len(lines)-1], "archivefs: "))
 	}

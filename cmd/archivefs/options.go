@@ -41,7 +41,7 @@ func env(name string) []string { return []string{"ARCHIVEFS_" + name} }
 // of flags is the only one there is.
 func fileOptions() []config.Option {
 	var options []config.Option
-	for _, f := range mountCommand().Flags {
+	for _, f := range mountFlags() {
 		name := f.Names()[0]
 		if slices.Contains(notInFiles, name) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,9 +84,15 @@ func (r *revoked) wantRefused(t *testing.T, cure string) {
 	if status.Cure != cure {
 		t.Errorf("the cure is %q, want %q", status.Cure, cure)
 	}
-	table := statusLines(t, status)
-	wantLine(t, table, "health away: the service refuses the credentials; what is known is shown; 1 upload failed, see archivefs uploads list /mnt")
-	wantLine(t, table, "what to do "+cure)
+	_, table, _ := call(t, "status", r.mountpoint)
+	for _, want := range []string{
+		"health +away: the service refuses the credentials; what is known is shown; 1 upload failed, see archivefs uploads list " + regexp.QuoteMeta(r.mountpoint),
+		"what to do +" + regexp.QuoteMeta(cure),
+	} {
+		if !regexp.MustCompile("(?m)^" + want + "$").MatchString(table) {
+			t.Errorf("no line %q in\n%s", want, table)
+		}
+	}
 	if !strings.Contains(table, "\nlast errors ") || !strings.Contains(table, "credentials refused (HTTP 401)") || strings.Contains(table, "uploads wait") {
 		t.Errorf("the status says\n%s", table)
 	}

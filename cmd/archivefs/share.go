@@ -26,7 +26,7 @@ import (
 var shared embed.FS
 
 // shareCommand writes what packages install beside the program.
-func shareCommand() *cli.Command {
+func shareCommand(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:        "share",
 		Hidden:      true,
@@ -41,7 +41,7 @@ func shareCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return writeShare(newApp(nil, nil), c.Args().First(), date)
+			return writeShare(newApp(), c.Args().First(), date)
 		},
 	}
 }
@@ -158,7 +158,7 @@ func callOperands(c *cli.Command) string {
 // commands has a section for each command. The options of mount have one of their own.
 func (m manual) commands() string {
 	var b strings.Builder
-	ofMount := visible(mountCommand().Flags)
+	ofMount := visible(mountFlags())
 	m.eachCommand(func(name string, c *cli.Command) {
 		b.WriteString(".Ss " + name + "\n" + running(asSentence(c.Usage)))
 		b.WriteString(paragraphs(c.Description))
@@ -205,7 +205,7 @@ func groups() []group {
 		{"What is kept on this machine", storeFlags()},
 	}
 	var rest []cli.Flag
-	for _, f := range mountCommand().Flags {
+	for _, f := range mountFlags() {
 		grouped := slices.ContainsFunc(all, func(g group) bool {
 			return slices.ContainsFunc(g.flags, func(of cli.Flag) bool { return sameOption(f, of) })
 		})

@@ -33,6 +33,9 @@ func page(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
+// inRoff is the name of an option as troff wants it.
+func inRoff(name string) string { return strings.ReplaceAll(name, "-", `\-`) }
+
 func TestManualNamesEverything(t *testing.T) {
 	dir := share(t)
 	commands, keys, mountOptions := page(t, dir, "archivefs.1"), page(t, dir, "archivefs.toml.5"), page(t, dir, "mount.archivefs.8")
@@ -42,19 +45,26 @@ func TestManualNamesEverything(t *testing.T) {
 			t.Errorf("the manual lacks %q", what)
 		}
 	}
-	manual{app: newApp(nil, nil)}.eachCommand(func(name string, c *cli.Command) {
-		names(commands, ".Cm "+name)
-		names(commands, ".Ss "+name)
-		for _, f := range visible(c.Flags) {
-			names(commands, "Fl "+roff(strings.TrimPrefix(dashed(f.Names()[0]), "-")))
-		}
-	})
-	for _, o := range fileOptions() {
-		if f := flagNamed(visible(mountCommand().Flags), o.Name); f != nil {
-			names(keys, ".It Ic "+roff(o.Name))
+	var walk func(above string, all []*cli.Command)
+	walk = func(above string, all []*cli.Command) {
+		for _, c := range all {
+			if walk(above+c.Name+" ", c.Subcommands); c.Hidden || len(c.Subcommands) > 0 {
+				continue
+			}
+			names(commands, ".Cm "+above+c.Name)
+			names(commands, ".Ss "+above+c.Name)
+			for _, f := range visible(c.Flags) {
+				names(commands, "Fl "+inRoff(strings.TrimPrefix(dashed(f.Names()[0]), "-")))
+			}
 		}
 	}
-	for _, f := range visible(mountCommand().Flags) {
+	walk("", newApp(nil, nil).Commands)
+	for _, o := range fileOptions() {
+		if f := flagNamed(visible(mountFlags()), o.Name); f != nil {
+			names(keys, ".It Ic "+inRoff(o.Name))
+		}
+	}
+	for _, f := range visible(mountFlags()) {
 		if name := f.Names()[0]; name != "o" && !slices.Contains(secretFlags, name) {
 			names(mountOptions, ".It Cm "+underscored(f.Names()[0]))
 		}
