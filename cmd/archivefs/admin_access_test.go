@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,20 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// admin calls archivefs admin for an archive.
-type admin struct {
+// administrator calls archivefs admin for an archive.
+type administrator struct {
 	t   *testing.T
 	dir string
 }
 
 // says wants a command to end with a status, and to say some text.
-func (a admin) says(status int, text string, args ...string) string {
+func (a administrator) says(status int, text string, args ...string) string {
 	a.t.Helper()
 	got, stdout, stderr := call(a.t, append(append([]string{"admin"}, args...), "--data", a.dir)...)
 	if got != status || !strings.Contains(stdout+stderr, text) {
@@ -35,7 +32,7 @@ func (a admin) says(status int, text string, args ...string) string {
 }
 
 // lines are the cells of what is printed as a table.
-func (a admin) lines(args ...string) (lines [][]string) {
+func (a administrator) lines(args ...string) (lines [][]string) {
 	a.t.Helper()
 	for _, line := range strings.Split(strings.TrimSpace(a.says(0, "", args...)), "\n") {
 		lines = append(lines, strings.Fields(line))
@@ -44,7 +41,7 @@ func (a admin) lines(args ...string) (lines [][]string) {
 }
 
 // decoded is what is printed as JSON.
-func decoded[T any](a admin, args ...string) (value T) {
+func decoded[T any](a administrator, args ...string) (value T) {
 	a.t.Helper()
 	if text := a.says(0, "", append(args, "--json")...); json.Unmarshal([]byte(text), &value) != nil {
 		a.t.Errorf("%q: %s", args, text)
@@ -88,7 +85,7 @@ func inFull(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -
 func TestAdminFolders(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added mandator 2\n", "mandators", "add", "Muster GmbH")
 	a.says(1, `archivefs: the mandator "Muster GmbH" is there already`+"\n", "mandators", "add", "Muster GmbH")
 	a.says(2, `"a/b" is no name: a slash`, "mandators", "add", "a/b")
@@ -118,7 +115,7 @@ func TestAdminFolders(t *testing.T) {
 	if out := a.says(0, "", "auto-export", "list"); out != "" {
 		t.Error(out)
 	}
-	nowhere := admin{t, filepath.Join(t.TempDir(), "none")}
+	nowhere := administrator{t, filepath.Join(t.TempDir(), "none")}
 	nowhere.says(1, "there is no archive in", "mandators", "add", "M")
 	wantUntouched(t, filepath.Dir(nowhere.dir))
 }
@@ -126,7 +123,7 @@ func TestAdminFolders(t *testing.T) {
 func TestAdminTenants(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added tenant 2\n", "tenants", "add", "muster", "Muster GmbH")
 	a.says(1, "already", "tenants", "add", "muster")
 	a.says(2, "Cloud-ID", "tenants", "add", "mu ster")
@@ -149,7 +146,7 @@ func TestAdminTenants(t *testing.T) {
 func TestAdminUsers(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	typing(t, "p-geheim\n")
 	a.says(0, "added user 2\n", "users", "add", "erika")
 	a.says(1, `user "erika" already`, "users", "add", "erika")
@@ -177,7 +174,7 @@ func TestAdminUsers(t *testing.T) {
 func TestAdminKeysBesideAService(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added mandator", "mandators", "add", "Muster GmbH")
 	first := strings.TrimSpace(a.says(0, "added key 1;", "keys", "add", "Erika, notebook"))
 	p := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
@@ -223,24 +220,11 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	}
 }
 
-func TestExpiry(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for text, want := range map[string]string{
-		"": "0001-01-01 00:00:00", "90d": "2026-05-30 12:00:00", "12h": "2026-03-02 00:00:00", "2026-03-01": "2026-03-02 00:00:00",
-		"2027-12-31": "2028-01-01 00:00:00", "2026-02-28": "", "0d": "", "-1h": "", "0s": "", "500ms": "", "d": "", "1e3d": "", "tomorrow": "",
-	} {
-		got, err := expiry(text, now)
-		if (err != nil) != (want == "") || err == nil && got.Format(time.DateTime) != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-}
-
 // It can be seen to the second when a key ends, in which zone that is, and how close it is.
 func TestAdminKeysEnd(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "", "keys", "add", "without end")
 	a.says(0, "", "keys", "add", "--expires", "90d", "in a while")
 	day := time.Now().AddDate(1, 0, 0)
@@ -257,40 +241,6 @@ func TestAdminKeysEnd(t *testing.T) {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q is not in line %d: %s", want, i, lines[i])
 		}
-	}
-}
-
-func TestKeyEnd(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 500, time.UTC)
-	for _, tt := range []struct {
-		key  server.Key
-		want string // behind the moment
-	}{
-		{server.Key{Valid: true}, ""},
-		{server.Key{Valid: true, Expires: now}, ", in 0 s"},
-		{server.Key{Valid: true, Expires: now.Add(119 * time.Second)}, ", in 119 s"},
-		{server.Key{Valid: true, Expires: now.Add(2 * time.Minute)}, ", in 2 min"},
-		{server.Key{Valid: true, Expires: now.Add(2 * time.Hour)}, ", in 2 h"},
-		{server.Key{Valid: true, Expires: now.Add(48 * time.Hour)}, ", in 2 days"},
-		{server.Key{Expires: now.Add(-3 * time.Second)}, ", 3 s ago"},
-		{server.Key{Expires: now.Add(time.Second)}, ", 0 s ago"}, // asked a moment before
-		{server.Key{Revoked: now.Add(-5 * time.Minute), Expires: now.Add(time.Hour)}, ", 5 min ago"},
-	} {
-		at := tt.key.Expires
-		if !tt.key.Revoked.IsZero() {
-			at = tt.key.Revoked
-		}
-		want := moment(at) + tt.want
-		if at.IsZero() {
-			want = "never"
-		}
-		if got := keyEnd(&tt.key, now); got != want {
-			t.Errorf("%+v ends %q, want %q", tt.key, got, want)
-		}
-	}
-	berlin := time.Date(2026, 7, 1, 14, 0, 5, 0, time.FixedZone("", 7200))
-	if got, err := time.Parse("2006-01-02 15:04:05 -07:00", moment(berlin)); err != nil || !got.Equal(berlin) {
-		t.Errorf("%v is told as %v (%v)", berlin, got, err)
 	}
 }
 
@@ -318,7 +268,7 @@ func TestAdminAutoExport(t *testing.T) {
 	if err := srv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	if got := a.says(0, "", "auto-export", "list"); !strings.HasSuffix(got, `  Muster GmbH/2018  a\tb.txt`+"\n") {
 		t.Error(got)
 	}
@@ -349,45 +299,6 @@ func TestAdminOfPostgreSQL(t *testing.T) {
 		t.Error(got)
 	}
 	p.stop()
-}
-
-// A service makes a key of its own only where there is none at all.
-func TestTheServicesOwnKey(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
-	var log bytes.Buffer
-	quiet := logrus.New()
-	quiet.SetOutput(&log)
-	letsIn := func() string {
-		t.Helper()
-		options := server.Options{Data: dir, Log: quiet}
-		srv, err := server.Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := letIn(t.Context(), srv, &options)
-		if err := errors.Join(err, srv.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	own := filepath.Join(dir, "api-key")
-	if got := letsIn(); got != own || log.Len() > 0 {
-		t.Errorf("without a key: %q, %s", got, log.String())
-	}
-	a, err := server.OpenAdmin(t.Context(), server.Place{Data: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, _, err := a.AddKey(t.Context(), server.NewKey{Scopes: []server.Scope{server.ScopeRead}})
-	if err == nil {
-		err = a.RevokeKeys(t.Context(), id)
-	}
-	if err := errors.Join(err, a.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if got := letsIn(); got != "" || !strings.Contains(log.String(), "not accepted any more") {
-		t.Errorf("with a key that was revoked: %q, %s", got, log.String())
-	}
 }
 
 // statusOf is how a GET with an API key is answered.

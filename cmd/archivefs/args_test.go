@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -54,7 +55,7 @@ func TestArrange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(tt.line))
+			got, err := cmdline.Arrange(newApp(io.Discard, io.Discard), strings.Fields(tt.line))
 			if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
 				t.Fatalf("got %q, %v; want %q", got, err, tt.want)
 			}
@@ -66,7 +67,7 @@ func TestArrangeKeepsBlanksAndEmptyValues(t *testing.T) {
 	args := []string{"archivefs", "mount", "", "--user", "", "My Archive", "-o", "", "--data", "a b"}
 	want := []string{"archivefs", "mount", "--user", "", "--data", "a b", "--", "", "My Archive"}
 	before := slices.Clone(args)
-	got, err := arrange(newApp(io.Discard, io.Discard), args)
+	got, err := cmdline.Arrange(newApp(io.Discard, io.Discard), args)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -79,7 +80,7 @@ func TestArrangeRefuses(t *testing.T) {
 	for line, names := range map[string]string{
 		"archivefs mount DIR -o": "-o", "archivefs mount DIR -o ro,=5": "-o", "archivefs mount DIR -o=": "-o", "archivefs mount DIR --ttl": "--ttl",
 	} {
-		_, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(line))
+		_, err := cmdline.Arrange(newApp(io.Discard, io.Discard), strings.Fields(line))
 		var usage *config.UsageError
 		if !errors.As(err, &usage) || !strings.Contains(err.Error(), names) {
 			t.Errorf("%s: got error %v, want a usage error that names %s", line, err, names)
@@ -121,7 +122,7 @@ func TestTakeSecrets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			args := processArguments(tt.line)
-			own := takeSecrets(args)
+			own := cmdline.TakeSecrets(args)
 			if want := strings.Split(tt.line, " "); !slices.Equal(own, want) {
 				t.Errorf("the copy is %q, want %q", own, want)
 			}
@@ -133,7 +134,7 @@ func TestTakeSecrets(t *testing.T) {
 }
 
 func TestTakeSecretsOfNothing(t *testing.T) {
-	if got := takeSecrets(nil); len(got) != 0 {
+	if got := cmdline.TakeSecrets(nil); len(got) != 0 {
 		t.Fatalf("got %q", got)
 	}
 }

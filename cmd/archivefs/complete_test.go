@@ -12,6 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
 // withProfiles gives the user a configuration with two profiles.
@@ -141,7 +144,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteOffersRightValues(t *testing.T) {
 	isolate(t)
 	offered := 0
-	for _, f := range mountFlags() {
+	for _, f := range settings.Flags() {
 		name := f.Names()[0]
 		if name == "o" {
 			continue
@@ -221,7 +224,7 @@ func TestCompletionOfBash(t *testing.T) {
 // The ids of uploads are those of the mount that is named, by its directory or its profile.
 func TestCompleteUploads(t *testing.T) {
 	b := newBusy(t, nil, "a b.txt", "c.txt")
-	_, status, err := readStatus(b.dir)
+	_, status, err := mounted.Status(b.dir)
 	if err != nil || len(status.Uploads.List) != 2 {
 		t.Fatalf("%+v, %v", status, err)
 	}
@@ -280,29 +283,5 @@ func TestCompleteUploadsOfAMountThatHangs(t *testing.T) {
 	f, err := os.OpenFile(status, os.O_WRONLY, 0) // whoever asked goes on
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestOperandKinds(t *testing.T) {
-	tests := []struct {
-		usage string
-		n     int
-		want  string
-	}{
-		{"", 0, ""},
-		{"MOUNTPOINT", 0, "MOUNTPOINT"},
-		{"MOUNTPOINT", 1, ""},
-		{"MOUNTPOINT|PROFILE", 0, "MOUNTPOINT PROFILE"},
-		{"[PROFILE] MOUNTPOINT", 0, "PROFILE MOUNTPOINT"},
-		{"[PROFILE] MOUNTPOINT", 1, "MOUNTPOINT"},
-		{"[PROFILE] MOUNTPOINT", 2, ""},
-		{"[PROFILE] [MOUNTPOINT...]", 7, "MOUNTPOINT"},
-		{"MOUNTPOINT ID...", 0, "MOUNTPOINT"},
-		{"MOUNTPOINT ID...", 3, "ID"},
-	}
-	for _, tt := range tests {
-		if got := strings.Join(operandKinds(tt.usage, tt.n), " "); got != tt.want {
-			t.Errorf("operand %d of %q is %q, want %q", tt.n, tt.usage, got, tt.want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -31,7 +32,7 @@ func asHelper(t *testing.T, path string) string {
 // endsAfter waits until the process of the mount at dir has ended after the deed.
 func endsAfter(t *testing.T, dir string, deed func()) {
 	t.Helper()
-	_, status, err := readStatus(dir)
+	_, status, err := mounted.Status(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
 // share writes what packages install to a new directory.
@@ -53,20 +57,20 @@ func TestManualNamesEverything(t *testing.T) {
 			}
 			names(commands, ".Cm "+above+c.Name)
 			names(commands, ".Ss "+above+c.Name)
-			for _, f := range visible(c.Flags) {
-				names(commands, "Fl "+inRoff(strings.TrimPrefix(dashed(f.Names()[0]), "-")))
+			for _, f := range cmdline.Visible(c.Flags) {
+				names(commands, "Fl "+inRoff(strings.TrimPrefix(cmdline.Dashed(f.Names()[0]), "-")))
 			}
 		}
 	}
 	walk("", newApp(nil, nil).Commands)
-	for _, o := range fileOptions() {
-		if f := flagNamed(visible(mountFlags()), o.Name); f != nil {
+	for _, o := range settings.FileOptions() {
+		if f := cmdline.FlagNamed(cmdline.Visible(settings.Flags()), o.Name); f != nil {
 			names(keys, ".It Ic "+inRoff(o.Name))
 		}
 	}
-	for _, f := range visible(mountFlags()) {
-		if name := f.Names()[0]; name != "o" && !slices.Contains(secretFlags, name) {
-			names(mountOptions, ".It Cm "+underscored(f.Names()[0]))
+	for _, f := range cmdline.Visible(settings.Flags()) {
+		if name := f.Names()[0]; name != "o" && !slices.Contains(command.SecretFlags, name) {
+			names(mountOptions, ".It Cm "+cmdline.Underscored(f.Names()[0]))
 		}
 	}
 	for _, text := range []string{commands, keys, mountOptions} {
@@ -96,24 +100,6 @@ func TestManualIsWellFormed(t *testing.T) {
 				t.Error(strings.TrimSpace(line))
 			}
 		}
-	}
-}
-
-func TestManualText(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"One. Two --a-b.", "One.\nTwo \\-\\-a\\-b.\n"},
-		{"as FILE:LINE: TEXT. The rest", "as FILE:LINE: TEXT.\nThe rest\n"},
-		{".a 'b", "\\&.a 'b\n"},
-		{`a\b`, `a\eb` + "\n"},
-		{strings.Repeat("word ", 20), strings.TrimSpace(strings.Repeat("word ", 15)) + "\n" + strings.TrimSpace(strings.Repeat("word ", 5)) + "\n"},
-	}
-	for _, tt := range tests {
-		if got := running(tt.text); got != tt.want {
-			t.Errorf("%q becomes %q, want %q", tt.text, got, tt.want)
-		}
-	}
-	if got, want := paragraphs("A:\n\n   $ x\n   .y -z\n\nB."), ".Pp\nA:\n.Bd -literal -offset indent\n$ x\n\\&.y \\-z\n.Ed\n.Pp\nB.\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

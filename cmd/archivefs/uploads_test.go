@@ -12,6 +12,7 @@ import (
 
 	"github.com/pkg/xattr"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
@@ -49,7 +50,7 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 		}
 	}
 	ids := map[string]string{}
-	_, now, err := readStatus(dir)
+	_, now, err := mounted.Status(dir)
 	if err != nil || len(now.Uploads.List) != 5 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -103,7 +104,7 @@ func TestRetryTellsTheNameInTheArchive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(at, "h.pdf"), []byte("%PDF-1.7\n%%EOF\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, now, err := readStatus(dir)
+	_, now, err := mounted.Status(dir)
 	if err != nil || len(now.Uploads.List) != 1 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -200,7 +201,7 @@ func newOrphaned(t *testing.T) *orphaned {
 		}
 	}
 	heals(t, "the mount knows of the refusal", func() bool {
-		_, status, err := readStatus(o.mountpoint)
+		_, status, err := mounted.Status(o.mountpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
