@@ -17,6 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
+// Command is the command admin, with all below it.
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "admin",
@@ -61,7 +62,7 @@ func (a administration) command(group string) *cli.Command {
 	}
 	return &cli.Command{
 		Name: a.name, Usage: a.usage, ArgsUsage: a.operands, Description: a.description,
-		Flags:  append(flags, command.JsonFlag()),
+		Flags:  append(flags, command.JSONFlag()),
 		Action: a.run,
 	}
 }

@@ -361,7 +361,7 @@ func adminStatsCommand() *cli.Command {
 		Name:        "stats",
 		Usage:       "count what the archive holds",
 		Description: "Services may use the archive meanwhile. The numbers are of all tenants.",
-		Flags:       append(placeOfArchiveFlags(), command.JsonFlag()),
+		Flags:       append(placeOfArchiveFlags(), command.JSONFlag()),
 		Action:      adminStats,
 	}
 }

@@ -97,6 +97,7 @@ func flagRow(f cli.Flag) [2]string {
 	return [2]string{name, text}
 }
 
+// Dashed is the name of an option with its dashes.
 func Dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name

@@ -27,6 +27,7 @@ func Govern(path []string, commands []*cli.Command) []*cli.Command {
 	return commands
 }
 
+// UsageError makes a *config.UsageError of what the library says.
 func UsageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }
 
 // Check returns a *config.UsageError for the first variable of the environment, or option of an

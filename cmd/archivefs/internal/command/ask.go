@@ -24,6 +24,7 @@ type Asker struct {
 	person *term.Terminal // nil when nobody sits there
 }
 
+// NewAsker makes an asker of standard input; what it shows goes to out.
 func NewAsker(ctx context.Context, in io.Reader, out io.Writer) *Asker {
 	a := &Asker{ctx: ctx}
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

@@ -22,7 +22,7 @@ type Invocation struct {
 	Args  []string  // the command line
 	Fake  bool      // options are checked, and nothing is mounted
 	Given *Handover // what the process that was called gave to this one in the background, else nil
-	// again carries out another command line in this process, and returns the exit status.
+	// Again carries out another command line in this process, and returns the exit status.
 	Again func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 

@@ -91,6 +91,7 @@ func DrainFlag() cli.Flag {
 	}
 }
 
+// ReadDrain is the value of --drain, which is not negative.
 func ReadDrain(c *cli.Context) (time.Duration, error) {
 	d := c.Duration("drain")
 	if d < 0 {
@@ -136,6 +137,7 @@ func ConfigFlag() cli.Flag {
 	}
 }
 
-func JsonFlag() cli.Flag {
+// JSONFlag is --json of a command that prints a table without it.
+func JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
 }

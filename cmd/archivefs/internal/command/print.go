@@ -57,6 +57,7 @@ func (w prefixed) Write(p []byte) (int, error) {
 	return max(0, n-len(w.prefix)), err
 }
 
+// PrintJSON writes v to standard output, indented.
 func PrintJSON(c *cli.Context, v any) error {
 	e := json.NewEncoder(c.App.Writer)
 	e.SetIndent("", "  ")
@@ -77,6 +78,7 @@ func Doing(n int, word, one, several string) string {
 	return Plural(n, word) + " " + english.PluralWord(n, one, several)
 }
 
+// Size is a number of bytes for people: 1.5 MiB.
 func Size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
 // OnlyFirst is text in the first row of several that belong together.

@@ -23,11 +23,13 @@ type Backlog struct {
 	Rows    int64 // of a database, which come last
 }
 
+// Add adds an upload of so many bytes.
 func (b *Backlog) Add(bytes int64) {
 	b.Uploads++
 	b.Bytes += bytes
 }
 
+// String counts it in words.
 func (b *Backlog) String() string {
 	if b.Uploads == 0 && b.Rows > 0 {
 		return Plural(int(b.Rows), "row")
@@ -64,6 +66,7 @@ func NewProgress(out io.Writer) *Progress {
 	return nil
 }
 
+// IsTerminal reports whether out is a terminal.
 func IsTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -140,6 +143,7 @@ func (p *Progress) clearLocked() {
 	}
 }
 
+// Pause waits a moment between two looks at the same thing, or returns the error of ctx.
 func Pause(ctx context.Context) error {
 	select {
 	case <-time.After(50 * time.Millisecond):

@@ -23,6 +23,7 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
+// Command is the command mount.
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "mount",

@@ -23,6 +23,7 @@ type Leftover struct {
 	Local   int             // files that hold something and stay on this machine
 }
 
+// LeftoverOf is what a spool still has.
 func LeftoverOf(l spool.Left) Leftover {
 	return Leftover{Pending: command.Backlog{Uploads: l.Pending, Bytes: l.Bytes}, InDoubt: l.InDoubt, Failed: l.Failed, Local: l.Local}
 }

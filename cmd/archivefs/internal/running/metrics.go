@@ -12,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/metrics"
 )
 
+// MetricsFlag is the option that says where metrics are answered.
 func MetricsFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "metrics", EnvVars: command.Env("METRICS"),

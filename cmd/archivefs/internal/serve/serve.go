@@ -30,6 +30,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
+// Command is the command serve.
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "serve",

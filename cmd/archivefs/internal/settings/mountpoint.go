@@ -98,6 +98,7 @@ func MountpointOperand(c *cli.Context) (string, error) {
 	return MountpointAt(c, c.Args().First())
 }
 
+// OneOperand refuses any number of operands but one, a mount point.
 func OneOperand(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())

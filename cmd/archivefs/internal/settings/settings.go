@@ -173,6 +173,7 @@ func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint stri
 	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 }
 
+// ReadService reads which service is mounted and how it is asked.
 func ReadService(c *cli.Context, s *Mount) error {
 	s.Embedded, s.Data, s.Sample = c.Bool("embedded"), c.String("data"), c.Bool("sample")
 	url := c.String("base-url")

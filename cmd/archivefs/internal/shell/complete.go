@@ -67,6 +67,7 @@ func (o *Completion) offer(word, meaning string) {
 	}
 }
 
+// String is what the completions read.
 func (o *Completion) String() string {
 	var b strings.Builder
 	b.WriteString(o.paths + "\n")

@@ -12,6 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
+// ConfigCommand is the command config, with those below it.
 func ConfigCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",

@@ -29,6 +29,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// DoctorCommand is the command doctor.
 func DoctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
@@ -39,7 +40,7 @@ func DoctorCommand() *cli.Command {
 			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
 			"   archivefs doctor office\n" +
 			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
-		Flags:  append(settings.Flags(), command.JsonFlag()),
+		Flags:  append(settings.Flags(), command.JSONFlag()),
 		Action: examine,
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// LoginCommand is the command login.
 func LoginCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "login",
@@ -102,6 +103,7 @@ func tryLogin(c *cli.Context, s *settings.Mount, cred apiclient.Credentials) (st
 	return client.BaseURL(), nil
 }
 
+// LogoutCommand is the command logout.
 func LogoutCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "logout",

@@ -21,6 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
+// OpenCommand is the command open.
 func OpenCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "open",

@@ -19,6 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
+// StatusCommand is the command status.
 func StatusCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "status",
@@ -32,7 +33,7 @@ func StatusCommand() *cli.Command {
 			"            or failing, and nothing can be put in\n" +
 			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
 		Flags: append([]cli.Flag{
-			command.JsonFlag(),
+			command.JSONFlag(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it anew every second, until Ctrl-C"},
 		}, settings.PlaceFlags()...),
 		Action: showStatus,

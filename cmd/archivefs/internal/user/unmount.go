@@ -27,6 +27,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// UnmountCommand is the command unmount.
 func UnmountCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "unmount",

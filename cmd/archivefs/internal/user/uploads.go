@@ -37,6 +37,7 @@ const ofStateDir = "STATEDIR is the state directory of a mount that has ended, a
 const ofLocal = "Files that hold something and stay on this machine, because their names are temporary ones, are\n" +
 	"listed, too, in the state local.\n\n"
 
+// UploadsCommand is the command uploads, with those below it.
 func UploadsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "uploads",
@@ -47,7 +48,7 @@ func UploadsCommand() *cli.Command {
 				Usage:       "a line for each pending or failed upload and local file, its id first",
 				ArgsUsage:   uploadOperand,
 				Description: ofLocal + ofStateDir,
-				Flags:       append([]cli.Flag{command.JsonFlag()}, settings.PlaceFlags()...),
+				Flags:       append([]cli.Flag{command.JSONFlag()}, settings.PlaceFlags()...),
 				Action:      listUploads,
 			},
 			RetryCommand(), discardCommand(), ExportCommand(),
@@ -126,6 +127,7 @@ func (all *chosen) each(do func(*fs.UploadInfo) error) error {
 	return errors.Join(append(failed, all.place.Close())...)
 }
 
+// RetryCommand is the command uploads retry.
 func RetryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "retry",
@@ -275,6 +277,7 @@ func archivedInWords(dir, state string, u *fs.UploadInfo) string {
 	return text + " as " + path
 }
 
+// ExportCommand is the command uploads export.
 func ExportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "export",
