@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,7 +19,12 @@ import (
 func adminTenantsCommand() *cli.Command {
 	const group = everyTenant
 	return adminGroup(group, "whose archives the database keeps apart",
-		administration{name: "list", usage: "a line for each tenant", do: listTenants}.command(group),
+		administration{
+			name: "list", usage: "a line for each tenant",
+			do: list((*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t server.Tenant) (any, []string) {
+				return tenantJSON(t), []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)}
+			}),
+		}.command(group),
 		administration{
 			name: "add", usage: "add a tenant, whose archive is empty", operands: "CLOUD-ID [NAME]", least: 1, most: 2,
 			description: "Clients can name a tenant by its CLOUD-ID, beside an API key of the tenant. The archive needs a\n" +
@@ -25,13 +32,9 @@ func adminTenantsCommand() *cli.Command {
 				"   archivefs admin tenants add muster 'Muster GmbH'\n" +
 				"   archivefs admin mandators add --tenant muster Rechnungswesen\n" +
 				"   archivefs admin keys add --tenant muster >keyfile",
-			do: func(c *cli.Context, a *server.Admin) error {
-				id, err := a.AddTenant(c.Context, c.Args().First(), c.Args().Get(1))
-				if err != nil {
-					return err
-				}
-				return printAdded(c, "tenant", id)
-			},
+			do: adds("tenant", func(c *cli.Context, a *server.Admin) (int64, error) {
+				return a.AddTenant(c.Context, c.Args().First(), c.Args().Get(1))
+			}),
 		}.command(group))
 }
 
@@ -42,35 +45,20 @@ type tenantJSON struct {
 	Name    string `json:"name,omitempty"`
 }
 
-func listTenants(c *cli.Context, a *server.Admin) error {
-	tenants, err := a.Tenants(c.Context)
-	if err != nil {
-		return err
-	}
-	told, rows := make([]tenantJSON, 0, len(tenants)), [][]string{{"ID", "CLOUD-ID", "NAME"}}
-	for _, t := range tenants {
-		told = append(told, tenantJSON(t))
-		rows = append(rows, []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)})
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
-}
-
 func adminMandatorsCommand() *cli.Command {
 	const group = "mandators"
 	return adminGroup(group, "the top-level folders of the archive",
-		administration{name: "list", usage: "a line for each mandator", do: listMandators}.command(group),
+		administration{
+			name: "list", usage: "a line for each mandator",
+			do: list((*server.Admin).Mandators, []string{"ID", "NAME"}, func(m server.Root) (any, []string) {
+				return mandatorJSON{m.ID, m.Name}, []string{decimal(m.ID), m.Name}
+			}),
+		}.command(group),
 		administration{
 			name: "add", usage: "add a mandator", operands: "NAME", least: 1, most: 1,
-			do: func(c *cli.Context, a *server.Admin) error {
-				id, err := a.AddMandator(c.Context, c.Args().First())
-				if err != nil {
-					return err
-				}
-				return printAdded(c, "mandator", id)
-			},
+			do: adds("mandator", func(c *cli.Context, a *server.Admin) (archive.ID, error) {
+				return a.AddMandator(c.Context, c.Args().First())
+			}),
 		}.command(group))
 }
 
@@ -80,38 +68,23 @@ type mandatorJSON struct {
 	Name string     `json:"name"`
 }
 
-func listMandators(c *cli.Context, a *server.Admin) error {
-	mandators, err := a.Mandators(c.Context)
-	if err != nil {
-		return err
-	}
-	told, rows := make([]mandatorJSON, 0, len(mandators)), [][]string{{"ID", "NAME"}}
-	for _, m := range mandators {
-		told = append(told, mandatorJSON{m.ID, m.Name})
-		rows = append(rows, []string{decimal(m.ID), m.Name})
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
-}
-
 func adminInboxesCommand() *cli.Command {
 	const group = "inboxes"
 	return adminGroup(group, "where documents wait to be archived",
-		administration{name: "list", usage: "a line for each inbox", do: listInboxes}.command(group),
+		administration{
+			name: "list", usage: "a line for each inbox",
+			do: list((*server.Admin).Inboxes, []string{"ID", "USER", "NAME"}, func(in server.Root) (any, []string) {
+				return inboxJSON(in), []string{decimal(in.ID), orDash(in.User), in.Name}
+			}),
+		}.command(group),
 		administration{
 			name: "add", usage: "add an inbox", operands: "NAME", least: 1, most: 1,
 			description: "An inbox of a --user takes what this user uploads without saying where to, and is shown beside\n" +
 				"an API key that is for some mandators alone.",
 			flags: []cli.Flag{&cli.StringFlag{Name: "user", Usage: "make it the inbox of the user `NAME`"}},
-			do: func(c *cli.Context, a *server.Admin) error {
-				id, err := a.AddInbox(c.Context, c.Args().First(), c.String("user"))
-				if err != nil {
-					return err
-				}
-				return printAdded(c, "inbox", id)
-			},
+			do: adds("inbox", func(c *cli.Context, a *server.Admin) (archive.ID, error) {
+				return a.AddInbox(c.Context, c.Args().First(), c.String("user"))
+			}),
 		}.command(group))
 }
 
@@ -123,27 +96,16 @@ type inboxJSON struct {
 	User   string     `json:"user,omitempty"`
 }
 
-func listInboxes(c *cli.Context, a *server.Admin) error {
-	inboxes, err := a.Inboxes(c.Context)
-	if err != nil {
-		return err
-	}
-	told, rows := make([]inboxJSON, 0, len(inboxes)), [][]string{{"ID", "USER", "NAME"}}
-	for _, in := range inboxes {
-		told = append(told, inboxJSON(in))
-		rows = append(rows, []string{decimal(in.ID), orDash(in.User), in.Name})
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
-}
-
 func adminUsersCommand() *cli.Command {
 	const group = "users"
 	const asked = "The password is asked for, or read from standard input where that is no terminal: its first line.\n"
 	return adminGroup(group, "who shows a password beside an API key",
-		administration{name: "list", usage: "a line for each user", do: listUsers}.command(group),
+		administration{
+			name: "list", usage: "a line for each user",
+			do: list((*server.Admin).Users, []string{"ID", "ADDED", "NAME"}, func(u server.User) (any, []string) {
+				return userJSON(u), []string{decimal(u.ID), u.Created.Local().Format(time.DateTime), u.Name}
+			}),
+		}.command(group),
 		administration{
 			name: "add", usage: "add a user", operands: "NAME", least: 1, most: 1,
 			description: asked + "An API key is needed, too: see archivefs help admin keys add.",
@@ -216,27 +178,14 @@ type userJSON struct {
 	Created time.Time `json:"created"`
 }
 
-func listUsers(c *cli.Context, a *server.Admin) error {
-	users, err := a.Users(c.Context)
-	if err != nil {
-		return err
-	}
-	told, rows := make([]userJSON, 0, len(users)), [][]string{{"ID", "ADDED", "NAME"}}
-	for _, u := range users {
-		told = append(told, userJSON(u))
-		rows = append(rows, []string{decimal(u.ID), u.Created.Local().Format(time.DateTime), u.Name})
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
-}
-
 func adminAutoExportCommand() *cli.Command {
 	const group = "auto-export"
 	return adminGroup(group, "the documents that shall be exported",
 		administration{
-			name: "list", usage: "a line for each document whose auto-export status is set", do: listAutoExport,
+			name: "list", usage: "a line for each document whose auto-export status is set",
+			do: list(autoExports, []string{"ID", "FOLDER", "NAME"}, func(d server.AutoExport) (any, []string) {
+				return autoExportJSON(d), []string{decimal(d.ID), d.Folder, d.Name}
+			}),
 		}.command(group))
 }
 
@@ -247,27 +196,20 @@ type autoExportJSON struct {
 	Folder string     `json:"folder"`
 }
 
-func listAutoExport(c *cli.Context, a *server.Admin) error {
-	told, rows := []autoExportJSON{}, [][]string{{"ID", "FOLDER", "NAME"}}
-	err := a.AutoExports(c.Context, func(d server.AutoExport) error {
-		told = append(told, autoExportJSON(d))
-		rows = append(rows, []string{decimal(d.ID), d.Folder, d.Name})
+func autoExports(a *server.Admin, ctx context.Context) (all []server.AutoExport, err error) { //nolint:revive // like a method of Admin
+	err = a.AutoExports(ctx, func(d server.AutoExport) error {
+		all = append(all, d)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
+	return all, err
 }
 
 func adminKeysCommand() *cli.Command {
 	const group = "keys"
 	return adminGroup(group, "what clients show to be let in",
 		administration{
-			name: "list", usage: "a line for each API key, its id first", do: listKeys,
+			name: "list", usage: "a line for each API key, its id first",
+			do: list((*server.Admin).Keys, []string{"ID", "STATE", "SCOPES", "MANDATORS", "ADDED", "USED", "ENDS", "NAME"}, tellKey),
 			description: "The keys themselves are not kept. ENDS is when a key ends, or when it was revoked: a key is let\n" +
 				"in until that second. Whether one was used is noted once a minute.",
 		}.command(group),
@@ -376,28 +318,15 @@ type keyJSON struct {
 	Used      *time.Time `json:"used,omitempty"`
 }
 
-func listKeys(c *cli.Context, a *server.Admin) error {
-	keys, err := a.Keys(c.Context)
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	told, rows := make([]keyJSON, 0, len(keys)), [][]string{{"ID", "STATE", "SCOPES", "MANDATORS", "ADDED", "USED", "ENDS", "NAME"}}
-	for i := range keys {
-		k := &keys[i]
-		told = append(told, keyJSON{
-			ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(k), Scopes: k.Scopes, Mandators: k.Mandators,
+func tellKey(k server.Key) (any, []string) {
+	now, mandators := time.Now(), strings.Join(k.Mandators, ", ")
+	return keyJSON{
+			ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
 			Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
-		})
-		rows = append(rows, []string{
-			decimal(k.ID), keyState(k), strings.Join(k.Scopes, ","), mandatorsInWords(k.Mandators), k.Created.Local().Format(time.DateTime),
-			keyUse(k, now), keyEnd(k, now), k.Name,
-		})
-	}
-	if c.Bool("json") {
-		return command.PrintJSON(c, told)
-	}
-	return printTable(c, rows...)
+		}, []string{
+			decimal(k.ID), keyState(&k), strings.Join(k.Scopes, ","), cmp.Or(mandators, "all"), k.Created.Local().Format(time.DateTime),
+			keyUse(&k, now), keyEnd(&k, now), k.Name,
+		}
 }
 
 // optionalTime is nil for the zero time.
@@ -454,11 +383,4 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%d h", d/time.Hour)
 	}
 	return fmt.Sprintf("%d days", d/day)
-}
-
-func mandatorsInWords(names []string) string {
-	if len(names) == 0 {
-		return "all"
-	}
-	return strings.Join(names, ", ")
 }

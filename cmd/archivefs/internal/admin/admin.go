@@ -2,6 +2,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,8 +71,6 @@ func (a administration) command(group string) *cli.Command {
 func (a administration) run(c *cli.Context) error {
 	name := "admin " + a.group + " " + a.name
 	switch {
-	case a.most == 0 && c.Args().Present():
-		return config.Usagef("%s takes no operands, and was given %d", name, c.NArg())
 	case c.NArg() < a.least || c.NArg() > a.most:
 		return config.Usagef("%s needs %s", name, a.operands)
 	case slices.Contains(c.Args().Slice(), ""): // as of a variable that is not set
@@ -126,6 +125,38 @@ func printTable(c *cli.Context, rows ...[]string) error {
 		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush tells
 	}
 	return w.Flush()
+}
+
+// list does what a command does that prints a table with headings, or, with --json, its rows as objects.
+func list[T any](
+	all func(*server.Admin, context.Context) ([]T, error), headings []string, tell func(T) (object any, row []string),
+) func(*cli.Context, *server.Admin) error {
+	return func(c *cli.Context, a *server.Admin) error {
+		things, err := all(a, c.Context)
+		if err != nil {
+			return err
+		}
+		objects, rows := make([]any, 0, len(things)), [][]string{headings}
+		for _, t := range things {
+			object, row := tell(t)
+			objects, rows = append(objects, object), append(rows, row)
+		}
+		if c.Bool("json") {
+			return command.PrintJSON(c, objects)
+		}
+		return printTable(c, rows...)
+	}
+}
+
+// adds does what a command does that adds something with an id.
+func adds[N ~int64](what string, add func(*cli.Context, *server.Admin) (N, error)) func(*cli.Context, *server.Admin) error {
+	return func(c *cli.Context, a *server.Admin) error {
+		id, err := add(c, a)
+		if err != nil {
+			return err
+		}
+		return printAdded(c, what, id)
+	}
 }
 
 // printAdded says what a thing that was added can be called by.

@@ -229,9 +229,6 @@ func adminVerifyCommand() *cli.Command {
 }
 
 func adminVerify(c *cli.Context) error {
-	if c.Args().Present() {
-		return config.Usagef("admin verify takes no operands, and was given %d", c.NArg())
-	}
 	how := care.Verification{
 		Fast: c.Bool("fast"), Grace: c.Duration("grace"), RemoveOrphans: c.Bool("remove-orphans"), Seen: &care.Progress{},
 	}
@@ -367,9 +364,6 @@ func adminStatsCommand() *cli.Command {
 }
 
 func adminStats(c *cli.Context) error {
-	if c.Args().Present() {
-		return config.Usagef("admin stats takes no operands, and was given %d", c.NArg())
-	}
 	place, err := readPlace(c)
 	if err != nil {
 		return err

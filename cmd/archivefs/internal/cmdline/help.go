@@ -37,10 +37,8 @@ func WriteHelp(app *cli.App, args []string) {
 }
 
 func commandRows(commands []*cli.Command) (rows [][2]string) {
-	for _, c := range commands {
-		if !c.Hidden {
-			rows = append(rows, [2]string{c.Name, c.Usage})
-		}
+	for _, c := range (&cli.Command{Subcommands: commands}).VisibleCommands() {
+		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	return rows
 }
@@ -67,10 +65,7 @@ func helpText(name, usage, operands, description string, commands [][2]string, f
 
 // Visible are the options that help names.
 func Visible(flags []cli.Flag) []cli.Flag {
-	return slices.DeleteFunc(slices.Clone(flags), func(f cli.Flag) bool {
-		v, ok := f.(cli.VisibleFlag)
-		return ok && !v.IsVisible()
-	})
+	return (&cli.Command{Flags: flags}).VisibleFlags()
 }
 
 // flagRow is an option with its value, and what it means.

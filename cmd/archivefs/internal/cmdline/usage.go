@@ -31,9 +31,9 @@ func Govern(path []string, commands []*cli.Command) []*cli.Command {
 func UsageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }
 
 // Check returns a *config.UsageError for the first variable of the environment, or option of an
-// arranged command line, that its command cannot take.
+// arranged command line, that its command cannot take, and for the operands of one that takes none.
 func Check(app *cli.App, args []string) error {
-	path, _, flags := Descend(app, args[min(1, len(args)):])
+	path, commands, flags := Descend(app, args[min(1, len(args)):])
 	for _, f := range flags {
 		doc, _ := f.(cli.DocGenerationFlag) // all flags of the library are
 		for _, variable := range doc.GetEnvVars() {
@@ -48,7 +48,8 @@ func Check(app *cli.App, args []string) error {
 	if len(path) == 0 {
 		known = append(known, cli.VersionFlag)
 	}
-	for i := 1 + len(path); i < len(args) && args[i] != "--"; i++ {
+	i := 1 + len(path)
+	for ; i < len(args) && args[i] != "--"; i++ {
 		name, text, given := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
 		f := FlagNamed(known, name)
 		if f == nil {
@@ -64,6 +65,9 @@ func Check(app *cli.App, args []string) error {
 		if err := CheckValue(f, text); err != nil {
 			return err
 		}
+	}
+	if n := len(args) - i - 1; n > 0 && len(path) > 0 && len(commands) == 0 && CommandAt(app, path).ArgsUsage == "" {
+		return config.Usagef("%s takes no operands, and was given %d", strings.Join(path, " "), n)
 	}
 	return nil
 }
@@ -134,10 +138,8 @@ func ChooseCommand(path ...string) cli.ActionFunc {
 // noCommand says that there is no command of that name, and which may be meant.
 func noCommand(path []string, name string, commands []*cli.Command) error {
 	names := []string{"help"}
-	for _, c := range commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
+	for _, row := range commandRows(commands) {
+		names = append(names, row[0])
 	}
 	within := ""
 	if len(path) > 0 {

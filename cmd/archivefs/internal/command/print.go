@@ -80,11 +80,3 @@ func Doing(n int, word, one, several string) string {
 
 // Size is a number of bytes for people: 1.5 MiB.
 func Size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
-
-// OnlyFirst is text in the first row of several that belong together.
-func OnlyFirst(i int, text string) string {
-	if i > 0 {
-		return ""
-	}
-	return text
-}

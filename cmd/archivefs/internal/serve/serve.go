@@ -64,9 +64,6 @@ func serve(c *cli.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAfter)
 	}
-	if c.Args().Present() {
-		return config.Usagef("serve takes no operands, and was given %d", c.NArg())
-	}
 	options, err := readServe(c)
 	if err != nil {
 		return err

@@ -18,33 +18,39 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-func readMetrics(c *cli.Context, s *Mount) error {
-	s.Metrics = c.String("metrics")
-	return running.CheckMetrics(s.Metrics)
+// Group is a group of the options of mount, with its heading.
+type Group struct {
+	Title string
+	Flags []cli.Flag
 }
 
-// profileFlags say where to write profiles, for those who make archivefs faster. They are
-// not in the help of the command.
-func profileFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "cpu-profile", EnvVars: command.Env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
-		&cli.StringFlag{Name: "heap-profile", EnvVars: command.Env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
+// Groups are all options of mount.
+func Groups() []Group {
+	return []Group{
+		{"The service", serviceFlags()},
+		{"Credentials", command.CredentialFlags("send")},
+		{"What the mount shows, and to whom", viewFlags()},
+		{"What is kept on this machine", storeFlags()},
+		{"How it runs", slices.Concat(profileFlags(), []cli.Flag{
+			running.MetricsFlag(),
+			&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
+			command.ConfigFlag(),
+			defaultMountpointFlag(),
+			&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
+		}, running.LogFlags("debug"))},
 	}
 }
 
 // Flags are all options of mount.
-func Flags() []cli.Flag {
-	return slices.Concat(ServiceFlags(), StoreFlags(), ViewFlags(), profileFlags(), []cli.Flag{
-		running.MetricsFlag(),
-		&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
-		command.ConfigFlag(),
-		defaultMountpointFlag(),
-		&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
-	}, command.CredentialFlags("send"), running.LogFlags("debug"))
+func Flags() (all []cli.Flag) {
+	for _, g := range Groups() {
+		all = append(all, g.Flags...)
+	}
+	return all
 }
 
-// ServiceFlags say which service is mounted and how it is asked.
-func ServiceFlags() []cli.Flag {
+// serviceFlags say which service is mounted and how it is asked.
+func serviceFlags() []cli.Flag {
 	return slices.Concat(command.ConnectionFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "embedded", EnvVars: command.Env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
 		command.DataFlag(),
@@ -53,8 +59,8 @@ func ServiceFlags() []cli.Flag {
 	})
 }
 
-// StoreFlags say what is kept on this machine.
-func StoreFlags() []cli.Flag {
+// storeFlags say what is kept on this machine.
+func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		command.StateDirFlag(),
 		&cli.StringFlag{Name: "cache-size", EnvVars: command.Env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
@@ -68,8 +74,8 @@ func StoreFlags() []cli.Flag {
 	}
 }
 
-// ViewFlags say what the mount shows, to whom, and what may be changed.
-func ViewFlags() []cli.Flag {
+// viewFlags say what the mount shows, to whom, and what may be changed.
+func viewFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "content", EnvVars: command.Env("CONTENT"), Value: "auto", Usage: "what a document's file holds, `MODE`: auto, original, pdf or data"},
 		&cli.StringFlag{Name: "metadata-include", EnvVars: command.Env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
@@ -86,6 +92,15 @@ func ViewFlags() []cli.Flag {
 		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
 		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` in the table of mounts as what is mounted"},
 		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
+	}
+}
+
+// profileFlags say where to write profiles, for those who make archivefs faster. They are
+// not in the help of the command.
+func profileFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cpu-profile", EnvVars: command.Env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
+		&cli.StringFlag{Name: "heap-profile", EnvVars: command.Env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
 	}
 }
 
@@ -216,6 +231,11 @@ func ReadService(c *cli.Context, s *Mount) error {
 		return config.WrongTogether("%s and %s go together: give both or none", "client-cert", "client-key")
 	}
 	return nil
+}
+
+func readMetrics(c *cli.Context, s *Mount) error {
+	s.Metrics = c.String("metrics")
+	return running.CheckMetrics(s.Metrics)
 }
 
 func readCaches(c *cli.Context, s *Mount) error {

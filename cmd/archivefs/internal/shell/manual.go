@@ -195,32 +195,6 @@ func sameOption(a, b cli.Flag) bool {
 	return a.Names()[0] == b.Names()[0] && cmdline.Meaning(a) == cmdline.Meaning(b)
 }
 
-// group is a group of the options of mount.
-type group struct {
-	title string
-	flags []cli.Flag
-}
-
-// groups are all options of mount in groups.
-func groups() []group {
-	all := []group{
-		{"The service", settings.ServiceFlags()},
-		{"Credentials", command.CredentialFlags("send")},
-		{"What the mount shows, and to whom", settings.ViewFlags()},
-		{"What is kept on this machine", settings.StoreFlags()},
-	}
-	var rest []cli.Flag
-	for _, f := range settings.Flags() {
-		grouped := slices.ContainsFunc(all, func(g group) bool {
-			return slices.ContainsFunc(g.flags, func(of cli.Flag) bool { return sameOption(f, of) })
-		})
-		if !grouped {
-			rest = append(rest, f)
-		}
-	}
-	return append(all, group{"How it runs", rest})
-}
-
 // options lists the options of mount as on the command line.
 func (m manual) options() string { return m.grouped(optionTag) }
 
@@ -264,8 +238,8 @@ func (m manual) mountOptions() string {
 // option in mdoc, empty for one that has no place in the list.
 func (m manual) grouped(tag func(f cli.Flag, value string) string) string {
 	var b strings.Builder
-	for _, g := range groups() {
-		b.WriteString(".Ss " + g.title + "\n" + m.list(g.flags, tag))
+	for _, g := range settings.Groups() {
+		b.WriteString(".Ss " + g.Title + "\n" + m.list(g.Flags, tag))
 	}
 	return b.String()
 }

@@ -103,10 +103,10 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 		t.row("disk\t%s", s.Disk)
 	}
 	for i, e := range s.LastErrors {
-		t.row("%s\t%s  %s%s", command.OnlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
+		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
 	}
 	for i, r := range s.LastRefusals {
-		t.row("%s\t%s  %s %s: %s", command.OnlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
+		t.row("%s\t%s  %s %s: %s", onlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
 	}
 	t.uploads(&s.Uploads)
 	t.caches(&s.Cache)
@@ -272,5 +272,13 @@ func (w *watch) pace(now time.Time, status *fs.Status) string {
 			command.Size(int64(per(sent, w.sent))), command.Size(int64(per(received, w.received))))
 	}
 	w.last, w.requests, w.sent, w.received = now, requests, sent, received
+	return text
+}
+
+// onlyFirst is text in the first row of several that belong together.
+func onlyFirst(i int, text string) string {
+	if i > 0 {
+		return ""
+	}
 	return text
 }
