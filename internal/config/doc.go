@@ -12,6 +12,7 @@ type UsageError struct {
 	Option  string   // the option whose value is wrong by itself, without dashes; empty for any other mistake
 	Options []string // all options that the mistake is about, without dashes; of one option, that one
 	Reason  string   // a sentence, without the name of Option
+	More    bool     // the configuration files have further mistakes, as Reason says
 }
 
 // Error implements error.

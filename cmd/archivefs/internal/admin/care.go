@@ -243,7 +243,7 @@ func adminVerify(c *cli.Context) error {
 		return err
 	}
 	if place.Database != "" && how.RemoveOrphans {
-		return config.Usagef("--remove-orphans does not go with --database: each service removes them itself, once a day")
+		return config.WrongTogether("%s does not go with %s: each service removes them itself, once a day", "remove-orphans", "database")
 	}
 	if place.Database != "" && !c.IsSet("grace") {
 		how.Grace = sharedGrace
@@ -272,7 +272,7 @@ const sharedGrace = 49 * time.Hour
 // verifyBackup takes a backup for an archive that nobody uses.
 func verifyBackup(c *cli.Context, how care.Verification) error {
 	if how.RemoveOrphans {
-		return config.Usagef("--remove-orphans does not go with --backup: the next backup removes what it does not need")
+		return config.WrongTogether("%s does not go with %s: the next backup removes what it does not need", "remove-orphans", "backup")
 	}
 	dir, err := filepath.Abs(c.String("backup"))
 	if err != nil {

@@ -55,7 +55,7 @@ func readRun(c *cli.Context, o *server.Options) error {
 		return config.WrongOption("stall", "a duration is needed, for example 30s")
 	}
 	if o.DrainDelay < 0 || o.Drain < 0 {
-		return config.Usagef("--drain and --drain-delay: a duration is not negative")
+		return config.WrongTogether("%s and %s: a duration is not negative", "drain", "drain-delay")
 	}
 	if o.Drain == 0 {
 		o.Drain = -1 // 0 is what counts without an option

@@ -239,7 +239,7 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 	}
 	if o.Blobs = c.String("blobs"); o.Blobs != "" {
 		if o.Database == "" {
-			return config.Usagef("--blobs needs --database: an archive in --data has its contents there, too")
+			return config.WrongTogether("%s needs %s: an archive in %s has its contents there, too", "blobs", "database", "data")
 		}
 		if _, err := blob.ParseAddress(o.Blobs); err != nil {
 			return config.WrongOption("blobs", "%v", err)
@@ -249,7 +249,7 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 		return nil
 	}
 	if c.String("generate") != "" {
-		return config.Usagef("--database does not go with --generate, which keeps nothing")
+		return config.WrongTogether("%s does not go with %s, which keeps nothing", "database", "generate")
 	}
 	return nil
 }
@@ -373,10 +373,10 @@ func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 		return config.WrongOption("generate", "%v", err)
 	}
 	if c.Bool("sample") || c.String("import") != "" {
-		return config.Usagef("--generate goes neither with --sample nor with --import: nothing can be put into what is generated")
+		return config.WrongTogether("%s goes neither with %s nor with %s: nothing can be put into what is generated", "generate", "sample", "import")
 	}
 	if cred.APIKey == "" {
-		return config.Usagef("--generate keeps no key of its own; give one with --api-key or --api-key-file")
+		return config.WrongTogether("%s keeps no key of its own; give one with %s or %s", "generate", "api-key", "api-key-file")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ type Choices struct {
 // environment, that than the profile, and that than what files say for all.
 func Choose(c *cli.Context, files config.Files, profile string) (*Choices, error) {
 	if profile != "" && !files.Has(profile) {
-		return nil, config.Usagef("there is no profile %q in the configuration%s", profile, config.Meant(profile, files.Profiles()))
+		return nil, NoProfile(files, profile, "")
 	}
 	all := &Choices{profile: profile}
 	all.line, all.environment = given(c)
@@ -99,6 +99,11 @@ func Choose(c *cli.Context, files config.Files, profile string) (*Choices, error
 		return nil, err
 	}
 	return all, all.Blame(all.apply(c))
+}
+
+// NoProfile says that the files have no profile of that name, which one may be meant, and more.
+func NoProfile(files config.Files, name, more string) error {
+	return config.Usagef("there is no profile %q in the configuration%s%s", name, config.Meant(name, files.Profiles()), more)
 }
 
 // merge finds out which options count beside these files.

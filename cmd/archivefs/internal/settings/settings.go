@@ -182,8 +182,7 @@ func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint stri
 	case c.NArg() == 2 && files.Has(c.Args().First()):
 		return c.Args().First(), c.Args().Get(1), nil
 	case c.NArg() == 2:
-		return "", "", config.Usagef("there is no profile %q in the configuration%s; mount takes one MOUNTPOINT, and a PROFILE before it",
-			c.Args().First(), config.Meant(c.Args().First(), files.Profiles()))
+		return "", "", NoProfile(files, c.Args().First(), "; mount takes one MOUNTPOINT, and a PROFILE before it")
 	}
 	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 }

@@ -74,7 +74,7 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 		findings = append(findings, doctor.Fine("configuration", p.files()))
 	case errors.As(err, &usage) && p.misconfigured:
 		do := "correct that"
-		if !strings.Contains(err.Error(), "archivefs config check") {
+		if !usage.More {
 			do += "; archivefs config check shows all mistakes"
 		}
 		findings = append(findings, doctor.Fail("configuration", err.Error(), do))

@@ -18,7 +18,6 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
-	"github.com/archivefs/archivefs/internal/config"
 )
 
 // OpenCommand is the command open.
@@ -54,7 +53,7 @@ func open(c *cli.Context) error {
 		return err
 	}
 	if profile != "" && !configured.Has(profile) {
-		return config.Usagef("there is no profile %q in the configuration%s", profile, config.Meant(profile, configured.Profiles()))
+		return settings.NoProfile(configured, profile, "")
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
