@@ -90,7 +90,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Version:                   command.Version(),
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
-		HideHelpCommand:           true, // arrange knows help
+		HideHelpCommand:           true, // cmdline.Arrange answers help
 		DisableSliceFlagSeparator: true,
 		// Errors are printed and turned into an exit status by run.
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -196,7 +196,7 @@ type autoExportJSON struct {
 	Folder string     `json:"folder"`
 }
 
-func autoExports(a *server.Admin, ctx context.Context) (all []server.AutoExport, err error) { //nolint:revive // like a method of Admin
+func autoExports(a *server.Admin, ctx context.Context) (all []server.AutoExport, err error) {
 	err = a.AutoExports(ctx, func(d server.AutoExport) error {
 		all = append(all, d)
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 )
 
-// HelpWidth is the length of the longest line of a help text.
-const HelpWidth = 100
+// helpWidth is the length of the longest line of a help text.
+const helpWidth = 100
 
 // WriteHelp gives the app and the commands that a command line names their help texts. The
 // library's own have lines of any length; to write those of all commands takes longer than to
@@ -111,7 +111,7 @@ func table(rows [][2]string) string {
 		line := fmt.Sprintf("   %-*s ", first, r[0])
 		empty := len(line) + 1
 		for _, word := range strings.Fields(r[1]) {
-			if len(line)+1+len(word) > HelpWidth {
+			if len(line)+1+len(word) > helpWidth {
 				b.WriteString(line + "\n")
 				line = strings.Repeat(" ", empty-1)
 			}

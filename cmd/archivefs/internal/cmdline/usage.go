@@ -13,9 +13,9 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// Govern makes the commands below path behave alike: a group of commands asks for one of them, and
-// help is what arrange makes of it. What refuse lets through the library takes, so that its sentence
-// about an option is never matched; if it has one after all, that is wrong usage.
+// Govern makes the commands below path behave alike: a group of commands asks for one of them, Arrange
+// answers help, and what the library refuses is wrong usage. Check has refused all of that before, in our
+// words: the library's errors are texts, and nothing here matches them.
 func Govern(path []string, commands []*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.HideHelpCommand, c.OnUsageError = true, UsageError

@@ -40,7 +40,7 @@ func ReadLogin(c *cli.Context) (*Mount, *Choices, error) {
 		return nil, nil, err
 	}
 	s := &Mount{Profile: profile}
-	if err := ReadService(c, s); err != nil {
+	if err := readService(c, s); err != nil {
 		return nil, nil, all.Blame(err)
 	}
 	if s.Embedded {

@@ -160,7 +160,7 @@ func readSettings(c *cli.Context, profile string) (*Mount, error) {
 // ReadOptions reads all options but those of the credentials.
 func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	s := &Mount{Profile: profile}
-	for _, read := range []func(*cli.Context, *Mount) error{ReadService, readCaches, readView, readOwner, readMetrics} {
+	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics} {
 		if err := read(c, s); err != nil {
 			return nil, err
 		}
@@ -187,8 +187,8 @@ func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint stri
 	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 }
 
-// ReadService reads which service is mounted and how it is asked.
-func ReadService(c *cli.Context, s *Mount) error {
+// readService reads which service is mounted and how it is asked.
+func readService(c *cli.Context, s *Mount) error {
 	s.Embedded, s.Data, s.Sample = c.Bool("embedded"), c.String("data"), c.Bool("sample")
 	url := c.String("base-url")
 	switch {

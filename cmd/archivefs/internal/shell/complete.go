@@ -53,22 +53,22 @@ const (
 	directories = "directories"
 )
 
-// Completion is how a command line may go on.
-type Completion struct {
+// completion is how a command line may go on.
+type completion struct {
 	word  string // what is typed of the word at the cursor
 	paths string
 	words [][2]string // and what they mean
 }
 
 // offer adds a word if it begins like what is typed.
-func (o *Completion) offer(word, meaning string) {
+func (o *completion) offer(word, meaning string) {
 	if strings.HasPrefix(word, o.word) {
 		o.words = append(o.words, [2]string{word, meaning})
 	}
 }
 
 // String is what the completions read.
-func (o *Completion) String() string {
+func (o *completion) String() string {
 	var b strings.Builder
 	b.WriteString(o.paths + "\n")
 	for _, w := range o.words {
@@ -79,8 +79,8 @@ func (o *Completion) String() string {
 
 // complete says how a command line may go on. words follow the name of the program; the last
 // one is at the cursor.
-func complete(app *cli.App, words []string) *Completion {
-	o := &Completion{word: words[len(words)-1], paths: noPaths}
+func complete(app *cli.App, words []string) *completion {
+	o := &completion{word: words[len(words)-1], paths: noPaths}
 	before := words[:len(words)-1]
 	if len(before) > 0 && before[0] == "help" { // archivefs help COMMAND
 		path, commands, _ := cmdline.Descend(app, before[1:])
@@ -132,7 +132,7 @@ func readLine(flags []cli.Flag, words []string) (open cli.Flag, operands []strin
 	return nil, operands, ended
 }
 
-func (o *Completion) commands(commands []*cli.Command) {
+func (o *completion) commands(commands []*cli.Command) {
 	for _, c := range commands {
 		if !c.Hidden {
 			o.offer(c.Name, c.Usage)
@@ -140,7 +140,7 @@ func (o *Completion) commands(commands []*cli.Command) {
 	}
 }
 
-func (o *Completion) options(path []string, flags []cli.Flag) {
+func (o *completion) options(path []string, flags []cli.Flag) {
 	all := cmdline.Visible(flags)
 	if len(path) == 0 {
 		all = append(all, cli.VersionFlag)
@@ -153,7 +153,7 @@ func (o *Completion) options(path []string, flags []cli.Flag) {
 }
 
 // value offers values of an option; typed is what is there of it behind before.
-func (o *Completion) value(app *cli.App, f cli.Flag, before, typed string) {
+func (o *completion) value(app *cli.App, f cli.Flag, before, typed string) {
 	for _, v := range valuesOf(f.Names()[0]) {
 		o.offer(before+v, "")
 	}
@@ -187,7 +187,7 @@ func valuesOf(option string) []string {
 }
 
 // mountOptions offers the last of the options in the value of -o.
-func (o *Completion) mountOptions(app *cli.App, before, typed string) {
+func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	before += typed[:strings.LastIndexByte(typed, ',')+1]
 	o.offer(before+"ro", "refuse every change")
 	_, _, flags := cmdline.Descend(app, []string{"mount"})
@@ -213,7 +213,7 @@ func mountOption(f cli.Flag) string {
 }
 
 // operands offers what the command at path takes behind some operands.
-func (o *Completion) operands(app *cli.App, path, before, operands []string) {
+func (o *completion) operands(app *cli.App, path, before, operands []string) {
 	for _, kind := range operandKinds(cmdline.CommandAt(app, path).ArgsUsage, len(operands)) {
 		switch kind {
 		case "PROFILE":
@@ -298,7 +298,7 @@ const askPatience = time.Second
 
 // uploads offers those of the place that the first operand names, but for what stands there
 // already. Where there is no such place, or it does not answer, there are none.
-func (o *Completion) uploads(app *cli.App, path, before, operands []string) {
+func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	asked := make(chan []fs.UploadInfo, 1)
 	go func() { asked <- listedAt(lineContext(app, path, before), seen(operands[0])) }()
 	select {
