@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,20 +11,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// admin calls archivefs admin for an archive.
-type admin struct {
+// administrator calls archivefs admin for an archive.
+type administrator struct {
 	t   *testing.T
 	dir string
 }
 
 // says wants a command to end with a status, and to say some text.
-func (a admin) says(status int, text string, args ...string) string {
+func (a administrator) says(status int, text string, args ...string) string {
 	a.t.Helper()
 	got, stdout, stderr := call(a.t, append(append([]string{"admin"}, args...), "--data", a.dir)...)
 	if got != status || !strings.Contains(stdout+stderr, text) {
@@ -35,7 +32,7 @@ func (a admin) says(status int, text string, args ...string) string {
 }
 
 // lines are the cells of what is printed as a table.
-func (a admin) lines(args ...string) (lines [][]string) {
+func (a administrator) lines(args ...string) (lines [][]string) {
 	a.t.Helper()
 	for _, line := range strings.Split(strings.TrimSpace(a.says(0, "", args...)), "\n") {
 		lines = append(lines, strings.Fields(line))
@@ -44,7 +41,7 @@ func (a admin) lines(args ...string) (lines [][]string) {
 }
 
 // decoded is what is printed as JSON.
-func decoded[T any](a admin, args ...string) (value T) {
+func decoded[T any](a administrator, args ...string) (value T) {
 	a.t.Helper()
 	if text := a.says(0, "", append(args, "--json")...); json.Unmarshal([]byte(text), &value) != nil {
 		a.t.Errorf("%q: %s", args, text)
@@ -52,10 +49,43 @@ func decoded[T any](a admin, args ...string) (value T) {
 	return value
 }
 
+// What --json tells of things.
+type (
+	toldTenant struct {
+		ID      int64
+		CloudID string `json:"cloud-id"`
+		Name    string
+	}
+	toldMandator struct {
+		ID   int64
+		Name string
+	}
+	toldInbox struct {
+		ID     int64
+		Name   string
+		UserID int64 `json:"user-id"`
+		User   string
+	}
+	toldUser struct {
+		Name    string
+		Created time.Time
+	}
+	toldExport struct{ Name, Folder string }
+	toldKey    struct {
+		Valid                  bool
+		State                  string
+		Mandators              []string
+		Expires, Revoked, Used *time.Time
+	}
+)
+
+// inFull is a time as the list of keys has it.
+func inFull(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
+
 func TestAdminFolders(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added mandator 2\n", "mandators", "add", "Muster GmbH")
 	a.says(1, `archivefs: the mandator "Muster GmbH" is there already`+"\n", "mandators", "add", "Muster GmbH")
 	a.says(2, `"a/b" is no name: a slash`, "mandators", "add", "a/b")
@@ -68,7 +98,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("mandators", "list")); got != `[[ID NAME] [2 Muster GmbH] [3 Sch\u202eräg]]` {
 		t.Error(got)
 	}
-	if got := decoded[[]mandatorJSON](a, "mandators", "list"); len(got) != 2 || got[1] != (mandatorJSON{3, "Sch\u202eräg"}) {
+	if got := decoded[[]toldMandator](a, "mandators", "list"); len(got) != 2 || got[1] != (toldMandator{3, "Sch\u202eräg"}) {
 		t.Errorf("%+v", got)
 	}
 	a.says(1, `no user "erika"`, "inboxes", "add", "--user", "erika", "Erika")
@@ -79,13 +109,13 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("inboxes", "list")); got != "[[ID USER NAME] [1 - Inbox] [4 erika Erika]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]inboxJSON](a, "inboxes", "list"); len(got) != 2 || got[1] != (inboxJSON{4, "Erika", 2, "erika"}) {
+	if got := decoded[[]toldInbox](a, "inboxes", "list"); len(got) != 2 || got[1] != (toldInbox{4, "Erika", 2, "erika"}) {
 		t.Errorf("%+v", got)
 	}
 	if out := a.says(0, "", "auto-export", "list"); out != "" {
 		t.Error(out)
 	}
-	nowhere := admin{t, filepath.Join(t.TempDir(), "none")}
+	nowhere := administrator{t, filepath.Join(t.TempDir(), "none")}
 	nowhere.says(1, "there is no archive in", "mandators", "add", "M")
 	wantUntouched(t, filepath.Dir(nowhere.dir))
 }
@@ -93,7 +123,7 @@ func TestAdminFolders(t *testing.T) {
 func TestAdminTenants(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added tenant 2\n", "tenants", "add", "muster", "Muster GmbH")
 	a.says(1, "already", "tenants", "add", "muster")
 	a.says(2, "Cloud-ID", "tenants", "add", "mu ster")
@@ -108,7 +138,7 @@ func TestAdminTenants(t *testing.T) {
 	if got := fmt.Sprint(a.lines("tenants", "list")); got != "[[ID CLOUD-ID NAME] [1 - -] [2 muster Muster GmbH]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]tenantJSON](a, "tenants", "list"); len(got) != 2 || got[1] != (tenantJSON{2, "muster", "Muster GmbH"}) {
+	if got := decoded[[]toldTenant](a, "tenants", "list"); len(got) != 2 || got[1] != (toldTenant{2, "muster", "Muster GmbH"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -116,7 +146,7 @@ func TestAdminTenants(t *testing.T) {
 func TestAdminUsers(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	typing(t, "p-geheim\n")
 	a.says(0, "added user 2\n", "users", "add", "erika")
 	a.says(1, `user "erika" already`, "users", "add", "erika")
@@ -131,7 +161,7 @@ func TestAdminUsers(t *testing.T) {
 	if got := a.lines("users", "list"); len(got) != 2 || got[1][0] != "2" || got[1][3] != "erika" {
 		t.Error(got)
 	}
-	if got := decoded[[]userJSON](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
+	if got := decoded[[]toldUser](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	a.says(0, "removed user erika\n", "users", "remove", "erika")
@@ -144,7 +174,7 @@ func TestAdminUsers(t *testing.T) {
 func TestAdminKeysBesideAService(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "added mandator", "mandators", "add", "Muster GmbH")
 	first := strings.TrimSpace(a.says(0, "added key 1;", "keys", "add", "Erika, notebook"))
 	p := start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir)
@@ -165,7 +195,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	a.says(0, "revoked 1 key\n", "keys", "revoke", "1")
 	heals(t, "a revoked key is refused", func() bool { return status("/inboxes", first) == http.StatusUnauthorized })
 	heals(t, "the use of a key is noted", func() bool {
-		keys := decoded[[]keyJSON](a, "keys", "list")
+		keys := decoded[[]toldKey](a, "keys", "list")
 		return len(keys) == 2 && keys[0].Used != nil && !keys[0].Valid && keys[0].Revoked != nil && keys[1].Valid && keys[1].Mandators[0] == "Muster GmbH"
 	})
 	if got := a.lines("keys", "list"); len(got) != 3 || strings.Join(got[1][:4], " ") != "1 revoked read,write all" || strings.Join(got[2][:5], " ") != "2 valid write Muster GmbH" {
@@ -175,7 +205,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 		t.Error(got)
 	}
 	a.says(1, "there is no key 9; the others are revoked", "keys", "revoke", "9", "2")
-	if keys := decoded[[]keyJSON](a, "keys", "list"); keys[1].Valid {
+	if keys := decoded[[]toldKey](a, "keys", "list"); keys[1].Valid {
 		t.Error("a key was not revoked, because one beside it is not there")
 	}
 	a.says(1, "there is no key 8, 9", "keys", "revoke", "8", "9")
@@ -190,24 +220,11 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	}
 }
 
-func TestExpiry(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for text, want := range map[string]string{
-		"": "0001-01-01 00:00:00", "90d": "2026-05-30 12:00:00", "12h": "2026-03-02 00:00:00", "2026-03-01": "2026-03-02 00:00:00",
-		"2027-12-31": "2028-01-01 00:00:00", "2026-02-28": "", "0d": "", "-1h": "", "0s": "", "500ms": "", "d": "", "1e3d": "", "tomorrow": "",
-	} {
-		got, err := expiry(text, now)
-		if (err != nil) != (want == "") || err == nil && got.Format(time.DateTime) != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
-	}
-}
-
 // It can be seen to the second when a key ends, in which zone that is, and how close it is.
 func TestAdminKeysEnd(t *testing.T) {
 	isolate(t)
 	dir, _ := keptArchive(t)
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	a.says(0, "", "keys", "add", "without end")
 	a.says(0, "", "keys", "add", "--expires", "90d", "in a while")
 	day := time.Now().AddDate(1, 0, 0)
@@ -215,49 +232,15 @@ func TestAdminKeysEnd(t *testing.T) {
 	a.says(0, "added key 3, which ends at "+ends.Format("2006-01-02 15:04:05 -07:00")+"; ", "keys", "add", "--expires", day.Format(time.DateOnly))
 	added := decoded[struct{ Expires time.Time }](a, "keys", "add", "--expires", "2h30m")
 	a.says(0, "revoked 1 key", "keys", "revoke", "1")
-	keys := decoded[[]keyJSON](a, "keys", "list")
+	keys := decoded[[]toldKey](a, "keys", "list")
 	if len(keys) != 4 || keys[0].State != "revoked" || keys[1].State != "valid" || !keys[2].Expires.Equal(ends) || !keys[3].Expires.Equal(added.Expires) {
 		t.Fatalf("%+v", keys)
 	}
 	lines := strings.Split(a.says(0, "", "keys", "list"), "\n")
-	for i, want := range []string{"", moment(*keys[0].Revoked) + ", ", moment(*keys[1].Expires) + ", in ", moment(ends) + ", in ", moment(added.Expires) + ", in 2 h"} {
+	for i, want := range []string{"", inFull(*keys[0].Revoked) + ", ", inFull(*keys[1].Expires) + ", in ", inFull(ends) + ", in ", inFull(added.Expires) + ", in 2 h"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("%q is not in line %d: %s", want, i, lines[i])
 		}
-	}
-}
-
-func TestKeyEnd(t *testing.T) {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 500, time.UTC)
-	for _, tt := range []struct {
-		key  server.Key
-		want string // behind the moment
-	}{
-		{server.Key{Valid: true}, ""},
-		{server.Key{Valid: true, Expires: now}, ", in 0 s"},
-		{server.Key{Valid: true, Expires: now.Add(119 * time.Second)}, ", in 119 s"},
-		{server.Key{Valid: true, Expires: now.Add(2 * time.Minute)}, ", in 2 min"},
-		{server.Key{Valid: true, Expires: now.Add(2 * time.Hour)}, ", in 2 h"},
-		{server.Key{Valid: true, Expires: now.Add(48 * time.Hour)}, ", in 2 days"},
-		{server.Key{Expires: now.Add(-3 * time.Second)}, ", 3 s ago"},
-		{server.Key{Expires: now.Add(time.Second)}, ", 0 s ago"}, // asked a moment before
-		{server.Key{Revoked: now.Add(-5 * time.Minute), Expires: now.Add(time.Hour)}, ", 5 min ago"},
-	} {
-		at := tt.key.Expires
-		if !tt.key.Revoked.IsZero() {
-			at = tt.key.Revoked
-		}
-		want := moment(at) + tt.want
-		if at.IsZero() {
-			want = "never"
-		}
-		if got := keyEnd(&tt.key, now); got != want {
-			t.Errorf("%+v ends %q, want %q", tt.key, got, want)
-		}
-	}
-	berlin := time.Date(2026, 7, 1, 14, 0, 5, 0, time.FixedZone("", 7200))
-	if got, err := time.Parse("2006-01-02 15:04:05 -07:00", moment(berlin)); err != nil || !got.Equal(berlin) {
-		t.Errorf("%v is told as %v (%v)", berlin, got, err)
 	}
 }
 
@@ -285,11 +268,11 @@ func TestAdminAutoExport(t *testing.T) {
 	if err := srv.Close(); err != nil {
 		t.Fatal(err)
 	}
-	a := admin{t, dir}
+	a := administrator{t, dir}
 	if got := a.says(0, "", "auto-export", "list"); !strings.HasSuffix(got, `  Muster GmbH/2018  a\tb.txt`+"\n") {
 		t.Error(got)
 	}
-	if got := decoded[[]autoExportJSON](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
+	if got := decoded[[]toldExport](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -316,38 +299,6 @@ func TestAdminOfPostgreSQL(t *testing.T) {
 		t.Error(got)
 	}
 	p.stop()
-}
-
-// A service makes a key of its own only where there is none at all.
-func TestTheServicesOwnKey(t *testing.T) {
-	isolate(t)
-	dir, _ := keptArchive(t)
-	var log bytes.Buffer
-	quiet := logrus.New()
-	quiet.SetOutput(&log)
-	letsIn := func() string {
-		t.Helper()
-		options := server.Options{Data: dir, Log: quiet}
-		srv, err := server.Open(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file, err := letIn(t.Context(), srv, &options)
-		if err := errors.Join(err, srv.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	own := filepath.Join(dir, "api-key")
-	if got := letsIn(); got != own || log.Len() > 0 {
-		t.Errorf("without a key: %q, %s", got, log.String())
-	}
-	a := admin{t, dir}
-	a.says(0, "added key 1;", "keys", "add")
-	a.says(0, "revoked 1 key", "keys", "revoke", "1")
-	if got := letsIn(); got != "" || !strings.Contains(log.String(), "not accepted any more") {
-		t.Errorf("with a key that was revoked: %q, %s", got, log.String())
-	}
 }
 
 // statusOf is how a GET with an API key is answered.

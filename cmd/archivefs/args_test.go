@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -24,7 +25,6 @@ func TestArrange(t *testing.T) {
 		{"a value that looks like an option", "archivefs mount DIR --api-key --secret", "archivefs mount --api-key --secret -- DIR"},
 		{"a negative value", "archivefs mount --uid -1 DIR", "archivefs mount --uid -1 -- DIR"},
 		{"a value that is two dashes", "archivefs mount --api-key -- DIR", "archivefs mount --api-key -- -- DIR"},
-		{"an option that lacks its value", "archivefs mount DIR --ttl", "archivefs mount --ttl -- DIR"},
 		{"an unknown option", "archivefs mount DIR --bogus", "archivefs mount --bogus -- DIR"},
 		{"help", "archivefs mount --help", "archivefs mount --help"},
 		{"help behind operands", "archivefs mount DIR --ttl 5m -h", "archivefs mount --help"},
@@ -55,7 +55,7 @@ func TestArrange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(tt.line))
+			got, err := cmdline.Arrange(newApp(io.Discard, io.Discard), strings.Fields(tt.line))
 			if err != nil || !slices.Equal(got, strings.Fields(tt.want)) {
 				t.Fatalf("got %q, %v; want %q", got, err, tt.want)
 			}
@@ -67,7 +67,7 @@ func TestArrangeKeepsBlanksAndEmptyValues(t *testing.T) {
 	args := []string{"archivefs", "mount", "", "--user", "", "My Archive", "-o", "", "--data", "a b"}
 	want := []string{"archivefs", "mount", "--user", "", "--data", "a b", "--", "", "My Archive"}
 	before := slices.Clone(args)
-	got, err := arrange(newApp(io.Discard, io.Discard), args)
+	got, err := cmdline.Arrange(newApp(io.Discard, io.Discard), args)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
@@ -77,11 +77,13 @@ func TestArrangeKeepsBlanksAndEmptyValues(t *testing.T) {
 }
 
 func TestArrangeRefuses(t *testing.T) {
-	for _, line := range []string{"archivefs mount DIR -o", "archivefs mount DIR -o ro,=5", "archivefs mount DIR -o="} {
-		_, err := arrange(newApp(io.Discard, io.Discard), strings.Fields(line))
+	for line, names := range map[string]string{
+		"archivefs mount DIR -o": "-o", "archivefs mount DIR -o ro,=5": "-o", "archivefs mount DIR -o=": "-o", "archivefs mount DIR --ttl": "--ttl",
+	} {
+		_, err := cmdline.Arrange(newApp(io.Discard, io.Discard), strings.Fields(line))
 		var usage *config.UsageError
-		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "-o") {
-			t.Errorf("%s: got error %v, want a usage error that names -o", line, err)
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%s: got error %v, want a usage error that names %s", line, err, names)
 		}
 	}
 }
@@ -120,7 +122,7 @@ func TestTakeSecrets(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			args := processArguments(tt.line)
-			own := takeSecrets(args)
+			own := cmdline.TakeSecrets(args)
 			if want := strings.Split(tt.line, " "); !slices.Equal(own, want) {
 				t.Errorf("the copy is %q, want %q", own, want)
 			}
@@ -132,7 +134,7 @@ func TestTakeSecrets(t *testing.T) {
 }
 
 func TestTakeSecretsOfNothing(t *testing.T) {
-	if got := takeSecrets(nil); len(got) != 0 {
+	if got := cmdline.TakeSecrets(nil); len(got) != 0 {
 		t.Fatalf("got %q", got)
 	}
 }

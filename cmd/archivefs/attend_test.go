@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -97,16 +99,6 @@ func TestServeTellsTheServiceManager(t *testing.T) {
 	l.hears("STOPPING=1")
 }
 
-// A service manager hears nothing of a mount in the background, which is not what it watches.
-func TestBackgroundTellsTheServiceManagerNothing(t *testing.T) {
-	env := strings.Join(backgroundEnvironment([]string{
-		"HOME=/h", "NOTIFY_SOCKET=/n", "WATCHDOG_PID=7", "WATCHDOG_USEC=9", "TERM=x",
-	}), " ")
-	if want := handoverVariable + "=1 HOME=/h TERM=x"; env != want {
-		t.Errorf("got %s, want %s", env, want)
-	}
-}
-
 // The watchdog hears of the mount as long as that answers.
 func TestWatchdog(t *testing.T) {
 	l := newListener(t)
@@ -120,20 +112,20 @@ func TestWatchdog(t *testing.T) {
 
 func TestLookAtWhatDoesNotAnswer(t *testing.T) {
 	nothing := filepath.Join(t.TempDir(), "nothing")
-	l := newLook(func() error { return answers(nothing) }, time.Millisecond)
-	defer l.end()
-	<-l.due
-	l.begin()
-	l.begin() // no second one beside the first
-	if err := <-l.answer; err == nil {
+	l := running.NewLook(func() error { return mounted.Answers(nothing) }, time.Millisecond)
+	defer l.End()
+	<-l.Due
+	l.Begin()
+	l.Begin() // no second one beside the first
+	if err := <-l.Answer; err == nil {
 		t.Error("what is not there answers")
 	}
 	select {
-	case err := <-l.answer:
+	case err := <-l.Answer:
 		t.Errorf("a second answer: %v", err)
 	default:
 	}
-	if l := newLook(nil, 0); l.due != nil {
+	if l := running.NewLook(nil, 0); l.Due != nil {
 		t.Error("somebody looks although nobody waits for it")
 	}
 }

@@ -10,13 +10,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mount"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // processOf is the process of the mount at dir.
 func processOf(t *testing.T, dir string) int {
 	t.Helper()
-	_, status, err := readStatus(dir)
+	_, status, err := mounted.Status(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +154,7 @@ func TestBackgroundEnds(t *testing.T) {
 
 func TestHandoverWithoutACaller(t *testing.T) {
 	isolate(t)
-	t.Setenv(handoverVariable, "1")
+	t.Setenv(mount.HandoverVariable, "1")
 	p := start(t, "mount", t.TempDir())
 	p.wantExit(1)
 	p.says("--daemon: read what the caller gives")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
 // withProfiles gives the user a configuration with two profiles.
@@ -27,6 +31,31 @@ func withProfiles(t *testing.T) (home string) {
 	return home
 }
 
+// offered is what a shell is told: which paths it offers itself, and words with what they mean.
+type offered struct {
+	paths string
+	words [][2]string
+}
+
+// offeredFor is how a command line may go on. words follow the name of the program; the last one is at
+// the cursor.
+func offeredFor(t *testing.T, words []string) (o offered) {
+	t.Helper()
+	var out strings.Builder
+	app := newApp(&out, io.Discard)
+	app.Reader = strings.NewReader(strings.Join(words, "\x00") + "\x00")
+	if err := app.RunContext(t.Context(), []string{"archivefs", "complete"}); err != nil {
+		t.Fatal(err)
+	}
+	paths, rest, _ := strings.Cut(out.String(), "\n")
+	o.paths = paths
+	for line := range strings.Lines(rest) {
+		word, meaning, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		o.words = append(o.words, [2]string{word, meaning})
+	}
+	return o
+}
+
 func TestComplete(t *testing.T) {
 	home := withProfiles(t)
 	other := filepath.Join(home, "other.toml")
@@ -38,61 +67,61 @@ func TestComplete(t *testing.T) {
 		paths string
 		words string // all of them; with "..." at the end, some
 	}{
-		{"", noPaths, "mount unmount open serve admin status uploads config login logout doctor help"},
-		{"un", noPaths, "unmount"},
-		{"co", noPaths, "config"}, // and not what is hidden
-		{"sh", noPaths, ""},
-		{"bogus ", noPaths, "mount unmount ..."},
-		{"--v", noPaths, "--version"},
-		{"uploads ", noPaths, "list retry discard export"},
-		{"help up", noPaths, "uploads"},
-		{"help uploads ", noPaths, "list retry discard export"},
-		{"help bogus ", noPaths, ""},
-		{"mount ", directories, "office old"},
-		{"mount of", directories, "office"},
-		{"mount office ", directories, ""},
-		{"mount office DIR ", noPaths, ""},
-		{"mount --read-only of", directories, "office"},
-		{"mount --ttl 5m of", directories, "office"},
-		{"mount --config " + other + " ", directories, "elsewhere"},
-		{"mount --config=" + other + " ", directories, "elsewhere"},
-		{"mount --config=~/other.toml ", directories, "elsewhere"},
-		{"mount -- --r", directories, ""},
-		{"admin restore --data d ", directories, ""},
-		{"mount --read", noPaths, "--read-only"},
-		{"mount --cpu", noPaths, ""}, // hidden
-		{"mount --h", noPaths, "--help"},
-		{"mount --ttl ", noPaths, ""},
-		{"mount --api-key-file ", files, ""},
-		{"mount --api-key-file=", files, ""},
-		{"mount --data ", directories, ""},
-		{"mount --writes ", noPaths, "sync async"},
-		{"mount --writes a", noPaths, "async"},
-		{"mount --writes=a", noPaths, "--writes=async"},
-		{"mount --bogus=a", noPaths, ""},
-		{"mount --content ", noPaths, "auto original pdf data"},
-		{"mount --log-level=", noPaths, "--log-level=error --log-level=warn --log-level=info --log-level=debug"},
-		{"mount -o ", noPaths, "ro base_url= allow_other ..."},
-		{"mount -o ro,read", noPaths, "ro,read_only"},
-		{"mount -o=ro,tt", noPaths, "-o=ro,ttl="},
-		{"config check ", files, ""},
-		{"config show o", noPaths, "office old"},
-		{"login ", noPaths, "office old"},
-		{"doctor of", directories, "office"},
-		{"doctor office DIR ", directories, "..."},
-		{"serve ", noPaths, ""},
-		{"serve --import ", directories, ""},
-		{"admin ", noPaths, "tenants mandators inboxes users keys auto-export ..."},
-		{"admin keys ", noPaths, "list add revoke"},
-		{"admin keys add --scope ", noPaths, "read write read,write"},
-		{"admin keys add --mand", noPaths, "--mandator"},
-		{"admin users list --data ", directories, ""},
-		{"status ", directories, "..."},
-		{"uploads retry DIR ", noPaths, ""},
+		{"", "none", "mount unmount open serve admin status uploads config login logout doctor help"},
+		{"un", "none", "unmount"},
+		{"co", "none", "config"}, // and not what is hidden
+		{"sh", "none", ""},
+		{"bogus ", "none", "mount unmount ..."},
+		{"--v", "none", "--version"},
+		{"uploads ", "none", "list retry discard export"},
+		{"help up", "none", "uploads"},
+		{"help uploads ", "none", "list retry discard export"},
+		{"help bogus ", "none", ""},
+		{"mount ", "directories", "office old"},
+		{"mount of", "directories", "office"},
+		{"mount office ", "directories", ""},
+		{"mount office DIR ", "none", ""},
+		{"mount --read-only of", "directories", "office"},
+		{"mount --ttl 5m of", "directories", "office"},
+		{"mount --config " + other + " ", "directories", "elsewhere"},
+		{"mount --config=" + other + " ", "directories", "elsewhere"},
+		{"mount --config=~/other.toml ", "directories", "elsewhere"},
+		{"mount -- --r", "directories", ""},
+		{"admin restore --data d ", "directories", ""},
+		{"mount --read", "none", "--read-only"},
+		{"mount --cpu", "none", ""}, // hidden
+		{"mount --h", "none", "--help"},
+		{"mount --ttl ", "none", ""},
+		{"mount --api-key-file ", "files", ""},
+		{"mount --api-key-file=", "files", ""},
+		{"mount --data ", "directories", ""},
+		{"mount --writes ", "none", "sync async"},
+		{"mount --writes a", "none", "async"},
+		{"mount --writes=a", "none", "--writes=async"},
+		{"mount --bogus=a", "none", ""},
+		{"mount --content ", "none", "auto original pdf data"},
+		{"mount --log-level=", "none", "--log-level=error --log-level=warn --log-level=info --log-level=debug"},
+		{"mount -o ", "none", "ro base_url= allow_other ..."},
+		{"mount -o ro,read", "none", "ro,read_only"},
+		{"mount -o=ro,tt", "none", "-o=ro,ttl="},
+		{"config check ", "files", ""},
+		{"config show o", "none", "office old"},
+		{"login ", "none", "office old"},
+		{"doctor of", "directories", "office"},
+		{"doctor office DIR ", "directories", "..."},
+		{"serve ", "none", ""},
+		{"serve --import ", "directories", ""},
+		{"admin ", "none", "tenants mandators inboxes users keys auto-export ..."},
+		{"admin keys ", "none", "list add revoke"},
+		{"admin keys add --scope ", "none", "read write read,write"},
+		{"admin keys add --mand", "none", "--mandator"},
+		{"admin users list --data ", "directories", ""},
+		{"status ", "directories", "..."},
+		{"uploads retry DIR ", "none", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
-			got := complete(newApp(nil, nil), strings.Split(tt.line, " "))
+			got := offeredFor(t, strings.Split(tt.line, " "))
 			if got.paths != tt.paths {
 				t.Errorf("offers paths: %s, want %s", got.paths, tt.paths)
 			}
@@ -115,9 +144,15 @@ func TestComplete(t *testing.T) {
 func TestCompleteOffersRightValues(t *testing.T) {
 	isolate(t)
 	offered := 0
-	for _, f := range mountCommand().Flags {
+	for _, f := range settings.Flags() {
 		name := f.Names()[0]
-		values := valuesOf(name)
+		if name == "o" {
+			continue
+		}
+		var values []string
+		for _, w := range offeredFor(t, []string{"mount", "--" + name, ""}).words {
+			values = append(values, w[0])
+		}
 		if len(values) == 0 {
 			continue
 		}
@@ -172,7 +207,7 @@ func TestCompletionOfBash(t *testing.T) {
 		t.Run(strings.Join(tt.words, " "), func(t *testing.T) {
 			const script = `
 				compopt() { :; } # is for the shell that completes
-				source share/archivefs.bash
+				source internal/shell/share/archivefs.bash
 				[[ $(complete -p archivefs) == *_archivefs* ]] || echo 'no completion of archivefs'
 				COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 				_archivefs archivefs && echo "${COMPREPLY[*]}"`
@@ -189,7 +224,7 @@ func TestCompletionOfBash(t *testing.T) {
 // The ids of uploads are those of the mount that is named, by its directory or its profile.
 func TestCompleteUploads(t *testing.T) {
 	b := newBusy(t, nil, "a b.txt", "c.txt")
-	_, status, err := readStatus(b.dir)
+	_, status, err := mounted.Status(b.dir)
 	if err != nil || len(status.Uploads.List) != 2 {
 		t.Fatalf("%+v, %v", status, err)
 	}
@@ -218,7 +253,7 @@ func TestCompleteUploads(t *testing.T) {
 		{[]string{"uploads", "list", b.dir, ""}, ""},
 		{[]string{"admin", "keys", "revoke", ""}, ""},
 	} {
-		got := complete(newApp(nil, nil), tt.words)
+		got := offeredFor(t, tt.words)
 		var offered []string
 		for _, w := range got.words {
 			offered = append(offered, w[0])
@@ -226,7 +261,7 @@ func TestCompleteUploads(t *testing.T) {
 				t.Errorf("%s means %q", w[0], w[1])
 			}
 		}
-		if strings.Join(offered, " ") != tt.want || got.paths != noPaths {
+		if strings.Join(offered, " ") != tt.want || got.paths != "none" {
 			t.Errorf("%q: offers %q and %s, want %q", tt.words, offered, got.paths, tt.want)
 		}
 	}
@@ -242,35 +277,11 @@ func TestCompleteUploadsOfAMountThatHangs(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(status), 0o700), unix.Mkfifo(status, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if got := complete(newApp(nil, nil), []string{"uploads", "retry", dir, ""}); len(got.words) > 0 {
+	if got := offeredFor(t, []string{"uploads", "retry", dir, ""}); len(got.words) > 0 {
 		t.Errorf("offers %q", got.words)
 	}
 	f, err := os.OpenFile(status, os.O_WRONLY, 0) // whoever asked goes on
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestOperandKinds(t *testing.T) {
-	tests := []struct {
-		usage string
-		n     int
-		want  string
-	}{
-		{"", 0, ""},
-		{"MOUNTPOINT", 0, "MOUNTPOINT"},
-		{"MOUNTPOINT", 1, ""},
-		{"MOUNTPOINT|PROFILE", 0, "MOUNTPOINT PROFILE"},
-		{"[PROFILE] MOUNTPOINT", 0, "PROFILE MOUNTPOINT"},
-		{"[PROFILE] MOUNTPOINT", 1, "MOUNTPOINT"},
-		{"[PROFILE] MOUNTPOINT", 2, ""},
-		{"[PROFILE] [MOUNTPOINT...]", 7, "MOUNTPOINT"},
-		{"MOUNTPOINT ID...", 0, "MOUNTPOINT"},
-		{"MOUNTPOINT ID...", 3, "ID"},
-	}
-	for _, tt := range tests {
-		if got := strings.Join(operandKinds(tt.usage, tt.n), " "); got != tt.want {
-			t.Errorf("operand %d of %q is %q, want %q", tt.n, tt.usage, got, tt.want)
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -61,7 +62,7 @@ func (b *busy) wantArchived(names string) {
 // wantUploads fails the test unless the mount lists so many uploads in these states.
 func (b *busy) wantUploads(failed, pending int) {
 	b.t.Helper()
-	_, status, err := readStatus(b.dir)
+	_, status, err := mounted.Status(b.dir)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	b.gate.open()
 	b.mount(nil, "--timeout", "3s") // so long what was cut off in the middle may still arrive
 	heals(t, "what was pending is archived", func() bool {
-		_, status, err := readStatus(b.dir)
+		_, status, err := mounted.Status(b.dir)
 		return err == nil && len(status.Uploads.List) == 0
 	})
 	b.program.stop()

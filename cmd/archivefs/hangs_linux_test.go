@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/fusectl"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 	"github.com/archivefs/archivefs/internal/testing/hostile"
@@ -34,7 +35,7 @@ type hanging struct {
 // abortAtEnd frees whoever still waits for the mount at dir when the test ends.
 func abortAtEnd(t *testing.T, dir string, p *program) {
 	t.Helper()
-	here, ok := mountAt(dir)
+	here, ok := mounted.At(dir)
 	if !ok {
 		t.Fatal("nothing is mounted at " + dir)
 	}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 	"github.com/archivefs/archivefs/internal/config"
 )
 
@@ -59,13 +62,13 @@ func runHelper(ctx context.Context, args []string, stdout, stderr io.Writer) int
 		line, err = call.commandLine()
 	}
 	if err != nil {
-		say(stderr, "%s", err)
+		command.Say(stderr, "%s", err)
 		return helperUsage
 	}
 	if !call.verbose {
 		stdout = io.Discard
 	}
-	switch run(withInvocation(ctx, &invocation{args: line, fake: call.fake}), line, stdout, stderr) {
+	switch run(command.WithInvocation(ctx, &command.Invocation{Fake: call.fake}), line, stdout, stderr) {
 	case 0:
 		return 0
 	case 2:
@@ -165,16 +168,13 @@ func (call *helperCall) commandLine() ([]string, error) {
 // everybody can read what stands in /etc/fstab, and in the arguments of mount(8).
 func (call *helperCall) takes(option string) (bool, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
-	if slices.Contains(secretFlags, name) {
+	if slices.Contains(command.SecretFlags, name) {
 		return false, config.Usagef("-o %s: everybody can read the options of a mount; name a file that only its user can read, with %s_file=FILE",
-			underscored(name), underscored(name))
+			cmdline.Underscored(name), cmdline.Underscored(name))
 	}
 	if call.sloppy {
-		_, known := takesValue(mountCommand().Flags)[name]
+		_, known := cmdline.TakesValue(settings.Flags())[name]
 		return known, nil
 	}
 	return true, nil
 }
-
-// underscored is an option as it is mostly spelled in -o.
-func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }

@@ -6,11 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -32,7 +32,7 @@ func asHelper(t *testing.T, path string) string {
 // endsAfter waits until the process of the mount at dir has ended after the deed.
 func endsAfter(t *testing.T, dir string, deed func()) {
 	t.Helper()
-	_, status, err := readStatus(dir)
+	_, status, err := mounted.Status(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ func endsAfter(t *testing.T, dir string, deed func()) {
 
 // isRunning reports whether there is such a process.
 func isRunning(pid int) bool {
-	p, err := os.FindProcess(pid)
-	return err == nil && p.Signal(syscall.Signal(0)) == nil && !isZombie(pid)
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
 // umount calls umount(8).

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
@@ -71,7 +72,7 @@ func TestMetricsOfAMount(t *testing.T) {
 		`archivefs_request_duration_seconds_count{operation="file-upload"} 1` + "\n",
 		`archivefs_uploads{state="failed"} 0` + "\n",
 		`archivefs_cache_misses_total{cache="documents"} `,
-		`archivefs_build_info{version="` + version() + `"} 1` + "\n",
+		`archivefs_build_info{version="` + command.Version() + `"} 1` + "\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
@@ -57,7 +58,7 @@ func (o *office) mount(dir, state string, more ...string) *program {
 // health is the word of the status.
 func health(t *testing.T, dir string) string {
 	t.Helper()
-	_, status, err := readStatus(dir)
+	_, status, err := mounted.Status(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 )
 
 // asProgram in the environment makes the test binary the program itself, for tests of what
@@ -207,7 +209,7 @@ func heals(t *testing.T, what string, ok func() bool) {
 func unmountAtEnd(t *testing.T, dir string) {
 	t.Helper()
 	t.Cleanup(func() {
-		if detachMount(context.Background(), dir) == nil {
+		if mounted.DetachMount(context.Background(), dir) == nil {
 			t.Errorf("%s was still mounted", dir)
 		}
 	})

@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
 // revoked is a mount whose key was revoked.
 type revoked struct {
 	*program
-	admin
+	administrator
 	url, mountpoint string
 	key             string // its file
 }
@@ -40,9 +42,9 @@ func revoke(t *testing.T, options ...string) *revoked {
 	fusetest.Need(t)
 	home := isolate(t)
 	dir, _ := keptArchive(t)
-	r := &revoked{admin: admin{t, dir}, mountpoint: t.TempDir(), key: filepath.Join(home, "key")}
+	r := &revoked{administrator: administrator{t, dir}, mountpoint: t.TempDir(), key: filepath.Join(home, "key")}
 	typing(t, "p-geheim\n")
-	r.admin.says(0, "added user", "users", "add", "erika")
+	r.administrator.says(0, "added user", "users", "add", "erika")
 	key := r.renews()
 	r.url = start(t, "serve", "--listen", "127.0.0.1:0", "--data", dir).line("serving " + dir + " at ")
 	r.program = r.mounts(options...)
@@ -50,25 +52,25 @@ func revoke(t *testing.T, options ...string) *revoked {
 	if _, err := os.ReadDir(r.inInbox("")); err != nil {
 		t.Fatal(err)
 	}
-	r.admin.says(0, "revoked", "keys", "revoke", "1")
+	r.administrator.says(0, "revoked", "keys", "revoke", "1")
 	heals(t, "the key is refused", func() bool { return statusOf(t, r.url+"/inboxes", key) == http.StatusUnauthorized })
 	return r
 }
 
 // mounts begins a mount with the key in the file.
 func (r *revoked) mounts(options ...string) *program {
-	r.admin.t.Helper()
-	return startMount(r.admin.t, r.mountpoint, append([]string{
+	r.administrator.t.Helper()
+	return startMount(r.administrator.t, r.mountpoint, append([]string{
 		"--base-url", r.url, "--api-key-file", r.key, "--ttl", "1h",
 	}, options...)...)
 }
 
 // renews puts a new key into the file of the mount.
 func (r *revoked) renews() (key string) {
-	r.admin.t.Helper()
-	key = strings.TrimSpace(r.admin.says(0, "", "keys", "add"))
+	r.administrator.t.Helper()
+	key = strings.TrimSpace(r.administrator.says(0, "", "keys", "add"))
 	if err := os.WriteFile(r.key, []byte(key), 0o600); err != nil {
-		r.admin.t.Fatal(err)
+		r.administrator.t.Fatal(err)
 	}
 	return key
 }
@@ -76,16 +78,22 @@ func (r *revoked) renews() (key string) {
 // wantRefused fails unless the mount tells what failed, why, and what to do.
 func (r *revoked) wantRefused(t *testing.T, cure string) {
 	t.Helper()
-	_, status, err := readStatus(r.mountpoint)
+	_, status, err := mounted.Status(r.mountpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if status.Cure != cure {
 		t.Errorf("the cure is %q, want %q", status.Cure, cure)
 	}
-	table := statusLines(t, status)
-	wantLine(t, table, "health away: the service refuses the credentials; what is known is shown; 1 upload failed, see archivefs uploads list /mnt")
-	wantLine(t, table, "what to do "+cure)
+	_, table, _ := call(t, "status", r.mountpoint)
+	for _, want := range []string{
+		"health +away: the service refuses the credentials; what is known is shown; 1 upload failed, see archivefs uploads list " + regexp.QuoteMeta(r.mountpoint),
+		"what to do +" + regexp.QuoteMeta(cure),
+	} {
+		if !regexp.MustCompile("(?m)^" + want + "$").MatchString(table) {
+			t.Errorf("no line %q in\n%s", want, table)
+		}
+	}
 	if !strings.Contains(table, "\nlast errors ") || !strings.Contains(table, "credentials refused (HTTP 401)") || strings.Contains(table, "uploads wait") {
 		t.Errorf("the status says\n%s", table)
 	}
@@ -110,7 +118,7 @@ func TestRevokedKeyOfAUser(t *testing.T) {
 	if status, stdout, stderr := call(t, "uploads", "retry", r.mountpoint); status != 0 || !strings.Contains(stdout, "a.txt  archived\n") {
 		t.Errorf("retry: %d %s%s", status, stdout, stderr)
 	}
-	_, status, err := readStatus(r.mountpoint)
+	_, status, err := mounted.Status(r.mountpoint)
 	if err != nil || status.Health != "ok" || status.Cure != "" {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -130,7 +138,7 @@ func TestRevokedKeyAlone(t *testing.T) {
 		t.Error(stderr)
 	}
 	wantFile(t, filepath.Join("inboxes", "Inbox", "a.txt"), "Inhalt")
-	_, status, err := readStatus(r.mountpoint)
+	_, status, err := mounted.Status(r.mountpoint)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/archivefs/archivefs/internal/sample"
-	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
@@ -30,26 +27,6 @@ func TestServeAtATakenAddress(t *testing.T) {
 		t.Errorf("exit status %d, output %q, error %q; want 1 and a sentence about --listen", status, stdout, stderr)
 	}
 	wantUntouched(t, home)
-}
-
-// What listens at all addresses says one that can be used, and who can use it as well.
-func TestServeForOthers(t *testing.T) {
-	tests := []struct {
-		addr *net.TCPAddr
-		at   string
-		open bool
-	}{
-		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8081}, "127.0.0.1:8081", false},
-		{&net.TCPAddr{IP: net.IPv6loopback, Port: 8081}, "[::1]:8081", false},
-		{&net.TCPAddr{IP: net.IPv4zero, Port: 8081}, "localhost:8081", true},
-		{&net.TCPAddr{IP: net.IPv6unspecified, Port: 8081}, "localhost:8081", true},
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8081}, "192.0.2.1:8081", true},
-	}
-	for _, tt := range tests {
-		if at, open := reachable(tt.addr); at != tt.at || open != tt.open {
-			t.Errorf("%v: got %q and %v, want %q and %v", tt.addr, at, open, tt.at, tt.open)
-		}
-	}
 }
 
 // A service for all addresses warns; one for this machine has nothing to say.
@@ -77,13 +54,6 @@ func TestDataOfSomebodyElse(t *testing.T) {
 			t.Errorf("%s: exit status %d, output %q, error %q; want 1 and a sentence about --data", command[0], status, stdout, stderr)
 		}
 		wantEntries(t, photos, "garden.jpg")
-	}
-}
-
-func TestSampleIsToldInWords(t *testing.T) {
-	got := inWords(sample.Summary{Mandators: 2, Inboxes: 3, Folders: 45, Documents: 1, Bytes: 3 << 20})
-	if want := "2 mandators, 45 folders, 3 inboxes, 1 document; 3.0 MiB"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -183,27 +153,6 @@ func TestServeWithPostgreSQL(t *testing.T) {
 	var folders struct{ Folders []struct{ Name string } }
 	if err := json.Unmarshal([]byte(structures["plain"]), &folders); err != nil || len(folders.Folders) == 0 || structures["plain"] != structures["file"] {
 		t.Errorf("the archive is\n%s and\n%s", structures["plain"], structures["file"])
-	}
-}
-
-func TestArchiveName(t *testing.T) {
-	const url = "postgres://archivefs:geheim@db.example:5433/office"
-	for _, test := range []struct {
-		options server.Options
-		want    string
-	}{
-		{server.Options{Data: "/srv/office"}, "/srv/office"},
-		{server.Options{Database: url, Data: "/srv/office"}, "the archive\n" + `kept in database "office" on db.example:5433, contents in /srv/office`},
-		{server.Options{Database: url, Blobs: "s3://documents/office?endpoint=https://s3.example.com", Data: "/tmp"}, "the archive\n" + `kept in database "office" on db.example:5433, contents in s3://documents/office`},
-		{server.Options{Database: "host=a,b port=1,2 dbname=o user=u password=geheim", Blobs: "s3://documents"}, "the archive\n" + `kept in database "o" on a:1, b:2, contents in s3://documents`},
-	} {
-		name, kept, err := archiveName(test.options)
-		if got := strings.Join(append([]string{name}, kept...), "\n"); err != nil || got != test.want {
-			t.Errorf("%q, %v; want %q", got, err, test.want)
-		}
-	}
-	if name, kept, err := archiveName(server.Options{Database: "postgres://archivefs:geheim@["}); err == nil || strings.Contains(fmt.Sprint(err, name, kept), "geheim") {
-		t.Errorf("%q, %q, %v", name, kept, err)
 	}
 }
 

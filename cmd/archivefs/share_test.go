@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/cmdline"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
 // share writes what packages install to a new directory.
@@ -33,6 +37,9 @@ func page(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
+// inRoff is the name of an option as troff wants it.
+func inRoff(name string) string { return strings.ReplaceAll(name, "-", `\-`) }
+
 func TestManualNamesEverything(t *testing.T) {
 	dir := share(t)
 	commands, keys, mountOptions := page(t, dir, "archivefs.1"), page(t, dir, "archivefs.toml.5"), page(t, dir, "mount.archivefs.8")
@@ -42,21 +49,28 @@ func TestManualNamesEverything(t *testing.T) {
 			t.Errorf("the manual lacks %q", what)
 		}
 	}
-	manual{app: newApp(nil, nil)}.eachCommand(func(name string, c *cli.Command) {
-		names(commands, ".Cm "+name)
-		names(commands, ".Ss "+name)
-		for _, f := range visible(c.Flags) {
-			names(commands, "Fl "+roff(strings.TrimPrefix(dashed(f.Names()[0]), "-")))
-		}
-	})
-	for _, o := range fileOptions() {
-		if f := flagNamed(visible(mountCommand().Flags), o.Name); f != nil {
-			names(keys, ".It Ic "+roff(o.Name))
+	var walk func(above string, all []*cli.Command)
+	walk = func(above string, all []*cli.Command) {
+		for _, c := range all {
+			if walk(above+c.Name+" ", c.Subcommands); c.Hidden || len(c.Subcommands) > 0 {
+				continue
+			}
+			names(commands, ".Cm "+above+c.Name)
+			names(commands, ".Ss "+above+c.Name)
+			for _, f := range cmdline.Visible(c.Flags) {
+				names(commands, "Fl "+inRoff(strings.TrimPrefix(cmdline.Dashed(f.Names()[0]), "-")))
+			}
 		}
 	}
-	for _, f := range visible(mountCommand().Flags) {
-		if name := f.Names()[0]; name != "o" && !slices.Contains(secretFlags, name) {
-			names(mountOptions, ".It Cm "+underscored(f.Names()[0]))
+	walk("", newApp(nil, nil).Commands)
+	for _, o := range settings.FileOptions() {
+		if f := cmdline.FlagNamed(cmdline.Visible(settings.Flags()), o.Name); f != nil {
+			names(keys, ".It Ic "+inRoff(o.Name))
+		}
+	}
+	for _, f := range cmdline.Visible(settings.Flags()) {
+		if name := f.Names()[0]; name != "o" && !slices.Contains(command.SecretFlags, name) {
+			names(mountOptions, ".It Cm "+cmdline.Underscored(f.Names()[0]))
 		}
 	}
 	for _, text := range []string{commands, keys, mountOptions} {
@@ -86,24 +100,6 @@ func TestManualIsWellFormed(t *testing.T) {
 				t.Error(strings.TrimSpace(line))
 			}
 		}
-	}
-}
-
-func TestManualText(t *testing.T) {
-	tests := []struct{ text, want string }{
-		{"One. Two --a-b.", "One.\nTwo \\-\\-a\\-b.\n"},
-		{"as FILE:LINE: TEXT. The rest", "as FILE:LINE: TEXT.\nThe rest\n"},
-		{".a 'b", "\\&.a 'b\n"},
-		{`a\b`, `a\eb` + "\n"},
-		{strings.Repeat("word ", 20), strings.TrimSpace(strings.Repeat("word ", 15)) + "\n" + strings.TrimSpace(strings.Repeat("word ", 5)) + "\n"},
-	}
-	for _, tt := range tests {
-		if got := running(tt.text); got != tt.want {
-			t.Errorf("%q becomes %q, want %q", tt.text, got, tt.want)
-		}
-	}
-	if got, want := paragraphs("A:\n\n   $ x\n   .y -z\n\nB."), ".Pp\nA:\n.Bd -literal -offset indent\n$ x\n\\&.y \\-z\n.Ed\n.Pp\nB.\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

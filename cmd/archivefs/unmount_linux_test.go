@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -79,7 +80,7 @@ func TestUnmountBesideANamespaceThatNobodySees(t *testing.T) {
 	p := newPerson(t, "daemon")
 	m := p.start("mount", p.dir)
 	m.line("mounted ")
-	here, ok := mountAt(p.dir)
+	here, ok := mounted.At(p.dir)
 	if !ok {
 		t.Fatal("nothing is mounted")
 	}

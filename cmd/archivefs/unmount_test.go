@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
 )
 
@@ -83,7 +84,7 @@ func TestUnmountRefused(t *testing.T) {
 
 func TestUnmountWithoutTheHelper(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if err := detachMount(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
+	if err := mounted.DetachMount(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "install fuse3") {
 		t.Errorf("got error %v, want one that names the package", err)
 	}
 }

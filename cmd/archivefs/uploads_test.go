@@ -12,6 +12,7 @@ import (
 
 	"github.com/pkg/xattr"
 
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/doctor"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
@@ -49,7 +50,7 @@ func TestRetryLeavesOutWhatIsNotWhole(t *testing.T) {
 		}
 	}
 	ids := map[string]string{}
-	_, now, err := readStatus(dir)
+	_, now, err := mounted.Status(dir)
 	if err != nil || len(now.Uploads.List) != 5 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -103,7 +104,7 @@ func TestRetryTellsTheNameInTheArchive(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(at, "h.pdf"), []byte("%PDF-1.7\n%%EOF\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, now, err := readStatus(dir)
+	_, now, err := mounted.Status(dir)
 	if err != nil || len(now.Uploads.List) != 1 {
 		t.Fatalf("%+v, %v", now, err)
 	}
@@ -200,7 +201,7 @@ func newOrphaned(t *testing.T) *orphaned {
 		}
 	}
 	heals(t, "the mount knows of the refusal", func() bool {
-		_, status, err := readStatus(o.mountpoint)
+		_, status, err := mounted.Status(o.mountpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +250,7 @@ func TestUploadsOfARevokedKey(t *testing.T) {
 	if want := "2 uploads wait in " + o.state + "; " + o.reach() + "\n"; !strings.HasSuffix(again.said(), want) {
 		t.Errorf("said %q, want %q", again.said(), want)
 	}
-	wantFinding(t, diagnose(t, "--base-url", o.url, "--api-key-file", o.key), uploadsCheck, doctor.Warning,
+	wantFinding(t, diagnose(t, "--base-url", o.url, "--api-key-file", o.key), "uploads", doctor.Warning,
 		"2 uploads wait for a mount in "+o.state, o.reach())
 	o.wantSeenWithANewKey()
 	o.wantBroughtOut()
@@ -260,8 +261,8 @@ func (o *orphaned) wantSeenWithANewKey() {
 	o.t.Helper()
 	o.renews()
 	told := "2 uploads wait for this service in " + o.state + ", of a mount with other credentials (key:"
-	wantFinding(o.t, diagnose(o.t, "--base-url", o.url, "--api-key-file", o.key), uploadsCheck, doctor.Warning, told, o.reach())
-	wantFinding(o.t, diagnose(o.t, "--base-url", o.url), uploadsCheck, doctor.Warning, told, o.reach())
+	wantFinding(o.t, diagnose(o.t, "--base-url", o.url, "--api-key-file", o.key), "uploads", doctor.Warning, told, o.reach())
+	wantFinding(o.t, diagnose(o.t, "--base-url", o.url), "uploads", doctor.Warning, told, o.reach())
 	m := o.mounts()
 	m.line("mounted " + o.url + " at " + o.mountpoint)
 	m.says(told)
@@ -290,7 +291,7 @@ func (o *orphaned) wantBroughtOut() {
 	o.wantListed("b.txt")
 	wantCall(t, 0, "", "uploads", "discard", o.state, o.ids[1])
 	o.wantListed()
-	if f, there := diagnose(t, "--base-url", o.url, "--api-key-file", o.key)[uploadsCheck]; there {
+	if f, there := diagnose(t, "--base-url", o.url, "--api-key-file", o.key)["uploads"]; there {
 		t.Errorf("nothing waits any more: %+v", f)
 	}
 }
@@ -316,13 +317,13 @@ func TestUploadsOfAStateDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, words := range [][]string{{"uploads", "list", ""}, {"uploads", "export", dirs.State, ""}, {"uploads", "discard", "--config", "/nowhere", dirs.State, ""}} {
-		got := complete(newApp(nil, nil), words)
+		got := offeredFor(t, words)
 		want := map[bool]string{true: "dn0yb93wtpu0", false: dirs.State}[len(words) > 3]
 		if !slices.ContainsFunc(got.words, func(w [2]string) bool { return w[0] == want }) {
 			t.Errorf("%q: offers %q, want %q", words, got.words, want)
 		}
 	}
-	held, err := openKept(dirs.State, "archivefs uploads export")
+	held, err := config.OpenBound(dirs.State, "archivefs uploads export")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 )
 
 // isolate gives the test a home of its own, no keyring and no options in the environment, and
@@ -245,7 +247,7 @@ func TestOtherWrongUsage(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	status, stdout, stderr := call(t, "--version")
-	if status != 0 || stderr != "" || !strings.Contains(stdout, version()) || version() == "" {
-		t.Errorf("exit status %d, output %q, error %q; want the version %q", status, stdout, stderr, version())
+	if status != 0 || stderr != "" || !strings.Contains(stdout, command.Version()) || command.Version() == "" {
+		t.Errorf("exit status %d, output %q, error %q; want the version %q", status, stdout, stderr, command.Version())
 	}
 }

@@ -18,7 +18,7 @@ func DataDir(dir string) (string, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", Usagef("--data: %v", err)
+		return "", WrongOption("data", "%v", err)
 	}
 	foreign, err := holdsOthers(dir, "archive.db", "lock", "contents", "api-key")
 	if err != nil {

@@ -33,7 +33,7 @@ func (all Problems) Error() error {
 	case 1:
 		return Usagef("%s", all[0])
 	}
-	return Usagef("%s (and more: archivefs config check shows all)", all[0])
+	return &UsageError{Reason: all[0].String() + " (and more: archivefs config check shows all)", More: true}
 }
 
 // Sort puts the problems of each file into the order of its lines, and drops repeated ones.

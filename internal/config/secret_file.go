@@ -14,7 +14,7 @@ import (
 func SecretFile(option, path string) (string, error) {
 	secret, err := ReadSecret(path)
 	if err != nil {
-		return "", Usagef("--%s: %v", option, err)
+		return "", WrongOption(option, "%v", err)
 	}
 	return secret, nil
 }

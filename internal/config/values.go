@@ -13,10 +13,10 @@ import (
 func Size(option, s string) (int64, error) {
 	n, err := humanize.ParseBytes(s)
 	if err != nil || n > 1<<62 {
-		return 0, Usagef("--%s: %q is no size; write for example 512MiB or 10GiB", option, s)
+		return 0, WrongOption(option, "%q is no size; write for example 512MiB or 10GiB", s)
 	}
 	if plain, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil && 0 < plain && plain < 1024 {
-		return 0, Usagef("--%s: %s is a number of bytes; write for example 10GiB", option, strings.TrimSpace(s))
+		return 0, WrongOption(option, "%s is a number of bytes; write for example 10GiB", strings.TrimSpace(s))
 	}
 	return int64(n), nil
 }
@@ -31,7 +31,7 @@ func Date(option, s string, zone *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, Usagef("--%s: %q is no date; write for example 2024-12-31", option, s)
+	return time.Time{}, WrongOption(option, "%q is no date; write for example 2024-12-31", s)
 }
 
 // Zone finds a time zone by its name; empty and "local" are the machine's own.
@@ -41,7 +41,7 @@ func Zone(option, s string) (*time.Location, error) {
 	}
 	zone, err := time.LoadLocation(s)
 	if err != nil {
-		return nil, Usagef("--%s: %q is no time zone; write for example Europe/Berlin", option, s)
+		return nil, WrongOption(option, "%q is no time zone; write for example Europe/Berlin", s)
 	}
 	return zone, nil
 }

@@ -1,0 +1,180 @@
+// Package admin has the commands that look after the archive of the embedded service.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/server"
+)
+
+// Command is the command admin, with all below it.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:  "admin",
+		Usage: "look after the archive of the embedded service",
+		Subcommands: []*cli.Command{
+			adminTenantsCommand(), adminMandatorsCommand(), adminInboxesCommand(), adminUsersCommand(), adminKeysCommand(),
+			adminAutoExportCommand(), adminVerifyCommand(), adminBackupCommand(), adminRestoreCommand(), adminStatsCommand(),
+		},
+	}
+}
+
+// adminGroup is a group of commands about one kind of things.
+func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
+	return &cli.Command{
+		Name:        name,
+		Usage:       usage,
+		Subcommands: commands,
+	}
+}
+
+// administration is a command that manages an archive by its database.
+type administration struct {
+	name, usage, operands, description string
+	flags                              []cli.Flag
+	// least and most are how many operands it takes.
+	least, most int
+	do          func(c *cli.Context, a *server.Admin) error
+	group       string // set by command
+}
+
+// everyTenant is the command's name for what is about all tenants.
+const everyTenant = "tenants"
+
+// command makes it a command of a group.
+func (a administration) command(group string) *cli.Command {
+	a.group = group
+	flags := append(placeOfDatabaseFlags(), a.flags...)
+	if group != everyTenant {
+		flags = append(flags, &cli.StringFlag{
+			Name: "tenant", EnvVars: command.Env("TENANT"), Usage: "about the tenant of this `CLOUD-ID`; without it the one that every archive has",
+		})
+	}
+	return &cli.Command{
+		Name: a.name, Usage: a.usage, ArgsUsage: a.operands, Description: a.description,
+		Flags:  append(flags, command.JSONFlag()),
+		Action: a.run,
+	}
+}
+
+func (a administration) run(c *cli.Context) error {
+	name := "admin " + a.group + " " + a.name
+	switch {
+	case c.NArg() < a.least || c.NArg() > a.most:
+		return config.Usagef("%s needs %s", name, a.operands)
+	case slices.Contains(c.Args().Slice(), ""): // as of a variable that is not set
+		return config.Usagef("%s was given an empty operand; it takes %s", name, a.operands)
+	}
+	at, err := archivePlace(c)
+	if err != nil {
+		return err
+	}
+	opened, err := server.OpenAdmin(c.Context, at)
+	if err != nil {
+		return inOneSentence(err)
+	}
+	err = inOneSentence(a.do(c, opened))
+	return errors.Join(err, opened.Close())
+}
+
+// archivePlace reads which archive is managed.
+func archivePlace(c *cli.Context) (at server.Place, err error) {
+	at.CloudID = c.String("tenant")
+	if at.Database, err = command.Secret(c, "database"); err != nil || at.Database != "" {
+		return at, err
+	}
+	at.Data, err = config.DataDir(c.String("data"))
+	return at, err
+}
+
+// inOneSentence leaves out of an error of the archive what people need not know, and makes a
+// value that cannot be taken a mistake of usage.
+func inOneSentence(err error) error {
+	var told *archive.Error
+	if !errors.As(err, &told) || told.Detail == "" {
+		return err
+	}
+	if told.Kind == archive.KindInvalid {
+		return config.Usagef("%s", told.Detail)
+	}
+	return errors.New(archive.Printable(told.Detail))
+}
+
+// printTable writes rows of which the first are headings, escaped; nothing when there are
+// headings alone.
+func printTable(c *cli.Context, rows ...[]string) error {
+	if len(rows) < 2 {
+		return nil
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = archive.Printable(cell)
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush tells
+	}
+	return w.Flush()
+}
+
+// list does what a command does that prints a table with headings, or, with --json, its rows as objects.
+func list[T any](
+	all func(*server.Admin, context.Context) ([]T, error), headings []string, tell func(T) (object any, row []string),
+) func(*cli.Context, *server.Admin) error {
+	return func(c *cli.Context, a *server.Admin) error {
+		things, err := all(a, c.Context)
+		if err != nil {
+			return err
+		}
+		objects, rows := make([]any, 0, len(things)), [][]string{headings}
+		for _, t := range things {
+			object, row := tell(t)
+			objects, rows = append(objects, object), append(rows, row)
+		}
+		if c.Bool("json") {
+			return command.PrintJSON(c, objects)
+		}
+		return printTable(c, rows...)
+	}
+}
+
+// adds does what a command does that adds something with an id.
+func adds[N ~int64](what string, add func(*cli.Context, *server.Admin) (N, error)) func(*cli.Context, *server.Admin) error {
+	return func(c *cli.Context, a *server.Admin) error {
+		id, err := add(c, a)
+		if err != nil {
+			return err
+		}
+		return printAdded(c, what, id)
+	}
+}
+
+// printAdded says what a thing that was added can be called by.
+func printAdded[N ~int64](c *cli.Context, what string, id N) error {
+	if c.Bool("json") {
+		return command.PrintJSON(c, map[string]N{"id": id})
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "added %s %d\n", what, id)
+	return err
+}
+
+// decimal is an id as text.
+func decimal[N ~int64](id N) string { return strconv.FormatInt(int64(id), 10) }
+
+// orDash is text, or a dash in its place.
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,197 @@
+// Package cmdline reads command lines as people write them, and explains them: help, and what is
+// wrong.
+package cmdline
+
+import (
+	"strings"
+	"unsafe"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// Arrange puts the options of a command line in front of its operands, where cli looks for
+// them, and spells out the options inside -o. What follows "--" are operands.
+func Arrange(app *cli.App, args []string) ([]string, error) {
+	if len(args) < 2 {
+		return args, nil
+	}
+	path, commands, flags := Descend(app, args[1:])
+	values := TakesValue(flags)
+	head := append([]string{}, args[:1+len(path)]...)
+	var options, operands []string
+	rest := args[1+len(path):]
+	if len(commands) > 0 && len(rest) > 0 {
+		switch {
+		case rest[0] == "help":
+			return helpFor(app, args[0], append(path, rest[1:]...))
+		case !strings.HasPrefix(rest[0], "-"):
+			return nil, noCommand(path, rest[0], commands)
+		}
+	}
+	next := func() string {
+		arg := rest[0]
+		rest = rest[1:]
+		return arg
+	}
+	for len(rest) > 0 {
+		arg := next()
+		switch {
+		case arg == "--":
+			operands, rest = append(operands, rest...), nil
+		case !strings.HasPrefix(arg, "-") || arg == "-":
+			operands = append(operands, arg)
+		case arg == "-h" || arg == "-help" || arg == "--help":
+			return append(head, "--help"), nil // with operands it would be about those
+		case values["o"] && isMountOption(arg):
+			value := strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "o"), "=")
+			if value == "" && len(rest) == 0 {
+				return nil, config.Usagef("-o needs a value, as in -o ro,allow_other")
+			}
+			if value == "" {
+				value = next()
+			}
+			more, err := config.MountOptions(value)
+			if err != nil {
+				return nil, err
+			}
+			options = append(options, more...)
+		default:
+			options = append(options, arg)
+			if !strings.Contains(arg, "=") && values[strings.TrimLeft(arg, "-")] {
+				if len(rest) == 0 {
+					return nil, config.Usagef("%s needs a value", Dashed(strings.TrimLeft(arg, "-")))
+				}
+				options = append(options, next())
+			}
+		}
+	}
+	return append(append(append(head, options...), "--"), operands...), nil
+}
+
+// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without,
+// or --o, which means the same.
+func isMountOption(arg string) bool {
+	if long, ok := strings.CutPrefix(arg, "--o"); ok {
+		return long == "" || long[0] == '='
+	}
+	return strings.HasPrefix(arg, "-o")
+}
+
+// Descend follows the commands that a command line names and returns them with the
+// commands and the flags of the last.
+func Descend(app *cli.App, args []string) (path []string, commands []*cli.Command, flags []cli.Flag) {
+	commands, flags = app.Commands, app.Flags
+	for len(args) > 0 {
+		var found *cli.Command
+		for _, c := range commands {
+			if c.HasName(args[0]) {
+				found = c
+			}
+		}
+		if found == nil {
+			break
+		}
+		path, commands, flags, args = append(path, args[0]), found.Subcommands, found.Flags, args[1:]
+	}
+	return path, commands, flags
+}
+
+// TakesValue says of each name of an option whether a value follows it.
+func TakesValue(flags []cli.Flag) map[string]bool {
+	values := map[string]bool{}
+	for _, f := range flags {
+		_, isBool := f.(*cli.BoolFlag)
+		for _, n := range f.Names() {
+			values[n] = !isBool
+		}
+	}
+	return values
+}
+
+// TakeSecrets returns a copy of the arguments and overwrites the secrets in the original,
+// which is the memory that the kernel shows to ps (proc_pid_cmdline(5)).
+func TakeSecrets(args []string) []string {
+	own := make([]string, len(args))
+	for i, a := range args {
+		own[i] = strings.Clone(a)
+	}
+	for i, a := range own {
+		switch {
+		case i > 0 && isSecret(own[i-1]):
+			wipe(args[i])
+		case holdsSecret(a):
+			wipe(args[i][strings.IndexByte(a, '=')+1:])
+		}
+	}
+	return own
+}
+
+// isSecret reports whether the value of the option arg, which follows it, is a secret.
+// The value of -o may hold one.
+func isSecret(arg string) bool {
+	name := strings.TrimLeft(arg, "-")
+	if name == arg {
+		return false
+	}
+	for _, s := range command.SecretFlags {
+		if name == s {
+			return true
+		}
+	}
+	return name == "o"
+}
+
+// holdsSecret reports whether arg is an option with its value, a secret.
+func holdsSecret(arg string) bool {
+	name, _, ok := strings.Cut(arg, "=")
+	return ok && isSecret(name) || strings.HasPrefix(arg, "-o") && strings.Contains(arg, "=")
+}
+
+// wipe overwrites the bytes of s, which must be an argument of the process: those lie in
+// writable memory that the runtime does not copy.
+func wipe(s string) {
+	if s == "" {
+		return
+	}
+	b := unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // see above
+	for i := range b {
+		b[i] = 'x'
+	}
+}
+
+// Underscored is an option as it is mostly spelled in -o.
+func Underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
+
+// FlagNamed is the option that a word with dashes names, or nil.
+func FlagNamed(flags []cli.Flag, word string) cli.Flag {
+	for _, f := range flags {
+		for _, n := range f.Names() {
+			if n == strings.TrimLeft(word, "-") {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// Meaning is what an option means, without the marks around its value.
+func Meaning(f cli.Flag) string {
+	if doc, ok := f.(cli.DocGenerationFlag); ok { // all flags of the library are
+		return strings.ReplaceAll(doc.GetUsage(), "`", "")
+	}
+	return ""
+}
+
+// CommandAt is the command that a path names, which must be there.
+func CommandAt(app *cli.App, path []string) *cli.Command {
+	_, commands, _ := Descend(app, path[:len(path)-1])
+	for _, c := range commands {
+		if c.HasName(path[len(path)-1]) {
+			return c
+		}
+	}
+	return &cli.Command{}
+}

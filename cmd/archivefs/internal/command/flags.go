@@ -1,0 +1,143 @@
+// Package command is what all commands share: options that several take, how they fail, and what
+// they print with.
+package command
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/credentials"
+)
+
+// SecretFlags are the options whose values are secrets.
+var SecretFlags = []string{"api-key", "password", "database"}
+
+// CredentialFlags are the options of the credentials; use is what the command does with
+// them.
+func CredentialFlags(use string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "api-key", EnvVars: Env("API_KEY"), Usage: use + " the API key `KEY`"},
+		&cli.StringFlag{Name: "api-key-file", EnvVars: Env("API_KEY_FILE"), TakesFile: true, Usage: use + " the API key in `FILE`"},
+		&cli.StringFlag{Name: "api-key-command", EnvVars: Env("API_KEY_COMMAND"), Usage: use + " the API key that `COMMAND` prints as its first line"},
+		&cli.StringFlag{Name: "cloud-id", EnvVars: Env("CLOUD_ID"), Usage: use + " the cloud identifier `ID` beside the API key"},
+		&cli.StringFlag{Name: "user", EnvVars: Env("USER"), Usage: use + " the user `NAME` and a password beside the API key"},
+		&cli.StringFlag{Name: "password", EnvVars: Env("PASSWORD"), Usage: use + " the password `PASSWORD`"},
+		&cli.StringFlag{Name: "password-file", EnvVars: Env("PASSWORD_FILE"), TakesFile: true, Usage: use + " the password in `FILE`"},
+		&cli.StringFlag{Name: "password-command", EnvVars: Env("PASSWORD_COMMAND"), Usage: use + " the password that `COMMAND` prints as its first line"},
+	}
+}
+
+// ReadCredentials gathers the credentials that the options name. Which sets go together is
+// for the client, and for the service, to say.
+func ReadCredentials(c *cli.Context) (apiclient.Credentials, error) {
+	key, err := Secret(c, "api-key")
+	if err != nil {
+		return apiclient.Credentials{}, err
+	}
+	password, err := Secret(c, "password")
+	if err != nil {
+		return apiclient.Credentials{}, err
+	}
+	return apiclient.Credentials{APIKey: key, CloudID: c.String("cloud-id"), User: c.String("user"), Password: password}, nil
+}
+
+// Secret is the value of an option, what stands in the file that its -file option names, or
+// what the command of its -command option prints.
+func Secret(c *cli.Context, name string) (string, error) {
+	if err := OnlyOne(c, name); err != nil {
+		return "", err
+	}
+	if file := c.String(name + "-file"); file != "" {
+		return config.SecretFile(name+"-file", file)
+	}
+	line := c.String(name + "-command")
+	if line == "" {
+		return c.String(name), nil
+	}
+	ctx, cancel := context.WithTimeout(c.Context, credentials.CommandLimit)
+	defer cancel()
+	text, err := credentials.Command(ctx, line, os.Stdin, c.App.ErrWriter)
+	if err != nil {
+		return "", config.WrongOption(name+"-command", "%v", err)
+	}
+	return text, nil
+}
+
+// OnlyOne refuses a secret that is given in several ways.
+func OnlyOne(c *cli.Context, name string) error {
+	given := ""
+	for _, way := range []string{name, name + "-file", name + "-command"} {
+		switch {
+		case c.String(way) == "":
+		case given != "":
+			return config.WrongTogether("%s and %s say the same: give one of them", given, way)
+		default:
+			given = way
+		}
+	}
+	return nil
+}
+
+// DrainFlag bounds how long the end of a mount waits for uploads.
+func DrainFlag() cli.Flag {
+	return &cli.DurationFlag{
+		Name: "drain", EnvVars: Env("DRAIN"), Value: 2 * time.Minute,
+		Usage: "wait at most `DURATION` for uploads at the end; what is left then goes on at the next mount",
+	}
+}
+
+// ReadDrain is the value of --drain, which is not negative.
+func ReadDrain(c *cli.Context) (time.Duration, error) {
+	d := c.Duration("drain")
+	if d < 0 {
+		return 0, config.WrongOption("drain", "a duration is not negative")
+	}
+	return d, nil
+}
+
+// ConnectionFlags say where a service is and how it is asked.
+func ConnectionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "base-url", EnvVars: Env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
+		&cli.DurationFlag{Name: "retry-for", EnvVars: Env("RETRY_FOR"), Value: 3 * time.Second, Usage: "repeat a call for `DURATION` before it fails"},
+		&cli.DurationFlag{Name: "timeout", EnvVars: Env("TIMEOUT"), Value: apiclient.DefaultStall, Usage: "give a request up that is not answered within `DURATION`, or moves less than 1 KiB a second of a content for so long"},
+		&cli.IntFlag{Name: "connections", EnvVars: Env("CONNECTIONS"), Value: 16, Usage: "have at most `N` requests in flight"},
+		&cli.StringFlag{Name: "ca-file", EnvVars: Env("CA_FILE"), TakesFile: true, Usage: "trust the certificates in `FILE` beside the system's"},
+		&cli.StringFlag{Name: "client-cert", EnvVars: Env("CLIENT_CERT"), TakesFile: true, Usage: "show the service the client certificate in `FILE`"},
+		&cli.StringFlag{Name: "client-key", EnvVars: Env("CLIENT_KEY"), TakesFile: true, Usage: "key of the client certificate in `FILE`"},
+	}
+}
+
+// DataFlag says where the embedded service keeps its archive.
+func DataFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "data", EnvVars: Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
+		Usage: "keep the embedded service's archive in `DIR`",
+	}
+}
+
+// StateDirFlag says where what belongs to one archive is kept.
+func StateDirFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "state-dir", EnvVars: Env("STATE_DIR"), TakesFile: true, DefaultText: "one per archive in the XDG state and cache homes",
+		Usage: "keep what waits to be archived, and the caches, in `DIR`",
+	}
+}
+
+// ConfigFlag names another configuration file.
+func ConfigFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "config", EnvVars: Env("CONFIG"), TakesFile: true, DefaultText: "the user's and the system's",
+		Usage: "read the configuration `FILE` and no other",
+	}
+}
+
+// JSONFlag is --json of a command that prints a table without it.
+func JSONFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
+}

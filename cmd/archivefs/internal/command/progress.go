@@ -1,0 +1,154 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// ProgressEvery is how often what is left is counted.
+const ProgressEvery = 200 * time.Millisecond
+
+// Backlog is what is still to be sent to the archive.
+type Backlog struct {
+	What    string // is still to be sent; empty for uploads
+	Uploads int
+	Bytes   int64
+	Rows    int64 // of a database, which come last
+}
+
+// Add adds an upload of so many bytes.
+func (b *Backlog) Add(bytes int64) {
+	b.Uploads++
+	b.Bytes += bytes
+}
+
+// String counts it in words.
+func (b *Backlog) String() string {
+	if b.Uploads == 0 && b.Rows > 0 {
+		return Plural(int(b.Rows), "row")
+	}
+	return Plural(b.Uploads, cmp.Or(b.What, "upload")) + ", " + Size(b.Bytes)
+}
+
+// after is what is left when some of it was done.
+func (b *Backlog) after(done Backlog) *Backlog {
+	return &Backlog{What: b.What, Uploads: max(0, b.Uploads-done.Uploads), Bytes: max(0, b.Bytes-done.Bytes), Rows: max(0, b.Rows-done.Rows)}
+}
+
+// rowWork is how many bytes of a content take about as long as a row.
+const rowWork = 4 << 10
+
+// work is how much a bar shows for it: an upload counts also when it has no bytes.
+func (b *Backlog) work() int64 { return b.Bytes + int64(b.Uploads) + b.Rows*rowWork }
+
+// Progress shows a shrinking backlog in the last line of a terminal. Its methods may be
+// called concurrently.
+type Progress struct {
+	terminal io.Writer
+
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar // nil while nothing is shown; guarded by mu
+	total int64                    // the most work that there was; guarded by mu
+}
+
+// NewProgress returns nil where out is no terminal.
+func NewProgress(out io.Writer) *Progress {
+	if IsTerminal(out) {
+		return &Progress{terminal: out}
+	}
+	return nil
+}
+
+// IsTerminal reports whether out is a terminal.
+func IsTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Show shows what is left now. The terminal's own errors are nobody's business.
+func (p *Progress) Show(left *Backlog) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch work := left.work(); {
+	case p.bar == nil:
+		p.total = work
+		p.bar = progressbar.NewOptions64(work, progressbar.OptionSetWriter(p.terminal),
+			progressbar.OptionSetWidth(30), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(true))
+	case work > p.total: // more was put in meanwhile
+		p.total = work
+		p.bar.ChangeMax64(work)
+	}
+	p.bar.Describe(left.String() + " left")
+	_ = p.bar.Set64(p.total - left.work())
+}
+
+// Follow shows what is left of all, again and again, until stop, which ends the line. To find out
+// all may take long; its context ends with stop. Without a terminal nothing is asked.
+func (p *Progress) Follow(ctx context.Context, all func(context.Context) Backlog, done func() Backlog) (stop func()) {
+	if p == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		all := all(ctx)
+		tick := time.NewTicker(ProgressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				p.Show(all.after(done()))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		p.End()
+	}
+}
+
+// End removes the line. Without a terminal there is none.
+func (p *Progress) End() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+}
+
+// Write writes above the line. It is for a log that goes to the same terminal.
+func (p *Progress) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clearLocked()
+	return p.terminal.Write(text)
+}
+
+func (p *Progress) clearLocked() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// Pause waits a moment between two looks at the same thing, or returns the error of ctx.
+func Pause(ctx context.Context) error {
+	select {
+	case <-time.After(50 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

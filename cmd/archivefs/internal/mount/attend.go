@@ -1,0 +1,162 @@
+// Package mount is the command that mounts an archive, and looks after the mount until it ends.
+package mount
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// statusEvery is how often the service manager is told how the mount is, if that has changed.
+const statusEvery = 2 * time.Second
+
+// attend looks after a mount until it has ended, or until somebody asks for its end. Whatever may
+// take long is done elsewhere: that this loop goes round is a part of what the service manager
+// watches.
+func (s *session) attend(c *cli.Context, m *fs.Mount) {
+	status := s.manager.Every(statusEvery)
+	defer status.Stop()
+	// From outside, as anybody who uses the mount does.
+	look := running.NewLook(func() error { return mounted.Answers(m.Dir) }, s.manager.Watchdog())
+	defer look.End()
+	renewal := renewal{session: s}
+	defer renewal.end()
+	s.manager.Tell(s.inWords(), daemon.SdNotifyReady)
+	for {
+		hangup := s.hangups
+		if renewal.done != nil {
+			hangup = nil // waits until it is over
+		}
+		select {
+		case <-m.Ended():
+			return
+		case <-c.Done():
+			return
+		case <-hangup:
+			if s.attended && !running.HasTerminal() {
+				s.log.Warn("the terminal that the mount was started from is gone")
+				return
+			}
+			renewal.begin(c)
+		case <-renewal.done:
+			renewal.end()
+			s.manager.Tell(s.inWords(), daemon.SdNotifyReady)
+		case <-status.C:
+			s.manager.Note(s.inWords())
+		case <-look.Due:
+			look.Begin()
+		case err := <-look.Answer:
+			look.Busy = false
+			if err != nil {
+				s.log.Errorf("the mount itself does not answer: %v", err)
+				continue
+			}
+			s.manager.Alive()
+		}
+	}
+}
+
+// inWords is how the mount is, in a line.
+func (s *session) inWords() string {
+	left := s.left()
+	text := "mounted at " + s.settings.Mountpoint
+	if away := s.fs.Away(); away != nil {
+		text += "; " + mounted.AwayInWords(away.Refused())
+	}
+	if left.Pending.Uploads > 0 {
+		text += "; " + left.Pending.String() + " to be archived"
+	}
+	if left.Failed > 0 {
+		text += fmt.Sprintf("; %s failed, see archivefs uploads list", command.Plural(left.Failed, "upload"))
+	}
+	return text
+}
+
+// renewal asks for everything anew: the options that a mount can
+// change, the credentials, and what is known of the archive's structure.
+type renewal struct {
+	session *session
+	done    chan struct{} // closed when one is over; nil while none is under way
+	cancel  context.CancelFunc
+}
+
+// begin begins one. None is under way.
+func (r *renewal) begin(c *cli.Context) {
+	r.session.manager.Tell("asking the archive service anew",
+		daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()))
+	ctx, cancel := context.WithCancel(c.Context)
+	done := make(chan struct{})
+	r.done, r.cancel = done, cancel
+	go func() {
+		defer close(done)
+		r.session.renew(ctx, c)
+	}()
+}
+
+// end ends the one that is under way, if any.
+func (r *renewal) end() {
+	if r.done == nil {
+		return
+	}
+	r.cancel()
+	<-r.done
+	r.done = nil
+}
+
+// renew is one renewal.
+func (s *session) renew(ctx context.Context, c *cli.Context) {
+	if err := s.reread(ctx, c); err != nil {
+		s.log.Warnf("options and credentials stay as they are: %v", err)
+	}
+	if err := s.fs.Refresh(ctx); err != nil {
+		s.log.Warnf("the archive service cannot be asked anew: %v", err)
+		return
+	}
+	s.log.Info("all that was known of the archive is asked for anew")
+}
+
+// reread reads the configuration and the credentials once more. Of the options the level of
+// the log can change while the mount is there.
+func (s *session) reread(ctx context.Context, c *cli.Context) error {
+	again, err := s.settings.Chosen.Again(ctx, c)
+	if err != nil {
+		return err
+	}
+	level, _, err := running.ReadLog(again)
+	if err != nil {
+		return err
+	}
+	s.log.SetLevel(level)
+	if s.settings.Embedded {
+		return nil
+	}
+	fresh := &settings.Mount{Profile: s.settings.Profile, Client: s.settings.Client}
+	if err := settings.ReadCaller(again, fresh); err != nil { //nolint:contextcheck // it is the context of again
+		return err
+	}
+	return s.client.SetCredentials(fresh.Client.Credentials)
+}
+
+// cureOfRefusal says what to do when the service does not take the credentials of a mount any
+// more. A key alone says whose archive it opens: what was written under it is not sent with
+// another one.
+func cureOfRefusal(cred apiclient.Credentials, dir string, pid int) string {
+	dir = doctor.Quoted(dir)
+	if cred.User == "" && cred.CloudID == "" {
+		return fmt.Sprintf("a mount with an API key alone takes no other: save what failed or waits with archivefs uploads export %s, "+
+			"then archivefs unmount %s, and mount with the new key", dir, dir)
+	}
+	return fmt.Sprintf("put valid credentials where it has them from (archivefs login, or a file), then kill -HUP %d; archivefs uploads retry %s sends what failed", pid, dir)
+}

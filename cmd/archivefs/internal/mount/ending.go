@@ -1,0 +1,164 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/fs"
+)
+
+const (
+	// unmountPatience is how long an unmount waits for files to be closed before the mount
+	// is taken out of sight with the files still open.
+	unmountPatience = 3 * time.Second
+	// awayPatience bounds the wait for uploads while the service is away, or after somebody
+	// waited before the unmount: enough for what is under way.
+	awayPatience = 2 * time.Second
+)
+
+// end unmounts what is still mounted (m; nil for nothing), waits for uploads, says what
+// remains, and closes what the session opened. From here on the next signal ends the
+// program at once: what is in the spool survives that. Whoever still waits for the mount in the end is
+// told that it is gone, so that nothing keeps the process.
+func (s *session) end(m *fs.Mount) error {
+	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	s.manager.Tell("unmounting", daemon.SdNotifyStopping)
+	if m != nil {
+		select {
+		case <-m.Ended():
+		default:
+			s.log.Info("unmounting")
+		}
+		err = s.takeDown(hurry, m)
+	}
+	limit := s.settings.Drain
+	if s.fs.Away() != nil || s.fs.Waited() {
+		limit = min(limit, awayPatience)
+	}
+	ctx, cancel := context.WithTimeout(hurry, limit)
+	defer cancel()
+	s.drain(ctx)
+	if m != nil {
+		m.Abort() // before the stores are closed
+	}
+	rest, local := s.remainder(), s.localRemainder()
+	switch {
+	case hurry.Err() != nil: // uploads may use the stores: they stay open
+		return errors.Join(err, errors.New(command.Join("ended at once", rest, local)))
+	case s.fs.Away() != nil && rest != "":
+		command.Say(s.stderr, "%s", command.Join(mounted.AwayInWords(s.fs.Away().Refused()), rest, local))
+	case ctx.Err() != nil && rest != "":
+		command.Say(s.stderr, "%s", command.Join(mounted.NotWithin(limit, s.left().InDoubt), rest, local))
+	case rest != "" || local != "":
+		command.Say(s.stderr, "%s", command.Join(rest, local))
+	}
+	if ctx.Err() != nil {
+		return err // uploads are under way, and use the stores
+	}
+	return errors.Join(err, s.closeStores())
+}
+
+// abortOnWatchdog lets nothing wait for a mount that a service manager ends because it does not answer
+// (SIGABRT): the process then says where it stands, and dies of it. end ends that.
+func abortOnWatchdog(m *fs.Mount) (end func()) {
+	aborts, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(aborts, syscall.SIGABRT)
+	go func() {
+		select {
+		case <-aborts:
+			m.Abort()
+			signal.Reset(syscall.SIGABRT)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(aborts)
+		close(done)
+	}
+}
+
+// takeDown unmounts. A mount with open files is taken out of sight when they are not closed
+// within unmountPatience.
+func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
+	patience, cancel := context.WithTimeout(hurry, unmountPatience)
+	defer cancel()
+	for {
+		if err := m.Unmount(0); err == nil {
+			return nil
+		}
+		if command.Pause(patience) != nil {
+			s.log.Warnf("files in %s are still open: nobody finds them any more, and they fail when this process ends", m.Dir)
+			return mounted.DetachMount(hurry, m.Dir)
+		}
+	}
+}
+
+// drain waits until nothing is under way and what is pending was archived, or the service
+// cannot take it, or ctx ends.
+func (s *session) drain(ctx context.Context) {
+	done := make(chan error, 1)
+	go func() { done <- s.fs.Close(ctx) }()
+	bar := command.NewProgress(s.stderr)
+	if bar != nil && s.log.Out == s.stderr {
+		s.log.SetOutput(bar)
+		defer s.log.SetOutput(s.stderr)
+	}
+	if bar != nil {
+		defer bar.End()
+	} else if left := s.left(); left.Pending.Uploads > 0 {
+		s.log.Infof("waiting for %s; a further signal ends the program at once", left.Pending.String())
+	}
+	tick := time.NewTicker(command.ProgressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && ctx.Err() == nil {
+				s.log.Warnf("uploads: %v", err)
+			}
+			return
+		case <-tick.C:
+			left := s.left()
+			s.manager.Note("waiting for " + left.Pending.String())
+			if bar != nil && left.Pending.Uploads > 0 {
+				bar.Show(&left.Pending)
+			}
+		}
+	}
+}
+
+// left counts what the archive does not have, as the next mount would find it.
+func (s *session) left() mounted.Leftover { return mounted.LeftoverOf(s.spool.Left()) }
+
+// remainder says in one sentence what the archive does not have, empty when it has all
+// or the mount never was usable.
+func (s *session) remainder() string {
+	l := s.left()
+	if !s.usable || l.Failed == 0 && l.Pending.Uploads == 0 {
+		return ""
+	}
+	away := s.fs.Away()
+	return fmt.Sprintf("%d failed and %d pending uploads are kept in %s; %s",
+		l.Failed, l.Pending.Uploads, s.dirs.State, mounted.GoesOn(s.dirs.State, away != nil && away.Refused()))
+}
+
+// localRemainder says in one sentence what stays on this machine for its name, empty when nothing
+// does.
+func (s *session) localRemainder() string {
+	if !s.usable {
+		return ""
+	}
+	return mounted.LocalInWords(s.left().Local, s.dirs.State)
+}

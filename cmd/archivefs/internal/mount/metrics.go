@@ -1,0 +1,127 @@
+package mount
+
+import (
+	"context"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/metrics"
+)
+
+// showMetrics answers at --metrics, if that is given, until the session ends.
+func (s *session) showMetrics(ctx context.Context) error {
+	if s.settings.Metrics == "" {
+		return nil
+	}
+	srv, err := running.ServeMetrics(ctx, s.settings.Metrics, metrics.Source{
+		Families: func() []metrics.Family {
+			status := s.fs.Status()
+			return mountFamilies(&status)
+		},
+		Ready: func() (bool, string) {
+			if away := s.fs.Away(); away != nil {
+				return false, "the archive service is away: " + archive.Printable(away.Text)
+			}
+			return true, ""
+		},
+	}, s.log)
+	if err != nil {
+		return err
+	}
+	s.later(srv.Close)
+	return nil
+}
+
+// mountFamilies is the status of a mount as Prometheus has it. Names of documents and
+// folders are in none of it.
+func mountFamilies(s *fs.Status) []metrics.Family {
+	up := 1.0
+	if s.Health == fs.HealthAway {
+		up = 0
+	}
+	all := []metrics.Family{
+		running.BuildInfo(s.Version),
+		metrics.One(metrics.Gauge, "archivefs_service_up", "Whether the archive service answers (1) or is away (0).", up),
+	}
+	all = append(all, requestFamilies(s.Requests)...)
+	all = append(all, cacheFamilies(&s.Cache)...)
+	return append(all, uploadFamilies(&s.Uploads)...)
+}
+
+func requestFamilies(requests []archive.OperationStats) []metrics.Family {
+	all := []metrics.Family{
+		{Name: "archivefs_requests_total", Help: "Requests to the archive service, each attempt."},
+		{Name: "archivefs_request_failures_total", Help: "Requests that ended in an error."},
+		{Name: "archivefs_request_repetitions_total", Help: "Requests that repeat a failed one."},
+		{Name: "archivefs_sent_bytes_total", Help: "Bytes of the bodies of requests."},
+		{Name: "archivefs_received_bytes_total", Help: "Bytes of the bodies of answers."},
+		{Name: "archivefs_request_duration_seconds", Help: "Time to the head of the answer.", Kind: metrics.Times},
+	}
+	for i := range all {
+		all[i].Labels = []string{"operation"}
+	}
+	for i := range requests {
+		r := &requests[i]
+		for n, value := range []int64{r.Requests, r.Failures, r.Retries, r.Sent, r.Received} {
+			all[n].Rows = append(all[n].Rows, metrics.Row{Labels: []string{r.Operation}, Value: float64(value)})
+		}
+		times := &all[len(all)-1]
+		times.Rows = append(times.Rows, metrics.Row{Labels: []string{r.Operation}, Times: metrics.Distribution{
+			Bounds: archive.LatencyBounds[:], Counts: r.Latency[:], Sum: r.Total,
+		}})
+	}
+	return all
+}
+
+func cacheFamilies(c *fs.CacheStatus) []metrics.Family {
+	hits := metrics.Family{Name: "archivefs_cache_hits_total", Help: "Look-ups answered without asking the service.", Labels: []string{"cache"}}
+	misses := metrics.Family{Name: "archivefs_cache_misses_total", Help: "Look-ups that asked the service, or joined one that did.", Labels: []string{"cache"}}
+	entries := metrics.Family{Name: "archivefs_cache_entries", Help: "What is kept: folders' listings, and documents' contents.", Kind: metrics.Gauge, Labels: []string{"cache"}}
+	add := func(name string, hit, miss uint64, kept int) {
+		hits.Rows = append(hits.Rows, metrics.Row{Labels: []string{name}, Value: float64(hit)})
+		misses.Rows = append(misses.Rows, metrics.Row{Labels: []string{name}, Value: float64(miss)})
+		entries.Rows = append(entries.Rows, metrics.Row{Labels: []string{name}, Value: float64(kept)})
+	}
+	for _, l := range []struct {
+		name  string
+		stats *cache.ListingsStats
+	}{{"folders", &c.Folders}, {"documents", &c.Documents}, {"inboxes", &c.Inboxes}} {
+		add(l.name, l.stats.Hits+l.stats.Ahead, l.stats.Misses, l.stats.Entries)
+	}
+	add("content", c.Content.Hits, c.Content.Misses, c.Content.Files)
+	return []metrics.Family{
+		hits, misses, entries,
+		metrics.One(metrics.Gauge, "archivefs_content_cache_bytes", "Bytes of contents that are kept on disk.", float64(c.Content.Bytes)),
+		metrics.One(metrics.Gauge, "archivefs_content_cache_limit_bytes", "Most bytes of contents that are kept on disk.", float64(c.Content.Limit)),
+	}
+}
+
+func uploadFamilies(u *fs.UploadStatus) []metrics.Family {
+	states := map[string]float64{"pending": 0, "failed": 0, "sending": float64(u.Sending)}
+	oldest := time.Time{}
+	for i := range u.List {
+		states[u.List[i].State]++
+		if oldest.IsZero() || u.List[i].Changed.Before(oldest) {
+			oldest = u.List[i].Changed
+		}
+	}
+	uploads := metrics.Family{
+		Name: "archivefs_uploads", Kind: metrics.Gauge, Labels: []string{"state"},
+		Help: "Files that the archive does not have: pending ones wait or are being sent, failed ones wait for somebody to decide.",
+	}
+	for _, state := range []string{"pending", "failed", "sending"} {
+		uploads.Rows = append(uploads.Rows, metrics.Row{Labels: []string{state}, Value: states[state]})
+	}
+	age := 0.0
+	if !oldest.IsZero() {
+		age = max(time.Since(oldest).Seconds(), 0)
+	}
+	return []metrics.Family{
+		uploads,
+		metrics.One(metrics.Gauge, "archivefs_upload_age_seconds", "Age of the oldest pending or failed upload, 0 without any.", age),
+		metrics.One(metrics.Gauge, "archivefs_spool_bytes", "Bytes of files on this machine that are not archived, local ones included.", float64(u.Bytes)),
+	}
+}

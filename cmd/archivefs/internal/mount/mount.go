@@ -1,0 +1,236 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// Command is the command mount.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:      "mount",
+		Usage:     "mount the archive at MOUNTPOINT",
+		ArgsUsage: "[PROFILE] [MOUNTPOINT]",
+		Description: "Mounts the archive of the service at --base-url, or, without one, an archive of your own in\n" +
+			"--data. When the mount is usable, one line on standard output says so. Ctrl-C unmounts and waits\n" +
+			"for uploads; a second Ctrl-C does not wait, and what is left goes on at the next mount.\n\n" +
+			"With --daemon the command ends when the mount is usable, and archivefs unmount ends the mount.\n" +
+			"SIGHUP lets the mount ask for all that it knows of the archive anew.\n\n" +
+			"   archivefs mount ~/Archive\n" +
+			"   archivefs mount --base-url https://archive.example:8081 --user erika --password-file PW \\\n" +
+			"       --api-key-file KEY ~/Archive\n\n" +
+			"Every option can also be set in the environment, as ARCHIVEFS_BASE_URL for --base-url, as\n" +
+			"-o base_url=URL, and in a configuration file, there also for a PROFILE: see archivefs config\n" +
+			"--help. A profile that names its mount point needs no other: archivefs mount office.",
+		Flags:  settings.Flags(),
+		Action: mount,
+	}
+}
+
+// garbage is how much of the memory in use may be garbage before it is collected, in percent.
+// A mount lasts for days and has little to do: half of what Go takes costs it hardly any time.
+const garbage = 50
+
+// mount is the command: it returns when the archive is unmounted again.
+func mount(c *cli.Context) error {
+	settings, err := settings.Read(c)
+	if err != nil {
+		return err
+	}
+	how := command.InvocationOf(c.Context)
+	switch {
+	case how.Fake:
+		return nil
+	case c.Bool("daemon") && how.Given == nil:
+		return goBackground(c, settings)
+	}
+	log, err := running.NewLog(c)
+	if err != nil {
+		return err
+	}
+	if err := prepareMountpoint(c.Context, settings); err != nil {
+		return err
+	}
+	if settings.Fs.AllowOther {
+		if err := mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf); err != nil {
+			return err
+		}
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
+	endProfiles, err := startProfiles(c)
+	if err != nil {
+		return err
+	}
+	s, err := openSession(c, settings, log)
+	if err != nil {
+		return errors.Join(err, endProfiles())
+	}
+	m, err := s.serve(c)
+	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
+}
+
+// serve checks the service, mounts, and waits for the end. It returns the mount, nil where there was
+// none.
+func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
+	if err := s.fs.Check(c.Context); err != nil {
+		return nil, s.unreachable(err)
+	}
+	if away := s.fs.Away(); away != nil {
+		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
+			s.client.BaseURL(), away.Text)
+	}
+	s.tellLeftBehind()
+	s.fs.Recover()
+	m, err := s.fs.Mount(s.settings.Mountpoint)
+	if err != nil {
+		why := "a line of fusermount3 above, if there is one, says why"
+		if errors.Is(err, fs.ErrNoHelper) {
+			why = doctor.InstallHelper
+		}
+		return nil, fmt.Errorf("%s; %s", strings.Join(strings.Fields(err.Error()), " "), why) // its text may have line breaks
+	}
+	s.usable = true
+	if err := s.dirs.MountedAt(m.Dir); err != nil {
+		s.log.Warn(err)
+	}
+	if err := s.dirs.UsedAt(mounted.BehindLinks(m.Dir)); err != nil {
+		s.log.Debugf("unmount --force will not say what is left: %v", err)
+	}
+	if err := s.announce(c.App.Writer, m.Dir); err != nil {
+		return m, err
+	}
+	defer abortOnWatchdog(m)()
+	s.attend(c, m)
+	return m, nil
+}
+
+// detach leaves the session, the directory and the standard error of the caller, who may go
+// away once the mount is usable. Not before: where the mount is an automount, all processes but
+// those of the caller's group wait for it (autofs(5)), and this one would wait for itself. What a crash says goes to the file of the log, if there is one; sentences
+// go to the log.
+func (s *session) detach() error {
+	if _, err := unix.Setsid(); err != nil {
+		return fmt.Errorf("--daemon: leave the session: %w", err)
+	}
+	if err := os.Chdir("/"); err != nil {
+		return fmt.Errorf("--daemon: %w", err)
+	}
+	if s.log.Out == io.Discard && len(s.log.Hooks) == 0 {
+		command.Say(s.stderr, "there is neither a journal nor syslog on this machine, so nothing is logged; name a file with --log-file")
+	}
+	out, isFile := s.log.Out.(*os.File)
+	if !isFile || out == os.Stderr {
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("--daemon: %w", err)
+		}
+		defer null.Close() //nolint:errcheck // nothing is written to it
+		out = null
+	}
+	if err := unix.Dup2(int(out.Fd()), int(os.Stderr.Fd())); err != nil {
+		return fmt.Errorf("--daemon: leave standard error: %w", err)
+	}
+	s.stderr, s.detached = sentences{s.log}, true
+	return nil
+}
+
+// announce says that the mount is usable, to whoever called.
+func (s *session) announce(out io.Writer, dir string) error {
+	if s.background {
+		if err := s.detach(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "mounted %s at %s\n", s.client.BaseURL(), dir)
+	if pipe, ok := out.(io.Closer); ok && s.background {
+		err = errors.Join(err, pipe.Close())
+	}
+	if err != nil {
+		s.log.Warnf("print the ready line: %v", err)
+	}
+	return nil
+}
+
+// outcome is what the program ends with. Nobody reads standard error of a process in the
+// background, so the log has it.
+func (s *session) outcome(err error) error {
+	if err == nil || !s.detached {
+		return err
+	}
+	s.log.Error(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return command.ExitStatus(1)
+}
+
+// sentences is a standard error that is a log.
+type sentences struct{ log *logrus.Logger }
+
+// Write logs what say writes.
+func (w sentences) Write(p []byte) (int, error) {
+	w.log.Warn(strings.TrimSpace(strings.TrimPrefix(string(p), "archivefs: ")))
+	return len(p), nil
+}
+
+// startProfiles begins the profiles that are asked for. end writes them.
+func startProfiles(c *cli.Context) (end func() error, err error) {
+	heap, cpu := c.String("heap-profile"), c.String("cpu-profile")
+	end = func() error { return writeHeapProfile(heap) }
+	if cpu == "" {
+		return end, nil
+	}
+	f, err := os.Create(cpu) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, fmt.Errorf("--cpu-profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("--cpu-profile: %w", err), f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return errors.Join(f.Close(), writeHeapProfile(heap))
+	}, nil
+}
+
+func writeHeapProfile(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.Create(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return fmt.Errorf("--heap-profile: %w", err)
+	}
+	runtime.GC() // what is in use, without what is not needed any more
+	if err := pprof.WriteHeapProfile(f); err != nil {
+		return errors.Join(fmt.Errorf("--heap-profile: %w", err), f.Close())
+	}
+	return f.Close()
+}
+
+// prepareMountpoint makes sure that the archive can be mounted where it shall be.
+func prepareMountpoint(ctx context.Context, s *settings.Mount) error {
+	if s.Made && !mounted.IsAutomount(s.Mountpoint) && !mounted.IsStale(s.Mountpoint) {
+		if err := os.MkdirAll(s.Mountpoint, 0o700); err != nil {
+			return fmt.Errorf("mount point: %w", err)
+		}
+	}
+	return mounted.CheckMountpoint(ctx, s.Mountpoint, s.Nonempty)
+}

@@ -1,0 +1,201 @@
+package mount
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+)
+
+// session is everything that one mount holds open.
+type session struct {
+	settings *settings.Mount
+	log      *logrus.Logger
+	stderr   io.Writer
+	fs       *fs.FileSystem
+	spool    *spool.Spool
+	client   clientCloser
+	local    func(sha256 string) (path string) // where the embedded service keeps a content; nil without one
+	dirs     *config.Dirs
+	manager  *running.Manager
+	usable   bool // the mount came up
+
+	background bool // it was started for the background
+	detached   bool // and has left who started it
+	attended   bool // a terminal belongs to it
+	hangups    <-chan os.Signal
+	closers    []func() error
+}
+
+type clientCloser interface {
+	fs.Archive
+	BaseURL() string
+	SetCredentials(cred apiclient.Credentials) error
+}
+
+// openSession opens everything that a mount needs, up to but without mounting. What was
+// opened before a failure is closed again.
+func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger) (*session, error) {
+	background := command.InvocationOf(c.Context).Given != nil
+	s := &session{
+		settings: settings, log: log, stderr: c.App.ErrWriter, manager: &running.Manager{Log: log},
+		background: background, attended: running.HasTerminal(), hangups: running.HearHangups(background),
+	}
+	if err := s.open(c.Context); err != nil {
+		return nil, errors.Join(err, s.closeStores())
+	}
+	return s, nil
+}
+
+func (s *session) open(ctx context.Context) error {
+	identity, err := s.openService(ctx)
+	if err != nil {
+		return err
+	}
+	if s.dirs, err = config.OpenDirs(s.settings.StateDir, identity); err != nil {
+		return err
+	}
+	s.later(s.leaveDirs)
+	o := s.settings.Fs
+	if !s.settings.Embedded {
+		o.Cure = cureOfRefusal(s.settings.Client.Credentials, s.settings.Mountpoint, os.Getpid())
+	}
+	o.Archive, o.Log, o.Source, o.Version = s.client, s.log, s.client.BaseURL(), command.Version()
+	o.PID, o.StateDir = os.Getpid(), s.dirs.State
+	if o.Content, err = cache.OpenContent(cache.Options{
+		Dir: filepath.Join(s.dirs.Cache, "content"), Limit: s.settings.CacheSize, Local: s.local, Log: s.log,
+	}); err != nil {
+		return fmt.Errorf("open content cache: %w", err)
+	}
+	s.later(o.Content.Close)
+	if o.Facts, err = cache.OpenFacts(filepath.Join(s.dirs.Cache, "facts.db")); err != nil {
+		return fmt.Errorf("open learned sizes: %w", err)
+	}
+	s.later(o.Facts.Close)
+	if !s.settings.Embedded { // which is never away
+		if o.Known, err = cache.OpenKnown(filepath.Join(s.dirs.Cache, "known.db"), s.log); err != nil {
+			return err
+		}
+		s.later(o.Known.Close)
+	}
+	if o.State, err = state.Open(filepath.Join(s.dirs.State, "state.db")); err != nil {
+		return err
+	}
+	s.later(o.State.Close)
+	if o.Spool, err = spool.Open(spool.Options{
+		Dir: mounted.SpoolOf(s.dirs.State), Receipts: mounted.ReceiptsOf(s.dirs.State),
+		Budget: s.settings.SpoolSize, Reserve: s.settings.KeepFree, MakeRoom: s.roomMaker(o.Content),
+		Log: s.log, RetryFor: o.RetryFor, LateBy: s.settings.Client.Stall, Fault: mounted.SpoolFault(), Boot: mounted.MachineRun(),
+	}); err != nil {
+		return fmt.Errorf("open spool: %w", err)
+	}
+	s.later(o.Spool.Close)
+	s.fs, s.spool = fs.New(o), o.Spool
+	return s.showMetrics(ctx)
+}
+
+// leaveDirs gives the state directories free. Those of a mount that never was usable, as
+// with a wrong key, go when they are new.
+func (s *session) leaveDirs() error {
+	if s.usable {
+		return s.dirs.Close()
+	}
+	return s.dirs.Discard()
+}
+
+// roomMaker is how the spool gets room from the content cache: nil where that is on another
+// disk.
+func (s *session) roomMaker(content *cache.Content) func(int64) bool {
+	var cached, state unix.Stat_t
+	if unix.Stat(s.dirs.Cache, &cached) != nil || unix.Stat(s.dirs.State, &state) != nil || cached.Dev != state.Dev {
+		return nil
+	}
+	return content.Free
+}
+
+// openService makes the client of the service, which it starts when it is the embedded
+// one. It returns the identity of the archive, which holds no secret.
+func (s *session) openService(ctx context.Context) (identity string, err error) {
+	cfg := s.settings.Client
+	cfg.Log = s.log
+	if s.settings.Embedded {
+		e, err := startEmbedded(ctx, s.settings.Data, s.settings.Sample, s.log)
+		if err != nil {
+			return "", err
+		}
+		s.later(e.stop)
+		s.local = e.server.ContentFile
+		cfg.BaseURL, cfg.Credentials = e.url, e.credentials
+		identity = "embedded:" + e.data
+	}
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return "", settings.WrongSetting(err)
+	}
+	s.later(func() error {
+		client.Close()
+		return nil
+	})
+	s.client = client
+	if identity == "" {
+		identity = client.BaseURL() + " " + cfg.Credentials.Identity()
+	}
+	return identity, nil
+}
+
+// later adds something to be closed; the last added is closed first.
+func (s *session) later(f func() error) { s.closers = append(s.closers, f) }
+
+func (s *session) closeStores() error {
+	var all []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		all = append(all, s.closers[i]())
+	}
+	return errors.Join(all...)
+}
+
+// unreachable says what to do when the first request failed.
+func (s *session) unreachable(err error) error {
+	base := s.client.BaseURL()
+	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, command.Join(doctor.Cure(base, err), s.waiting()))
+}
+
+// tellLeftBehind warns of what waits for the service in other state directories: this mount
+// does not send it.
+func (s *session) tellLeftBehind() {
+	if s.settings.Embedded {
+		return // its archive has one directory
+	}
+	for _, l := range mounted.LeftBehindAt(s.client.BaseURL(), s.dirs.State) {
+		s.log.Warnf("%s; %s", l.InWords(), mounted.Reach(l.State))
+	}
+}
+
+// waiting says what waits in the state directory of a mount that does not begin, empty when
+// nothing does.
+func (s *session) waiting() string {
+	left := s.left()
+	n := left.Failed + left.Pending.Uploads
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s in %s; %s", command.Doing(n, "upload", "waits", "wait"), s.dirs.State, mounted.Reach(s.dirs.State))
+}

@@ -1,0 +1,77 @@
+package mounted
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// FuseConf is where the administrator allows users what only root may do else.
+const FuseConf = "/etc/fuse.conf"
+
+// MayLetOthersIn refuses --allow-other where the configuration of FUSE does not allow it to
+// the user. One that cannot be read is left to the helper that mounts.
+func MayLetOthersIn(uid int, conf string) error {
+	text, err := os.ReadFile(conf) //nolint:gosec // the configuration of FUSE
+	if uid == 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if slices.Equal(strings.Fields(line), []string{"user_allow_other"}) {
+			return nil
+		}
+	}
+	return errors.New("--allow-other needs user_allow_other in " + conf + ", on a line of its own; root can write it there")
+}
+
+// IsAutomount reports whether a mount at dir is waited for: systemd had it begun because
+// somebody looks into dir. There is nothing in it, and to look would be to wait for ourselves.
+func IsAutomount(dir string) bool { return doctor.Automount(Mountinfo("self"), dir) }
+
+// CheckMountpoint makes sure that something can be mounted at dir without hiding what is
+// in it, unless nonempty allows that. What a killed process left behind is cleared away.
+func CheckMountpoint(ctx context.Context, dir string, nonempty bool) error {
+	if IsAutomount(dir) {
+		return nil
+	}
+	if IsStale(dir) {
+		if err := DetachMount(ctx, dir); err != nil {
+			return err
+		}
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no directory %s to mount at; make it first: mkdir -p %s", dir, dir)
+	case err != nil:
+		return fmt.Errorf("mount point: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory; name one to mount at", dir)
+	}
+	if _, _, err := Status(dir); err == nil {
+		return fmt.Errorf("an archive is mounted at %s already; unmount it first: archivefs unmount %s", dir, dir)
+	}
+	if nonempty {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("mount point: %w", err)
+	}
+	if slices.ContainsFunc(entries, isSomebodys) {
+		return fmt.Errorf("%s is not empty, and a mount would hide what is in it; name an empty directory, or hide it with -o nonempty", dir)
+	}
+	return nil
+}
+
+// isSomebodys reports whether an entry of a mount point would be missed. What desktops leave
+// in every directory that they show would not, and neither would what bears the name of
+// the control directory.
+func isSomebodys(e os.DirEntry) bool {
+	return !slices.Contains([]string{".DS_Store", ".localized", ".directory", ".archivefs"}, e.Name())
+}

@@ -1,0 +1,91 @@
+package mounted
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// MountLimit is how long a mount may take to tell how it is.
+const MountLimit = 3 * time.Second
+
+// ErrSilent says that a mount does not answer.
+var ErrSilent = fmt.Errorf("no answer within %s", MountLimit)
+
+// Answers returns an error unless a process is behind the mount at dir, and open to this
+// user. It lets other processes look: who asks a mount that hangs cannot be ended any more.
+func Answers(dir string) error {
+	// The attributes of the first look are remembered by the kernel, what the second asks
+	// for is not, but open to all.
+	for _, args := range [][]string{{"--", dir}, {"-f", "--", dir}} {
+		var said bytes.Buffer
+		look := exec.Command("stat", args...) //nolint:gosec,noctx // a path; it is not waited for longer than below
+		look.Env, look.Stderr = append(os.Environ(), "LC_ALL=C"), &said
+		if err := look.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- look.Wait() }()
+		limit := time.NewTimer(MountLimit)
+		select {
+		case err := <-ended:
+			limit.Stop()
+			if err != nil {
+				return errorOf(said.String())
+			}
+		case <-limit.C:
+			_ = look.Process.Kill() // which takes effect when the mount answers
+			return ErrSilent
+		}
+	}
+	return nil
+}
+
+// errorOf turns the words of stat(1) back into the error.
+func errorOf(said string) error {
+	for _, err := range []syscall.Errno{syscall.ENOTCONN, syscall.EACCES, syscall.ENOENT} {
+		if strings.HasSuffix(strings.ToLower(strings.TrimSpace(said)), err.Error()) {
+			return err
+		}
+	}
+	return errors.New(strings.TrimSpace(said))
+}
+
+// Status reads the status of the mount at dir, through the mount.
+func Status(dir string) ([]byte, *fs.Status, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
+	switch {
+	case errors.Is(err, syscall.ENOTCONN):
+		return nil, nil, fmt.Errorf("the mount at %s is stale: the process behind it is gone; archivefs unmount %s takes it away", dir, doctor.Quoted(dir))
+	case errors.Is(err, os.ErrPermission):
+		return nil, nil, fmt.Errorf(
+			"%s is not open to you; if an archive is mounted there, only its user can use it (root can unmount it with umount %s)", dir, doctor.Quoted(dir))
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil, fmt.Errorf("there is no archive mounted at %s", dir)
+	case err != nil:
+		return nil, nil, fmt.Errorf("ask the mount at %s: %w", dir, err)
+	}
+	var status fs.Status
+	if err := json.Unmarshal(text, &status); err != nil {
+		return nil, nil, fmt.Errorf("the mount at %s answers with something else than a status: %w", dir, err)
+	}
+	return text, &status, nil
+}
+
+// AwayInWords says why a service cannot be used.
+func AwayInWords(refused bool) string {
+	if refused {
+		return "the service refuses the credentials"
+	}
+	return "the service does not answer, or cannot do what it is asked"
+}

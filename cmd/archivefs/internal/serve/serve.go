@@ -1,0 +1,389 @@
+// Package serve is the command that runs the embedded archive service on its own.
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/blob"
+	"github.com/archivefs/archivefs/internal/server/generated"
+	"github.com/archivefs/archivefs/internal/server/store"
+)
+
+// Command is the command serve.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:  "serve",
+		Usage: "run the embedded archive service on its own",
+		Description: "Serves the archive in --data at --listen, below /api/v2. It accepts the credentials of the\n" +
+			"options, and the API keys and users of archivefs admin. Where there is no key at all, it makes\n" +
+			"one of its own and keeps it beside the archive; the first lines of output say where.\n\n" +
+			"   archivefs serve --sample --data ./office\n" +
+			"   archivefs mount --base-url http://127.0.0.1:8081 --api-key-file ./office/api-key ~/Archive",
+		Flags: slices.Concat([]cli.Flag{
+			command.DataFlag(),
+			&cli.StringFlag{Name: "listen", EnvVars: command.Env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
+			&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
+			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
+			&cli.StringFlag{Name: "generate", Usage: "present `NxM` instead of --data: N folders with M documents in each, made up as they are read; needs an API key"},
+			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
+			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
+			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
+			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
+			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
+		}, databaseFlags(), runFlags(), command.CredentialFlags("ask for"), running.LogFlags("info")),
+		Action: serve,
+	}
+}
+
+// collectAfter is by how much the memory in use may grow before it is collected, in percent.
+// The service uses little, and what it reads of an upload would be collected every few uploads.
+const collectAfter = 400
+
+func serve(c *cli.Context) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAfter)
+	}
+	options, err := readServe(c)
+	if err != nil {
+		return err
+	}
+	log, err := running.NewLog(c)
+	if err != nil {
+		return err
+	}
+	options.Log = log
+	r, err := newServed(c, log)
+	if err != nil {
+		return err
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is made
+	if err != nil {
+		return fmt.Errorf("--listen: %w; name another address, or port 0 for a free one", err)
+	}
+	defer ln.Close() //nolint:errcheck // it is closed already, unless something else failed
+	if c.String("generate") != "" {
+		return serveGenerated(c, ln, r, options)
+	}
+	what, kept, err := archiveName(options)
+	if err != nil {
+		return err
+	}
+	srv, err := server.Open(c.Context, options)
+	if err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	var skipped int
+	keyFile, err := letIn(c.Context, srv, &options)
+	if err == nil {
+		skipped, err = furnish(c.Context, srv, c.Bool("sample"), c.String("import"), log)
+	}
+	if err == nil {
+		r.server = srv
+		if keyFile != "" {
+			kept = append(kept, "API key in "+keyFile)
+		}
+		err = r.at(c, ln, what, kept...)
+	}
+	if err == nil && skipped > 0 {
+		err = fmt.Errorf("the service has ended well, but %s of --import stayed out of the archive, hence exit status 1; the log of the import says which and why", command.Plural(skipped, "entry"))
+	}
+	if cerr := srv.Close(); cerr != nil {
+		return errors.Join(err, fmt.Errorf("close archive: %w", cerr))
+	}
+	return err
+}
+
+// furnish puts the sample into an empty archive, or what every archive needs, and then the
+// tree that shall be imported. It returns how much of that stayed out.
+func furnish(ctx context.Context, srv *server.Server, withSample bool, tree string, log *logrus.Logger) (skipped int, err error) {
+	if tree == "" || withSample {
+		if err := running.Fill(ctx, srv, withSample, log); err != nil {
+			return 0, err
+		}
+	}
+	return bringIn(ctx, srv, tree, log)
+}
+
+// readServe validates the options. Nothing is begun before they are right.
+func readServe(c *cli.Context) (o server.Options, err error) {
+	if o.MaxUpload, err = config.Size("max-upload", c.String("max-upload")); err != nil {
+		return o, err
+	}
+	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
+		return o, config.WrongOption("listen", "%q is no address; write for example 127.0.0.1:8081", c.String("listen"))
+	}
+	if c.String("generate") == "" {
+		if o.Data, err = config.DataDir(c.String("data")); err != nil {
+			return o, err
+		}
+	}
+	if dir := c.String("import"); dir != "" {
+		if err := wantDirectory(dir); err != nil {
+			return o, err
+		}
+	}
+	cred, err := command.ReadCredentials(c)
+	if err != nil {
+		return o, err
+	}
+	o.OnlyEight, o.HideSizes, o.NoHead, o.NoRange = c.Bool("only-eight"), c.Bool("no-sizes"), c.Bool("no-head"), c.Bool("no-range")
+	if err := readRun(c, &o); err != nil {
+		return o, err
+	}
+	if (cred.User == "") != (cred.Password == "") {
+		return o, config.WrongTogether("%s and %s go together", "user", "password")
+	}
+	o.Credentials = server.Credentials{APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password}
+	if err := readDatabase(c, &o); err != nil {
+		return o, err
+	}
+	return o, wantGenerated(c, cred)
+}
+
+// letIn has the service accept a key of its own, where neither the options nor the archive have
+// one, and returns the file in which it is, empty for none.
+func letIn(ctx context.Context, srv *server.Server, options *server.Options) (keyFile string, err error) {
+	if options.Credentials.APIKey != "" {
+		return "", nil
+	}
+	keyFile = filepath.Join(options.Data, "api-key")
+	some, err := srv.HasKeys(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !some && options.Database != "" {
+		return "", errors.New("no instance makes an API key of its own for a --database; " +
+			"add one with archivefs admin keys add, or give all instances the same one with --api-key-file")
+	}
+	if some {
+		if _, err := os.Stat(keyFile); err == nil {
+			options.Log.Warnf("the key in %s is not accepted any more: the archive has keys of its own, as archivefs admin keys list shows", keyFile)
+		}
+		return "", nil
+	}
+	key, err := ownKey(keyFile)
+	if err == nil {
+		srv.AcceptKey(key)
+	}
+	return keyFile, err
+}
+
+// ownKey reads the key kept beside the archive, and makes it the first time.
+func ownKey(path string) (string, error) {
+	if _, err := os.Stat(path); err == nil {
+		return config.SecretFile("api-key-file", path)
+	}
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("keep an API key: %w", err)
+	}
+	key := rand.Text()
+	if err := durable.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep an API key: %w", err)
+	}
+	return key, nil
+}
+
+// databaseFlags say where the service keeps its database and its contents, if not in --data.
+func databaseFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "database", EnvVars: command.Env("DATABASE"), Usage: "keep the database in the PostgreSQL at `URL` instead of --data, for several instances to use; " +
+			"its password can come from PGPASSWORD or ~/.pgpass"},
+		&cli.StringFlag{Name: "database-file", EnvVars: command.Env("DATABASE_FILE"), TakesFile: true, Usage: "keep the database in the PostgreSQL at the URL in `FILE`"},
+		&cli.StringFlag{Name: "blobs", EnvVars: command.Env("BLOBS"), Usage: "with --database: keep contents in a bucket with the S3 interface at `ADDRESS`, as s3://archive/office?endpoint=https://s3.example.com, " +
+			"instead of --data; the keys for it come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or where programs for S3 have them"},
+	}
+}
+
+// archiveName says which archive is served and, where its name does not tell, in what it is kept, without
+// secrets.
+func archiveName(o server.Options) (name string, kept []string, err error) {
+	if o.Database == "" {
+		return o.Data, nil, nil
+	}
+	database, err := store.NamePostgres(o.Database)
+	contents := o.Data
+	if err == nil && o.Blobs != "" {
+		var address blob.Address
+		address, err = blob.ParseAddress(o.Blobs)
+		contents = archive.Printable(address.Name())
+	}
+	return "the archive", []string{"kept in " + database + ", contents in " + contents}, err
+}
+
+// readDatabase reads them.
+func readDatabase(c *cli.Context, o *server.Options) (err error) {
+	if o.Database, err = command.Secret(c, "database"); err != nil {
+		return err
+	}
+	if o.Blobs = c.String("blobs"); o.Blobs != "" {
+		if o.Database == "" {
+			return config.WrongTogether("%s needs %s: an archive in %s has its contents there, too", "blobs", "database", "data")
+		}
+		if _, err := blob.ParseAddress(o.Blobs); err != nil {
+			return config.WrongOption("blobs", "%v", err)
+		}
+	}
+	if o.Database == "" {
+		return nil
+	}
+	if c.String("generate") != "" {
+		return config.WrongTogether("%s does not go with %s, which keeps nothing", "database", "generate")
+	}
+	return nil
+}
+
+// wantDirectory refuses an operand of --import that is no directory, before anything is made.
+func wantDirectory(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return config.WrongOption("import", "%v", err)
+	}
+	if !info.IsDir() {
+		return config.WrongOption("import", "%s is no directory", dir)
+	}
+	return nil
+}
+
+// bringIn imports dir into the archive, if one is given, and returns how many of its
+// entries stay out; what they are stands in the log. An empty archive gets an inbox
+// beside it, and the mandators that dir has.
+func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Logger) (skipped int, err error) {
+	if dir == "" {
+		return 0, nil
+	}
+	empty, err := srv.Empty(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if empty {
+		if _, err := srv.AddInbox(ctx, 1, "Inbox"); err != nil {
+			return 0, err
+		}
+	}
+	w := &watched{began: time.Now()}
+	stop := w.watch(ctx, dir, log)
+	made, err := srv.Import(ctx, server.Import{
+		Dir: dir, Done: w.done,
+		Skipped: func(path, reason string) {
+			log.Warnf("import: skipped %s: %s", archive.Printable(path), archive.Printable(reason))
+		},
+	})
+	stop()
+	if err != nil {
+		return made.Skipped, fmt.Errorf("%w; before that %s: call it again to bring in the rest", err, w.sentence(made))
+	}
+	level, told := logrus.InfoLevel, ""
+	if made.Skipped > 0 {
+		level, told = logrus.WarnLevel, ", as said above; all else is in the archive and served, and the exit status will be 1"
+	}
+	log.Logf(level, "import of %s: %s%s", archive.Printable(dir), w.sentence(made), told)
+	return made.Skipped, nil
+}
+
+// watched counts what an import has dealt with.
+type watched struct {
+	began time.Time
+	files atomic.Int64
+	bytes atomic.Int64
+}
+
+func (w *watched) done(size int64) {
+	w.files.Add(1)
+	w.bytes.Add(size)
+}
+
+// watch shows what is left of an import, where the log goes to a terminal, until stop.
+func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (stop func()) {
+	out := log.Out
+	bar := command.NewProgress(out)
+	if bar == nil {
+		return func() {}
+	}
+	log.SetOutput(bar)
+	end := bar.Follow(ctx, func(ctx context.Context) command.Backlog { return measure(ctx, dir) }, func() command.Backlog {
+		return command.Backlog{Uploads: int(w.files.Load()), Bytes: w.bytes.Load()}
+	})
+	return func() {
+		end()
+		log.SetOutput(out)
+	}
+}
+
+// measure counts the files of a tree. What cannot be read does not count.
+func measure(ctx context.Context, dir string) command.Backlog {
+	all := command.Backlog{What: "document"}
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // it is only for show
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			all.Add(info.Size())
+		}
+		return nil
+	})
+	return all
+}
+
+// sentence says in words what was imported.
+func (w *watched) sentence(made server.Imported) string {
+	text := fmt.Sprintf("%s and %s, %s, in %s", command.Plural(made.Documents, "document"), command.Plural(made.Folders, "folder"),
+		command.Size(made.Bytes), time.Since(w.began).Round(100*time.Millisecond))
+	if made.Present > 0 {
+		text += fmt.Sprintf("; %s had been there before", command.Plural(made.Present, "document"))
+	}
+	if made.Skipped > 0 {
+		text += "; skipped " + command.Plural(made.Skipped, "entry")
+	}
+	return text
+}
+
+// wantGenerated refuses what makes no sense with --generate, if that is given: nothing is
+// kept of such an archive, not even a key.
+func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
+	text := c.String("generate")
+	if text == "" {
+		return nil
+	}
+	if _, err := generated.ParseShape(text); err != nil {
+		return config.WrongOption("generate", "%v", err)
+	}
+	if c.Bool("sample") || c.String("import") != "" {
+		return config.WrongTogether("%s goes neither with %s nor with %s: nothing can be put into what is generated", "generate", "sample", "import")
+	}
+	if cred.APIKey == "" {
+		return config.WrongTogether("%s keeps no key of its own; give one with %s or %s", "generate", "api-key", "api-key-file")
+	}
+	return nil
+}
+
+// serveGenerated serves an archive that is made up as it is read.
+func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
+	shape, _ := generated.ParseShape(c.String("generate")) // readServe has refused what is none
+	r.server = server.Generate(options, shape)
+	return r.at(c, ln, "generated archive "+shape.String())
+}

@@ -1,0 +1,219 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// Print writes a line for each option, in the order of the alphabet.
+func (all *Choices) Print(c *cli.Context) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	options := append(FileOptions(), config.Option{Name: config.Mountpoint})
+	slices.SortFunc(options, func(a, b config.Option) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range options {
+		value, chosen := all.Values[o.Name]
+		text, source := value.Text, all.source(o.Name)
+		switch {
+		case !chosen:
+			text = builtIn(c, o.Name)
+		case o.Secret:
+			text = "***"
+		case strings.Contains(text, "://"): // a password in an address is refused, but not by this command
+			if u, err := url.Parse(text); err == nil {
+				text = u.Redacted()
+			}
+		case o.Kind == config.Duration:
+			text = command.Plain(text)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, cmp.Or(text, "-"), source) //nolint:errcheck // Flush tells
+	}
+	return w.Flush()
+}
+
+// source says in words where the value of an option comes from.
+func (all *Choices) source(name string) string {
+	value, chosen := all.Values[name]
+	if !chosen {
+		return "built in"
+	}
+	at := fmt.Sprintf("%s:%d", value.File, value.Line)
+	switch value.Source {
+	case config.FromFlag:
+		return "command line"
+	case config.FromEnvironment:
+		return "environment, " + command.Env(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))[0]
+	case config.FromProfile:
+		return "profile " + all.profile + ", " + at
+	}
+	return "for all, " + at
+}
+
+// builtIn is the default of an option as the help text has it; empty when there is none.
+func builtIn(c *cli.Context, name string) string {
+	for _, f := range c.Command.Flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		if ok && f.Names()[0] == name {
+			return command.Plain(doc.GetDefaultText())
+		}
+	}
+	return ""
+}
+
+// WrongValues tries each option of the files by itself, and then each profile as a mount
+// would, without what needs the service or a command.
+func WrongValues(files config.Files) (problems config.Problems) {
+	for _, f := range files {
+		layers := []config.Layer{f.Defaults}
+		for _, p := range f.Profiles {
+			layers = append(layers, p)
+		}
+		for _, layer := range layers {
+			for name, value := range layer {
+				problems = append(problems, try(name, value)...)
+			}
+		}
+	}
+	for _, profile := range append([]string{""}, files.Profiles()...) {
+		problems = append(problems, wrongTogether(profile, config.Merge(files.Layers(profile), Alternatives))...)
+	}
+	return problems
+}
+
+// wrongTogether tells what is wrong with the options of a profile together. After each mistake
+// it goes on without the option that is to blame, and is silent about what may come of that.
+func wrongTogether(profile string, values config.Layer) (problems config.Problems) {
+	blamed := map[string]bool{}
+	for {
+		all := &Choices{profile: profile, Values: values}
+		mistake := all.mistake()
+		if mistake == nil {
+			return problems
+		}
+		name := all.toBlame(mistake)
+		value := values[name]
+		at, own := all.InFile(mistake)
+		if !own {
+			at = config.Problem{File: value.File, Line: value.Line, Text: mistake.Error()}
+			if value.Source == config.FromProfile {
+				at.Text = "profile " + profile + ": " + at.Text
+			}
+		}
+		if !slices.ContainsFunc(mistake.Options, func(n string) bool { return blamed[n] }) {
+			problems = append(problems, at)
+		}
+		if name == "" {
+			return problems
+		}
+		for _, n := range mistake.Options {
+			blamed[n] = true
+		}
+		delete(values, name)
+	}
+}
+
+// try reads one option as a mount does and tells what is wrong with it by itself: it may lack
+// what stands beside it.
+func try(name string, value config.Value) config.Problems {
+	all := &Choices{Values: config.Layer{name: value}}
+	if mistake := all.mistake(); mistake != nil {
+		if p, own := all.InFile(mistake); own {
+			return config.Problems{p}
+		}
+	}
+	return nil
+}
+
+// mistake is the first one that a mount finds in these options; nil when there is none.
+func (all *Choices) mistake() (usage *config.UsageError) {
+	errors.As(all.read(), &usage)
+	return usage
+}
+
+// context is that of a mount for which these options are chosen.
+func (all *Choices) context() (*cli.Context, error) {
+	command := &cli.Command{Flags: Flags()}
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	for _, f := range command.Flags {
+		if err := withoutEnvironment(f).Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, set, nil)
+	c.Command = command
+	return c, all.apply(c)
+}
+
+// read reads the options with the code of mount. Credentials are not put together, because
+// that would run commands; their files are looked at.
+func (all *Choices) read() error {
+	c, err := all.context()
+	if err != nil {
+		return err
+	}
+	s, err := ReadOptions(c, all.profile)
+	if err != nil {
+		return err
+	}
+	if err := tryClient(s, apiclient.Credentials{CloudID: c.String("cloud-id"), User: c.String("user")}); err != nil {
+		return err
+	}
+	for _, name := range command.SecretFlags {
+		if err := command.OnlyOne(c, name); err != nil {
+			return err
+		}
+		if path := c.String(name + "-file"); path != "" {
+			if _, err := config.SecretFile(name+"-file", path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tryClient makes the client that a mount would have, whose secrets are not known.
+func tryClient(s *Mount, cred apiclient.Credentials) error {
+	if s.Embedded {
+		return nil
+	}
+	cred.APIKey = "unknown"
+	if cred.User != "" {
+		cred.Password = "unknown"
+	}
+	cfg := s.Client
+	cfg.Credentials = cred
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return WrongSetting(err)
+	}
+	client.Close()
+	return nil
+}
+
+// withoutEnvironment makes a flag deaf to the environment, which may differ where the file
+// is used.
+func withoutEnvironment(f cli.Flag) cli.Flag {
+	switch f := f.(type) {
+	case *cli.StringFlag:
+		f.EnvVars = nil
+	case *cli.BoolFlag:
+		f.EnvVars = nil
+	case *cli.IntFlag:
+		f.EnvVars = nil
+	case *cli.DurationFlag:
+		f.EnvVars = nil
+	}
+	return f
+}

@@ -1,0 +1,140 @@
+// Package settings reads the options of mount: from the command line, the environment, the
+// configuration files and what login keeps.
+package settings
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// OnlyProfile is the one operand of a command that needs none.
+func OnlyProfile(c *cli.Context) (string, error) {
+	if c.NArg() > 1 {
+		return "", config.Usagef("%s takes one PROFILE at most, and was given %d operands", c.Command.Name, c.NArg())
+	}
+	if c.NArg() == 1 && c.Args().First() == "" {
+		return "", config.Usagef("the operand of %s is empty; name a PROFILE, or leave it out", c.Command.Name)
+	}
+	return c.Args().First(), nil
+}
+
+// ReadLogin reads which service a login is about.
+func ReadLogin(c *cli.Context) (*Mount, *Choices, error) {
+	profile, err := OnlyProfile(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, err := ReadConfig(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := Choose(c, files, profile)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Mount{Profile: profile}
+	if err := readService(c, s); err != nil {
+		return nil, nil, all.Blame(err)
+	}
+	if s.Embedded {
+		return nil, nil, config.Usagef("%s is about an archive service: name it with --base-url, or name a profile that does; "+
+			"an archive of your own needs no credentials", c.Command.Name)
+	}
+	return s, all, nil
+}
+
+// defaultMountpointFlag says where a profile is mounted that does not say it. It is for units
+// that stand for any profile.
+func defaultMountpointFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "default-mountpoint", EnvVars: command.Env("DEFAULT_MOUNTPOINT"), TakesFile: true,
+		Usage: "where a PROFILE is mounted that names no mountpoint: at `DIR`, which is made",
+	}
+}
+
+// PlaceFlags are those of a command that finds a mount by its profile.
+func PlaceFlags() []cli.Flag { return []cli.Flag{command.ConfigFlag(), defaultMountpointFlag()} }
+
+// PlaceOf is where a profile says that it is mounted, empty when it does not.
+func PlaceOf(files config.Files, profile string) string {
+	return config.Merge(files.Layers(profile), nil)[config.Mountpoint].Text
+}
+
+// mountpointOf is where a profile is mounted: where it says, or at the default; empty when
+// there is none. isDefault reports the latter.
+func mountpointOf(c *cli.Context, says string) (dir string, isDefault bool) {
+	if says != "" {
+		return says, false
+	}
+	return c.String("default-mountpoint"), true
+}
+
+// readMountpoint reads where the archive is mounted: at the operand, or where its profile is.
+func (s *Mount) readMountpoint(c *cli.Context, operand string) (err error) {
+	if operand == "" {
+		operand, s.Made = mountpointOf(c, s.Chosen.Values[config.Mountpoint].Text)
+	}
+	if operand == "" {
+		return config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
+			"or write ./%s for the directory of that name", s.Profile, s.Profile, s.Profile)
+	}
+	s.Mountpoint, err = filepath.Abs(operand) // a mount in the background lives elsewhere
+	return err
+}
+
+// MountpointOperand is the one operand of a command, a mount point, or the profile that is
+// mounted there.
+func MountpointOperand(c *cli.Context) (string, error) {
+	if err := OneOperand(c); err != nil {
+		return "", err
+	}
+	return MountpointAt(c, c.Args().First())
+}
+
+// OneOperand refuses any number of operands but one, a mount point.
+func OneOperand(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
+	}
+	return nil
+}
+
+// MountpointAt is the mount point that an operand names, or the profile that is mounted there.
+func MountpointAt(c *cli.Context, operand string) (string, error) {
+	files, wrong := ReadConfig(c) // a mount can be used and ended whatever was written since
+	if wrong == nil && files.Has(operand) {
+		if dir, _ := mountpointOf(c, PlaceOf(files, operand)); dir != "" {
+			return dir, nil
+		}
+		return "", config.Usagef("the profile %s names no mountpoint; give the directory itself", operand)
+	}
+	if err := WantPlace(files, operand); err != nil {
+		return "", err
+	}
+	return filepath.Abs(operand)
+}
+
+// WantPlace refuses an operand that is no profile and cannot be meant as a directory: it is
+// empty, or a word that names nothing where profiles have names.
+func WantPlace(files config.Files, operand string) error {
+	if operand == "" {
+		return config.Usagef("an operand is empty; name a directory or a profile")
+	}
+	if profiles := files.Profiles(); len(profiles) > 0 && IsNothing(operand) {
+		return config.Usagef("there is no profile %q%s, and no directory of that name", operand, config.Meant(operand, profiles))
+	}
+	return nil
+}
+
+// IsNothing reports whether an operand is a word that names no file here.
+func IsNothing(operand string) bool {
+	_, err := os.Lstat(operand)
+	return errors.Is(err, os.ErrNotExist) && !strings.ContainsRune(operand, filepath.Separator)
+}

@@ -1,0 +1,327 @@
+package settings
+
+import (
+	"cmp"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+)
+
+// Group is a group of the options of mount, with its heading.
+type Group struct {
+	Title string
+	Flags []cli.Flag
+}
+
+// Groups are all options of mount.
+func Groups() []Group {
+	return []Group{
+		{"The service", serviceFlags()},
+		{"Credentials", command.CredentialFlags("send")},
+		{"What the mount shows, and to whom", viewFlags()},
+		{"What is kept on this machine", storeFlags()},
+		{"How it runs", slices.Concat(profileFlags(), []cli.Flag{
+			running.MetricsFlag(),
+			&cli.BoolFlag{Name: "daemon", EnvVars: command.Env("DAEMON"), Usage: "go to the background once the mount is usable; the exit status says whether it is"},
+			command.ConfigFlag(),
+			defaultMountpointFlag(),
+			&cli.StringFlag{Name: "o", Usage: "`OPTIONS` as mount(8) has them, a,b=c: every long option, and ro"},
+		}, running.LogFlags("debug"))},
+	}
+}
+
+// Flags are all options of mount.
+func Flags() (all []cli.Flag) {
+	for _, g := range Groups() {
+		all = append(all, g.Flags...)
+	}
+	return all
+}
+
+// serviceFlags say which service is mounted and how it is asked.
+func serviceFlags() []cli.Flag {
+	return slices.Concat(command.ConnectionFlags(), []cli.Flag{
+		&cli.BoolFlag{Name: "embedded", EnvVars: command.Env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
+		command.DataFlag(),
+		&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty embedded archive with a sample office archive"},
+		command.DrainFlag(),
+	})
+}
+
+// storeFlags say what is kept on this machine.
+func storeFlags() []cli.Flag {
+	return []cli.Flag{
+		command.StateDirFlag(),
+		&cli.StringFlag{Name: "cache-size", EnvVars: command.Env("CACHE_SIZE"), Value: "10GiB", Usage: "keep at most `SIZE` of contents that were read"},
+		&cli.StringFlag{Name: "spool-size", EnvVars: command.Env("SPOOL_SIZE"), DefaultText: "what the disk allows", Usage: "let at most `SIZE` wait on this machine to be archived"},
+		&cli.StringFlag{Name: "keep-free", EnvVars: command.Env("KEEP_FREE"), Value: "64MiB", Usage: "leave `SIZE` of the disk free of uploads, at most a sixteenth of it"},
+		&cli.DurationFlag{Name: "ttl", EnvVars: command.Env("TTL"), Value: time.Minute, Usage: "trust a listing for `DURATION` before it is asked for again; with 0 not at all"},
+		&cli.StringFlag{
+			Name: "writes", EnvVars: command.Env("WRITES"), Value: "sync",
+			Usage: "when close() returns, `MODE`: sync, when the archive has the file, or with the error; async, when it is safe on this machine",
+		},
+	}
+}
+
+// viewFlags say what the mount shows, to whom, and what may be changed.
+func viewFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "content", EnvVars: command.Env("CONTENT"), Value: "auto", Usage: "what a document's file holds, `MODE`: auto, original, pdf or data"},
+		&cli.StringFlag{Name: "metadata-include", EnvVars: command.Env("METADATA_INCLUDE"), Usage: "metadata `KEYS` to list, comma-separated"},
+		&cli.StringFlag{Name: "metadata-exclude", EnvVars: command.Env("METADATA_EXCLUDE"), Usage: "metadata `KEYS` not to list, comma-separated"},
+		&cli.StringFlag{Name: "created-after", EnvVars: command.Env("CREATED_AFTER"), Usage: "show only documents created after `DATE`"},
+		&cli.StringFlag{Name: "time-zone", EnvVars: command.Env("TIME_ZONE"), DefaultText: "local", Usage: "`ZONE` of the service's dates, as Europe/Berlin"},
+		&cli.BoolFlag{Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
+		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
+		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
+		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
+		&cli.BoolFlag{Name: "noexec", EnvVars: command.Env("NOEXEC"), Usage: "let no program that is a document be run"},
+		&cli.BoolFlag{Name: "allow-other", EnvVars: command.Env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
+		&cli.IntFlag{Name: "uid", EnvVars: command.Env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
+		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
+		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` in the table of mounts as what is mounted"},
+		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
+	}
+}
+
+// profileFlags say where to write profiles, for those who make archivefs faster. They are
+// not in the help of the command.
+func profileFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "cpu-profile", EnvVars: command.Env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
+		&cli.StringFlag{Name: "heap-profile", EnvVars: command.Env("HEAP_PROFILE"), Hidden: true, Usage: "write a profile of the memory in use at the end of the mount to `FILE` (go tool pprof)"},
+	}
+}
+
+// Mount are the validated options of mount.
+type Mount struct {
+	Chosen     *Choices
+	Profile    string // empty for none
+	Mountpoint string
+	Made       bool   // mountpoint is made when it is missing
+	Nonempty   bool   // hide what is in mountpoint
+	Metrics    string // address; empty for none
+	Embedded   bool
+	Data       string
+	Sample     bool
+	StateDir   string
+	CacheSize  int64
+	SpoolSize  int64 // 0 for no bound
+	KeepFree   int64
+	Drain      time.Duration // how long the end waits for uploads
+	Client     apiclient.Config
+	Login      string // where the credentials were stored; empty when options name them
+	Fs         fs.Options
+}
+
+// Read reads and validates all options. Nothing is begun before they are right.
+func Read(c *cli.Context) (*Mount, error) {
+	files, err := ReadConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	profile, mountpoint, err := mountOperands(c, files)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Choose(c, files, profile)
+	if err != nil {
+		return nil, err
+	}
+	s, err := readSettings(c, profile)
+	if err != nil {
+		return nil, all.Blame(err)
+	}
+	s.Chosen, s.Nonempty = all, c.Bool("nonempty")
+	return s, s.readMountpoint(c, mountpoint)
+}
+
+// readSettings reads the options of which service is mounted and how. Nobody is asked for
+// credentials before the others are right.
+func readSettings(c *cli.Context, profile string) (*Mount, error) {
+	s, err := ReadOptions(c, profile)
+	if err != nil {
+		return nil, err
+	}
+	return s, ReadCaller(c, s)
+}
+
+// ReadOptions reads all options but those of the credentials.
+func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
+	s := &Mount{Profile: profile}
+	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics} {
+		if err := read(c, s); err != nil {
+			return nil, err
+		}
+	}
+	_, _, err := running.ReadLog(c)
+	return s, err
+}
+
+// mountOperands reads [PROFILE] MOUNTPOINT. A single one is the profile of that name, if
+// there is one, which says where it is mounted; the mountpoint is empty then.
+func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint string, err error) {
+	switch {
+	case slices.Contains(c.Args().Slice(), ""):
+		return "", "", WantPlace(files, "")
+	case c.NArg() == 1 && files.Has(c.Args().First()):
+		return c.Args().First(), "", nil
+	case c.NArg() == 1:
+		return "", c.Args().First(), WantPlace(files, c.Args().First())
+	case c.NArg() == 2 && files.Has(c.Args().First()):
+		return c.Args().First(), c.Args().Get(1), nil
+	case c.NArg() == 2:
+		return "", "", NoProfile(files, c.Args().First(), "; mount takes one MOUNTPOINT, and a PROFILE before it")
+	}
+	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
+}
+
+// readService reads which service is mounted and how it is asked.
+func readService(c *cli.Context, s *Mount) error {
+	s.Embedded, s.Data, s.Sample = c.Bool("embedded"), c.String("data"), c.Bool("sample")
+	url := c.String("base-url")
+	switch {
+	case url == "":
+		s.Embedded = true
+	case s.Embedded:
+		return config.WrongTogether("%s and %s exclude each other", "embedded", "base-url")
+	case s.Data != "" || s.Sample:
+		return config.WrongTogether("%s and %s are for the embedded service; leave %s out to use it", "data", "sample", "base-url")
+	}
+	if !s.Embedded {
+		if _, err := apiclient.Address(url); err != nil {
+			return WrongSetting(err)
+		}
+	}
+	zone, err := config.Zone("time-zone", c.String("time-zone"))
+	if err != nil {
+		return err
+	}
+	if c.Int("connections") < 1 {
+		return config.WrongOption("connections", "at least one request must be in flight")
+	}
+	if c.Duration("retry-for") < 0 {
+		return config.WrongOption("retry-for", "a duration is not negative")
+	}
+	if c.Duration("timeout") <= 0 {
+		return config.WrongOption("timeout", "a request needs some time; write for example 30s")
+	}
+	s.Client = apiclient.Config{
+		BaseURL: url, Connections: c.Int("connections"), RetryFor: c.Duration("retry-for"), Stall: c.Duration("timeout"), Location: zone,
+		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
+		UserAgent: "archivefs/" + command.Version(),
+	}
+	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for what somebody waits for
+	if s.Client.RetryFor == 0 {
+		s.Client.RetryFor = -1 // nothing is repeated; 0 is the client's default
+	}
+	if (s.Client.CertFile == "") != (s.Client.KeyFile == "") {
+		return config.WrongTogether("%s and %s go together: give both or none", "client-cert", "client-key")
+	}
+	return nil
+}
+
+func readMetrics(c *cli.Context, s *Mount) error {
+	s.Metrics = c.String("metrics")
+	return running.CheckMetrics(s.Metrics)
+}
+
+func readCaches(c *cli.Context, s *Mount) error {
+	s.StateDir = c.String("state-dir")
+	var err error
+	if s.CacheSize, err = config.Size("cache-size", c.String("cache-size")); err != nil {
+		return err
+	}
+	if size := c.String("spool-size"); size != "" {
+		if s.SpoolSize, err = config.Size("spool-size", size); err != nil {
+			return err
+		}
+		if s.SpoolSize == 0 {
+			return config.WrongOption("spool-size", "nothing could be written; leave it out for no bound")
+		}
+	}
+	if s.KeepFree, err = config.Size("keep-free", c.String("keep-free")); err != nil {
+		return err
+	}
+	if c.Duration("ttl") < 0 {
+		return config.WrongOption("ttl", "a duration is not negative")
+	}
+	s.Fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 is no default
+	s.Fs.RetryFor = c.Duration("retry-for")
+	if s.Drain, err = command.ReadDrain(c); err != nil {
+		return err
+	}
+	switch w := c.String("writes"); w {
+	case "sync", "async":
+		s.Fs.Async = w == "async"
+	default:
+		return config.WrongOption("writes", "%q is neither sync nor async", w)
+	}
+	return nil
+}
+
+func readView(c *cli.Context, s *Mount) error {
+	switch m := fs.ContentMode(c.String("content")); m {
+	case fs.ContentAuto, fs.ContentOriginal, fs.ContentPDF, fs.ContentData:
+		s.Fs.Mode = m
+	default:
+		return config.WrongOption("content", "%q is none of auto, original, pdf, data", m)
+	}
+	after, err := config.Date("created-after", c.String("created-after"), s.Client.Location)
+	if err != nil {
+		return err
+	}
+	s.Fs.List = archive.ListOptions{
+		IncludeMetadata: config.List(c.String("metadata-include")),
+		ExcludeMetadata: config.List(c.String("metadata-exclude")),
+		CreatedAfter:    after,
+	}
+	s.Fs.MountSource = c.String("fsname")
+	s.Fs.VolumeName = cmp.Or(s.Profile, "Archive")
+	s.Fs.Thumbnails = c.Bool("thumbnails")
+	s.Fs.AllowDelete, s.Fs.ReadOnly, s.Fs.AllowOther = c.Bool("allow-delete"), c.Bool("read-only"), c.Bool("allow-other")
+	if c.Bool("noexec") {
+		s.Fs.MountOptions = []string{"noexec"}
+	}
+	return nil
+}
+
+// readOwner reads who owns the files and what others may do with them.
+func readOwner(c *cli.Context, s *Mount) error {
+	var err error
+	if s.Fs.UID, err = owner(c, "uid", os.Getuid()); err != nil {
+		return err
+	}
+	if s.Fs.GID, err = owner(c, "gid", os.Getgid()); err != nil {
+		return err
+	}
+	mask, err := strconv.ParseUint(c.String("umask"), 8, 32)
+	if err != nil || mask > 0o777 {
+		return config.WrongOption("umask", "%q is no octal number of up to 777", c.String("umask"))
+	}
+	s.Fs.Umask = uint32(mask)
+	return nil
+}
+
+// owner is the value of --uid or --gid, the process's own when it is not given.
+func owner(c *cli.Context, name string, own int) (uint32, error) {
+	n := c.Int(name)
+	if !c.IsSet(name) {
+		n = own
+	}
+	if n < 0 || n > math.MaxUint32-1 {
+		return 0, config.WrongOption(name, "%d is no user or group number", n)
+	}
+	return uint32(n), nil
+}

@@ -1,0 +1,359 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// DoctorCommand is the command doctor.
+func DoctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "examine what a mount needs, and say how to mend it",
+		ArgsUsage: "[PROFILE] [MOUNTPOINT...]",
+		Description: "Examines the configuration, FUSE, the service and the credentials, the disk, and what is mounted.\n" +
+			"Each check prints a line that begins with ok, warning or failure, and ends with what to do.\n" +
+			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
+			"   archivefs doctor office\n" +
+			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
+		Flags:  append(settings.Flags(), command.JSONFlag()),
+		Action: examine,
+	}
+}
+
+// examine runs all checks and prints their findings.
+func examine(c *cli.Context) error {
+	findings, err := checkup(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		err = command.PrintJSON(c, findings)
+	} else {
+		err = printFindings(c.App.Writer, findings)
+	}
+	if failed := doctor.Failures(findings); failed > 0 && err == nil {
+		return fmt.Errorf("%d of %s failed", failed, command.Plural(len(findings), "check"))
+	}
+	return err
+}
+
+// checkup makes all findings. Wrong usage is an error; a wrong configuration is a finding, and
+// so are missing credentials: what can be examined without them is.
+func checkup(c *cli.Context) ([]doctor.Finding, error) {
+	p := &patient{c: c}
+	err := p.configure()
+	findings := p.machine()
+	var usage *config.UsageError
+	switch {
+	case err == nil:
+		findings = append(findings, doctor.Fine("configuration", p.files()))
+	case errors.As(err, &usage) && p.misconfigured:
+		do := "correct that"
+		if !usage.More {
+			do += "; archivefs config check shows all mistakes"
+		}
+		findings = append(findings, doctor.Fail("configuration", err.Error(), do))
+	default:
+		return nil, err
+	}
+	switch {
+	case p.settings == nil:
+	case p.settings.Embedded:
+		findings = append(findings, p.data()...)
+	default:
+		findings = append(findings, p.service()...)
+	}
+	return append(findings, p.mounts()...), nil
+}
+
+// printFindings writes a line for each finding, with what to do at its end.
+func printFindings(out io.Writer, findings []doctor.Finding) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, f := range findings {
+		text := f.Text
+		if f.Do != "" {
+			text += "; " + f.Do
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, f.Check, text) //nolint:errcheck // Flush tells
+	}
+	return w.Flush()
+}
+
+// patient is what doctor examines.
+type patient struct {
+	c             *cli.Context
+	mountpoints   []string
+	loaded        config.Files
+	settings      *settings.Mount // nil when it is not known which service is meant, and how it is asked
+	stranger      error           // why there are no credentials, nil when there are
+	misconfigured bool            // the error of configure is about a configuration file
+}
+
+// configure reads the options and the files as mount does. What is right in files that have
+// a mistake counts.
+func (p *patient) configure() error {
+	loaded, broken := settings.ReadConfig(p.c)
+	p.loaded, p.mountpoints = loaded, p.c.Args().Slice()
+	if broken != nil && p.c.String("config") != "" && settings.IsFile(p.c.String("config")) != nil {
+		return broken
+	}
+	p.misconfigured = broken != nil
+	profile := ""
+	if first := p.c.Args().First(); p.loaded.Has(first) {
+		profile, p.mountpoints = first, p.mountpoints[1:]
+	}
+	for _, place := range p.mountpoints {
+		if err := settings.WantPlace(p.loaded, place); err != nil && broken == nil {
+			return err
+		}
+	}
+	if broken != nil { // a word is a profile that could not be read
+		p.mountpoints = slices.DeleteFunc(p.mountpoints, settings.IsNothing)
+	}
+	all, err := settings.Choose(p.c, p.loaded, profile)
+	if err != nil {
+		p.misconfigured = true
+		return cmp.Or(broken, err)
+	}
+	if dir := all.Values[config.Mountpoint].Text; dir != "" && len(p.mountpoints) == 0 {
+		p.mountpoints = []string{dir}
+	}
+	read, err := settings.ReadOptions(p.c, profile)
+	var stranger error
+	if err == nil {
+		stranger = settings.ReadCaller(p.c, read)
+	}
+	if err == nil && read.Embedded {
+		err = stranger
+	}
+	if err != nil {
+		_, inFile := all.InFile(err)
+		p.misconfigured = p.misconfigured || inFile
+		return cmp.Or(broken, all.Blame(err))
+	}
+	if broken == nil || !read.Embedded || p.c.Bool("embedded") { // else the address may be what is broken
+		p.settings, p.stranger = read, all.Blame(stranger)
+	}
+	return broken
+}
+
+// files names the configuration files that were read.
+func (p *patient) files() string {
+	var paths []string
+	for _, f := range p.loaded {
+		paths = append(paths, f.Path)
+	}
+	return cmp.Or(strings.Join(paths, ", "), "there are no files")
+}
+
+// machine examines what every mount needs.
+func (p *patient) machine() []doctor.Finding {
+	root := os.Geteuid() == 0
+	var name unix.Utsname
+	_ = unix.Uname(&name)                         // it cannot fail
+	status, _ := os.ReadFile("/proc/self/status") // other systems have none
+	return []doctor.Finding{
+		doctor.Device("/dev/fuse", root),
+		doctor.Helper("fusermount3", root),
+		doctor.OtherUsers(p.c.Bool("allow-other"), mounted.MayLetOthersIn(os.Geteuid(), mounted.FuseConf)),
+		doctor.Kernel(unix.ByteSliceToString(name.Release[:]), doctor.Privileged(string(status))),
+	}
+}
+
+// data examines where the embedded service keeps its archive.
+func (p *patient) data() []doctor.Finding {
+	dir, err := config.DataDir(p.settings.Data)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("archive", err.Error(), "")}
+	}
+	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir, false)...)
+}
+
+// service examines the archive service, and the state of mounts of it.
+func (p *patient) service() []doctor.Finding {
+	cfg := p.settings.Client
+	cfg.RetryFor = -1 // a person waits, and can call again
+	cfg.Log = nil     // what is logged elsewhere is a finding here
+	if p.stranger != nil {
+		cfg.Credentials = apiclient.Credentials{APIKey: "none"} // also a refusal shows how the service can be reached
+	}
+	var answer *doctor.Answer
+	began := time.Now()
+	cfg.Watch = func(resp *http.Response) {
+		if answer == nil {
+			date, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it says none
+			answer = &doctor.Answer{Date: date, TLS: resp.TLS, Took: time.Since(began)}
+		}
+	}
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("options", settings.WrongSetting(err).Error(), "correct that option")}
+	}
+	defer client.Close()
+	_, err = client.Children(p.c.Context, 0)
+	findings := doctor.Service(client.BaseURL(), p.caller(), answer, err, time.Now())
+	if p.stranger != nil {
+		findings = slices.DeleteFunc(findings, func(f doctor.Finding) bool { return f.Check == doctor.Credentials })
+		text, do, _ := strings.Cut(p.stranger.Error(), "; ")
+		return append(append(findings, doctor.Fail(doctor.Credentials, text, do)), p.anyState(client.BaseURL())...)
+	}
+	if err == nil {
+		findings = append(findings, doctor.Operations(p.c.Context, client)...)
+	}
+	refused := archive.KindOf(err) == archive.KindUnauthorized
+	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity(), refused)...)
+}
+
+// caller says whose credentials are used, and where they are kept.
+func (p *patient) caller() string {
+	cred := p.settings.Client.Credentials
+	who := "an API key"
+	switch {
+	case cred.User != "":
+		who += " and the user " + cred.User
+	case cred.CloudID != "":
+		who += " and the Cloud-ID " + cred.CloudID
+	}
+	if p.settings.Login != "" {
+		who += ", from " + p.settings.Login
+	}
+	return who
+}
+
+// mounts examines the mounts and mount points that the options name, and of other mounts of
+// archives those that do not work.
+func (p *patient) mounts() []doctor.Finding {
+	archives := mounted.Archives()
+	var named []string
+	for _, dir := range p.mountpoints {
+		if abs, err := filepath.Abs(dir); err == nil && slices.Contains(archives, abs) {
+			dir = abs
+		}
+		named = append(named, dir)
+	}
+	findings := make([]doctor.Finding, len(named)+len(archives))
+	var all sync.WaitGroup
+	for i, dir := range append(slices.Clone(named), archives...) {
+		all.Go(func() {
+			switch {
+			case i >= len(named) && !slices.Contains(named, dir):
+				findings[i] = doctor.Mount(dir, mounted.Answers(dir), doctor.State{})
+			case i < len(named) && slices.Contains(archives, dir):
+				state, err := askMount(dir)
+				findings[i] = doctor.Mount(dir, err, state)
+			case i < len(named):
+				findings[i] = mountpoint(p.c.Context, dir, p.c.Bool("nonempty"))
+			}
+		})
+	}
+	all.Wait()
+	return append(findings[:len(named)], slices.DeleteFunc(findings[len(named):], func(f doctor.Finding) bool {
+		return f.Level == doctor.OK || f.Level == ""
+	})...)
+}
+
+// mountpoint examines whether something can be mounted at dir.
+func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
+	const check = "mount point"
+	if err := mounted.CheckMountpoint(ctx, dir, nonempty); err != nil {
+		return doctor.Fail(check, err.Error(), "")
+	}
+	if err := unix.Access(dir, unix.W_OK); err != nil && !errors.Is(err, unix.EROFS) {
+		return doctor.Fail(check, "you may not write to "+dir+", and so fusermount3 mounts nothing there for you", "name a directory of your own")
+	}
+	return doctor.Fine(check, dir+" is free")
+}
+
+// state examines where mounts of an archive keep what must outlive them. refused says that the
+// service does not take their credentials.
+func (p *patient) state(identity string, refused bool) []doctor.Finding {
+	seen, err := config.LookDirs(p.settings.StateDir, identity)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
+	}
+	state := doctor.Writable("state", seen.State)
+	if seen.Busy {
+		state = doctor.Fine("state", seen.State+" is in use by a mount")
+	}
+	findings := []doctor.Finding{state, p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
+	if n, err := spool.Waiting(mounted.SpoolOf(seen.State)); err == nil && n > 0 && !seen.Busy {
+		findings = append(findings, doctor.Warn(uploadsCheck, command.Doing(n, "upload", "waits", "wait")+" for a mount in "+seen.State,
+			mounted.GoesOn(seen.State, refused)))
+	}
+	return append(findings, p.leftBehind(identity, seen.State)...)
+}
+
+// uploadsCheck is the check of what mounts that have ended left.
+const uploadsCheck = "uploads"
+
+// leftBehind examines what waits for the service in other state directories than the one of
+// the mount.
+func (p *patient) leftBehind(identity, own string) (findings []doctor.Finding) {
+	if p.settings.Embedded {
+		return nil // its archive has one directory
+	}
+	service, _, _ := strings.Cut(identity, " ")
+	for _, l := range mounted.LeftBehindAt(service, own) {
+		findings = append(findings, doctor.Warn(uploadsCheck, l.InWords(), mounted.Reach(l.State)))
+	}
+	return findings
+}
+
+// anyState examines where mounts of a service keep theirs: which one it is says who calls.
+func (p *patient) anyState(service string) []doctor.Finding {
+	seen, err := config.LookHomes(p.settings.StateDir)
+	if err != nil {
+		return []doctor.Finding{doctor.Fail("state", err.Error(), "")}
+	}
+	findings := []doctor.Finding{doctor.Writable("state", seen.State), p.space("uploads", seen.State), p.space("the cache", seen.Cache)}
+	return append(findings, p.leftBehind(service, "")...)
+}
+
+func (p *patient) space(what, dir string) doctor.Finding {
+	usage, err := doctor.UsageOf(dir)
+	return doctor.Space(what, dir, usage, err, p.settings.KeepFree)
+}
+
+// askMount asks a mount how it is.
+func askMount(dir string) (s doctor.State, err error) {
+	if err := mounted.Answers(dir); err != nil {
+		return s, err
+	}
+	_, status, err := mounted.Status(dir)
+	if err != nil {
+		return s, err
+	}
+	if status.Health == fs.HealthAway {
+		s.Away = "no answer"
+		if len(status.LastErrors) > 0 {
+			s.Away = status.LastErrors[0].Text
+		}
+	}
+	s.Disk, s.Failed = status.Disk, mounted.FailedUploads(status)
+	return s, nil
+}

@@ -1,0 +1,202 @@
+package user
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/apiclient"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/credentials"
+	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// LoginCommand is the command login.
+func LoginCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "login",
+		Usage:     "ask for the credentials of an archive service, try them, and keep them",
+		ArgsUsage: "[PROFILE]",
+		Description: "Asks for what the options and the profile do not say, and the service whether it is right. Then\n" +
+			"it keeps the credentials in the keyring of the system, or, where there is none, in a file that\n" +
+			"only you can read. Mounts of PROFILE use them; without a PROFILE, those of the same --base-url.\n\n" +
+			"   archivefs login office\n" +
+			"   archivefs login --base-url https://archive.example --user erika\n\n" +
+			"Where standard input is no terminal, its first line is the API key, and with --user the second\n" +
+			"one is the password.",
+		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("keep"), []cli.Flag{command.ConfigFlag()}),
+		Action: func(c *cli.Context) error {
+			err := login(c)
+			if err != nil && c.Err() != nil {
+				return errors.New("it was interrupted, and nothing was changed")
+			}
+			return err
+		},
+	}
+}
+
+func login(c *cli.Context) error {
+	s, all, err := settings.ReadLogin(c)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(settings.Alternatives[0], settings.Alternatives[1]) {
+		if v := all.Values[name]; v.IsFromFile() && v.Text != "" {
+			return config.Usagef("%s:%d says the credentials already, with %s; leave that out there to keep them by login", v.File, v.Line, name)
+		}
+	}
+	cred, err := command.ReadCredentials(c)
+	if err != nil {
+		return err
+	}
+	if err := command.NewAsker(c.Context, c.App.Reader, c.App.ErrWriter).Complete(&cred); err != nil {
+		return err
+	}
+	address, err := tryLogin(c, s, cred)
+	if err != nil {
+		return err
+	}
+	store, err := settings.OpenStore()
+	if err != nil {
+		return err
+	}
+	place, why, err := store.Put(c.Context, s.LoginName(address), &credentials.Login{
+		Service: address, APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password,
+	})
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("logged in to %s; the credentials are kept in %s", address, place)
+	if why != nil {
+		text += fmt.Sprintf(", which only you can read, because there is no keyring (%v)", why)
+	}
+	_, err = fmt.Fprintln(c.App.Writer, text)
+	return err
+}
+
+// tryLogin asks the service for the top of the archive, and returns its address.
+func tryLogin(c *cli.Context, s *settings.Mount, cred apiclient.Credentials) (string, error) {
+	log := logrus.New()
+	log.SetOutput(c.App.ErrWriter)
+	log.SetLevel(logrus.WarnLevel)
+	cfg := s.Client
+	cfg.Credentials, cfg.Log = cred, log
+	if err := cred.Validate(); err != nil {
+		return "", settings.WrongSetting(err)
+	}
+	client, err := apiclient.New(cfg)
+	if err != nil {
+		return "", settings.WrongSetting(err)
+	}
+	defer client.Close()
+	if _, err := client.Children(c.Context, 0); err != nil {
+		return "", fmt.Errorf("not logged in at %s: %w; %s", client.BaseURL(), err, doctor.Cure(client.BaseURL(), err))
+	}
+	return client.BaseURL(), nil
+}
+
+// LogoutCommand is the command logout.
+func LogoutCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "logout",
+		Usage:     "forget the credentials that login keeps",
+		ArgsUsage: "[PROFILE]",
+		Description: "Removes what archivefs login keeps for PROFILE, or for --base-url. A mount that is running goes\n" +
+			"on. With --purge it also removes the documents and listings that mounts of the archive keep on\n" +
+			"this machine, unless uploads wait there to be archived.",
+		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("logged in with"), []cli.Flag{
+			command.StateDirFlag(),
+			&cli.BoolFlag{Name: "purge", Usage: "remove what was read of the archive, too"},
+			command.ConfigFlag(),
+		}),
+		Action: logout,
+	}
+}
+
+func logout(c *cli.Context) error {
+	s, _, err := settings.ReadLogin(c)
+	if err != nil {
+		return err
+	}
+	address, err := apiclient.Address(s.Client.BaseURL)
+	if err != nil {
+		return settings.WrongSetting(err)
+	}
+	store, err := settings.OpenStore()
+	if err != nil {
+		return err
+	}
+	name := s.LoginName(address)
+	known, place, err := store.Get(c.Context, name)
+	if err != nil && !errors.Is(err, credentials.ErrNone) {
+		return err
+	}
+	if c.Bool("purge") {
+		if err := purge(c, address, known); err != nil {
+			return err
+		}
+	}
+	if known == nil {
+		_, err := fmt.Fprintf(c.App.Writer, "there was no login of %s\n", name)
+		return err
+	}
+	if err := store.Forget(c.Context, name); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "logged out of %s; the credentials are gone from %s\n", known.Service, place)
+	return err
+}
+
+// purge removes the cache of the archive that the login, or the options, are for.
+func purge(c *cli.Context, address string, known *credentials.Login) error {
+	cred, err := command.ReadCredentials(c)
+	if err != nil {
+		return err
+	}
+	if known != nil && cred.APIKey == "" {
+		address = known.Service
+		cred = apiclient.Credentials{APIKey: known.APIKey, CloudID: known.CloudID, User: known.User, Password: known.Password}
+	}
+	if cred == (apiclient.Credentials{}) {
+		return config.WrongOption("purge", "there is no login, so it is not known whose cache to remove; name the credentials as for the mount")
+	}
+	removed, err := purgeCache(c.String("state-dir"), address+" "+cred.Identity())
+	if err == nil && removed != "" {
+		_, err = fmt.Fprintf(c.App.Writer, "removed %s\n", removed)
+	}
+	return err
+}
+
+// purgeCache removes the cache of an archive, and returns where it was; empty when there was
+// none. While uploads wait nothing is removed: to send them takes the credentials.
+func purgeCache(stateDir, identity string) (removed string, err error) {
+	seen, err := config.LookDirs(stateDir, identity)
+	if err != nil || !seen.Made {
+		return "", err
+	}
+	dirs, err := config.OpenDirs(stateDir, identity)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, dirs.Close()) }()
+	waiting, err := spool.Waiting(mounted.SpoolOf(dirs.State))
+	if err != nil {
+		return "", fmt.Errorf("look for uploads: %w", err)
+	}
+	if waiting > 0 {
+		return "", fmt.Errorf("%s not archived yet (in %s), so nothing was removed; mount the archive to have it sent, "+
+			"see archivefs uploads list %s, or log out without --purge", command.Doing(waiting, "upload", "is", "are"), dirs.State, doctor.Quoted(dirs.State))
+	}
+	if err := os.RemoveAll(dirs.Cache); err != nil {
+		return "", fmt.Errorf("remove the cache: %w", err)
+	}
+	return dirs.Cache, nil
+}

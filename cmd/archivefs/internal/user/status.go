@@ -1,0 +1,284 @@
+package user
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/doctor"
+)
+
+// StatusCommand is the command status.
+func StatusCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "status",
+		Usage:     "show requests, caches, uploads and health of a running mount",
+		ArgsUsage: "MOUNTPOINT|PROFILE",
+		Description: "Its health is one of\n\n" +
+			"   ok       the service answers, and no upload failed\n" +
+			"   away     the service does not answer, or refuses the credentials: what is known is shown,\n" +
+			"            and the last error says why. With --writes async uploads wait, with sync they fail\n" +
+			"   disk     the disk that keeps what waits to be archived takes no files: it is read-only, full\n" +
+			"            or failing, and nothing can be put in\n" +
+			"   failing  uploads failed and wait for your decision: see archivefs uploads list MOUNTPOINT",
+		Flags: append([]cli.Flag{
+			command.JSONFlag(),
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it anew every second, until Ctrl-C"},
+		}, settings.PlaceFlags()...),
+		Action: showStatus,
+	}
+}
+
+func showStatus(c *cli.Context) error {
+	dir, err := settings.MountpointOperand(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("watch") {
+		ticks := time.NewTicker(time.Second)
+		defer ticks.Stop()
+		return watchStatus(c, dir, ticks.C)
+	}
+	text, status, err := mounted.Status(dir)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		_, err := c.App.Writer.Write(text)
+		return err
+	}
+	return printStatus(c.App.Writer, dir, status)
+}
+
+// healthInWords says what the health of the mount at dir means, and what to do about it.
+func healthInWords(dir string, s *fs.Status) string {
+	waiting, failed := len(s.Uploads.List)-mounted.FailedUploads(s), mounted.FailedUploads(s)
+	list := "see archivefs uploads list " + doctor.Quoted(dir)
+	switch s.Health {
+	case fs.HealthOK:
+		return s.Health + ": the service answers, and no upload failed"
+	case fs.HealthAway:
+		text := s.Health + ": " + mounted.AwayInWords(s.Cure != "") + "; what is known is shown"
+		if waiting > 0 {
+			text += "; " + command.Doing(waiting, "upload", "waits", "wait")
+		}
+		if failed > 0 {
+			text += "; " + command.Plural(failed, "upload") + " failed, " + list
+		}
+		return text
+	case fs.HealthDisk:
+		return s.Health + ": nothing can be put in, because the disk of the state directory takes no files"
+	case fs.HealthFailing:
+		return s.Health + ": " + command.Doing(failed, "upload", "failed and waits", "failed and wait") + " for your decision; " + list
+	}
+	return s.Health
+}
+
+// statusTable writes lines whose parts, separated by tabs, stand below each other.
+type statusTable struct{ w *tabwriter.Writer }
+
+func (t *statusTable) row(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) } //nolint:errcheck // Flush tells
+
+// printStatus writes the status of the mount at dir as a table.
+func printStatus(out io.Writer, dir string, s *fs.Status) error {
+	t := &statusTable{w: tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)}
+	t.row("service\t%s", s.Service)
+	t.row("mounted\t%s (process %d, version %s)", s.Mounted.Local().Format(time.DateTime), s.PID, s.Version)
+	t.row("health\t%s", healthInWords(dir, s))
+	if s.Cure != "" {
+		t.row("what to do\t%s", s.Cure)
+	}
+	if s.Disk != "" {
+		t.row("disk\t%s", s.Disk)
+	}
+	for i, e := range s.LastErrors {
+		t.row("%s\t%s  %s%s", onlyFirst(i, "last errors"), e.Time.Local().Format(time.DateTime), e.Text, mendedInWords(e.Mended))
+	}
+	for i, r := range s.LastRefusals {
+		t.row("%s\t%s  %s %s: %s", onlyFirst(i, "last refusals"), r.Time.Local().Format(time.DateTime), r.Operation, r.Path, r.Reason)
+	}
+	t.uploads(&s.Uploads)
+	t.caches(&s.Cache)
+	sent, received := traffic(s.Requests)
+	t.row("traffic\t%s sent, %s received", command.Size(sent), command.Size(received))
+	t.requests(s.Requests)
+	return t.w.Flush()
+}
+
+// mendedInWords says of something that failed when it succeeded after all.
+func mendedInWords(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return "; it succeeded at " + at.Local().Format(time.DateTime)
+}
+
+func (t *statusTable) uploads(u *fs.UploadStatus) {
+	counts := map[string]int{}
+	for i := range u.List {
+		counts[u.List[i].State]++
+	}
+	t.row("uploads\t%d being sent, %d pending, %d failed, %s on disk", u.Sending, counts["pending"], counts["failed"], command.Size(u.Bytes))
+	if u.Local > 0 {
+		t.row("\t%s here alone, temporary or empty", command.Doing(u.Local, "file", "is", "are"))
+	}
+	for i := range u.List {
+		if up := &u.List[i]; up.Sent > 0 && up.Size > 0 {
+			t.row("\t%s %3d %% of %s  %s", bar(up.Sent, up.Size), 100*up.Sent/up.Size, command.Size(up.Size), up.Path)
+		}
+	}
+}
+
+// bar shows how much of all is done, in 20 columns.
+func bar(done, all int64) string {
+	const columns = 20
+	n := int(columns * min(done, all) / all)
+	return "[" + strings.Repeat("#", n) + strings.Repeat(".", columns-n) + "]"
+}
+
+func (t *statusTable) caches(c *fs.CacheStatus) {
+	opens := c.Content.Hits + c.Content.Misses
+	t.row("content cache\t%s, %s of %s; %d of %s from it%s", command.Plural(c.Content.Files, "document"), command.Size(c.Content.Bytes),
+		command.Size(c.Content.Limit), c.Content.Hits, command.Plural(opens, "open"), rate(c.Content.Hits, opens))
+	known := c.Documents.Hits + c.Documents.Ahead
+	all := known + c.Documents.Misses
+	t.row("listings\t%s known; %d of %s from memory%s", command.Plural(c.Documents.Entries, "folder"), known, command.Plural(all, "look-up"), rate(known, all))
+}
+
+// rate is hits of all in words, nothing where it is plain.
+func rate(hits, all uint64) string {
+	if hits == 0 || hits == all {
+		return ""
+	}
+	return fmt.Sprintf(" (%d %%)", 100*hits/all)
+}
+
+// traffic adds up the bytes of the bodies of requests and of answers.
+func traffic(requests []archive.OperationStats) (sent, received int64) {
+	for i := range requests {
+		sent += requests[i].Sent
+		received += requests[i].Received
+	}
+	return sent, received
+}
+
+// requests tells of each operation how often it was asked, and how long the heads of the
+// answers took.
+func (t *statusTable) requests(all []archive.OperationStats) {
+	if len(all) > 0 {
+		t.row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tSENT\tRECEIVED\tMEAN\tHALF WITHIN\t99 %% WITHIN")
+	}
+	for i := range all {
+		r := &all[i]
+		mean := time.Duration(0)
+		if r.Requests > 0 {
+			mean = r.Total / time.Duration(r.Requests)
+		}
+		t.row("%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s", r.Operation, r.Requests, r.Failures, r.Retries, command.Size(r.Sent), command.Size(r.Received),
+			mean.Round(10*time.Microsecond), within(&r.Latency, 0.5), within(&r.Latency, 0.99))
+	}
+}
+
+// within is the time within which a share of the answers came.
+func within(l *archive.Latency, share float64) string {
+	if bound, ok := l.Within(share); ok {
+		return bound.String()
+	}
+	return "-"
+}
+
+// clearScreen puts the next character at the top left of an empty terminal (ECMA-48, CUP
+// and ED).
+const clearScreen = "\x1b[H\x1b[2J"
+
+// watchStatus shows the status of the mount at dir now and at each tick, until the command
+// is ended by a signal or the mount is gone. On a terminal each takes the place of the one
+// before; as JSON each is a line.
+func watchStatus(c *cli.Context, dir string, ticks <-chan time.Time) error {
+	w := &watch{dir: dir, out: c.App.Writer, json: c.Bool("json"), screen: command.IsTerminal(c.App.Writer)}
+	for {
+		if err := w.show(time.Now()); err != nil {
+			return err
+		}
+		select {
+		case <-c.Done():
+			return nil
+		case <-ticks:
+		}
+	}
+}
+
+// watch is what a watched status needs to know of the one before.
+type watch struct {
+	dir    string
+	out    io.Writer
+	json   bool
+	screen bool // out is a terminal
+
+	last           time.Time // zero before the first one
+	requests       int64
+	sent, received int64
+}
+
+// show reads and shows one status. It is written at once, so that a screen does not flicker.
+func (w *watch) show(now time.Time) error {
+	text, status, err := mounted.Status(w.dir)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	switch {
+	case w.json:
+		if err := json.Compact(&b, text); err != nil {
+			return fmt.Errorf("the mount at %s answers with something else than a status: %w", w.dir, err)
+		}
+		b.WriteByte('\n')
+	default:
+		if w.screen {
+			b.WriteString(clearScreen)
+		}
+		if err := printStatus(&b, w.dir, status); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s  %s\n", now.Local().Format(time.DateTime), w.pace(now, status))
+	}
+	_, err = w.out.Write(b.Bytes())
+	return err
+}
+
+// pace says what happened since the status before.
+func (w *watch) pace(now time.Time, status *fs.Status) string {
+	sent, received := traffic(status.Requests)
+	requests := int64(0)
+	for i := range status.Requests {
+		requests += status.Requests[i].Requests
+	}
+	text := "Ctrl-C ends this"
+	if !w.last.IsZero() {
+		seconds := max(now.Sub(w.last).Seconds(), 1e-3)
+		per := func(now, before int64) float64 { return float64(now-before) / seconds }
+		text = fmt.Sprintf("%.0f requests, %s sent, %s received a second", per(requests, w.requests),
+			command.Size(int64(per(sent, w.sent))), command.Size(int64(per(received, w.received))))
+	}
+	w.last, w.requests, w.sent, w.received = now, requests, sent, received
+	return text
+}
+
+// onlyFirst is text in the first row of several that belong together.
+func onlyFirst(i int, text string) string {
+	if i > 0 {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,352 @@
+package user
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// UnmountCommand is the command unmount.
+func UnmountCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "unmount",
+		Usage:     "unmount from another shell",
+		ArgsUsage: "MOUNTPOINT|PROFILE",
+		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
+			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
+			"--force does not wait, whatever the mount waits for: programs that have files open get errors,\n" +
+			"and a file that one of them was writing is kept as failed. The process goes on in the background\n" +
+			"until it has archived what it has. Where you may not abort the mount its process is ended.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
+			command.DrainFlag(),
+		}, settings.PlaceFlags()...),
+		Action: unmount,
+	}
+}
+
+func unmount(c *cli.Context) error {
+	dir, err := settings.MountpointOperand(c)
+	if err != nil {
+		return err
+	}
+	drain, err := command.ReadDrain(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("force") && isMounted(dir) {
+		return sayKept(c, dir, unmountByForce(c, dir))
+	}
+	_, _, err = mounted.Status(dir)
+	switch {
+	case err != nil && mounted.IsStale(dir):
+		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
+	case err != nil:
+		return err
+	case c.Bool("force"):
+		return sayKept(c, dir, mounted.DetachMount(c.Context, dir))
+	}
+	rest, err := waitForUploads(c.Context, dir, drain, c.App.ErrWriter)
+	if err != nil {
+		return err
+	}
+	_, status, err := mounted.Status(dir)
+	here, _ := mounted.At(dir)
+	others := otherPlaces(dir)
+	if err == nil && rest {
+		err = fs.NoteWaited(dir, true)
+	}
+	if err == nil {
+		err = mounted.Fusermount(c.Context, false, dir)
+	}
+	if err != nil {
+		return errors.Join(err, fs.NoteWaited(dir, false))
+	}
+	left, _ := mounted.LeftBy(status)
+	if stays := left.StaysInWords(status.StateDir); stays != "" {
+		command.Say(c.App.ErrWriter, "%s", stays)
+	}
+	return waitForEnd(c.Context, status.PID, here, others, drain+endPatience)
+}
+
+const (
+	// endPatience is how long the process of a mount may take to end, beside its uploads.
+	endPatience = 10 * time.Second
+	// endsSoon is how long most of them take at most.
+	endsSoon = 500 * time.Millisecond
+	// noticesSoon is how long they take at most to notice that they are unmounted.
+	noticesSoon = 3 * time.Second
+)
+
+// waitForUploads returns when the mount has sent what it can send now, at the latest after
+// limit, and says what remains, if anything.
+func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) (rest bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	bar := command.NewProgress(stderr)
+	if bar != nil {
+		defer bar.End()
+	}
+	tick := time.NewTicker(command.ProgressEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		_, status, err := mounted.Status(dir)
+		if err != nil {
+			return false, err
+		}
+		left, stuck := mounted.LeftBy(status)
+		kept := mounted.KeptInWords(status.StateDir, &left.Pending, status.Cure != "")
+		switch {
+		case left.Pending.Uploads == 0:
+			return false, nil
+		case status.Health == fs.HealthAway:
+			command.Say(stderr, "%s; %s", mounted.AwayInWords(status.Cure != ""), kept)
+			return true, nil
+		case stuck:
+			command.Say(stderr, "the service cannot take everything now; %s", kept)
+			return true, nil
+		case ctx.Err() != nil:
+			return false, fmt.Errorf("%s is still mounted, and sends %s; unmount --force does not wait", dir, &left.Pending)
+		case wait.Err() != nil:
+			command.Say(stderr, "%s; %s", mounted.NotWithin(limit, left.InDoubt), kept)
+			return true, nil
+		case bar != nil:
+			bar.Show(&left.Pending)
+		case first:
+			command.Say(stderr, "waiting for %s", &left.Pending)
+		}
+		select {
+		case <-tick.C:
+		case <-wait.Done():
+		}
+	}
+}
+
+// sayKept says after an unmount, which ended with err, what a mount that was not asked leaves in its
+// state directory, as unmount does of one that answers.
+func sayKept(c *cli.Context, dir string, err error) error {
+	if err != nil {
+		return err
+	}
+	state, err := config.StateAt(mounted.BehindLinks(dir))
+	if err != nil {
+		return nil //nolint:nilerr // it cannot be found from here
+	}
+	bound := config.Bound{State: state}
+	found, err := spool.LeftIn(mounted.SpoolOf(state))
+	if err != nil {
+		return nil //nolint:nilerr // it is not open to this user
+	}
+	left, pending := mounted.LeftoverOf(found), ""
+	switch {
+	case left.Pending.Uploads == 0:
+	case bound.Busy():
+		pending = fmt.Sprintf("its process goes on with %s; what it does not archive is kept in %s for the next mount", &left.Pending, state)
+	default:
+		pending = mounted.KeptInWords(state, &left.Pending, false)
+	}
+	if kept := command.Join(pending, left.StaysInWords(state)); kept != "" {
+		command.Say(c.App.ErrWriter, "%s", kept)
+	}
+	return nil
+}
+
+// waitForEnd returns when the process of the mount has ended, and its state directory is
+// free. That goes on for as long as it is still mounted elsewhere, which is an error at once.
+func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []place, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	looked, lookedForHidden := false, false
+	for began := time.Now(); pid > 1 && syscall.Kill(pid, 0) == nil && !isZombie(pid); {
+		if command.Pause(ctx) != nil {
+			return fmt.Errorf("it is unmounted, but its process %d is still busy; see its log", pid)
+		}
+		if !looked && time.Since(began) > endsSoon {
+			looked = true
+			if where := left(others); where != "" {
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, where)
+			}
+		}
+		if !lookedForHidden && time.Since(began) > noticesSoon {
+			lookedForHidden = true
+			if fuseDescriptors(pid) > 1 {
+				return fmt.Errorf("it is unmounted here, and its process %d goes on, because %s", pid, hidden(here))
+			}
+		}
+	}
+	return nil
+}
+
+// isZombie reports whether a process has ended and only waits to be noticed by its parent.
+func isZombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	return strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
+}
+
+// isMounted reports whether an archive is known to be mounted at dir. It asks the kernel and
+// not the mount, which may not answer.
+func isMounted(dir string) bool {
+	_, ok := mounted.At(dir)
+	return ok
+}
+
+// unmountByForce ends a mount whatever waits for it, and whatever it waits for: its connection to the
+// kernel is aborted, or, where the user may not, its process ended, which does the same. A mount that
+// is only taken out of sight could hang for ever, and be found by nobody.
+func unmountByForce(c *cli.Context, dir string) error {
+	here, _ := mounted.At(dir)
+	if err := mounted.AbortMount(here); err != nil {
+		pid, perr := mountProcess(c.Context, dir)
+		if perr == nil {
+			perr = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if perr != nil {
+			return fmt.Errorf("%s is still mounted: it cannot be aborted (%w), nor can its process be ended (%w); as root: umount -f %s",
+				dir, err, perr, doctor.Quoted(dir))
+		}
+		command.Say(c.App.ErrWriter, "its process %d was ended, because you may not abort a mount in another way; what waited to be archived goes on at the next mount", pid)
+	}
+	err := mounted.DetachMount(c.Context, dir)
+	if now, ok := mounted.At(dir); !ok || now.ID != here.ID {
+		return nil // its process was quicker
+	}
+	return err
+}
+
+// fuseDescriptors counts those of the process of a mount: two while it is mounted, one while something
+// is worked on after that, and then none (fs.Mount).
+func fuseDescriptors(pid int) (n int) {
+	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, fd := range open {
+		if what, err := os.Readlink(fd); err == nil && what == "/dev/fuse" {
+			n++
+		}
+	}
+	return n
+}
+
+// mountProcess is the process of the mount at dir. Another one asks, because a mount that hangs lets nobody
+// go who waits for it.
+func mountProcess(ctx context.Context, dir string) (pid int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, mounted.MountLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "cat", "--", filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // a path
+	cmd.WaitDelay = time.Second
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		text, err := cmd.Output()
+		answers <- answer{text, err}
+	}()
+	select {
+	case a := <-answers:
+		var status fs.Status
+		if ctx.Err() != nil {
+			return 0, mounted.ErrSilent
+		}
+		if a.err != nil {
+			return 0, fmt.Errorf("read %s: %w", cmd.Args[2], a.err)
+		}
+		if err := json.Unmarshal(a.text, &status); err != nil {
+			return 0, err
+		}
+		if fuseDescriptors(status.PID) == 0 {
+			return 0, errors.New("it is in a container")
+		}
+		return status.PID, nil
+	case <-ctx.Done():
+		return 0, mounted.ErrSilent
+	}
+}
+
+// place is where an archive is mounted: as a process sees it, or this one, "self".
+type place struct {
+	process string
+	doctor.Mounted
+}
+
+// otherPlaces are those where an archive is mounted beside dir, one of each mount namespace.
+// Processes of other users are not asked, but by root.
+func otherPlaces(dir string) (places []place) {
+	here, ok := mounted.At(dir)
+	if !ok {
+		return nil
+	}
+	namespace := func(process string) string {
+		name, _ := os.Readlink(filepath.Join("/proc", process, "ns", "mnt"))
+		return name
+	}
+	asked := []string{"", namespace("self")}
+	look := func(process string) {
+		for _, m := range doctor.Mounts(mounted.Mountinfo(process)) {
+			if m.Device == here.Device && m.ID != here.ID {
+				places = append(places, place{process, m})
+				return
+			}
+		}
+	}
+	look("self")
+	processes, _ := os.ReadDir("/proc")
+	for _, process := range processes {
+		if _, err := strconv.Atoi(process.Name()); err != nil {
+			continue
+		}
+		if of := namespace(process.Name()); !slices.Contains(asked, of) {
+			asked = append(asked, of)
+			look(process.Name())
+		}
+	}
+	return places
+}
+
+// hidden says how to find who has a mount that goes on nowhere where this user may look.
+func hidden(m doctor.Mounted) string {
+	if os.Geteuid() == 0 {
+		return "a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such"
+	}
+	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
+}
+
+// left says which of the places is still one, and how it is unmounted there, too; empty for none. The number of
+// a device is another one's as soon as it is free, but not that of a mount with it.
+func left(places []place) string {
+	for _, p := range places {
+		if !slices.Contains(doctor.Mounts(mounted.Mountinfo(p.process)), p.Mounted) {
+			continue
+		}
+		if p.process == "self" {
+			return fmt.Sprintf("it is mounted at %s as well; unmount that, too: umount %s", archive.Printable(p.Dir), doctor.Quoted(p.Dir))
+		}
+		name, _ := os.ReadFile(filepath.Join("/proc", p.process, "comm"))
+		return fmt.Sprintf("process %s (%s) has it in a mount namespace of its own, as in a container; end that, or as root: nsenter -m -t %s umount %s",
+			p.process, archive.Printable(strings.TrimSpace(string(name))), p.process, doctor.Quoted(p.Dir))
+	}
+	return ""
+}

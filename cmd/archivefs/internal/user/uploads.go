@@ -1,0 +1,531 @@
+package user
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/mounted"
+	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
+	"github.com/archivefs/archivefs/fs"
+	"github.com/archivefs/archivefs/internal/config"
+	"github.com/archivefs/archivefs/internal/doctor"
+	"github.com/archivefs/archivefs/internal/durable"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// uploadOperand is what names the place of uploads.
+const uploadOperand = "MOUNTPOINT|PROFILE|STATEDIR"
+
+// ofStateDir says what the last of them is for.
+const ofStateDir = "STATEDIR is the state directory of a mount that has ended, as archivefs doctor names it: what\n" +
+	"waits there is reached also when the service does not take the credentials any more."
+
+// ofLocal says what is listed beside the uploads.
+const ofLocal = "Files that hold something and stay on this machine, because their names are temporary ones, are\n" +
+	"listed, too, in the state local.\n\n"
+
+// UploadsCommand is the command uploads, with those below it.
+func UploadsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "uploads",
+		Usage: "see and decide about what the archive does not have yet, or could not take",
+		Subcommands: []*cli.Command{
+			{
+				Name:        "list",
+				Usage:       "a line for each pending or failed upload and local file, its id first",
+				ArgsUsage:   uploadOperand,
+				Description: ofLocal + ofStateDir,
+				Flags:       append([]cli.Flag{command.JSONFlag()}, settings.PlaceFlags()...),
+				Action:      listUploads,
+			},
+			RetryCommand(), discardCommand(), ExportCommand(),
+		},
+	}
+}
+
+// listUploads prints the uploads of a mount, or of a state directory that none uses. The bytes
+// of each are in the mount, as .archivefs/uploads/ID NAME.
+func listUploads(c *cli.Context) (err error) {
+	if err := settings.OneOperand(c); err != nil {
+		return err
+	}
+	_, place, err := UploadsAt(c, c.Args().First())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	if c.Bool("json") {
+		return command.PrintJSON(c, place.List())
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
+	for _, u := range place.List() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush tells
+			u.ID, u.State, u.Changed.Local().Format(time.DateTime), command.Size(u.Size), u.Path, u.Error)
+	}
+	return w.Flush()
+}
+
+// chosen are uploads that somebody named, and where they wait.
+type chosen struct {
+	dir     string
+	place   uploadPlace
+	uploads []fs.UploadInfo
+}
+
+// chooseUploads reads the operands of a command, where the uploads wait and [ID...], and
+// returns those uploads, or all that fit when no id is given. An id that is not there is an
+// error. The caller closes the place.
+func chooseUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (*chosen, error) {
+	if c.NArg() == 0 {
+		return nil, config.Usagef("uploads %s needs a MOUNTPOINT", c.Command.Name)
+	}
+	dir, place, err := UploadsAt(c, c.Args().First())
+	if err != nil {
+		return nil, err
+	}
+	all := &chosen{dir: dir, place: place}
+	known := map[string]fs.UploadInfo{}
+	for _, u := range place.List() {
+		known[u.ID] = u
+		if c.NArg() == 1 && fits(&u) {
+			all.uploads = append(all.uploads, u)
+		}
+	}
+	for _, id := range c.Args().Tail() {
+		u, ok := known[id]
+		if !ok {
+			none := fmt.Errorf("there is no upload %q that is pending or failed; archivefs uploads list %s shows them", id, doctor.Quoted(dir))
+			return nil, errors.Join(none, place.Close())
+		}
+		all.uploads = append(all.uploads, u)
+	}
+	return all, nil
+}
+
+// each does the same to the uploads, goes on after an error, and closes the place.
+func (all *chosen) each(do func(*fs.UploadInfo) error) error {
+	var failed []error
+	for i := range all.uploads {
+		u := &all.uploads[i]
+		if err := do(u); err != nil {
+			failed = append(failed, fmt.Errorf("%s (%s): %w", u.Path, u.ID, err))
+		}
+	}
+	return errors.Join(append(failed, all.place.Close())...)
+}
+
+// RetryCommand is the command uploads retry.
+func RetryCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "retry",
+		Usage:     "send failed uploads again",
+		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
+		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. What is\n" +
+			"not whole, because its writer was killed, it could not be written or it lacks its end, is left\n" +
+			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
+			"Waits for the outcome, unless the service does not answer, or may still be at what was sent to\n" +
+			"it before: then they stay pending, for the reason that is told, and are sent by themselves.",
+		Flags:  append([]cli.Flag{incompleteFlag()}, settings.PlaceFlags()...),
+		Action: retryUploads,
+	}
+}
+
+func incompleteFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "incomplete", Usage: "send also what is not whole, as it is; needs the ID of each"}
+}
+
+func retryUploads(c *cli.Context) error {
+	incomplete := c.Bool("incomplete")
+	if incomplete && c.NArg() == 1 {
+		return config.Usagef("uploads retry: --incomplete needs the ID of each upload that is to be sent as it is")
+	}
+	var leftOut []fs.UploadInfo
+	all, err := chooseUploads(c, func(u *fs.UploadInfo) bool {
+		switch {
+		case u.State == fs.StateLocal:
+			return false
+		case u.Incomplete || u.Never != "":
+			leftOut = append(leftOut, *u)
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	mounted := &mountedUploads{dir: all.dir}
+	var sent []fs.UploadInfo
+	err = all.each(func(u *fs.UploadInfo) error {
+		if u.State == fs.StateLocal {
+			return errors.New("it stays on this machine: under another name it is archived")
+		}
+		if u.Never != "" || u.Incomplete && !incomplete {
+			return errors.New(notSent(u, all.dir))
+		}
+		err := mounted.retry(u)
+		if err == nil {
+			sent = append(sent, *u)
+		}
+		return err
+	})
+	err = errors.Join(err, awaitUploads(c, all.dir, sent))
+	for i := range leftOut {
+		u := &leftOut[i]
+		_, werr := fmt.Fprintf(c.App.Writer, "%s  %s  left out: %s\n", u.ID, u.Path, notSent(u, all.dir))
+		err = errors.Join(err, werr)
+	}
+	return err
+}
+
+// notSent says why an upload is not sent without more, and what can be done about it.
+func notSent(u *fs.UploadInfo, dir string) string {
+	why, command, does := u.Error, "retry --incomplete", "sends it as it is"
+	if u.Never != "" {
+		why, command, does = u.Error+"; "+u.Never, "export", "saves it"
+		if u.Size == 0 {
+			command, does = "discard", "forgets it"
+		}
+	}
+	return fmt.Sprintf("%s; archivefs uploads %s %s %s %s", why, command, doctor.Quoted(dir), u.ID, does)
+}
+
+// retry tells the mount to send an upload, as it is where it is not whole.
+func (m *mountedUploads) retry(u *fs.UploadInfo) error {
+	path, err := m.file(u.ID)
+	if err != nil {
+		return err
+	}
+	value := "true"
+	if u.Incomplete {
+		value = xattr.RetryIncomplete
+	}
+	if err := unix.Setxattr(path, "user.archive.retry", []byte(value), 0); err != nil {
+		return fmt.Errorf("retry: %w", err)
+	}
+	return nil
+}
+
+// awaitUploads prints what becomes of uploads, until each has an outcome or the service
+// turns out to be away. It fails when one of them failed.
+func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
+	failed := 0
+	for left := chosen; len(left) > 0; {
+		_, status, err := mounted.Status(dir)
+		if err != nil {
+			return err
+		}
+		now := map[string]fs.UploadInfo{}
+		for _, u := range status.Uploads.List {
+			now[u.ID] = u
+		}
+		var waiting []fs.UploadInfo
+		for _, u := range left {
+			is, kept := now[u.ID]
+			text := ""
+			switch {
+			case !kept:
+				text = archivedInWords(dir, status.StateDir, &u)
+			case is.State == "failed":
+				text, failed = "failed: "+is.Error, failed+1
+			case is.Waits:
+				text = "pending: " + is.Error
+			default:
+				waiting = append(waiting, u)
+				continue
+			}
+			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s  %s\n", u.ID, u.Path, text); err != nil {
+				return err
+			}
+		}
+		left = waiting
+		if len(left) > 0 && command.Pause(c.Context) != nil {
+			return fmt.Errorf("%s still to be archived, in the background; archivefs uploads list %s shows what is left", command.Plural(len(left), "upload"), doctor.Quoted(dir))
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s failed again; the reasons are above", command.Plural(failed, "upload"))
+	}
+	return nil
+}
+
+// archivedInWords says that the archive has an upload, and its name there where that is known to be
+// another one: while it was not there a document may have taken its name.
+func archivedInWords(dir, state string, u *fs.UploadInfo) string {
+	const text = "archived"
+	id, err := spool.ReceiptOf(mounted.ReceiptsOf(state), u.ID)
+	if err != nil || id == 0 {
+		return text
+	}
+	link, err := os.Readlink(filepath.Join(dir, ".archivefs", "by-id", strconv.FormatInt(int64(id), 10)))
+	path, shown := strings.CutPrefix(link, "../../")
+	if path = archive.Printable(path); err != nil || !shown || path == u.Path {
+		return text
+	}
+	return text + " as " + path
+}
+
+// ExportCommand is the command uploads export.
+func ExportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "copy the bytes of uploads out of the mount",
+		ArgsUsage: uploadOperand + " [ID...]",
+		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
+			"that is there. Without an ID all are exported that uploads list shows. They stay where they\n" +
+			"are.\n\n" + ofStateDir,
+		Flags:  settings.PlaceFlags(),
+		Action: exportUploads,
+	}
+}
+
+func exportUploads(c *cli.Context) error {
+	all, err := chooseUploads(c, func(u *fs.UploadInfo) bool { return !u.Directory })
+	if err != nil {
+		return err
+	}
+	if len(all.uploads) > 0 {
+		if err := mayExport(all.dir); err != nil {
+			return errors.Join(err, all.place.Close())
+		}
+	}
+	return all.each(func(u *fs.UploadInfo) error {
+		target, err := exportUpload(all.place, u)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s  %s\n", u.ID, archive.Printable(target))
+		return err
+	})
+}
+
+// mayExport says once for all uploads why none can be written below the current directory. What it
+// tries has a name that stays local where an archive is mounted.
+func mayExport(from string) error {
+	f, err := os.CreateTemp(".", ".archivefs-*.part")
+	if err == nil {
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	here, gone := os.Getwd()
+	if gone != nil {
+		here = os.Getenv("PWD")
+	}
+	var why *os.PathError
+	if errors.As(err, &why) {
+		err = why.Err
+	}
+	return fmt.Errorf("nothing was exported, because nothing can be written to the current directory, %s (%w); call it in another one, as in cd DIR && archivefs uploads export %s",
+		archive.Printable(here), err, doctor.Quoted(from))
+}
+
+// exportUpload copies one upload to its path below the current directory, or beside what
+// is there, and returns where it is. The copy survives a crash of the machine then.
+func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error) {
+	if u.Directory {
+		return "", errors.New("it is a folder, and has no bytes")
+	}
+	in, name, modified, err := place.Open(u.ID)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close() //nolint:errcheck // read only
+	_, name, _ = strings.Cut(name, " ")
+	// Printable paths are local and have no empty, dot or absolute parts, whatever a
+	// service calls its folders.
+	folder := filepath.Join(".", filepath.Clean("/"+filepath.Dir(u.Path)))
+	if err := durable.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	out, err := createBeside(folder, name)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(out.Name()))
+	}
+	_ = os.Chtimes(out.Name(), modified, modified) // the bytes count
+	return out.Name(), durable.SyncDir(folder)
+}
+
+// createBeside creates a file of that name, or with a number when there is one already.
+func createBeside(folder, name string) (*os.File, error) {
+	ext := filepath.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 1; ; n++ {
+		path := filepath.Join(folder, name)
+		if n > 1 {
+			path = filepath.Join(folder, fmt.Sprintf("%s (%d)%s", stem, n, ext))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the current directory
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+func discardCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "discard",
+		Usage:     "forget uploads and their bytes for good",
+		ArgsUsage: uploadOperand + " ID...",
+		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
+			"cannot be discarded.\n\n" + ofStateDir,
+		Flags:  settings.PlaceFlags(),
+		Action: discardUploads,
+	}
+}
+
+func discardUploads(c *cli.Context) error {
+	if c.NArg() < 2 {
+		return config.Usagef("uploads discard needs a MOUNTPOINT and the ID of each upload to forget")
+	}
+	all, err := chooseUploads(c, func(*fs.UploadInfo) bool { return false })
+	if err != nil {
+		return err
+	}
+	return all.each(func(u *fs.UploadInfo) error {
+		if err := all.place.Discard(u.ID); err != nil {
+			return fmt.Errorf("discard: %w", err)
+		}
+		_, err := fmt.Fprintf(c.App.Writer, "%s  discarded  %s\n", u.ID, u.Path)
+		return err
+	})
+}
+
+// uploadPlace is where uploads wait: a mount, or the state directory of one that has ended.
+type uploadPlace interface {
+	List() []fs.UploadInfo
+	// Open opens the bytes of an upload. name is its ID and what the file is called.
+	Open(id string) (f *os.File, name string, modified time.Time, err error)
+	Discard(id string) error
+	Close() error
+}
+
+// UploadsAt opens the place that an operand names, MOUNTPOINT|PROFILE|STATEDIR. The caller
+// closes it.
+func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, err error) {
+	if dir, err = settings.MountpointAt(c, operand); err != nil {
+		return "", nil, err
+	}
+	_, status, err := mounted.Status(dir)
+	if err == nil {
+		return dir, mountedAt(dir, status), nil
+	}
+	if _, none := config.BoundTo(dir); none != nil {
+		return "", nil, err
+	}
+	if c.Command.Name == RetryCommand().Name {
+		return "", nil, fmt.Errorf("%s is a state directory, and only a mount sends what waits in it: mount again with the credentials of then, "+
+			"or save it with archivefs uploads export %s", dir, doctor.Quoted(dir))
+	}
+	place, err = openKept(dir, "archivefs uploads "+c.Command.Name)
+	return dir, place, err
+}
+
+// mountedUploads are those of a mount, whose control directory shows them.
+type mountedUploads struct {
+	dir  string
+	list []fs.UploadInfo
+}
+
+// mountedAt are the uploads of the mount at dir, and its local files, oldest first.
+func mountedAt(dir string, status *fs.Status) *mountedUploads {
+	list := slices.Concat(status.Uploads.List, status.Uploads.Locals)
+	slices.SortFunc(list, func(a, b fs.UploadInfo) int { return strings.Compare(a.ID, b.ID) })
+	return &mountedUploads{dir: dir, list: list}
+}
+
+func (m *mountedUploads) List() []fs.UploadInfo { return m.list }
+
+func (m *mountedUploads) Open(id string) (f *os.File, name string, modified time.Time, err error) {
+	path, err := m.file(id)
+	if err != nil {
+		return nil, "", time.Time{}, err
+	}
+	if f, err = os.Open(path); err != nil { //nolint:gosec // in the mount
+		return nil, "", time.Time{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", time.Time{}, errors.Join(err, f.Close())
+	}
+	return f, filepath.Base(path), info.ModTime(), nil
+}
+
+func (m *mountedUploads) Discard(id string) error {
+	path, err := m.file(id)
+	if err != nil {
+		return err
+	}
+	err = os.Remove(path)
+	if errors.Is(err, syscall.EBUSY) {
+		return errors.New("it is being sent, or may be archived already; wait for its outcome")
+	}
+	return err
+}
+
+func (m *mountedUploads) Close() error { return nil }
+
+// file finds the file of an upload in the control directory.
+func (m *mountedUploads) file(id string) (string, error) {
+	uploads := filepath.Join(m.dir, ".archivefs", "uploads")
+	entries, err := os.ReadDir(uploads)
+	if err != nil {
+		return "", fmt.Errorf("read the uploads: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), id+" ") {
+			return filepath.Join(uploads, e.Name()), nil
+		}
+	}
+	if name, err := os.Readlink(filepath.Join(uploads, id)); err == nil { // a local file
+		return filepath.Join(uploads, name), nil
+	}
+	return "", fmt.Errorf("upload %s has no file: %w", id, os.ErrNotExist)
+}
+
+// keptUploads are those in a state directory, which is this process's until Close: neither a
+// mount nor another command works on it meanwhile.
+type keptUploads struct {
+	fs.Kept
+	dirs *config.Dirs
+}
+
+// openKept takes a state directory for a command.
+func openKept(dir, command string) (*keptUploads, error) {
+	dirs, err := config.OpenBound(dir, command)
+	var used *config.InUseError
+	switch {
+	case errors.As(err, &used) && used.Mountpoint != "":
+		return nil, fmt.Errorf("%s is in use by the mount at %s%s: name that in its place, or try again when its process has ended", dir, used.Mountpoint, used.Process())
+	case errors.As(err, &used) && used.Command == "":
+		return nil, fmt.Errorf("%s is in use by a mount that begins%s: try again", dir, used.Process())
+	case err != nil:
+		return nil, err
+	}
+	s, err := spool.Open(spool.Options{Dir: mounted.SpoolOf(dir), Boot: mounted.MachineRun()})
+	if err != nil {
+		return nil, errors.Join(err, dirs.Close())
+	}
+	return &keptUploads{Kept: fs.Kept{Spool: s}, dirs: dirs}, nil
+}
+
+func (k *keptUploads) Close() error { return errors.Join(k.Spool.Close(), k.dirs.Close()) }
