@@ -342,22 +342,6 @@ func officeTopics() []topic {
 	}
 }
 
-// jobTopics is what applicants and staff write about.
-func jobTopics() []topic {
-	return []topic{
-		{"Bewerbung als Fachkraft für Lagerlogistik", []string{
-			"mit großem Interesse habe ich Ihre Anzeige gelesen. Nach meiner Ausbildung habe ich fünf Jahre im Wareneingang gearbeitet; Staplerschein und Erfahrung mit mobiler Datenerfassung bringe ich mit.",
-			"Über eine Einladung zu einem persönlichen Gespräch freue ich mich. Mein frühestmöglicher Eintrittstermin ist der erste Tag des übernächsten Monats.",
-		}},
-		{"Urlaubsantrag", []string{
-			"hiermit beantrage ich zehn Tage Erholungsurlaub. Die Vertretung ist mit den Kolleginnen und Kollegen abgesprochen.",
-		}},
-		{"Teilnahmebescheinigung Ersthelferlehrgang", []string{
-			"die Teilnahme am Lehrgang über neun Unterrichtseinheiten wird bestätigt. Die Auffrischung ist nach zwei Jahren fällig.",
-		}},
-	}
-}
-
 // contract is an agreement of two parties, several pages long.
 type contract struct {
 	title   string
@@ -582,43 +566,6 @@ func booking(rnd *rand.Rand) (purpose string, cents int) {
 		return fmt.Sprintf("Gutschrift %s, Rechnung %d", pick(rnd, customers()).name, 1000+rnd.IntN(9000)), amount
 	}
 	return fmt.Sprintf("Überweisung %s, Rg. %d", pick(rnd, officeSuppliers()).name, 1000+rnd.IntN(9000)), -amount
-}
-
-// payslipPaper sets the payslip of a person for a month.
-func payslipPaper(employer company, person string, grossCents int, year int, month time.Month) paper {
-	p := paper{
-		title:  "Entgeltabrechnung " + monthName(month) + fmt.Sprintf(" %d", year),
-		author: employer.name,
-		date:   day(year, month, 27),
-	}
-	p.addLetterhead(employer, person)
-	p.add(styleTitle, p.title)
-	tab := table{columns: []column{
-		{title: "Bezeichnung", width: 110},
-		{title: "Satz", width: 25, right: true},
-		{title: "Betrag EUR", width: 30, right: true},
-	}}
-	tab.rows = append(tab.rows, row{cells: []string{"Gehalt", "", euro(grossCents)}})
-	net := grossCents
-	for _, d := range []struct {
-		name     string
-		perMille int
-	}{
-		{"Lohnsteuer", 121},
-		{"Krankenversicherung", 81},
-		{"Pflegeversicherung", 18},
-		{"Rentenversicherung", 93},
-		{"Arbeitslosenversicherung", 13},
-	} {
-		cents := grossCents * d.perMille / 1000
-		net -= cents
-		rate := fmt.Sprintf("%d,%d %%", d.perMille/10, d.perMille%10)
-		tab.rows = append(tab.rows, row{cells: []string{d.name, rate, euro(-cents)}})
-	}
-	tab.rows = append(tab.rows, row{cells: []string{"Auszahlung", "", euro(net)}, strong: true})
-	p.addTable(tab)
-	p.add(styleSmall, "Bitte bewahren Sie diese Abrechnung sorgfältig auf.")
-	return p
 }
 
 // minutesPaper sets the minutes of a meeting with the given number of points.

@@ -3,7 +3,6 @@ package sample
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -13,7 +12,6 @@ func musterFolders(c *clerk) folder {
 		invoiceFolders(c),
 		quotationFolder(c),
 		contractFolders(c),
-		personnelFolders(c),
 		correspondenceFolders(c),
 		bankFolders(c),
 		projectFolders(c),
@@ -109,46 +107,6 @@ func contractFolders(c *clerk) folder {
 			}}, day(2025, time.November, 27), "i. A. Mühlhäuser"),
 		}},
 	}}
-}
-
-// personnelFolders holds a folder for each of two people, and applications.
-func personnelFolders(c *clerk) folder {
-	f := folder{name: "Personal"}
-	for i, person := range staff()[1:3] {
-		first, last, _ := strings.Cut(person, " ")
-		f.folders = append(f.folders, folder{
-			name:    last + ", " + first,
-			entries: personnelFile(c, person, 2022+i, 320_000+40_000*i),
-		})
-	}
-	applications := folder{name: "Bewerbungen 2026"}
-	for i, name := range []string{"Käßmann, Ömer", "D’Aubigny, Chloé", "Łukaszewicz, Zoë", "Grün, Jörg"} {
-		applicant := company{name: name, street: "Gartenweg 8", city: "00123 Musterstadt", domain: "post.example"}
-		about := jobTopics()[0]
-		applications.entries = append(applications.entries, c.email("Bewerbung "+name+".eml", applicant, about,
-			day(2026, time.February, 3+4*i), c.letterAttachment(applicant, about, day(2026, time.February, 3+4*i))))
-	}
-	f.folders = append(f.folders, applications)
-	return f
-}
-
-// personnelFile holds what is kept about a person who started in a year.
-func personnelFile(c *clerk, person string, start, grossCents int) []entry {
-	employer := c.company
-	entries := []entry{c.contract("Arbeitsvertrag.pdf", contract{
-		title: "Arbeitsvertrag", parties: [2]string{employer.address(), person}, author: employer.name,
-		roles: [2]string{"Arbeitgeber", "Arbeitnehmer"}, date: day(start, time.February, 15), terms: employmentTerms(),
-	}, "Personal", person)}
-	home := company{name: person, street: "Birkenweg 31", city: "00123 Musterstadt", domain: "post.example"}
-	for i, about := range jobTopics()[1:] {
-		entries = append(entries, c.letter(home, about, dayIn(c.rnd, start+1+i, time.April), person))
-	}
-	for month := time.October; month <= time.December; month++ {
-		p := payslipPaper(employer, person, grossCents, 2025, month)
-		entries = append(entries, c.entry("Entgeltabrechnung "+monthName(month)+" 2025.pdf", p.date,
-			pdfSource(p), "Personalakte", "Personal", "Entgelt"))
-	}
-	return entries
 }
 
 // correspondenceFolders holds letters and e-mails of customers and authorities.

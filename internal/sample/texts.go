@@ -299,30 +299,6 @@ func serviceTerms() []section {
 	}
 }
 
-// employmentTerms are the terms of a contract of employment.
-func employmentTerms() []section {
-	return []section{
-		{"Beginn und Tätigkeit", []string{
-			"(1) Das Arbeitsverhältnis beginnt am ersten Tag des folgenden Monats. Die ersten sechs Monate gelten als Probezeit, in der mit einer Frist von zwei Wochen gekündigt werden kann.",
-			"(2) Die Tätigkeit umfasst die Sachbearbeitung im Einkauf einschließlich der Pflege der Stammdaten, der Prüfung von Eingangsrechnungen und der Ablage im Archiv. Der Arbeitgeber kann andere zumutbare Aufgaben zuweisen.",
-		}},
-		{"Arbeitszeit", []string{
-			"(1) Die regelmäßige Arbeitszeit beträgt 38,5 Stunden in der Woche. Beginn und Ende richten sich nach der Betriebsvereinbarung über gleitende Arbeitszeit.",
-			"(2) Überstunden werden vorrangig durch Freizeit ausgeglichen. Ein Ausgleich in Geld bedarf der Absprache mit der Personalabteilung.",
-		}},
-		{"Vergütung", []string{
-			"Das monatliche Bruttogehalt ist am letzten Bankarbeitstag des Monats fällig. Eine Jahressonderzahlung wird freiwillig gewährt; auch bei wiederholter Zahlung entsteht kein Anspruch für die Zukunft.",
-		}},
-		{"Urlaub und Arbeitsverhinderung", []string{
-			"(1) Der Erholungsurlaub beträgt 30 Arbeitstage im Kalenderjahr. Er wird in Abstimmung mit der Abteilung genommen und soll zwei zusammenhängende Wochen enthalten.",
-			"(2) Jede Arbeitsverhinderung ist unverzüglich anzuzeigen. Dauert eine Erkrankung länger als drei Kalendertage, so ist die Arbeitsunfähigkeit spätestens am folgenden Arbeitstag ärztlich festzustellen.",
-		}},
-		{"Verschwiegenheit", []string{
-			"Über Betriebs- und Geschäftsgeheimnisse ist auch nach dem Ende des Arbeitsverhältnisses Stillschweigen zu bewahren. Personenbezogene Daten dürfen nur im Rahmen der übertragenen Aufgaben verarbeitet werden.",
-		}},
-	}
-}
-
 // supplyTerms are the terms of a framework agreement on supplies.
 func supplyTerms() []section {
 	return []section{
