@@ -128,23 +128,13 @@ func (t table) where() string {
 
 // each calls f for every row, in the order of the key. The row is the same one each time.
 func (t table) each(ctx context.Context, from session, f func(*row) error) error {
-	rows, err := from.query(ctx, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+t.where()+" ORDER BY "+t.key)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", t.name, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for r := t.newRow(); rows.Next(); {
-		if err := rows.Scan(r.fields...); err != nil {
-			return fmt.Errorf("read %s: %w", t.name, err)
+	r := t.newRow()
+	return eachRow(ctx, from, "copy "+t.name, func(row scanner) error {
+		if err := row.Scan(r.fields...); err != nil {
+			return err
 		}
-		if err := f(r); err != nil {
-			return fmt.Errorf("copy %s: %w", t.name, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read %s: %w", t.name, err)
-	}
-	return nil
+		return f(r)
+	}, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+t.where()+" ORDER BY "+t.key)
 }
 
 // CopyTo writes the database as it is at one moment into a new SQLite file, while others go on
@@ -261,29 +251,18 @@ const (
 // copyTexts copies the index of contents. Of long texts PostgreSQL does not know the order of
 // all words.
 func copyTexts(ctx context.Context, from session, to changing) error {
-	rows, err := from.query(ctx, `SELECT id, CAST(words AS TEXT), coalesce(CAST(stems AS TEXT), '')
-		FROM content WHERE words IS NOT NULL ORDER BY id`)
-	if err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(ctx, from, "copy texts", func(row scanner) error {
 		var id int64
 		var words, stems string
-		if err := rows.Scan(&id, &words, &stems); err != nil {
-			return fmt.Errorf("read texts: %w", err)
+		if err := row.Scan(&id, &words, &stems); err != nil {
+			return err
 		}
-		if text, whole := textOf(words); whole {
-			_, err = to.exec(ctx, insertText, id, text, strings.Join(lexemes(stems), " "))
-		} else {
-			_, err = to.exec(ctx, forgetText, id)
+		text, whole := textOf(words)
+		if !whole {
+			_, err := to.exec(ctx, forgetText, id)
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("copy texts: %w", err)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read texts: %w", err)
-	}
-	return nil
+		_, err := to.exec(ctx, insertText, id, text, strings.Join(lexemes(stems), " "))
+		return err
+	}, `SELECT id, CAST(words AS TEXT), coalesce(CAST(stems AS TEXT), '') FROM content WHERE words IS NOT NULL ORDER BY id`)
 }

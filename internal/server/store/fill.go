@@ -663,15 +663,10 @@ func countTexts(ctx context.Context, from session) (texts, places int64, err err
 // eachLength calls do for each text of an index with how many words and stems it has, from a first
 // id to before another one. FTS5 keeps that beside the index, as varints whose greatest digits come first.
 func eachLength(ctx context.Context, from session, first, next int64, do func(id int64, words, stems int)) error {
-	rows, err := from.query(ctx, "SELECT id, sz FROM content_index_docsize WHERE id >= ? AND id < ? ORDER BY id", first, next)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return eachRow(ctx, from, "read lengths", func(row scanner) error {
 		var id int64
 		var sizes []byte
-		if err := rows.Scan(&id, &sizes); err != nil {
+		if err := row.Scan(&id, &sizes); err != nil {
 			return err
 		}
 		var all []int
@@ -685,6 +680,6 @@ func eachLength(ctx context.Context, from session, first, next int64, do func(id
 			return fmt.Errorf("text %d has the sizes %x", id, sizes)
 		}
 		do(id, all[0], all[1])
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT id, sz FROM content_index_docsize WHERE id >= ? AND id < ? ORDER BY id", first, next)
 }
