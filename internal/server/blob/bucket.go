@@ -540,7 +540,7 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 			found, err = b.claimed(ctx)
 		}
 	}
-	if err := b.compare(found, err, id); err != nil {
+	if err := whose(b.address.String(), found, b.failed(err), id); err != nil {
 		return err
 	}
 	return b.prepare()
@@ -553,17 +553,7 @@ func (b *Bucket) Claimed(ctx context.Context, id string) error {
 	if absent(err) {
 		return unclaimed(b.address.String(), fmt.Sprintf("the object %s in the bucket %s", b.key(claim), b.address.Bucket), id)
 	}
-	return b.compare(found, err, id)
-}
-
-func (b *Bucket) compare(found string, err error, id string) error {
-	if err != nil {
-		return fmt.Errorf("look whose %s is: %w", b.address, b.failed(err))
-	}
-	if err := whose(found, id); err != nil {
-		return fmt.Errorf("%s: %w", b.address, err)
-	}
-	return nil
+	return whose(b.address.String(), found, b.failed(err), id)
 }
 
 func (b *Bucket) claimed(ctx context.Context) (string, error) {

@@ -235,10 +235,13 @@ func WithoutClaim(dir string) error {
 	return fmt.Errorf("%s: %w", dir, ErrForeign)
 }
 
-// whose compares the claim that was found with the archive's own.
-func whose(found, id string) error {
-	if strings.TrimSpace(found) != id {
-		return ErrForeign
+// whose compares the claim that was found at a place with the archive's own; err is that of looking for it.
+func whose(place, found string, err error, id string) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("look whose %s is: %w", place, err)
+	case strings.TrimSpace(found) != id:
+		return fmt.Errorf("%s: %w", place, ErrForeign)
 	}
 	return nil
 }
@@ -250,7 +253,7 @@ func (f *Files) Claim(_ context.Context, id string) error {
 	found, err := os.ReadFile(path) //nolint:gosec // the operator names the directory
 	first := errors.Is(err, fs.ErrNotExist)
 	if !first {
-		if err := f.compare(found, err, id); err != nil {
+		if err := whose(f.dir, string(found), err, id); err != nil {
 			return err
 		}
 	}
@@ -267,17 +270,7 @@ func (f *Files) Claimed(_ context.Context, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return unclaimed(f.dir, "the file "+filepath.Join(f.dir, claim), id)
 	}
-	return f.compare(found, err, id)
-}
-
-func (f *Files) compare(found []byte, err error, id string) error {
-	if err != nil {
-		return fmt.Errorf("look whose %s is: %w", f.dir, err)
-	}
-	if err := whose(string(found), id); err != nil {
-		return fmt.Errorf("%s: %w", f.dir, err)
-	}
-	return nil
+	return whose(f.dir, string(found), err, id)
 }
 
 // Walk calls each for every content that was published before that time. Each may remove it.
