@@ -156,24 +156,20 @@ func (h *uploadHandlers) documentReplace(w *response, r *request, id archive.ID)
 		old, err = r.catalog.ReplaceContent(ctx, id, content)
 		return err
 	})
-	if err != nil {
-		return refusal.Blame("id", err)
+	if err == nil {
+		h.vault.forget(ctx, old)
 	}
-	h.vault.forget(ctx, old)
-	w.empty()
-	return nil
+	return w.done("id", err)
 }
 
 // documentDelete answers POST /document/{id}/delete: inbox documents only.
 func (h *uploadHandlers) documentDelete(w *response, r *request, id archive.ID) error {
 	ctx := r.detached()
 	digest, err := r.catalog.DeleteDocument(ctx, id)
-	if err != nil {
-		return refusal.Blame("id", err)
+	if err == nil {
+		h.vault.forget(ctx, digest)
 	}
-	h.vault.forget(ctx, digest)
-	w.empty()
-	return nil
+	return w.done("id", err)
 }
 
 // attachments receives the attachments of an e-mail; package mail says what counts as one. It is
