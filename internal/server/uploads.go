@@ -152,7 +152,7 @@ func (h *uploadHandlers) documentReplace(w *response, r *request, id archive.ID)
 		Keywords: keywords,
 	}
 	var old string
-	err = h.vault.keep(ctx, u.file.staged(), func(ctx context.Context) error {
+	err = h.vault.keep(ctx, []blob.Staged{u.file.Staged}, func(ctx context.Context) error {
 		old, err = r.catalog.ReplaceContent(ctx, id, content)
 		return err
 	})
@@ -276,9 +276,6 @@ func (in *intake) countPages(ctx context.Context, who turns.Party, staged blob.S
 	}
 	return min(pages, inspect.MaxPages)
 }
-
-// staged is the content alone, as the vault takes it.
-func (r receipt) staged() []blob.Staged { return []blob.Staged{r.Staged} }
 
 // describe fills in what the content tells of its document.
 func (r receipt) describe(d store.Document) store.Document {
