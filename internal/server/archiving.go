@@ -51,7 +51,7 @@ func autoExportStatusSet(w *response, r *request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return w.done("document-id", r.catalog.SetAutoExport(r.detached(), id, on))
+	return w.done("document-id", r.catalog.Alter(r.detached(), id, store.SetAutoExport(on)))
 }
 
 // The form fields that say where a document goes and what it is called there (specification, endpoints 3 and 6).

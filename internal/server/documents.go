@@ -163,7 +163,7 @@ func metadataSet(w *response, r *request, id archive.ID) error {
 	if err := checkChange(change); err != nil {
 		return refusal.Fields{{Name: "metadata", Err: err}}
 	}
-	err := r.catalog.SetMetadata(r.detached(), id, change)
+	err := r.catalog.Alter(r.detached(), id, store.SetMetadata(change))
 	if archive.KindOf(err) == archive.KindTooLarge {
 		return refusal.Blame("metadata", err)
 	}
@@ -206,7 +206,7 @@ func keywordsSet(w *response, r *request, id archive.ID) error {
 			return refusal.Fields{{Name: "keywords", Err: err}}
 		}
 	}
-	return w.done("id", r.catalog.SetKeywords(r.detached(), id, keywords.List))
+	return w.done("id", r.catalog.Alter(r.detached(), id, store.SetKeywords(keywords.List)))
 }
 
 // documentRename answers POST /document/{id}/rename.
@@ -219,7 +219,7 @@ func documentRename(w *response, r *request, id archive.ID) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return w.done("id", r.catalog.SetName(r.detached(), id, name))
+	return w.done("id", r.catalog.Alter(r.detached(), id, store.SetName(name)))
 }
 
 // dataTime is a date in document data; like those of lists it is in Options.Location.

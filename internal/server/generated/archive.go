@@ -284,10 +284,7 @@ func (fixed) AddBatch(context.Context, []store.Folder, []store.Document) ([]arch
 func (fixed) ArchiveDocument(context.Context, archive.ID, store.Target) (archive.ID, error) {
 	return 0, errFixed()
 }
-func (fixed) SetAutoExport(context.Context, archive.ID, bool) error             { return errFixed() }
-func (fixed) SetName(context.Context, archive.ID, string) error                 { return errFixed() }
-func (fixed) SetKeywords(context.Context, archive.ID, []string) error           { return errFixed() }
-func (fixed) SetMetadata(context.Context, archive.ID, map[string]*string) error { return errFixed() }
+func (fixed) Alter(context.Context, archive.ID, store.Alteration) error { return errFixed() }
 func (fixed) ReplaceContent(context.Context, archive.ID, store.Content) (string, error) {
 	return "", errFixed()
 }
