@@ -3,7 +3,10 @@ package sample
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
+
+	"github.com/emersion/go-message/mail"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -160,4 +163,84 @@ func (c *clerk) letter(from company, about topic, date time.Time, signer string)
 	}
 	content, extension := c.file(l.paper(), false)
 	return c.entry(about.subject+extension, date, content, "Korrespondenz", "Brief", from.name)
+}
+
+// email returns an e-mail to the clerk's company about a topic, with a file.
+func (c *clerk) email(name string, from company, about topic, date time.Time, with attachment) entry {
+	at := officeTime(c.rnd, date)
+	m := mailMessage{
+		from:    mail.Address{Name: from.name, Address: from.mailbox()},
+		to:      mail.Address{Name: c.company.name, Address: c.company.mailbox()},
+		date:    at,
+		subject: about.subject,
+		text: "Sehr geehrte Damen und Herren,\n\n" + strings.Join(about.paragraphs, "\n\n") +
+			"\n\nMit freundlichen Grüßen\n" + from.name,
+		attachments: []attachment{with},
+	}
+	e := c.entry(name, date, mailSource(m), "Korrespondenz", "E-Mail", from.name)
+	e.Created = at
+	return e
+}
+
+// letterAttachment returns a letter about the topic as a PDF to go with an e-mail.
+func (c *clerk) letterAttachment(from company, about topic, date time.Time) attachment {
+	p := letter{
+		from: from, to: c.company.address(), date: date, subject: about.subject,
+		paragraphs: about.paragraphs, signer: "Geschäftsleitung",
+	}.paper()
+	return attachment{name: about.subject + ".pdf", contentType: "application/pdf", content: pdfSource(p)}
+}
+
+// photoAttachment returns a scanned delivery note of s as a JPEG to go with an e-mail.
+func (c *clerk) photoAttachment(s supplier, date time.Time) attachment {
+	t, _ := c.trade(tradeDelivery, s, date)
+	return attachment{
+		name: "Lieferschein " + t.number + ".jpg", contentType: "image/jpeg",
+		content: jpegSource(t.paper(), c.rnd.Uint64()),
+	}
+}
+
+// germanDate returns the date as letters carry it, "14.03.2025".
+func germanDate(t time.Time) string { return t.Format("02.01.2006") }
+
+// monthName returns the German name of a month.
+func monthName(m time.Month) string {
+	return [...]string{
+		"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August",
+		"September", "Oktober", "November", "Dezember",
+	}[m-1]
+}
+
+// monthFolder returns the name of a month's folder, "03-Mrz".
+func monthFolder(m time.Month) string {
+	short := [...]string{
+		"Jan", "Feb", "Mrz", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez",
+	}[m-1]
+	return fmt.Sprintf("%02d-%s", int(m), short)
+}
+
+// day returns midnight of a date in UTC.
+func day(year int, month time.Month, d int) time.Time {
+	return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
+}
+
+// dayIn returns a day of the month.
+func dayIn(rnd *rand.Rand, year int, month time.Month) time.Time {
+	return day(year, month, 1+rnd.IntN(28))
+}
+
+// officeTime returns the day of t, some time between 8 and 17 o'clock.
+func officeTime(rnd *rand.Rand, t time.Time) time.Time {
+	return t.Add(8*time.Hour + time.Duration(rnd.IntN(9*3600))*time.Second)
+}
+
+// newRandom returns the random stream of seed: the same one on every run.
+func newRandom(seed uint64) *rand.Rand {
+	const archive = 0x61726368697665            // tells these streams from others of the same seed
+	return rand.New(rand.NewPCG(archive, seed)) //nolint:gosec // sample data must repeat; nothing here is secret
+}
+
+// pick returns an element of list, which is not empty.
+func pick[T any](rnd *rand.Rand, list []T) T {
+	return list[rnd.IntN(len(list))]
 }

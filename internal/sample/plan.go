@@ -1,6 +1,22 @@
+// Package sample makes a sample office archive and loads it into an archive
+// service: two mandators with their folders, some three hundred documents and three
+// inboxes with waiting documents.
+//
+// Every document is a real file of its kind that other programs open: PDFs with text
+// and several pages, scanned pages as JPEG, TIFF and PDF, e-mails with attachments,
+// workbooks, text. Names hold what an archive's names hold: umlauts, blanks, a slash,
+// no extension, more bytes than a file name has, the same name twice in a folder.
+//
+// The archive is the same on every run, byte by byte: no clock, no random source from
+// outside, fixed dates between 2018 and 2026 (in UTC). Persons, companies and accounts
+// are invented; mail domains end in .example (RFC 2606). At most one document is in
+// memory at a time.
 package sample
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -62,4 +78,109 @@ func newPlan() plan {
 		},
 		inboxes: waitingDocuments(newClerk(3, muster(), staff())),
 	}
+}
+
+// Target takes the sample archive. Names are given as they are, slashes and
+// duplicates included; an error ends the loading.
+type Target interface {
+	// AddMandator creates a top-level folder and returns its id.
+	AddMandator(ctx context.Context, name string) (archive.ID, error)
+	// AddInbox creates the inbox of a user and returns the id of its folder.
+	AddInbox(ctx context.Context, userID int64, name string) (archive.ID, error)
+	// AddFolder creates a folder below parent and returns its id.
+	AddFolder(ctx context.Context, parent archive.ID, name string) (archive.ID, error)
+	// AddDocument stores a document in doc.Folder and returns its id. It must not use
+	// content after it has returned.
+	AddDocument(ctx context.Context, doc Document, content io.Reader) (archive.ID, error)
+}
+
+// Summary counts what was loaded.
+type Summary struct {
+	Mandators int
+	Inboxes   int
+	// Folders are those below the mandators; mandators and inboxes do not count.
+	Folders   int
+	Documents int
+	// Bytes is the sum of the lengths of all documents.
+	Bytes int64
+}
+
+// Load makes the sample archive and adds it to t, folder by folder, parents first.
+// It does not look at what t holds already: loading twice gives everything twice. On
+// an error, which names what could not be added and wraps its cause, the Summary
+// counts what was added before; that remains.
+func Load(ctx context.Context, t Target) (Summary, error) {
+	l := loader{target: t}
+	err := l.load(ctx, newPlan())
+	return l.summary, err
+}
+
+// loader carries a plan to a Target.
+type loader struct {
+	target  Target
+	summary Summary
+	buf     bytes.Buffer // the document on its way
+}
+
+func (l *loader) load(ctx context.Context, p plan) error {
+	for _, m := range p.mandators {
+		id, err := l.target.AddMandator(ctx, m.name)
+		if err != nil {
+			return fmt.Errorf("sample: mandator %q: %w", m.name, err)
+		}
+		l.summary.Mandators++
+		if err := l.fill(ctx, id, m); err != nil {
+			return err
+		}
+	}
+	for _, in := range p.inboxes {
+		id, err := l.target.AddInbox(ctx, in.userID, in.name)
+		if err != nil {
+			return fmt.Errorf("sample: inbox %q: %w", in.name, err)
+		}
+		l.summary.Inboxes++
+		if err := l.documents(ctx, id, in.entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill adds what lies in f to the folder id.
+func (l *loader) fill(ctx context.Context, id archive.ID, f folder) error {
+	if err := l.documents(ctx, id, f.entries); err != nil {
+		return err
+	}
+	for _, sub := range f.folders {
+		subID, err := l.target.AddFolder(ctx, id, sub.name)
+		if err != nil {
+			return fmt.Errorf("sample: folder %q: %w", sub.name, err)
+		}
+		l.summary.Folders++
+		if err := l.fill(ctx, subID, sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents makes the entries one after the other and adds them to the folder id.
+func (l *loader) documents(ctx context.Context, id archive.ID, entries []entry) error {
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("sample: document %q: %w", e.Name, err)
+		}
+		l.buf.Reset()
+		if err := e.content(&l.buf); err != nil {
+			return fmt.Errorf("sample: making document %q: %w", e.Name, err)
+		}
+		doc := e.Document
+		doc.Folder = id
+		if _, err := l.target.AddDocument(ctx, doc, bytes.NewReader(l.buf.Bytes())); err != nil {
+			return fmt.Errorf("sample: document %q: %w", e.Name, err)
+		}
+		l.summary.Documents++
+		l.summary.Bytes += int64(l.buf.Len())
+	}
+	return nil
 }

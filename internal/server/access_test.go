@@ -18,6 +18,7 @@ import (
 )
 
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	const key, cloud = testKey, "cloud-1"
 	basic := func(user, password string) string {
 		r := http.Request{Header: http.Header{}}
@@ -29,6 +30,7 @@ func TestCredentials(t *testing.T) {
 	setA := server.Credentials{APIKey: key, User: "eve", Password: "secret"}
 	setB := server.Credentials{APIKey: key, CloudID: cloud}
 	both := server.Credentials{APIKey: key, User: "eve", Password: "secret", CloudID: cloud}
+	services := map[server.Credentials]*service{}
 	for _, test := range []struct {
 		name     string
 		accepted server.Credentials
@@ -62,8 +64,12 @@ func TestCredentials(t *testing.T) {
 		{"both, mixed", both, []string{"API-Key", key, "Cloud-ID", cloud, "Authorization", right}, 401},
 		{"both, mixed with a wrong one", both, []string{"API-Key", key, "Cloud-ID", cloud, "Authorization", wrong}, 401},
 	} {
+		h, started := services[test.accepted]
+		if !started {
+			h = start(t, func(o *server.Options) { o.Credentials = test.accepted })
+			services[test.accepted] = h
+		}
 		t.Run(test.name, func(t *testing.T) {
-			h := start(t, func(o *server.Options) { o.Credentials = test.accepted })
 			for _, path := range []string{"/archivestructure", "/inboxes"} {
 				a := h.get(path, test.header...)
 				if a.status != test.want {
@@ -81,6 +87,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestRoutes(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	doc := "/document/" + text(o.a)
@@ -110,6 +117,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestOnlyEight(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.OnlyEight = true })
 	o := furnish(t, h)
 	doc := "/document/" + text(o.scan)
@@ -139,6 +147,7 @@ func TestOnlyEight(t *testing.T) {
 
 // What is served is described, and nothing else.
 func TestOnlyEightAreDescribed(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.OnlyEight = true })
 	a := h.get("/openapi.json", "API-Key", "")
 	if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json" {
@@ -174,6 +183,7 @@ func TestOnlyEightAreDescribed(t *testing.T) {
 }
 
 func TestRequestsAreLogged(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := logrus.New()
 	log.SetOutput(&out)
@@ -227,6 +237,7 @@ func TestRequestsAreLogged(t *testing.T) {
 // A request has the name that a client gave it, if that is a sane one, in its answer, in a
 // problem and in the log.
 func TestRequestsHaveNames(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := logrus.New()
 	log.SetOutput(&out)
@@ -266,6 +277,7 @@ func TestRequestsHaveNames(t *testing.T) {
 }
 
 func TestAClientThatHasGoneIsNoFailure(t *testing.T) {
+	t.Parallel()
 	log, hook := test.NewNullLogger()
 	h := start(t, func(o *server.Options) { o.Log = log })
 	ctx, cancel := context.WithCancel(t.Context())

@@ -37,11 +37,7 @@ func documentArchive(w *response, r *request, id archive.ID) error {
 		return refusal.Invalid(fieldFolderID, "folder %d lies in an inbox", folder.ID)
 	}
 	_, err = r.catalog.ArchiveDocument(ctx, id, store.Target{Folder: folder.ID, Name: name, Keywords: keywords, At: time.Now()})
-	if err != nil {
-		return refusal.Blame("id", err)
-	}
-	w.empty()
-	return nil
+	return w.done("id", err)
 }
 
 // autoExportStatusSet answers POST /document/auto_export_status/set (specification,
@@ -55,12 +51,7 @@ func autoExportStatusSet(w *response, r *request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	ctx := r.detached()
-	if err := r.catalog.SetAutoExport(ctx, id, on); err != nil {
-		return refusal.Blame("document-id", err)
-	}
-	w.empty()
-	return nil
+	return w.done("document-id", r.catalog.Alter(r.detached(), id, store.SetAutoExport(on)))
 }
 
 // The form fields that say where a document goes and what it is called there (specification, endpoints 3 and 6).

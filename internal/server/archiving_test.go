@@ -10,6 +10,7 @@ import (
 )
 
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name     string
 		fields   func(o office) []string
@@ -62,6 +63,7 @@ func TestArchive(t *testing.T) {
 }
 
 func TestArchiveRefuses(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	scan := text(o.scan)
@@ -93,6 +95,7 @@ func TestArchiveRefuses(t *testing.T) {
 }
 
 func TestAutoExportStatus(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for _, want := range []bool{true, false, true} {
@@ -112,6 +115,7 @@ func TestAutoExportStatus(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	before := h.kept()
@@ -129,6 +133,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	replace := func(id archive.ID, query, content string) answer {

@@ -44,6 +44,7 @@ func awayFor(s3 *s3test.Service, method string) {
 }
 
 func TestContentsInABucket(t *testing.T) {
+	t.Parallel()
 	h, _ := inBucket(t)
 	o := furnish(t, h)
 	content := strings.Repeat("a line of text\n", 20_000)
@@ -64,6 +65,7 @@ func TestContentsInABucket(t *testing.T) {
 
 // While the bucket cannot be reached nothing is taken, and the client is told to come back.
 func TestBucketIsAway(t *testing.T) {
+	t.Parallel()
 	h, s3 := inBucket(t)
 	o := furnish(t, h)
 	upload := func() answer {
@@ -107,6 +109,7 @@ func TestBucketIsAway(t *testing.T) {
 
 // What breaks off in the bucket for good breaks off for the client, and is not shorter.
 func TestHalfAContentIsNotServed(t *testing.T) {
+	t.Parallel()
 	h, s3 := inBucket(t)
 	o := furnish(t, h)
 	path := "/document/" + text(h.uploaded("letter.txt", strings.Repeat("text", 1_000_000), "target-folder-id", text(o.year))) + "/pdf?original=true"
@@ -139,6 +142,7 @@ func TestHalfAContentIsNotServed(t *testing.T) {
 
 // What is asked of the bucket is what the client asked for.
 func TestRequestsToTheBucket(t *testing.T) {
+	t.Parallel()
 	h, s3 := inBucket(t)
 	o := furnish(t, h)
 	content := strings.Repeat("0123456789", 500_000)

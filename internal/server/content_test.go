@@ -35,6 +35,7 @@ func etag(content string) string {
 }
 
 func TestOriginal(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	const content = "0123456789"
@@ -85,6 +86,7 @@ func TestOriginal(t *testing.T) {
 }
 
 func TestPDF(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	three := pdfOf(t, 3)
@@ -128,6 +130,7 @@ func TestPDF(t *testing.T) {
 }
 
 func TestRenditionsGoWithTheirDocument(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	before := h.kept()
@@ -152,6 +155,7 @@ func TestRenditionsGoWithTheirDocument(t *testing.T) {
 }
 
 func TestContentOfPlainServices(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.NoHead, o.NoRange = true, true })
 	o := furnish(t, h)
 	path := "/document/" + text(o.a) + "/pdf?original=true"

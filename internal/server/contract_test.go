@@ -238,6 +238,7 @@ func (c *copied) bytes() (body []byte, whole bool) {
 
 // What differs from the document is told.
 func TestTheContractNotices(t *testing.T) {
+	t.Parallel()
 	contract, err := theContract()
 	if err != nil {
 		t.Fatal(err)
@@ -277,6 +278,7 @@ func TestTheContractNotices(t *testing.T) {
 
 // Anybody may read the document, whole or not at all.
 func TestTheDocumentIsPublic(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	a := h.get("/openapi.json", "API-Key", "")
 	want, err := os.ReadFile("openapi.json")

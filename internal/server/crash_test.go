@@ -30,6 +30,7 @@ func (c brokenCatalog) AddDocuments(context.Context, []store.Document, bool) ([]
 }
 
 func TestCrashBetweenContentAndRow(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	data, image := t.TempDir(), t.TempDir()
 	s, err := Open(ctx, Options{Data: data})
@@ -84,6 +85,7 @@ func TestCrashBetweenContentAndRow(t *testing.T) {
 }
 
 func TestAnOrderlyEndNeedsNoSweep(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	for range 2 {
 		s, err := Open(t.Context(), Options{Data: data})

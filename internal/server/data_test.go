@@ -15,6 +15,7 @@ import (
 )
 
 func TestDocumentData(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	want := fmt.Sprintf(`{"id":%d,"name":"a","numPages":1,"mandator":"Muster GmbH","folderId":%d,"folderPath":"/Rechnungen/2018/",`+
@@ -41,6 +42,7 @@ func TestDocumentData(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	path := "/document/" + text(o.a) + "/metadata"
@@ -73,6 +75,7 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestKeywords(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	path := "/document/" + text(o.scan) + "/keywords"
@@ -101,6 +104,7 @@ func TestKeywords(t *testing.T) {
 }
 
 func TestRename(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	if a := h.post("/document/"+text(o.c)+"/rename", "new-name", "Rechnung/1 – ü"); a.status != http.StatusOK {
@@ -116,6 +120,7 @@ func TestRename(t *testing.T) {
 
 // Who has changed what about a document is told with its data, and goes with it when it is archived.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) {
 		o.Credentials = server.Credentials{APIKey: testKey, User: "eve", Password: "secret", CloudID: "c"}
 	})
@@ -150,6 +155,7 @@ func TestHistory(t *testing.T) {
 
 // However often something is added, a document has no more metadata than a list can pass on.
 func TestMetadataDoesNotGrowForEver(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	path := "/document/" + text(o.a) + "/metadata"

@@ -18,6 +18,7 @@ import (
 // under the id that was answered; what failed is sent again with the same external id until it is
 // taken. In the end each file is one document, and no content lies there without one.
 func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
+	t.Parallel()
 	database := pgtest.Start(t)
 	url := database.Database(t)
 	h := start(t, func(o *server.Options) { o.Database = url })

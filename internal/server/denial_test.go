@@ -17,6 +17,7 @@ import (
 
 // The operator is told why a request was refused and which key it showed, and nobody else is.
 func TestTheLogSaysWhyARequestIsDenied(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	log := logrus.New()
 	log.SetOutput(&out)

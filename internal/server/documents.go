@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -158,47 +156,22 @@ func metadataGet(w *response, r *request, id archive.ID) error {
 // metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
 // are, null removes a key.
 func metadataSet(w *response, r *request, id archive.ID) error {
-	var change metadataChange
-	if err := jsonBody(w, r, &change, "a JSON object of strings"); err != nil {
+	var change map[string]*string // null for a key that is removed
+	if err := jsonBody(w, r, &change, "metadata", "a JSON object of strings"); err != nil {
 		return err
 	}
 	if err := checkChange(change); err != nil {
 		return refusal.Fields{{Name: "metadata", Err: err}}
 	}
-	ctx := r.detached()
-	err := r.catalog.SetMetadata(ctx, id, change)
+	err := r.catalog.Alter(r.detached(), id, store.SetMetadata(change))
 	if archive.KindOf(err) == archive.KindTooLarge {
 		return refusal.Blame("metadata", err)
 	}
-	if err != nil {
-		return refusal.Blame("id", err)
-	}
-	w.empty()
-	return nil
-}
-
-// metadataChange are the new values of metadata, null for a key that is removed.
-type metadataChange map[string]*string
-
-// UnmarshalJSON implements json.Unmarshaler. A key that is there twice is KindInvalid.
-func (c *metadataChange) UnmarshalJSON(body []byte) error {
-	if err := json.Unmarshal(body, (*map[string]*string)(c)); err != nil || *c == nil {
-		return err
-	}
-	tokens := 0
-	for d := json.NewDecoder(bytes.NewReader(body)); ; tokens++ {
-		if _, err := d.Token(); err != nil {
-			break
-		}
-	}
-	if tokens != len(*c)*2+2 { // keys, values, braces
-		return refusal.Invalid("metadata", "a key is given more than once")
-	}
-	return nil
+	return w.done("id", err)
 }
 
 // checkChange refuses metadata that cannot be kept.
-func checkChange(change metadataChange) error {
+func checkChange(change map[string]*string) error {
 	if len(change) > limits.MaxEntries {
 		return refusal.New(archive.KindTooLarge, "there are more than %d", limits.MaxEntries)
 	}
@@ -221,7 +194,7 @@ func checkChange(change metadataChange) error {
 func keywordsSet(w *response, r *request, id archive.ID) error {
 	const shape = "a JSON array of strings"
 	var given []*string
-	if err := jsonBody(w, r, &given, shape); err != nil {
+	if err := jsonBody(w, r, &given, "keywords", shape); err != nil {
 		return err
 	}
 	var keywords limits.Entries
@@ -233,12 +206,7 @@ func keywordsSet(w *response, r *request, id archive.ID) error {
 			return refusal.Fields{{Name: "keywords", Err: err}}
 		}
 	}
-	ctx := r.detached()
-	if err := r.catalog.SetKeywords(ctx, id, keywords.List); err != nil {
-		return refusal.Blame("id", err)
-	}
-	w.empty()
-	return nil
+	return w.done("id", r.catalog.Alter(r.detached(), id, store.SetKeywords(keywords.List)))
 }
 
 // documentRename answers POST /document/{id}/rename.
@@ -251,12 +219,7 @@ func documentRename(w *response, r *request, id archive.ID) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	ctx := r.detached()
-	if err := r.catalog.SetName(ctx, id, name); err != nil {
-		return refusal.Blame("id", err)
-	}
-	w.empty()
-	return nil
+	return w.done("id", r.catalog.Alter(r.detached(), id, store.SetName(name)))
 }
 
 // dataTime is a date in document data; like those of lists it is in Options.Location.

@@ -19,6 +19,7 @@ const mail = "From: eve@example.org\r\nTo: adam@example.org\r\nSubject: Offer\r\
 	"--M--\r\n"
 
 func TestUploadOfAnEmail(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		order string
 		want  []string
@@ -60,6 +61,7 @@ func TestUploadOfAnEmail(t *testing.T) {
 }
 
 func TestUploadOfAnEmailKeepsContents(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	first := h.uploaded("offer.eml", mail, "target-folder-id", text(o.spare), "email-import-order", "EMAIL_THEN_ATTACHMENTS")
@@ -82,6 +84,7 @@ func TestUploadOfAnEmailKeepsContents(t *testing.T) {
 
 // What cannot be taken apart is refused, and nothing is kept of it.
 func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	before := h.kept()
@@ -124,6 +127,7 @@ func nested(head string, depth int) string {
 }
 
 func TestUploadOfOtherFilesIgnoresTheOrder(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	h.uploaded("note.txt", "no e-mail", "target-folder-id", text(o.spare), "email-import-order", "ATTACHMENTS_ONLY")

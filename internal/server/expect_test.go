@@ -13,6 +13,7 @@ import (
 
 // Who asks whether to send a body (RFC 9110, 10.1.1) is refused without it, and at once.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.MaxUpload, o.Stall = 1<<20, time.Hour })
 	furnish(t, h)
 	address := h.serving()

@@ -23,6 +23,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // A large file is taken from the connection in large pieces: each is a system call.
 func TestAFormIsReadInLargePieces(t *testing.T) {
+	t.Parallel()
 	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t)})
 	if err != nil {
 		t.Fatal(err)

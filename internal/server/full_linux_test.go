@@ -50,6 +50,7 @@ func smallDisk(t *testing.T) (dir string, fill func(free int64)) {
 
 // On a full disk nothing is taken, whoever sends it is told why, and all goes on once there is room.
 func TestAFullDisk(t *testing.T) {
+	t.Parallel()
 	log, logged := test.NewNullLogger()
 	dir, fill := smallDisk(t)
 	h := start(t, func(o *server.Options) { o.Data, o.Database, o.Blobs, o.Log = dir, "", "", log })

@@ -14,6 +14,7 @@ import (
 
 // A generated archive is read like any other, and nothing can be put into it.
 func TestGenerated(t *testing.T) {
+	t.Parallel()
 	h := &service{t: t, client: http.DefaultClient}
 	h.Server = server.Generate(server.Options{Credentials: server.Credentials{APIKey: testKey}, Location: time.UTC},
 		generated.Shape{Folders: 700, Documents: 3})

@@ -18,6 +18,7 @@ func (h *service) beside(path string) answer {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if a := h.beside(path); a.status != http.StatusOK || a.body != "ok\n" {
@@ -28,6 +29,7 @@ func TestHealth(t *testing.T) {
 
 // A service without its contents lives, and is not ready.
 func TestReadinessWithoutContents(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	h := start(t, func(o *server.Options) { o.Data, o.Blobs = data, "" })
 	contents := filepath.Join(data, "contents")

@@ -73,6 +73,7 @@ func (h *service) paths() []string {
 }
 
 func TestImport(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	files := map[string]string{
 		"Muster GmbH/Rechnungen/2018/Rechnung 1.txt": "one",
@@ -127,6 +128,7 @@ func TestImport(t *testing.T) {
 
 // A directory may be called like the one it is in; both are one mandator then.
 func TestImportOfNamesakes(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	dir := plant(t, "office", map[string]string{"a": "1", "office/a": "1", "office/b": "2"})
 	if made := h.imported(dir); made != (server.Imported{Folders: 1, Documents: 2, Bytes: 2, Present: 1}) {
@@ -139,6 +141,7 @@ func TestImportOfNamesakes(t *testing.T) {
 
 // What cannot be a document is told and stays out; the rest comes in.
 func TestImportSkips(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.MaxUpload = 10 })
 	dir := plant(t, "office", map[string]string{
 		"M/good": "x", "M/large": "eleven bytes", "M/bad\xff": "x", "M/secret/x": "x", "N/b\tad/x": "x", "locked": "x",
@@ -180,6 +183,7 @@ func TestImportSkips(t *testing.T) {
 }
 
 func TestImportOfTheDataDirectoryIsRefused(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	for _, dir := range []string{h.options.Data, filepath.Join(h.options.Data, "contents"), filepath.Join(h.options.Data, "absent")} {
 		if made, err := h.Import(t.Context(), server.Import{Dir: dir}); err == nil || made != (server.Imported{}) {
@@ -190,6 +194,7 @@ func TestImportOfTheDataDirectoryIsRefused(t *testing.T) {
 
 // A time of change in the future, or at the beginning of all times, is none.
 func TestImportedDates(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	dir := plant(t, "office", map[string]string{"M/ahead": "1", "M/none": "2"})
 	for name, changed := range map[string]time.Time{"ahead": time.Now().AddDate(1, 0, 0), "none": time.Unix(0, 0)} {
@@ -207,6 +212,7 @@ func TestImportedDates(t *testing.T) {
 
 // An import that is interrupted has whole documents, and the next one brings in the rest.
 func TestAnInterruptedImportGoesOn(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	files := map[string]string{}
 	for i := range 1500 {

@@ -41,6 +41,7 @@ func basic(user, password string) string {
 
 // The keys of the database are accepted beside the key of the options.
 func TestKeysOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.Credentials.CloudID = "static" })
 	own := h.manage("")
 	if _, err := own.AddTenant(t.Context(), "cloud-1", "One"); err != nil {
@@ -99,6 +100,7 @@ func TestKeysOfTheDatabase(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	a := h.manage("")
@@ -144,6 +146,7 @@ func TestScopes(t *testing.T) {
 
 // A key for some mandators shows these, and of the inboxes those of the user beside it.
 func TestAKeyForAMandator(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	a := h.manage("")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestDocumentListChooses(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for _, test := range []struct {
@@ -38,6 +39,7 @@ func TestDocumentListChooses(t *testing.T) {
 }
 
 func TestDocumentListRefuses(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	furnish(t, h)
 	for _, test := range []struct {
@@ -67,6 +69,7 @@ func TestDocumentListRefuses(t *testing.T) {
 }
 
 func TestABrokenQueryIsRefused(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	in, doc := "folder-id="+text(o.year), "/document/"+text(o.a)
@@ -83,6 +86,7 @@ func TestABrokenQueryIsRefused(t *testing.T) {
 }
 
 func TestDocumentListShape(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	const want = `[{"id":1,"name":"a","num-pages":1,"creation-date":"2023-11-22T14:14:29","archiving-date":"2023-11-22T15:14:29",` +
@@ -101,6 +105,7 @@ func TestDocumentListShape(t *testing.T) {
 }
 
 func TestDocumentListMetadataKeys(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for _, test := range []struct {
@@ -126,6 +131,7 @@ func TestDocumentListMetadataKeys(t *testing.T) {
 }
 
 func TestDocumentListWithoutSizes(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.HideSizes = true })
 	o := furnish(t, h)
 	if d := h.list(o.invoices)[0]; d.Length != nil || d.Type != nil {

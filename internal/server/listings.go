@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/params"
@@ -337,4 +339,10 @@ func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("encode metadata: %w", err)
 	}
 	return encoded, nil
+}
+
+// appendText appends a string in JSON.
+func appendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
+	return b
 }

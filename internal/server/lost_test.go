@@ -40,6 +40,7 @@ func (h *service) spoil(t *testing.T, open func(digest string) (io.ReadSeekClose
 // Who asks for a content that is not there is told that, and to come back much later; the operator,
 // which one it is.
 func TestALostContent(t *testing.T) {
+	t.Parallel()
 	log, hook := test.NewNullLogger()
 	h := start(t, func(o *server.Options) { o.Log = log })
 	o := furnish(t, h)
@@ -87,6 +88,7 @@ func TestALostContent(t *testing.T) {
 
 // What was made of a content is made again where it is lost, and kept as before.
 func TestWhatWasMadeIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	needPoppler(t)
 	log, hook := test.NewNullLogger()
 	h := start(t, func(o *server.Options) { o.Log = log })
@@ -144,6 +146,7 @@ func TestWhatWasMadeIsMadeAgain(t *testing.T) {
 
 // A content that was removed because its document has another one by now is not lost.
 func TestAContentThatIsReplacedIsNotLost(t *testing.T) {
+	t.Parallel()
 	log, hook := test.NewNullLogger()
 	h := start(t, func(o *server.Options) { o.Log = log })
 	o := furnish(t, h)
@@ -176,6 +179,7 @@ func TestAContentThatIsReplacedIsNotLost(t *testing.T) {
 
 // An answer that breaks off because a content cannot be read is not whole, and the log says why.
 func TestAContentThatBreaksOff(t *testing.T) {
+	t.Parallel()
 	log, hook := test.NewNullLogger()
 	ended := make(chan server.Request, 1)
 	h := start(t, func(o *server.Options) { o.Log, o.OnRequest = log, func(r server.Request) { ended <- r } })

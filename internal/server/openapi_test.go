@@ -10,6 +10,7 @@ import (
 
 // The OpenAPI document names every route, and none that is not there.
 func TestEveryRouteIsDescribed(t *testing.T) {
+	t.Parallel()
 	var document struct {
 		Servers []struct{ URL string }
 		Paths   map[string]map[string]json.RawMessage

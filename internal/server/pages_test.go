@@ -30,6 +30,7 @@ func numPages(t *testing.T, pdf string) int {
 
 // A document has as many pages as its PDF and its text, and the last of them can be seen.
 func TestPagesAgree(t *testing.T) {
+	t.Parallel()
 	needPoppler(t)
 	h := start(t)
 	o := furnish(t, h)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/lab/faultlab/disk"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/testing/fusetest"
+	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
 // Where the test binary, run once more, keeps an archive on a forgetful disk, and what it
@@ -33,6 +35,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if err := s3test.Login(); err != nil { // tests that are parallel cannot
+		println(err.Error())
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -111,44 +117,55 @@ const imports = 40
 // The machine crashes after a document was archived in a new data directory: the directory,
 // and all in it, is still there.
 func TestANewArchiveSurvivesACrashOfTheMachine(t *testing.T) {
-	crashBetween(t, "make", "look")
+	t.Parallel()
+	crashBetween(t, "", "make", "look")
 }
 
 // The directory of a content is there, but nobody has waited yet until it survives a crash.
 func TestAContentSurvivesInADirectoryThatAnotherMade(t *testing.T) {
-	crashBetween(t, "make beside another", "look")
+	t.Parallel()
+	crashBetween(t, "", "make beside another", "look")
 }
 
 func TestAnImportSurvivesACrashOfTheMachine(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range imports {
 		files[fmt.Sprintf("M/%d/%d.txt", i%3, i)] = fmt.Sprint("document ", i)
 	}
-	t.Setenv(sourceEnv, plant(t, "office", files))
-	crashBetween(t, "import", "look for the import")
+	crashBetween(t, plant(t, "office", files), "import", "look for the import")
 }
 
-// crashBetween does both tasks in processes of their own, each followed by a crash.
-func crashBetween(t *testing.T, tasks ...string) {
+// crashBetween does the tasks in processes of their own, each followed by a crash. They may import a tree.
+func crashBetween(t *testing.T, source string, tasks ...string) {
 	t.Helper()
 	fusetest.Need(t)
 	for seed := range uint64(4) {
-		d, dir := disk.New(), t.TempDir()
-		for _, task := range tasks {
-			mounted, err := d.Mount(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), os.Args[0])
-			cmd.Env = append(os.Environ(), diskEnv+"="+dir, taskEnv+"="+task)
-			out, err := cmd.CombinedOutput()
-			if uerr := mounted.Unmount(); uerr != nil {
-				t.Fatal(uerr)
-			}
-			if err != nil {
-				t.Fatalf("seed %d, %s: %v: %s", seed, task, err, out)
-			}
-			d.Crash(rand.New(rand.NewPCG(seed, 0)))
+		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
+			crashBetweenBy(t, seed, source, tasks)
+		})
+	}
+}
+
+// crashBetweenBy does it once; the seed says what a crash leaves.
+func crashBetweenBy(t *testing.T, seed uint64, source string, tasks []string) {
+	t.Helper()
+	d, dir := disk.New(), t.TempDir()
+	for _, task := range tasks {
+		mounted, err := d.Mount(dir)
+		if err != nil {
+			t.Fatal(err)
 		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), diskEnv+"="+dir, taskEnv+"="+task, sourceEnv+"="+source)
+		out, err := cmd.CombinedOutput()
+		if uerr := mounted.Unmount(); uerr != nil {
+			t.Fatal(uerr)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v: %s", task, err, out)
+		}
+		d.Crash(rand.New(rand.NewPCG(seed, 0)))
 	}
 }

@@ -15,6 +15,7 @@ import (
 )
 
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	var b bytes.Buffer
@@ -55,6 +56,7 @@ func needPoppler(t *testing.T) {
 
 // What is no picture is shown as its PDF looks.
 func TestPreviewOfPDFs(t *testing.T) {
+	t.Parallel()
 	needPoppler(t)
 	h := start(t)
 	o := furnish(t, h)

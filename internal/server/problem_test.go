@@ -16,6 +16,7 @@ import (
 )
 
 func TestEveryKindHasAStatus(t *testing.T) {
+	t.Parallel()
 	table := outcomes()
 	used := []int{400, 401, 403, 404, 408, 409, 413, 429, 500, 503}
 	for _, kind := range archive.Kinds() {
@@ -26,6 +27,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 }
 
 func TestInnerErrorsAreNotTold(t *testing.T) {
+	t.Parallel()
 	s, w := quiet(t), httptest.NewRecorder()
 	s.front.answer(&response{ResponseWriter: w}, fmt.Errorf("open /secret/path: %w", errors.New("disk full")))
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "secret") {
@@ -35,6 +37,7 @@ func TestInnerErrorsAreNotTold(t *testing.T) {
 
 // What the service needs and cannot reach is a reason to come back, and the client is told when.
 func TestWhatIsAwayIsWorthAnotherTry(t *testing.T) {
+	t.Parallel()
 	s, w := quiet(t), httptest.NewRecorder()
 	s.front.answer(&response{ResponseWriter: w}, fmt.Errorf("keep content: %w", &archive.Error{Op: "bucket", Kind: archive.KindUnreachable, Err: errors.New("secret")}))
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "secret") {
@@ -43,6 +46,7 @@ func TestWhatIsAwayIsWorthAnotherTry(t *testing.T) {
 }
 
 func TestAPanicIsAnsweredOrCutsTheConnection(t *testing.T) {
+	t.Parallel()
 	s := quiet(t)
 	for _, test := range []struct {
 		name string
@@ -86,6 +90,7 @@ func (c failingList) List(_ context.Context, _ store.Query, each func(store.List
 }
 
 func TestAListThatFailsIsNeverTakenForWhole(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		after int
 		cut   bool

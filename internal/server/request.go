@@ -3,13 +3,15 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/catalog"
@@ -62,9 +64,10 @@ func form(w *response, r *request) (*params.Params, error) {
 	return &params.Params{Values: r.PostForm}, nil
 }
 
-// jsonBody decodes an application/json body of the shape that the words say. Null is of
-// none: it would pass for an empty object or array, and take away what is there.
-func jsonBody(w *response, r *request, into any, shape string) error {
+// jsonBody decodes an application/json body of the shape that the words say; the field is to blame for a key
+// that is there twice. Null is of no shape: it would pass for an empty object or array, and take away what is
+// there.
+func jsonBody(w *response, r *request, into any, field, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
 		return err
 	}
@@ -75,29 +78,21 @@ func jsonBody(w *response, r *request, into any, shape string) error {
 	if err != nil {
 		return badBody(err, "the body cannot be read")
 	}
-	if wrong := jsonFault(body); wrong != "" {
-		return refusal.New(archive.KindInvalid, "the body is no JSON: %s", wrong)
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		return badBody(io.EOF, "the body is no JSON")
 	}
 	err = json.Unmarshal(body, into)
-	other := new(json.UnmarshalTypeError)
+	broken := new(jsontext.SyntacticError)
 	switch {
-	case archive.KindOf(err) == archive.KindInvalid:
-		return err
-	case errors.As(err, &other) || err == nil && string(bytes.TrimSpace(body)) == "null":
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return refusal.Invalid(field, "a key is given more than once")
+	case errors.As(err, &broken):
+		return badBody(broken.Err, "the body is no JSON")
+	case err != nil || string(body) == "null":
 		return refusal.New(archive.KindInvalid, "the body must be %s", shape)
-	case err != nil:
-		return badBody(unfinished(body, err), "the body is no JSON")
 	}
 	return nil
-}
-
-// unfinished is io.EOF or io.ErrUnexpectedEOF where the error of a JSON text is that it has no beginning,
-// or no end.
-func unfinished(body []byte, err error) error {
-	if end := json.NewDecoder(bytes.NewReader(body)).Decode(new(any)); errors.Is(end, io.EOF) || errors.Is(end, io.ErrUnexpectedEOF) {
-		return end
-	}
-	return err
 }
 
 // wantBody refuses a body of another type and returns the parameters of the wanted one.

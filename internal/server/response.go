@@ -163,10 +163,14 @@ func (w *response) foreign(contentType string, body []byte) {
 	w.body(contentType, body)
 }
 
-// empty answers 200 without a body.
-func (w *response) empty() {
+// done ends a change: with 200 and no body, or with its error, for which a field may be to blame.
+func (w *response) done(field string, err error) error {
+	if err != nil {
+		return refusal.Blame(field, err)
+	}
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusOK)
+	return nil
 }
 
 // body answers 200. A client that went away before it had the answer is no failure of

@@ -16,6 +16,7 @@ import (
 )
 
 func TestRestartKeepsEverything(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	database, blobs := server.NewDatabase(t), server.NewBlobs(t)
 	in := func(o *server.Options) { o.Data, o.Database, o.Blobs = data, database, blobs }
@@ -52,6 +53,7 @@ func paths(o office) []string {
 }
 
 func TestIDsAreNeverUsedTwice(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	last := h.uploaded("f", "x", "target-folder-id", text(o.spare))
@@ -62,6 +64,7 @@ func TestIDsAreNeverUsedTwice(t *testing.T) {
 }
 
 func TestDataDirectoryIsLockedAndPrivate(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "made", "here")
 	h := start(t, func(o *server.Options) { o.Data, o.Database, o.Blobs = data, "", "" })
 	_, err := server.Open(t.Context(), h.options)
@@ -78,6 +81,7 @@ func TestDataDirectoryIsLockedAndPrivate(t *testing.T) {
 }
 
 func TestServeUntilDone(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -101,6 +105,7 @@ func TestServeUntilDone(t *testing.T) {
 }
 
 func TestServeDrains(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	var lc net.ListenConfig
@@ -150,6 +155,7 @@ func (p *paused) Read(b []byte) (int, error) {
 }
 
 func TestServeNeedsAKey(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.Credentials = server.Credentials{CloudID: "c"} })
 	var lc net.ListenConfig
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")

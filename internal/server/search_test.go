@@ -79,6 +79,7 @@ func library(t *testing.T) (*service, office) {
 }
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	h, o := library(t)
 	const strasse, sure = "Übergabe Straße.txt", `100% "sure"`
 	for _, test := range []struct {
@@ -150,6 +151,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchPages(t *testing.T) {
+	t.Parallel()
 	h, _ := library(t)
 	all := h.found().names()
 	for page, want := range [][]string{all[:3], all[3:6], all[6:], {}} {
@@ -162,6 +164,7 @@ func TestSearchPages(t *testing.T) {
 
 // Documents that come while somebody turns the pages move none from one page to the next.
 func TestSearchPagesStay(t *testing.T) {
+	t.Parallel()
 	h, o := library(t)
 	all := h.found().names()
 	if got := h.found("pagination-size", "3").names(); !slices.Equal(got, all[:3]) {
@@ -180,6 +183,7 @@ func TestSearchPagesStay(t *testing.T) {
 }
 
 func TestSearchRefuses(t *testing.T) {
+	t.Parallel()
 	h, o := library(t)
 	for _, test := range []struct {
 		parameters []string
@@ -211,6 +215,7 @@ func TestSearchRefuses(t *testing.T) {
 // What is too much for the database is refused before, and what is too long for its index is not
 // found there.
 func TestSearchForMuch(t *testing.T) {
+	t.Parallel()
 	h, _ := library(t)
 	words := make([]string, 201)
 	for i := range words {
@@ -232,12 +237,14 @@ func TestSearchForMuch(t *testing.T) {
 // What is found is sent as it is read: documents of many pages do not fill the memory. One that is
 // gone when its turn comes is left out.
 func TestSearchSendsWhatItReads(t *testing.T) {
+	t.Parallel()
 	h := start(t)
+	h.url = "http://" + h.narrow() + "/api/v2"
 	inbox, err := h.AddInbox(t.Context(), 7, "I")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const all = 40
+	const all = 4
 	var oldest archive.ID
 	for range all {
 		d := server.NewDocument{Folder: inbox, Name: "many pages.txt", Created: time.Now()}

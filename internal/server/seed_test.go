@@ -9,6 +9,7 @@ import (
 )
 
 func TestSeedingRefuses(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	ctx := t.Context()
 	if empty, err := h.Empty(ctx); err != nil || !empty {

@@ -19,6 +19,7 @@ import (
 
 // What is wrong is said to people, in words that they can do something with.
 func TestWhatIsWrongIsSaidInWords(t *testing.T) {
+	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}, MaxUpload: 10_000_000})
 	handler := s.Handler()
 	const multipart, urlencoded = "multipart/form-data; boundary=XX", "application/x-www-form-urlencoded"
@@ -97,6 +98,7 @@ func wantDetail(t *testing.T, w *httptest.ResponseRecorder, status int, detail s
 
 // A limit is told as it was given: no other number of bytes.
 func TestALimitIsToldExactly(t *testing.T) {
+	t.Parallel()
 	for limit, want := range map[int64]string{
 		10 << 30: "10 GiB", 10_000_000: "10 MB", 1_500_000: "1.5 MB", 3 << 19: "1.5 MiB", 12_345_678: "12,345,678 bytes", 1 << 10: "1.0 KiB", 1000: "1000 B", 999: "999 B",
 	} {
@@ -108,6 +110,7 @@ func TestALimitIsToldExactly(t *testing.T) {
 
 // People read the log, too.
 func TestALogHasNumbersAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
 	fields := line(Request{Duration: 59 * time.Microsecond})
 	var text, object strings.Builder
 	log := &logrus.Logger{Out: &text, Formatter: &logrus.TextFormatter{DisableColors: true}, Level: logrus.InfoLevel}

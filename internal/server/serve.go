@@ -79,12 +79,7 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 		}
 	}()
 	if s.options.DrainDelay > 0 {
-		delay := time.NewTimer(s.options.DrainDelay)
-		defer delay.Stop()
-		select {
-		case <-delay.C:
-		case <-ctx.Done():
-		}
+		_ = pause(ctx, s.options.DrainDelay) // Cut ends it early
 	}
 	within, cancel := context.WithTimeout(ctx, s.options.Drain)
 	defer cancel()

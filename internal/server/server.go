@@ -1,3 +1,22 @@
+// Package server is the embedded archive service: it implements the eight operations of
+// the specification and most of the public interface beside them on a data directory of
+// its own.
+//
+// It guarantees that nothing is served without the configured credentials; that an
+// upload, an archiving and every other change is all or nothing across a crash (contents
+// are durable before the one transaction that refers to them); and that one process
+// alone uses a data directory. Documents are numbered apart from folders, and ids are
+// never used twice. Dates on the wire carry no zone and are in the server's local time.
+//
+// Errors are answered as application/problem+json (RFC 9457) and name the field that is
+// wrong. Contents lie in package blob, everything else in package store; this package
+// declares the interfaces that it needs of both. Package generated implements them without
+// a data directory.
+//
+// A Server opens and closes an archive and serves it. routes.go is the table of operations, and says
+// what each group of them needs: listings.go, documents.go, archiving.go, uploads.go, contents.go and
+// search.go have them. What stands before all of them is the front, in middleware.go: it makes each
+// handler's request, with the archive as its sender sees it.
 package server
 
 import (
@@ -203,4 +222,111 @@ func (s *Server) Close() error {
 		return err
 	}
 	return errors.Join(err, s.lock.Release(err == nil))
+}
+
+// What counts when Options do not say.
+const (
+	DefaultMaxUpload   = 10 << 30 // bytes
+	DefaultMaxRequests = 512
+	DefaultMaxUploads  = 64
+	DefaultStall       = 30 * time.Second
+	DefaultDrain       = 30 * time.Second
+)
+
+// Options configure a Server.
+type Options struct {
+	// Data is the directory of the archive; it is made with mode 0700. With Database it has no more
+	// than the contents, and with Blobs no more than what is being received.
+	Data string
+	// Database is the URL of a PostgreSQL database, which any number of servers may use at the same
+	// time. Empty is a file in Data, for one. There may be a password in it; it is never told.
+	Database string
+	// Blobs is the address of a bucket for the contents (blob.ParseAddress); it needs Database.
+	// Empty is files in Data, which all servers of one Database then share.
+	Blobs string
+	// Credentials are what a client must show.
+	Credentials Credentials
+	// Log gets a line for each request at info level, and failures. Nil is silence.
+	Log logrus.FieldLogger
+	// OnRequest, when set, is called after each request was answered.
+	OnRequest func(Request)
+	// MaxUpload is the largest content taken, in bytes; 0 is DefaultMaxUpload.
+	MaxUpload int64
+	// MaxRequests and MaxUploads are how many requests, and how many uploads among them, are
+	// answered at a time; further ones wait, and are sent away with 429 after 10 s.
+	MaxRequests, MaxUploads int
+	// Stall is how long the sender of a body, and the reader of an answer, are waited for, beside
+	// a second for each KiB, before the request is ended.
+	Stall time.Duration
+	// DrainDelay is how long Serve goes on as before when it is told to end, so that whoever
+	// asks for readiness sends nobody any more. Then requests under way have Drain to end; less
+	// than 0 is no time at all.
+	DrainDelay, Drain time.Duration
+	// Location is the time zone of the dates on the wire; nil is the local one.
+	Location *time.Location
+
+	// FreeStructure and FreeInboxStructure say whether clients may create folders in
+	// the archive and in inboxes. They are kept in the archive; FlagUnknown leaves what
+	// is kept, which is true at first.
+	FreeStructure      archive.Flag
+	FreeInboxStructure archive.Flag
+
+	// What plainer deployments lack can be left out.
+
+	// HideSizes leaves content-length and content-type out of document lists.
+	HideSizes bool
+	// NoHead answers HEAD of contents with 405.
+	NoHead bool
+	// NoRange answers every content whole.
+	NoRange bool
+	// OnlyEight serves the eight operations of the specification alone.
+	OnlyEight bool
+}
+
+// database is what all tenants share. Contents and what is made of them are shared, too:
+// they are found by digest, which no client is ever asked for.
+type database interface {
+	view(tenant store.TenantID, user string) catalog.Catalog
+	uses
+	renditions
+	Close() error
+}
+
+// several is a database with a catalog for each tenant.
+type several struct {
+	*store.Store
+	*store.Uses
+}
+
+func newSeveral(db *store.Store) several { return several{db, db.Uses} }
+
+func (s several) view(tenant store.TenantID, user string) catalog.Catalog {
+	return s.Tenant(tenant).By(user)
+}
+
+// single is a database of one archive, which every tenant sees.
+type single struct{ *generated.Archive }
+
+func (s single) view(store.TenantID, string) catalog.Catalog { return s.Archive }
+
+// archiveOf is what somebody sees of what all tenants share.
+func archiveOf(db database, who identity) catalog.Catalog {
+	whole := db.view(who.tenant, who.user)
+	if who.mandators == nil {
+		return whole
+	}
+	return catalog.Confine(whole, who.mandators, who.userID)
+}
+
+// uses knows what contents are used, and keeps those apart who refer to a content and who
+// remove it.
+type uses interface {
+	Keep(ctx context.Context, k store.Keeping) error
+	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
+}
+
+// renditions knows the PDFs made of contents.
+type renditions interface {
+	Rendition(ctx context.Context, source, variant string) (string, error)
+	AddRendition(ctx context.Context, source, variant, digest string) error
 }

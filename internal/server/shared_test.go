@@ -41,6 +41,7 @@ func opened(t *testing.T, o Options) *Server {
 }
 
 func TestServersOfOneArchive(t *testing.T) {
+	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
 		one, other := opened(t, o), opened(t, o)
 		mandator, err := one.AddMandator(t.Context(), "M")
@@ -65,6 +66,7 @@ func TestServersOfOneArchive(t *testing.T) {
 
 // A sweep for another database would remove what this one refers to.
 func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
+	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
 		opened(t, o)
 		o.Database = pgtest.Database(t)
@@ -80,6 +82,7 @@ func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
 
 // A service that does not start leaves no directory where the contents are not.
 func TestARefusedServiceMakesNothing(t *testing.T) {
+	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
 		s := opened(t, o)
 		mandator, err := s.AddMandator(t.Context(), "M")
@@ -104,6 +107,7 @@ func TestARefusedServiceMakesNothing(t *testing.T) {
 
 // The sweeper of one would remove the contents of the other.
 func TestDirectoryOfTheOtherKindOfArchiveIsRefused(t *testing.T) {
+	t.Parallel()
 	alone := Options{Data: t.TempDir()}
 	several := Options{Data: t.TempDir(), Database: pgtest.Database(t)}
 	for _, o := range []Options{alone, several} {
@@ -147,6 +151,7 @@ func tree(t *testing.T, dir string) (names []string) {
 // Documents whose contents are elsewhere could not be read, and what is new would not be where
 // the others look for it.
 func TestAnotherPlaceForContentsIsRefused(t *testing.T) {
+	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
 		s := opened(t, o)
 		mandator, err := s.AddMandator(t.Context(), "M")
@@ -173,6 +178,7 @@ func TestAnotherPlaceForContentsIsRefused(t *testing.T) {
 
 // What a killed server left goes, once nobody can be about to refer to it.
 func TestSweeper(t *testing.T) {
+	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
 		s := opened(t, o)
 		mandator, err := s.AddMandator(t.Context(), "M")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestArchiveStructure(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for _, test := range []struct{ query, want string }{
@@ -33,6 +34,7 @@ func TestArchiveStructure(t *testing.T) {
 }
 
 func TestInboxes(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.FreeInboxStructure = archive.FlagFalse })
 	furnish(t, h)
 	for _, test := range []struct{ query, want string }{
@@ -49,6 +51,7 @@ func TestInboxes(t *testing.T) {
 }
 
 func TestEmptyArchive(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	if a := h.get("/archivestructure"); a.body != `{"free-archive-structure":true,"folders":[]}` {
 		t.Errorf("structure %s", a.body)
@@ -59,6 +62,7 @@ func TestEmptyArchive(t *testing.T) {
 }
 
 func TestFolderCreate(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	type created struct {
@@ -101,6 +105,7 @@ func TestFolderCreate(t *testing.T) {
 }
 
 func TestFolderCreateWhereTheStructureIsNotFree(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.FreeStructure = archive.FlagFalse })
 	o := furnish(t, h)
 	wantProblem(t, h.post("/folder/create", "parent-folder-id", text(o.year), "folder-name", "x"), http.StatusForbidden, "")
@@ -114,6 +119,7 @@ func TestFolderCreateWhereTheStructureIsNotFree(t *testing.T) {
 
 // Whoever may make folders cannot make a structure that no client reads.
 func TestFoldersLieNoDeeperThanClientsRead(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	for _, root := range []func() (archive.ID, error){
 		func() (archive.ID, error) { return h.AddMandator(t.Context(), "M") },

@@ -18,6 +18,7 @@ import (
 // Every operation that is given an id of another tenant, or of a mandator that a key is not
 // for, answers 404; what lists tells nothing of it. With -v the requests are printed.
 func TestOtherTenants(t *testing.T) {
+	t.Parallel()
 	s := quiet(t)
 	mandator, folder, inbox, document, scan := belongings(t, s)
 	before := held(t, s)
@@ -83,6 +84,7 @@ func TestOtherTenants(t *testing.T) {
 
 // The pages of a search are never those of another tenant's search.
 func TestPagesOfASearchAreTheTenantsOwn(t *testing.T) {
+	t.Parallel()
 	s := quiet(t)
 	belongings(t, s)
 	db, _ := s.db.(several)

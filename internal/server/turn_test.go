@@ -13,6 +13,7 @@ import (
 
 // As many as the options say are let in, further ones wait, and are sent away in the end.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}, MaxRequests: 2, MaxUploads: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +75,7 @@ func TestTurns(t *testing.T) {
 
 // Who waits too long for a preview, or for too many, is sent away; the index waits for later.
 func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
+	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}})
 	s.stopBackground()
 	m, err := s.AddMandator(t.Context(), "M")
@@ -107,6 +109,7 @@ func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
 }
 
 func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
+	t.Parallel()
 	s := quiet(t)
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("ready: %v", err)
@@ -127,6 +130,7 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 
 // Documents are counted, and not for each question.
 func TestHoldings(t *testing.T) {
+	t.Parallel()
 	s := quiet(t)
 	folder, err := s.AddMandator(t.Context(), "M")
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestUploadKeepsEveryField(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	id := h.uploaded("letter.txt", "Dear Sir", "target-folder-id", text(o.other), "target-document-name", "Brief",
@@ -42,6 +43,7 @@ func TestUploadKeepsEveryField(t *testing.T) {
 }
 
 func TestUploadFindsItsTarget(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	if _, err := h.AddFolder(t.Context(), o.other, "Other AG"); err != nil {
@@ -79,6 +81,7 @@ func TestUploadFindsItsTarget(t *testing.T) {
 }
 
 func TestUploadWithoutATargetGoesToAnInputTray(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ user, inbox string }{{"Eve", "Eve"}, {"adam", "Administrator"}} {
 		t.Run(test.user, func(t *testing.T) {
 			h := start(t, func(o *server.Options) {
@@ -106,6 +109,7 @@ func TestUploadWithoutATargetGoesToAnInputTray(t *testing.T) {
 }
 
 func TestUploadRefuses(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	in := []string{"target-folder-id", text(o.year)}
@@ -159,6 +163,7 @@ func TestUploadRefuses(t *testing.T) {
 
 // Who sends a file in a field that takes none is told which one does.
 func TestAFileInAnotherField(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	furnish(t, h)
 	for name, blamed := range map[string]string{"file": "file", "keywords": "keywords", "upload_data": "upload_data", "": "upload-data"} {
@@ -186,6 +191,7 @@ func many(n int, end string) string {
 
 // As much as may be said about a document is kept as it was said.
 func TestUploadTakesMuchMetadata(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	long := strings.Repeat("ä", 512)
@@ -218,6 +224,7 @@ func TestUploadTakesMuchMetadata(t *testing.T) {
 }
 
 func TestUploadRefusesBadBodies(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	whole, contentType := multipartBody(t, "f.txt", strings.Repeat("x", 1000), "target-folder-id", text(o.year))
@@ -258,6 +265,7 @@ func TestUploadRefusesBadBodies(t *testing.T) {
 }
 
 func TestUploadTakesFieldsInAnyOrder(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	var body bytes.Buffer
@@ -285,6 +293,7 @@ func TestUploadTakesFieldsInAnyOrder(t *testing.T) {
 }
 
 func TestUploadIsBounded(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.MaxUpload = 1 << 10 })
 	o := furnish(t, h)
 	h.uploaded("fits", strings.Repeat("x", 1<<10), "target-folder-id", text(o.year))
@@ -297,6 +306,7 @@ func TestUploadIsBounded(t *testing.T) {
 }
 
 func TestUploadWithAnExternalID(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	send := func(content string, folder archive.ID, more ...string) archive.ID {
@@ -323,6 +333,7 @@ func TestUploadWithAnExternalID(t *testing.T) {
 
 // The answer to an upload was lost, and before it is repeated somebody archives the document.
 func TestUploadThatIsRepeatedAfterItWasArchived(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	send := func(content string, folder archive.ID, more ...string) archive.ID {
@@ -357,6 +368,7 @@ func TestUploadThatIsRepeatedAfterItWasArchived(t *testing.T) {
 }
 
 func TestUploadsInParallel(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	const uploads = 24
@@ -393,6 +405,7 @@ func TestUploadsInParallel(t *testing.T) {
 }
 
 func TestUploadIsCutOffByItsClient(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	r, w := io.Pipe()

@@ -89,8 +89,10 @@ func (v *vault) OpenPart(ctx context.Context, digest string, part blob.Part) (io
 	return content, err
 }
 
-// forget drops a content that a change has left.
-func (v *vault) forget(ctx context.Context, digest string) { v.leftover(v.drop(ctx, digest)) }
+// forget removes a content that a change has left, and its renditions, unless something refers to it.
+func (v *vault) forget(ctx context.Context, digest string) {
+	v.leftover(v.uses.Drop(ctx, digest, v.Remove))
+}
 
 // leftover logs that a file without a use could not be removed. What was asked is done
 // all the same, so that it is not the client's concern.
@@ -98,11 +100,6 @@ func (v *vault) leftover(err error) {
 	if err != nil {
 		v.log.WithError(err).Warn("a file without a use stays in the data directory")
 	}
-}
-
-// drop removes a content and its renditions unless something refers to it.
-func (v *vault) drop(ctx context.Context, digest string) error {
-	return v.uses.Drop(ctx, digest, v.Remove)
 }
 
 // sweep removes the contents that were published before that time and nothing refers to. Others

@@ -21,6 +21,7 @@ func (gone) Drop(context.Context, string, func(context.Context, string) error) e
 
 // Whoever is told that an upload failed sends it again: it is not said of one that was kept.
 func TestWhatWasRecordedHasNotFailed(t *testing.T) {
+	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "key"}})
 	inbox, err := s.AddInbox(t.Context(), 7, "I")
 	if err != nil {

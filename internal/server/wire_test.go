@@ -13,6 +13,7 @@ import (
 
 // Generated clients write booleans as words or as numbers, wherever there are some.
 func TestBooleansAreWordsOrNumbers(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	list := "/document/list?folder-id=" + text(o.invoices)
@@ -62,6 +63,7 @@ func TestBooleansAreWordsOrNumbers(t *testing.T) {
 // Which one of two values counts is nothing that a service may decide in silence: the next one along the way
 // may have gone by the other.
 func TestAValueIsGivenOnce(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	list := "/document/list?folder-id=" + text(o.year)
@@ -109,6 +111,7 @@ func TestAValueIsGivenOnce(t *testing.T) {
 
 // A list may come as several parameters, as generated clients write it.
 func TestAListMayBeGivenInParts(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for query, want := range map[string]int{
@@ -140,6 +143,7 @@ func TestAListMayBeGivenInParts(t *testing.T) {
 
 // A text of JSON that is no Unicode would be kept as another one.
 func TestTextIsUnicode(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	at := "/document/" + text(o.a)
@@ -173,6 +177,7 @@ func TestTextIsUnicode(t *testing.T) {
 
 // Some programs send a file's whole path on their machine.
 func TestTheNameOfAFileIsNoPath(t *testing.T) {
+	t.Parallel()
 	h := start(t)
 	o := furnish(t, h)
 	for sent, want := range map[string]string{
@@ -192,6 +197,7 @@ func TestTheNameOfAFileIsNoPath(t *testing.T) {
 
 // Who did something is told by number wherever the name is, as generated clients need it.
 func TestUsersAreToldByNumber(t *testing.T) {
+	t.Parallel()
 	h := start(t, func(o *server.Options) { o.Credentials.User, o.Credentials.Password = "Administrator", "p" })
 	admin := h.manage("")
 	key := h.key(admin, server.NewKey{})

@@ -2,16 +2,28 @@ package blob
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
 const (
@@ -153,3 +165,492 @@ func (b *Bucket) Close() error {
 }
 
 func (b *Bucket) key(digest string) string { return b.address.Prefix + digest }
+
+const (
+	// partSize is from how many bytes on a content is sent in parts, and how large they are
+	// unless there would be more of them than S3 takes.
+	partSize = 16 << 20
+	maxParts = 10_000
+	// contentsAbreast is how many contents are sent at a time, partsAbreast how many parts of each.
+	contentsAbreast = 8
+	partsAbreast    = 4
+	// abortTimeout is how long the removal of what failed may take.
+	abortTimeout = 30 * time.Second
+)
+
+// Publish makes contents that were staged here durable under their digests. It returns once the
+// bucket has them all, whole: it compares what arrives with the digest that goes along. A content
+// that is kept already is replaced by its equal, so that it counts as young. After an error some
+// may be kept and others not.
+func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
+	files, err := b.own(contents)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(contentsAbreast)
+	for _, staged := range files {
+		group.Go(func() error {
+			if staged.size <= b.part {
+				return b.put(ctx, staged)
+			}
+			return b.putParts(ctx, staged)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("publish content: %w", err)
+	}
+	return nil
+}
+
+// put sends a content at once.
+func (b *Bucket) put(ctx context.Context, s *stagedFile) error {
+	return b.send(ctx, io.NewSectionReader(s, 0, s.size), func(body io.Reader) error {
+		_, err := b.core.PutObject(ctx, b.address.Bucket, b.key(s.digest), body, s.size, "", s.digest, putOptions())
+		return err
+	})
+}
+
+// send has bytes sent, again where the service failed. Each attempt reads them on its own: the
+// library would have them read from one place, where an attempt that was answered before all
+// was sent may still be at work.
+func (b *Bucket) send(ctx context.Context, bytes *io.SectionReader, request func(body io.Reader) error) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = minio.DefaultRetryUnit, minio.DefaultRetryCap
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := request(struct{ io.Reader }{io.NewSectionReader(bytes, 0, bytes.Size())})
+		if err == nil {
+			return struct{}{}, nil
+		}
+		if err = b.failed(err); archive.KindOf(err) != archive.KindUnreachable {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxTries(attempts))
+	return err
+}
+
+// putOptions has the digest of the body signed with the request, whatever the connection.
+func putOptions() minio.PutObjectOptions {
+	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}
+}
+
+// putParts sends a content in parts, each compared with a digest of its own. What failed leaves
+// nothing; what a crash leaves is dropped by Walk.
+func (b *Bucket) putParts(ctx context.Context, s *stagedFile) error {
+	id, err := b.core.NewMultipartUpload(ctx, b.address.Bucket, b.key(s.digest), putOptions())
+	if err != nil {
+		return b.failed(err)
+	}
+	parts, err := b.sendParts(ctx, s, id)
+	if err == nil {
+		_, err = b.core.CompleteMultipartUpload(ctx, b.address.Bucket, b.key(s.digest), id, parts, minio.PutObjectOptions{})
+		err = b.failed(err)
+	}
+	if err != nil {
+		return errors.Join(err, b.abort(ctx, b.key(s.digest), id))
+	}
+	made, err := b.core.StatObject(ctx, b.address.Bucket, b.key(s.digest), minio.StatObjectOptions{})
+	if err == nil && made.Size != s.size {
+		return fmt.Errorf("%s made %d bytes of %d", b.address, made.Size, s.size)
+	}
+	return b.failed(err)
+}
+
+// sendParts sends the parts of a content, some at a time.
+func (b *Bucket) sendParts(ctx context.Context, s *stagedFile, id string) ([]minio.CompletePart, error) {
+	size := max(b.part, (s.size+maxParts-1)/maxParts)
+	parts := make([]minio.CompletePart, (s.size+size-1)/size)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(partsAbreast)
+	for i := range parts {
+		group.Go(func() error {
+			begin := int64(i) * size
+			part := io.NewSectionReader(s, begin, min(size, s.size-begin))
+			sum := sha256.New()
+			if _, err := io.Copy(sum, part); err != nil {
+				return err
+			}
+			return b.send(ctx, part, func(body io.Reader) error {
+				made, err := b.core.PutObjectPart(ctx, b.address.Bucket, b.key(s.digest), id, i+1, body, part.Size(),
+					minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum.Sum(nil)), DisableContentSha256: true})
+				parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: made.ETag}
+				return err
+			})
+		})
+	}
+	return parts, group.Wait()
+}
+
+// abort drops the parts of a content that was not completed.
+func (b *Bucket) abort(ctx context.Context, key, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
+	defer cancel()
+	err := b.core.AbortMultipartUpload(ctx, b.address.Bucket, key, id)
+	if err != nil && minio.ToErrorResponse(err).Code != minio.NoSuchUpload {
+		return fmt.Errorf("drop the parts of a content: %w", b.failed(err))
+	}
+	return nil
+}
+
+const (
+	// drained is how many bytes of an answer are read although nobody wants them, so that its
+	// connection can be used again.
+	drained = 64 << 10
+	// streams is how many requests a reader may cost that reads here and there, and named no part. Then
+	// it gets a copy of the content in a temporary file.
+	streams = 3
+)
+
+// object reads a content of a bucket. It asks for the part that was named, and then for all that follows when it is read, so that
+// who reads from the beginning to the end costs one request; that compares the bytes with the
+// digest. An answer that breaks off is asked for again from there.
+type object struct {
+	ctx    context.Context // of Open: it lives as long as the reader
+	bucket *Bucket
+	digest string
+	etag   string
+	size   int64 // below 0 until it is known
+	parted bool  // a part was to be read: of those there are a few
+
+	at    int64         // where the next Read begins
+	body  io.ReadCloser // what follows got; nil when nothing was asked for
+	got   int64         // how far the content was read by body
+	until int64         // where body ends
+	asked int           // for how many streams
+	began int64         // where body began
+	short int           // answers in a row that broke off after little
+	sum   hash.Hash     // of all bytes up to got; nil once some were left out
+	copy  *os.File      // the whole content, for who reads here and there
+}
+
+// Open opens a content for reading. It returns ErrMissing when it is not kept. The reader
+// needs ctx until it is closed.
+func (b *Bucket) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	return b.OpenPart(ctx, digest, Whole)
+}
+
+// OpenPart is Open for who reads a part, which is all that the bucket is asked for then.
+func (b *Bucket) OpenPart(ctx context.Context, digest string, part Part) (io.ReadSeekCloser, error) {
+	if !valid(digest) {
+		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
+	}
+	o := &object{ctx: ctx, bucket: b, digest: digest, size: -1, parted: part != Whole}
+	var err error
+	if part == Nothing {
+		err = o.look()
+	} else if err = o.ask(part); beyond(err) {
+		err = o.look()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// look finds out how long the content is.
+func (o *object) look() error {
+	b := o.bucket
+	info, err := b.core.StatObject(o.ctx, b.address.Bucket, b.key(o.digest), minio.StatObjectOptions{})
+	if err != nil {
+		return o.failed(err)
+	}
+	o.size, o.etag = info.Size, info.ETag
+	return nil
+}
+
+func (o *object) failed(err error) error {
+	if absent(err) {
+		err = ErrMissing
+	} else {
+		err = o.bucket.failed(err)
+	}
+	return fmt.Errorf("content %s: %w", o.digest, err)
+}
+
+// ask begins an answer: with a part of the content, or with all from o.at on.
+func (o *object) ask(part Part) error {
+	var options minio.GetObjectOptions
+	if part != Whole {
+		options.Set("Range", string(part))
+	} else if o.at > 0 {
+		if err := options.SetRange(o.at, 0); err != nil {
+			return err
+		}
+	}
+	if o.etag != "" {
+		if err := options.SetMatchETag(o.etag); err != nil {
+			return err
+		}
+	}
+	b := o.bucket
+	body, info, header, err := b.core.GetObject(o.ctx, b.address.Bucket, b.key(o.digest), options)
+	if err != nil {
+		return o.failed(err)
+	}
+	first, until, size := int64(0), info.Size, info.Size
+	if of := header.Get("Content-Range"); of != "" {
+		if _, err := fmt.Sscanf(of, "bytes %d-%d/%d", &first, &until, &size); err == nil {
+			until++ // the field has the last byte
+		}
+	}
+	if info.Size < 0 || until-first != info.Size || first < 0 || until > size || o.size >= 0 && size != o.size || part == Whole && (first != o.at || until != size) {
+		return errors.Join(fmt.Errorf("content %s: %s answers with other bytes than those from %d of %d", o.digest, b.address, o.at, o.size), body.Close())
+	}
+	if o.size < 0 {
+		o.size, o.etag = size, info.ETag
+	}
+	switch {
+	case first == 0:
+		o.sum = sha256.New()
+	case first != o.got:
+		o.sum = nil
+	}
+	o.body, o.began, o.got, o.until, o.asked = body, first, first, until, o.asked+1
+	return nil
+}
+
+// Seek implements io.Seeker.
+func (o *object) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += o.at
+	case io.SeekEnd:
+		offset += o.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the beginning of a content")
+	}
+	o.at = offset
+	return offset, nil
+}
+
+// Read implements io.Reader.
+func (o *object) Read(p []byte) (int, error) {
+	if o.at >= o.size {
+		return 0, io.EOF
+	}
+	if o.copy == nil && o.at != o.got {
+		if err := o.move(); err != nil {
+			return 0, err
+		}
+	}
+	if o.copy != nil {
+		n, err := o.copy.ReadAt(p, o.at)
+		o.at += int64(n)
+		return n, err
+	}
+	return o.stream(p)
+}
+
+// stream reads on, and asks again for what an answer did not bring.
+func (o *object) stream(p []byte) (n int, err error) {
+	for o.short < attempts {
+		if o.body == nil {
+			if err := o.ask(Whole); err != nil {
+				return 0, err
+			}
+		}
+		n, err = o.body.Read(p)
+		if n > 0 {
+			return o.advance(p[:n])
+		}
+		if err == nil {
+			return 0, nil
+		}
+		_ = o.body.Close() // what is wrong with it is known
+		o.body = nil
+		if o.short++; o.got-o.began > drained {
+			o.short = 0
+		}
+	}
+	o.short = 0
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, fmt.Errorf("content %s breaks off at %d of %d: %w", o.digest, o.at, o.size, o.bucket.failed(err))
+}
+
+// advance counts what was read. The last bytes of a content that is not what its digest says
+// are kept back, so that nobody takes it for whole.
+func (o *object) advance(p []byte) (int, error) {
+	if o.sum != nil {
+		_, _ = o.sum.Write(p) // it never fails
+		if o.got+int64(len(p)) == o.size && hex.EncodeToString(o.sum.Sum(nil)) != o.digest {
+			o.drop()
+			return 0, fmt.Errorf("content %s in %s: %w", o.digest, o.bucket.address, ErrDamaged)
+		}
+	}
+	o.got += int64(len(p))
+	o.at = o.got
+	return len(p), nil
+}
+
+// move gives up an answer for one from o.at, or for a copy.
+func (o *object) move() error {
+	o.drop()
+	if o.parted || o.asked < streams {
+		return o.ask(Whole)
+	}
+	whole, err := o.bucket.Open(o.ctx, o.digest)
+	if err != nil {
+		return err
+	}
+	file, err := o.bucket.create()
+	if err == nil {
+		if _, err = io.Copy(file, whole); err == nil {
+			o.copy = file
+			return whole.Close()
+		}
+		_ = file.Close()
+	}
+	return errors.Join(err, whole.Close())
+}
+
+// drop ends an answer. The error of one that nobody reads on is of no concern.
+func (o *object) drop() {
+	if o.body == nil {
+		return
+	}
+	if o.until-o.got <= drained {
+		_, _ = io.Copy(io.Discard, o.body)
+	}
+	_ = o.body.Close()
+	o.body = nil
+}
+
+// Close implements io.Closer.
+func (o *object) Close() error {
+	o.drop()
+	if o.copy != nil {
+		return o.copy.Close()
+	}
+	return nil
+}
+
+// Claim has the contents belong to an archive, and makes the directory in which they are received.
+// It returns ErrForeign when they belong to another.
+func (b *Bucket) Claim(ctx context.Context, id string) error {
+	found, err := b.claimed(ctx)
+	if absent(err) {
+		options := putOptions()
+		options.SetMatchETagExcept("*") // of two that are first at the same time one is
+		_, err = b.core.PutObject(ctx, b.address.Bucket, b.key(claim), strings.NewReader(id), int64(len(id)), "", "", options)
+		if err == nil || minio.ToErrorResponse(err).Code == minio.PreconditionFailed {
+			found, err = b.claimed(ctx)
+		}
+	}
+	if err := whose(b.address.String(), found, b.failed(err), id); err != nil {
+		return err
+	}
+	return b.prepare()
+}
+
+// Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
+// to none, and ErrForeign when they belong to another.
+func (b *Bucket) Claimed(ctx context.Context, id string) error {
+	found, err := b.claimed(ctx)
+	if absent(err) {
+		return unclaimed(b.address.String(), fmt.Sprintf("the object %s in the bucket %s", b.key(claim), b.address.Bucket), id)
+	}
+	return whose(b.address.String(), found, b.failed(err), id)
+}
+
+func (b *Bucket) claimed(ctx context.Context) (string, error) {
+	body, _, _, err := b.core.GetObject(ctx, b.address.Bucket, b.key(claim), minio.GetObjectOptions{})
+	if err != nil {
+		return "", err
+	}
+	found, err := io.ReadAll(body)
+	return string(found), errors.Join(err, body.Close())
+}
+
+// listed is how many objects a bucket is asked for at a time.
+const listed = 1000
+
+// Walk calls each for every content that was published before that time. Each may remove it.
+// It drops the parts of contents, too, that nobody completed since then.
+func (b *Bucket) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
+	if err := b.List(ctx, before, func(digest string, _ int64) error { return each(digest) }); err != nil {
+		return err
+	}
+	return b.dropParts(ctx, before)
+}
+
+// List is Walk for who shall change nothing, and tells sizes.
+func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest string, size int64) error) error {
+	listing := minio.ListObjectsOptions{Prefix: b.address.Prefix, Recursive: true, MaxKeys: listed}
+	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, listing) {
+		if object.Err != nil {
+			return fmt.Errorf("list contents: %w", b.failed(object.Err))
+		}
+		digest := object.Key[len(b.address.Prefix):]
+		if !valid(digest) || object.LastModified.After(before) {
+			continue
+		}
+		if err := each(digest, object.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropParts drops what a crash left of contents that were sent in parts.
+func (b *Bucket) dropParts(ctx context.Context, before time.Time) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing
+	for upload := range b.core.ListIncompleteUploads(ctx, b.address.Bucket, b.address.Prefix, true) {
+		if upload.Err != nil {
+			return fmt.Errorf("list contents: %w", b.failed(upload.Err))
+		}
+		if upload.Initiated.After(before) {
+			continue
+		}
+		if err := b.abort(ctx, upload.Key, upload.UploadID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// absent reports whether err says that there is no such object.
+func absent(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
+
+// beyond reports whether err says that an object has no such bytes.
+func beyond(err error) bool {
+	answer := minio.ErrorResponse{}
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable
+}
+
+// failed says what went wrong with the bucket, and whether it is worth to try again later. What
+// is wrong with the caller or with a file here is passed on as it is.
+func (b *Bucket) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	if local := new(fs.PathError); errors.Is(err, context.Canceled) || errors.As(err, &local) {
+		return err
+	}
+	kind, what := archive.KindServer, ""
+	answer := minio.ErrorResponse{}
+	switch {
+	case !errors.As(err, &answer):
+		kind, what = archive.KindUnreachable, "it cannot be reached; look whether it runs, and at endpoint"
+		if request := new(url.Error); errors.As(err, &request) {
+			err = request.Err // the request's address says nothing more
+		}
+	case answer.StatusCode == http.StatusInsufficientStorage:
+		what, err = "it has no room left", fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+	case answer.StatusCode >= http.StatusInternalServerError, answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusRequestTimeout:
+		kind, what = archive.KindUnreachable, "it cannot answer now"
+	case answer.Code == minio.NoSuchBucket:
+		return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: archive.KindUnreachable, Err: fmt.Errorf("%s has no such bucket; make it, or name another one", b.address.Endpoint)}
+	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
+		what = "it refuses the credentials, or they do not allow this; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the policy of the bucket"
+	case answer.StatusCode == http.StatusMovedPermanently, answer.StatusCode == http.StatusBadRequest:
+		what = "it does not take the request; look at endpoint, region and path-style"
+	default:
+		what = "it refused the request"
+	}
+	return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: kind, Err: fmt.Errorf("%s: %s: %w", b.address.Endpoint, what, err)}
+}

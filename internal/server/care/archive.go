@@ -1,3 +1,9 @@
+// Package care is for the administrator of an archive: it verifies what the archive keeps,
+// copies it, brings a copy back, and counts.
+//
+// All of it may be done while services use the archive. Verifying changes nothing, and what
+// was removed rightly meanwhile is no finding. A backup is the archive as it was at one moment
+// after it began: see Backup. What is interrupted is never taken for whole.
 package care
 
 import (
@@ -132,6 +138,53 @@ func (a *Archive) Close() error {
 	err := a.Store.Close()
 	if bucket, ok := a.Contents.(viewed); ok {
 		err = errors.Join(err, bucket.Close())
+	}
+	return err
+}
+
+// hold keeps all contents readable that are there when it begins, whoever removes them.
+type hold struct {
+	open func(ctx context.Context, digest string) (io.ReadCloser, error)
+	// lasts is an error unless nothing was removed until now.
+	lasts   func() error
+	release func() error
+}
+
+// hold begins to hold the contents of an archive. The context that it returns ends when that
+// fails.
+//
+// Services with a PostgreSQL database may be on several machines, and their contents anywhere:
+// there the database is what they have in common, also where the contents are files.
+func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold, error) {
+	if place.Database == "" {
+		files, err := blob.HoldFiles(filepath.Join(place.Data, contentsName))
+		if err != nil {
+			return nil, nil, err
+		}
+		return ctx, &hold{
+			open:    func(ctx context.Context, digest string) (io.ReadCloser, error) { return files.Open(ctx, digest) },
+			lasts:   func() error { return nil },
+			release: files.Release,
+		}, nil
+	}
+	if err := a.claimed(ctx); err != nil {
+		return nil, nil, err
+	}
+	held, of, err := a.Store.Uses.HoldContents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return held, &hold{
+		open:    func(ctx context.Context, digest string) (io.ReadCloser, error) { return a.Contents.Open(ctx, digest) },
+		lasts:   func() error { return of.Check(ctx) },
+		release: func() error { of.Release(); return nil },
+	}, nil
+}
+
+// why is the error of what was done with a context, or why that context ended by itself.
+func why(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
 	}
 	return err
 }

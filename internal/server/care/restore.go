@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
@@ -184,4 +190,213 @@ func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 		return nil, err
 	}
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
+}
+
+// toShared makes an archive that several services can use: contents first, then the database at
+// once, so that there is never a row without its content. The database tells everybody else until
+// then that it is not whole.
+func (r restoring) toShared(ctx context.Context, to Place) (err error) {
+	scratch, err := newScratch()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scratch.close()) }()
+	contents, err := openShared(ctx, to, scratch.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, contents.close()) }()
+	opened, err := r.source(ctx, scratch)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	if err := r.measure(ctx, opened, scratch, to); err != nil {
+		return err
+	}
+	held, target, err := store.RestorePostgres(ctx, to.Database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(why(held, err), target.Close()) }()
+	if err := claim(held, contents, target); err != nil {
+		err = fmt.Errorf("look at contents: %w", err)
+		if errors.Is(err, blob.ErrForeign) { // else they may belong to the database by now
+			err = errors.Join(err, target.Abandon(held))
+		}
+		return err
+	}
+	if err := r.contents(held, opened, contents); err != nil {
+		return err
+	}
+	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
+}
+
+// source opens the database of the backup for reading, where it lies. One of an older format is copied,
+// and brought to the current one.
+func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, error) {
+	path := filepath.Join(r.dir, r.done.Database.File)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read backup: %w", err)
+	}
+	sum, err := sumFile(path)
+	if err == nil {
+		err = r.wantSum(sum)
+	}
+	if err != nil {
+		return nil, err
+	}
+	opened, err := store.View(ctx, path)
+	if !errors.Is(err, store.ErrOlder) {
+		return opened, err
+	}
+	if err := scratch.want(2 * info.Size()); err != nil { // all of it may be in the log of SQLite, too
+		return nil, err
+	}
+	opened, _, err = r.database(ctx, scratch.dir)
+	return opened, err
+}
+
+// measure finds out how much there is to do, and whether there is room for it.
+func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *scratch, to Place) error {
+	extent, err := opened.Extent(ctx)
+	if err != nil {
+		return err
+	}
+	r.seen.RowsLeft.Store(extent.Rows)
+	needed := extent.Room
+	if to.Blobs != "" { // contents are on their way there before the texts are
+		needed = max(needed, min(r.done.Bytes, togetherBytes+extent.Largest))
+	}
+	return scratch.want(needed)
+}
+
+// claim has the contents belong to the archive that is restored. Those of an interrupted attempt
+// that went elsewhere must not, too, as half of them are lacking there: where this place is not
+// claimed yet, the archive gets another id first.
+func claim(ctx context.Context, contents shared, target *store.Restoring) error {
+	err := contents.Claimed(ctx, target.ID)
+	if errors.Is(err, blob.ErrUnclaimed) {
+		err = target.Rename(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return contents.Claim(ctx, target.ID)
+}
+
+// shared are the contents of an archive that several services can use.
+type shared interface {
+	destination
+	// Claim has the contents belong to an archive, and Claimed reports whether they do.
+	Claim(ctx context.Context, id string) error
+	Claimed(ctx context.Context, id string) error
+	close() error
+}
+
+// openShared opens the place of contents that are to be restored.
+func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
+	if to.Blobs != "" {
+		bucket, err := openBucket(ctx, to.Blobs, scratch)
+		if err != nil {
+			return nil, err
+		}
+		return newInBucket(ctx, bucket), nil
+	}
+	if Exists(to.Data) == nil {
+		return nil, fmt.Errorf("there is an archive in %s already; name another directory with --data, or a bucket with --blobs", to.Data)
+	}
+	files, err := blob.OpenSharedFiles(filepath.Join(to.Data, contentsName))
+	if err != nil {
+		return nil, err
+	}
+	return inFiles{files}, nil
+}
+
+// scratchPrefix begins the names of directories for the temporary files of a restore.
+const scratchPrefix = "archivefs-restore-"
+
+// scratch is such a directory. It is locked while it is used (flock(2)), by which a restore tells
+// what one that was killed has left.
+type scratch struct {
+	dir  string
+	lock *os.File // nil where directories cannot be locked
+}
+
+// newScratch makes one, and removes those that nobody uses any more.
+func newScratch() (*scratch, error) {
+	sweepScratch(os.TempDir())
+	for {
+		dir, err := os.MkdirTemp("", scratchPrefix)
+		if err != nil {
+			return nil, fmt.Errorf("make directory for the restore: %w", err)
+		}
+		switch lock, err := lockScratch(dir); {
+		case err == nil:
+			return &scratch{dir, lock}, nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist):
+			return &scratch{dir, nil}, nil // and nobody will sweep it
+		}
+		// Another restore took it for one that was left, before it was locked.
+	}
+}
+
+// lockScratch locks a directory until the file is closed. The error is EWOULDBLOCK where somebody
+// uses it, and ErrNotExist where it is gone.
+func lockScratch(dir string) (*os.File, error) {
+	lock, err := os.Open(dir) //nolint:gosec // for temporary files
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		_, err = os.Lstat(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// sweepScratch removes what restores of this user that were killed have left. It is no reason to fail
+// that something cannot be removed.
+func sweepScratch(in string) {
+	entries, _ := os.ReadDir(in)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !strings.HasPrefix(entry.Name(), scratchPrefix) || !info.IsDir() {
+			continue
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Geteuid() {
+			continue
+		}
+		dir := filepath.Join(in, entry.Name())
+		if lock, err := lockScratch(dir); err == nil {
+			_ = os.RemoveAll(dir)
+			_ = lock.Close()
+		}
+	}
+}
+
+// want is an error unless there is room for so many bytes.
+func (s *scratch) want(bytes int64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(s.dir, &disk); err != nil {
+		return fmt.Errorf("look for room for temporary files: %w", err)
+	}
+	free, needed := disk.Bavail*uint64(disk.Bsize), uint64(max(bytes, 0)) //nolint:gosec // a block size is positive
+	if free >= needed {
+		return nil
+	}
+	return fmt.Errorf("there is room for %s of temporary files in %s, and up to %s are needed; make room, or name another directory in TMPDIR",
+		humanize.IBytes(free), os.TempDir(), humanize.IBytes(needed))
+}
+
+func (s *scratch) close() error {
+	err := os.RemoveAll(s.dir)
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }

@@ -47,10 +47,7 @@ type Changes interface {
 	AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error)
 	AddBatch(ctx context.Context, folders []store.Folder, documents []store.Document) ([]archive.ID, error)
 	ArchiveDocument(ctx context.Context, id archive.ID, target store.Target) (archive.ID, error)
-	SetAutoExport(ctx context.Context, id archive.ID, on bool) error
-	SetName(ctx context.Context, id archive.ID, name string) error
-	SetKeywords(ctx context.Context, id archive.ID, keywords []string) error
-	SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error
+	Alter(ctx context.Context, id archive.ID, how store.Alteration) error
 	ReplaceContent(ctx context.Context, id archive.ID, content store.Content) (old string, err error)
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
 }

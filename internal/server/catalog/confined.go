@@ -242,32 +242,11 @@ func (c *confined) ArchiveDocument(ctx context.Context, id archive.ID, target st
 	return c.whole.ArchiveDocument(ctx, id, target)
 }
 
-func (c *confined) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
+func (c *confined) Alter(ctx context.Context, id archive.ID, how store.Alteration) error {
 	if err := c.reaches(ctx, id); err != nil {
 		return err
 	}
-	return c.whole.SetAutoExport(ctx, id, on)
-}
-
-func (c *confined) SetName(ctx context.Context, id archive.ID, name string) error {
-	if err := c.reaches(ctx, id); err != nil {
-		return err
-	}
-	return c.whole.SetName(ctx, id, name)
-}
-
-func (c *confined) SetKeywords(ctx context.Context, id archive.ID, keywords []string) error {
-	if err := c.reaches(ctx, id); err != nil {
-		return err
-	}
-	return c.whole.SetKeywords(ctx, id, keywords)
-}
-
-func (c *confined) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
-	if err := c.reaches(ctx, id); err != nil {
-		return err
-	}
-	return c.whole.SetMetadata(ctx, id, change)
+	return c.whole.Alter(ctx, id, how)
 }
 
 func (c *confined) ReplaceContent(ctx context.Context, id archive.ID, content store.Content) (string, error) {

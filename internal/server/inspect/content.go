@@ -1,10 +1,27 @@
+// Package inspect tells what a received content is: its media type and how many pages
+// it has. It judges by the bytes; what a client says only decides between kinds of text
+// that look alike. It never fails and keeps time and memory bounded: a content that it cannot
+// read, or that is too large to be parsed, has one page. Texts and e-mails have the pages that
+// package render sets them on.
 package inspect
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"mime"
+	netmail "net/mail"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gabriel-vasile/mimetype"
 
 	"github.com/archivefs/archivefs/internal/server/inspect/pdf"
+	"github.com/archivefs/archivefs/internal/server/mail"
+	"github.com/archivefs/archivefs/internal/server/text"
 )
 
 // Media types that are treated apart.
@@ -51,4 +68,194 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	}
 	result.Pages = min(max(1, result.Pages), MaxPages)
 	return result
+}
+
+const (
+	// headSize is how much of a text is looked at for its media type, in bytes.
+	headSize = 64 << 10
+	// startSize is how much of a content is looked at to tell whether it is one, in bytes: package
+	// mimetype looks at no more of whatever it is given.
+	startSize = 4 << 10
+)
+
+// unknown is the media type of bytes that say nothing (RFC 2046, 4.5.1).
+const unknown = "application/octet-stream"
+
+// contentType returns the media type of a content.
+func contentType(r io.ReaderAt, hint Hint) string {
+	head := start(r, startSize)
+	if len(head) == 0 {
+		return unknown
+	}
+	if tiffFormatOf(head).big {
+		return TIFF
+	}
+	found := mimetype.Detect(head)
+	if !isText(found) {
+		return found.String()
+	}
+	if head = start(r, headSize); len(head) == 0 {
+		return unknown
+	}
+	media, params, err := mime.ParseMediaType(found.String())
+	if err != nil {
+		return found.String()
+	}
+	if byName := textByExtension(hint.Name); byName != "" {
+		media = byName
+	}
+	switch mail := looksLikeMail(head, hint); {
+	case mail:
+		media = Mail
+	case media == Mail:
+		media = "text/plain"
+	}
+	return withCharset(media, params["charset"], head)
+}
+
+// start returns the first bytes of a content, nothing when they cannot be read.
+func start(r io.ReaderAt, size int) []byte {
+	head := make([]byte, size)
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return head[:n]
+}
+
+func isText(m *mimetype.MIME) bool {
+	for ; m != nil; m = m.Parent() {
+		if m.Is("text/plain") {
+			return true
+		}
+	}
+	return false
+}
+
+// textByExtension names the kind of text that a file's extension stands for; the bytes
+// of these kinds do not tell them apart for sure.
+func textByExtension(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".txt", ".log":
+		return "text/plain"
+	case ".csv":
+		return "text/csv"
+	case ".tsv":
+		return "text/tab-separated-values"
+	case ".md":
+		return "text/markdown"
+	case ".html", ".htm":
+		return "text/html"
+	case ".css":
+		return "text/css"
+	case ".ics":
+		return "text/calendar"
+	case ".vcf":
+		return "text/vcard"
+	case ".xml":
+		return "text/xml"
+	case ".json":
+		return "application/json"
+	}
+	return ""
+}
+
+// withCharset adds the character set to a kind of text: the one that was found, else
+// UTF-8 where the text is.
+func withCharset(media, charset string, head []byte) string {
+	if !strings.HasPrefix(media, "text/") {
+		return media
+	}
+	if len(head) == headSize {
+		head = text.Beginning(head)
+	}
+	if charset == "" && utf8.Valid(head) {
+		charset = "utf-8"
+	}
+	if charset == "" {
+		return media
+	}
+	return mime.FormatMediaType(media, map[string]string{"charset": charset})
+}
+
+// looksLikeMail reports whether a text that begins with the header of a message is one: whoever
+// sends it says so, or the header has what every message has (RFC 5322, 3.6) and few texts.
+func looksLikeMail(head []byte, hint Hint) bool {
+	message, err := netmail.ReadMessage(bufio.NewReader(bytes.NewReader(head)))
+	if err != nil || len(message.Header) == 0 {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(hint.ContentType)
+	if strings.EqualFold(path.Ext(hint.Name), ".eml") || (err == nil && media == Mail) {
+		return true
+	}
+	if textByExtension(hint.Name) != "" || message.Header.Get("From") == "" || message.Header.Get("Date") == "" {
+		return false
+	}
+	for _, name := range []string{"Message-Id", "Received", "Mime-Version", "Return-Path"} {
+		if message.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// MaxText is the largest text that is set on pages, in bytes.
+const MaxText = 1 << 20
+
+// Wordy reports whether a content of that type is text that people read: a text of any kind or
+// an e-mail.
+func Wordy(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	switch {
+	case strings.HasPrefix(media, "text/"), media == Mail, strings.HasSuffix(media, "json"):
+		return true
+	}
+	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/") && !strings.Contains(media, "openxml")
+}
+
+// Paged reports whether a wordy content of that size is set on pages. It has as many pages as
+// text.Pages makes of its words; what is larger has one.
+func Paged(contentType string, size int64) bool {
+	if contentType == Mail {
+		return size <= maxParsed
+	}
+	return Wordy(contentType) && size <= MaxText
+}
+
+// Words returns what a wordy content says, up to limit bytes of it where it is no e-mail: of HTML
+// and e-mails without their marks. The error is that of r.
+func Words(r io.Reader, contentType string, limit int64) (string, error) {
+	if contentType == Mail {
+		message, err := mail.Read(r, nil)
+		if err != nil && !errors.Is(err, mail.ErrBroken) && !errors.Is(err, mail.ErrTooMuch) {
+			return "", err
+		}
+		return message.String(), nil
+	}
+	data, err := io.ReadAll(io.LimitReader(r, limit))
+	if err != nil {
+		return "", fmt.Errorf("read content: %w", err)
+	}
+	if int64(len(data)) == limit {
+		data = text.Beginning(data)
+	}
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media, params = contentType, nil
+	}
+	words := text.Decode(data, params["charset"])
+	if media == "text/html" {
+		words, _ = text.HTML(words)
+	}
+	return words, nil
+}
+
+// wordPages counts the pages of a wordy content.
+func wordPages(r io.ReaderAt, size int64, contentType string) int {
+	words, err := Words(io.NewSectionReader(r, 0, size), contentType, MaxText)
+	if err != nil {
+		return 1
+	}
+	return max(1, len(text.Pages(words)))
 }

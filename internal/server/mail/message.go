@@ -1,13 +1,30 @@
+// Package mail reads e-mails (RFC 5322, RFC 2045): what they say, and what is attached. It reads
+// from start to end, once, and holds no attachment in memory. It is lenient with what mail
+// programs get wrong, and bounded in what strangers may ask of it.
 package mail
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
 	"net/mail"
 	"net/textproto"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/jhillyerd/enmime/v2/mediatype"
+	"golang.org/x/text/encoding/htmlindex"
+
+	"github.com/archivefs/archivefs/internal/server/text"
 )
 
 var (
@@ -114,4 +131,340 @@ func (s *source) blame(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrBroken, err)
+}
+
+// errTake marks an error of who takes the attachments.
+var errTake = errors.New("take attachment")
+
+// dissection is an e-mail that is being read.
+type dissection struct {
+	take    func(Attachment, io.Reader) error
+	message Message
+	parts   int
+	read    int64           // bytes of texts
+	shown   map[string]bool // the content ids of the pictures that a text shows
+}
+
+// place is where a part lies.
+type place struct {
+	depth       int
+	alternative bool // it is one form of what others say, too
+}
+
+// said is the text of a part.
+type said struct {
+	text string
+	html bool
+}
+
+// part reads one part, with those in it, and returns its text.
+func (d *dissection) part(header textproto.MIMEHeader, body io.Reader, at place) (said, error) {
+	if d.parts++; d.parts > maxParts {
+		return said{}, fmt.Errorf("%w: more than %d parts", ErrTooMuch, maxParts)
+	}
+	p := describe(header)
+	switch {
+	case p.isMultipart():
+		return d.multipart(p, body, at)
+	case p.isText(at):
+		return d.text(p, decoded(header, body))
+	case !d.attached(p, at):
+		return said{}, nil
+	}
+	return said{}, d.attachment(p, decoded(header, body))
+}
+
+// multipart reads the parts of a part. Of alternatives the first that says something as plain
+// text is its text, else the first that says something.
+func (d *dissection) multipart(p part, body io.Reader, at place) (said, error) {
+	if at.depth >= maxDepth {
+		return said{}, fmt.Errorf("%w: parts in one another more than %d times", ErrTooMuch, maxDepth)
+	}
+	in := place{depth: at.depth + 1, alternative: p.media == "multipart/alternative"}
+	var texts []said
+	var failed error
+	for parts := multipart.NewReader(body, p.boundary); failed == nil; {
+		next, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // many lack their end
+			break
+		}
+		if err != nil {
+			failed = fmt.Errorf("%w: %w", ErrBroken, err)
+			break
+		}
+		var one said
+		one, failed = d.part(next.Header, unended{next}, in)
+		if strings.TrimSpace(one.text) != "" {
+			texts = append(texts, one)
+		}
+	}
+	if in.alternative {
+		return chosen(texts), failed
+	}
+	return joined(texts), failed
+}
+
+// chosen returns the best of several forms of one text.
+func chosen(texts []said) said {
+	if i := slices.IndexFunc(texts, func(s said) bool { return !s.html }); i >= 0 {
+		return texts[i]
+	}
+	if len(texts) > 0 {
+		return texts[0]
+	}
+	return said{}
+}
+
+// joined returns texts one after the other.
+func joined(texts []said) said {
+	var b strings.Builder
+	all := said{}
+	for i, s := range texts {
+		if i > 0 && !strings.HasSuffix(texts[i-1].text, "\n") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(s.text)
+		all.html = all.html || s.html
+	}
+	all.text = b.String()
+	return all
+}
+
+// text reads a text that is shown.
+func (d *dissection) text(p part, body io.Reader) (said, error) {
+	left := maxText - d.read
+	data, err := io.ReadAll(io.LimitReader(body, left))
+	if err != nil && len(data) == 0 {
+		return said{}, err
+	}
+	d.read += int64(len(data))
+	if d.read == maxText {
+		data = text.Beginning(data)
+	}
+	decoded := text.Decode(data, p.charset)
+	if p.media != "text/html" {
+		return said{text: strings.ReplaceAll(decoded, "\r\n", "\n")}, nil
+	}
+	shown, pictures := text.HTML(decoded)
+	for _, address := range pictures {
+		if id, is := strings.CutPrefix(address, "cid:"); is {
+			d.shown[unescapedID(id)] = true
+		}
+	}
+	return said{text: shown, html: true}, nil
+}
+
+// attached reports whether a part that is no text counts as an attachment.
+func (d *dissection) attached(p part, at place) bool {
+	switch p.media {
+	case "application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature":
+		return false
+	case "application/pkcs7-mime", "application/x-pkcs7-mime":
+		return at.depth > 0 // else it is the e-mail itself
+	}
+	switch {
+	case p.encrypted():
+		return false
+	case p.disposition == "attachment", p.media == "message/rfc822", p.media == "message/global":
+		return true
+	case p.media == "text/rfc822-headers", strings.HasPrefix(p.media, "message/"):
+		return false
+	case p.id != "" && d.shown[p.id]:
+		return false
+	case at.alternative && strings.HasPrefix(p.media, "text/") && p.media != "text/calendar":
+		return false
+	}
+	return true
+}
+
+// attachment tells of an attachment.
+func (d *dissection) attachment(p part, content io.Reader) error {
+	if len(d.message.Attachments) == MaxAttachments {
+		return fmt.Errorf("%w: more than %d attachments", ErrTooMuch, MaxAttachments)
+	}
+	name := p.name
+	if name == "" && strings.HasPrefix(p.media, "message/") {
+		name, content = subjectOf(content)
+	}
+	d.message.Attachments = append(d.message.Attachments, name)
+	if d.take == nil {
+		return nil
+	}
+	told := &source{Reader: content}
+	err := d.take(Attachment{Name: name, ContentType: p.media}, told)
+	switch {
+	case told.err != nil: // what is in the e-mail, or where it is read from
+		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), told.err)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errTake, err)
+	}
+	return nil
+}
+
+// The longest things that are read, in bytes.
+const (
+	maxField = 8 << 10  // a field with parameters
+	maxWords = 64 << 10 // a field of words, of which the rest is left out
+	maxLine  = 64 << 10 // a line that is quoted-printable; there should be 76
+)
+
+// part is what a header says of a part.
+type part struct {
+	media       string // type, in lower case
+	charset     string
+	boundary    string // of a multipart
+	disposition string // in lower case
+	name        string // of the file
+	id          string // by which a text of HTML shows it
+}
+
+// describe reads a header. What it gets wrong is as if it were not there (RFC 2045, 5.2).
+func describe(header textproto.MIMEHeader) part {
+	p := part{media: "text/plain"}
+	media, params := field(header.Get("Content-Type"), "name")
+	if strings.Contains(media, "/") {
+		p.media, p.charset = media, params["charset"]
+		if p.boundary = params["boundary"]; strings.HasPrefix(media, "multipart/") && p.boundary == "" {
+			p.media = "text/plain"
+		}
+	}
+	disposition, more := field(header.Get("Content-Disposition"), "filename")
+	p.disposition = disposition
+	if p.name = more["filename"]; p.name == "" {
+		p.name = params["name"]
+	}
+	p.id = strings.Trim(strings.TrimSpace(header.Get("Content-Id")), "<>")
+	return p
+}
+
+// charsetOf finds the character set of a parameter (RFC 2231, 4).
+var charsetOf = regexp.MustCompile(`\*(?:0\*)?="?([\w.:-]+)'[\w-]*'`)
+
+// field reads a field with parameters and returns its value in lower case. The named parameter
+// is decoded, of whatever character set it is.
+func field(value, name string) (string, map[string]string) {
+	if len(value) > maxField {
+		return "", nil
+	}
+	if !utf8.ValidString(value) {
+		value = text.Decode([]byte(value), "")
+	}
+	charset := ""
+	if at := charsetOf.FindStringSubmatchIndex(value); at != nil { // package mime knows UTF-8 alone
+		charset, value = value[at[2]:at[3]], value[:at[2]]+"utf-8"+value[at[3]:]
+	}
+	word, params, _, err := mediatype.Parse(value)
+	if err != nil {
+		return "", nil
+	}
+	if named, is := params[name]; is && utf8.ValidString(named) {
+		params[name] = decodeWords(named)
+	} else if is {
+		params[name] = text.Decode([]byte(named), charset)
+	}
+	return strings.ToLower(word), params
+}
+
+// isText reports whether a part is shown as text. One with a name is a file, unless there is
+// nothing else.
+func (p part) isText(at place) bool {
+	shown := p.media == "text/plain" || p.media == "text/html"
+	return shown && p.disposition != "attachment" && (p.name == "" || at.depth == 0)
+}
+
+// isMultipart reports whether a part consists of parts that can be read.
+func (p part) isMultipart() bool {
+	return strings.HasPrefix(p.media, "multipart/") && !p.encrypted()
+}
+
+// encrypted reports whether nothing can be said of what is in the part (RFC 1847).
+func (p part) encrypted() bool { return p.media == "multipart/encrypted" }
+
+// decoded undoes the transfer encoding of a part (RFC 2045, 6). One that is not known stays.
+func decoded(header textproto.MIMEHeader, body io.Reader) io.Reader {
+	switch strings.ToLower(strings.TrimSpace(header.Get("Content-Transfer-Encoding"))) {
+	case "base64":
+		return base64.NewDecoder(base64.RawStdEncoding, alphabet{body})
+	case "quoted-printable":
+		return quotedprintable.NewReader(bufio.NewReaderSize(body, maxLine))
+	}
+	return body
+}
+
+// unended is a part that may end with the e-mail, without its boundary.
+type unended struct{ io.Reader }
+
+// Read implements io.Reader.
+func (u unended) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	if err == io.ErrUnexpectedEOF { //nolint:errorlint // package multipart returns it itself
+		err = io.EOF
+	}
+	return n, err
+}
+
+// alphabet passes the characters of base64 alone: all others are ignored (RFC 2045, 6.8), and
+// so is what fills up the end.
+type alphabet struct{ io.Reader }
+
+// Read implements io.Reader.
+func (a alphabet) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil && len(p) > 0 {
+		var got int
+		got, err = a.Reader.Read(p)
+		for _, c := range p[:got] {
+			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' {
+				p[n] = c
+				n++
+			}
+		}
+	}
+	return n, err
+}
+
+// decodeWords undoes encoded words (RFC 2047), also where they may not be, and bytes that are in
+// no character set.
+func decodeWords(s string) string {
+	if len(s) > maxWords {
+		s = s[:maxWords]
+	}
+	if !utf8.ValidString(s) {
+		s = text.Decode([]byte(s), "")
+	}
+	words := mime.WordDecoder{CharsetReader: func(charset string, in io.Reader) (io.Reader, error) {
+		known, err := htmlindex.Get(charset)
+		if err != nil {
+			return nil, err
+		}
+		return known.NewDecoder().Reader(in), nil
+	}}
+	if decoded, err := words.DecodeHeader(s); err == nil && utf8.ValidString(decoded) {
+		return decoded
+	}
+	return s
+}
+
+// unescapedID is a content id as it stands in an address (RFC 2392).
+func unescapedID(id string) string {
+	if plain, err := url.PathUnescape(id); err == nil {
+		return plain
+	}
+	return id
+}
+
+// subjectOf returns the name of a file for an e-mail that is attached: its subject. The reader
+// returned has all of it.
+func subjectOf(content io.Reader) (string, io.Reader) {
+	const near = 16 << 10
+	ahead := bufio.NewReaderSize(content, near)
+	beginning, _ := ahead.Peek(near)
+	message, err := mail.ReadMessage(bytes.NewReader(beginning))
+	if err != nil {
+		return "", ahead
+	}
+	subject := strings.TrimSpace(decodeWords(message.Header.Get("Subject")))
+	if subject == "" {
+		return "", ahead
+	}
+	return subject + ".eml", ahead
 }

@@ -1,9 +1,13 @@
+// Package office tells what is written in documents of office programs: Office Open XML
+// (ECMA-376) and OpenDocument (ISO/IEC 26300). Both are archives of XML, of which it reads the
+// texts and nothing else, with bounds for what a small file may unpack to.
 package office
 
 import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -130,4 +134,189 @@ func number(name string) int {
 		return 0
 	}
 	return n
+}
+
+// document is a document that is being read.
+type document struct {
+	b      strings.Builder
+	left   int64    // bytes that may be unpacked
+	shared []string // the texts of a workbook, by their number
+	sum    int      // bytes of those
+}
+
+func (d *document) full() bool { return d.left <= 0 || d.b.Len() >= MaxText || d.sum >= MaxText }
+
+func (d *document) text() string {
+	text := d.b.String()
+	if len(text) > MaxText {
+		text = strings.ToValidUTF8(text[:MaxText], "")
+	}
+	return text
+}
+
+// part reads a file of the archive. One that ends in the middle, or is no XML any more, has the
+// text before that.
+func (d *document) part(f *zip.File) error {
+	content, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	defer func() { _ = content.Close() }()
+	tokens := xml.NewDecoder(&counted{content, &d.left})
+	tokens.Strict = false
+	p := reading{document: d, kind: kindOf(f.Name)}
+	for !d.full() {
+		token, err := tokens.RawToken()
+		if err != nil {
+			break
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			p.start(t)
+		case xml.EndElement:
+			p.end(t.Name.Local)
+		case xml.CharData:
+			p.chars(t)
+		}
+	}
+	p.line()
+	return nil
+}
+
+// counted ends when no more may be unpacked.
+type counted struct {
+	io.Reader
+	left *int64
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	if *c.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := c.Reader.Read(p)
+	*c.left -= int64(n)
+	return n, err
+}
+
+// kind says what the elements of a file mean.
+type kind int
+
+const (
+	prose  kind = iota // Office Open XML: text is in t, and p is a paragraph
+	sheet              // of a workbook: v and t in c are cells, in row
+	shared             // the texts of a workbook: each is an si
+	open               // OpenDocument: text is in p and h
+)
+
+func kindOf(name string) kind {
+	switch {
+	case strings.HasPrefix(name, "xl/worksheets/"):
+		return sheet
+	case strings.HasPrefix(name, "xl/sharedStrings"):
+		return shared
+	case name == "content.xml":
+		return open
+	}
+	return prose
+}
+
+// reading is a file of a document that is being read.
+type reading struct {
+	*document
+	kind  kind
+	in    int             // how deep in elements that hold text
+	cells int             // how deep in cells of OpenDocument
+	cell  string          // the type of a workbook's cell
+	value strings.Builder // of that cell, or of a shared text
+}
+
+func (p *reading) holdsText(element string) bool {
+	switch p.kind {
+	case open:
+		return element == "p" || element == "h"
+	case sheet:
+		return element == "v" || element == "t"
+	}
+	return element == "t"
+}
+
+func (p *reading) start(t xml.StartElement) {
+	switch element := t.Name.Local; {
+	case p.holdsText(element):
+		p.in++
+	case element == "tab":
+		p.between("\t")
+	case element == "br", element == "cr", element == "line-break":
+		p.between("\n")
+	case p.kind == open && element == "s":
+		p.between(" ")
+	case p.kind == open && element == "table-cell":
+		p.cells++
+	case p.kind == sheet && element == "c":
+		p.cell = attribute(t, "t")
+		p.value.Reset()
+	}
+}
+
+func (p *reading) end(element string) {
+	if p.holdsText(element) {
+		p.in = max(0, p.in-1)
+	}
+	switch {
+	case p.kind == shared && element == "si":
+		p.shared, p.sum = append(p.shared, p.value.String()), p.sum+p.value.Len()+16
+		p.value.Reset()
+	case p.kind == sheet && element == "c":
+		p.b.WriteString(p.shown() + "\t")
+	case p.kind == open && element == "table-cell":
+		p.cells = max(0, p.cells-1)
+		p.b.WriteByte('\t')
+	case element == "p" && p.cells > 0:
+		p.b.WriteByte(' ')
+	case element == "p", element == "h", element == "row", element == "table-row":
+		p.line()
+	}
+}
+
+func (p *reading) chars(text []byte) {
+	switch {
+	case p.in == 0:
+	case p.kind == sheet, p.kind == shared:
+		p.value.Write(text)
+	default:
+		p.b.Write(text)
+	}
+}
+
+// between writes what stands between texts.
+func (p *reading) between(s string) {
+	if p.kind == prose || p.kind == open {
+		p.b.WriteString(s)
+	}
+}
+
+// shown is the value of a workbook's cell; that of type s is the number of a text.
+func (p *reading) shown() string {
+	value := p.value.String()
+	if n, err := strconv.Atoi(value); p.cell == "s" && err == nil && n >= 0 && n < len(p.shared) {
+		return p.shared[n]
+	}
+	return value
+}
+
+// line ends a line, unless nothing is on it.
+func (p *reading) line() {
+	if s := p.b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		p.b.WriteByte('\n')
+	}
+}
+
+func attribute(t xml.StartElement, name string) string {
+	for _, a := range t.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
 }

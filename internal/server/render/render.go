@@ -1,15 +1,27 @@
+// Package render makes PDFs of documents that are none: images get a page each, texts
+// and e-mails are set in a fixed-width font, and of anything else a cover page says what
+// it is. Rendering never fails because of the content: what cannot be read gets the
+// cover page. The same source does
+// not always give the same bytes, so that who promises an entity tag keeps the PDF.
 package render
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"codeberg.org/go-pdf/fpdf"
+	"github.com/dustin/go-humanize"
+	"golang.org/x/image/font/gofont/gomono"
 
 	"github.com/archivefs/archivefs/internal/server/inspect"
+	"github.com/archivefs/archivefs/internal/server/office"
+	"github.com/archivefs/archivefs/internal/server/poppler"
+	"github.com/archivefs/archivefs/internal/server/text"
 )
 
 // maxSource is the largest content that is rendered, in bytes; it is held in memory.
@@ -136,4 +148,175 @@ func output(w io.Writer, pdf *fpdf.Fpdf) error {
 		return fmt.Errorf("write PDF: %w", err)
 	}
 	return nil
+}
+
+// maxWords is how much is read of a text that is too large to be set on pages, in bytes.
+const maxWords = 16 << 20
+
+// TextVariant names the text of a source for who keeps it. It is empty where it takes less to
+// make it again.
+func TextVariant(s Source) string {
+	media, _, _ := strings.Cut(s.ContentType, ";")
+	switch {
+	case media == inspect.PDF, media == inspect.Mail, media == "text/html", office.Is(media):
+		return "text 1 " + media
+	}
+	return ""
+}
+
+// Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs that
+// hold text, of texts of any kind, of e-mails and of office documents. It is nil when none is known, as of pictures and of
+// what cannot be read, and depends on nothing but content, size and content type. Of what is huge it
+// is the beginning. There is no NUL in it, which databases do not take. The error of a PDF is
+// poppler.ErrMissing where nothing can read it, and poppler.ErrTooSlow where that took too long.
+func Text(ctx context.Context, s Source) ([]byte, error) {
+	words, err := words(ctx, s)
+	if bytes.IndexByte(words, 0) >= 0 {
+		words = bytes.ReplaceAll(words, []byte{0}, []byte("\ufffd"))
+	}
+	return words, err
+}
+
+func words(ctx context.Context, s Source) ([]byte, error) {
+	switch {
+	case s.ContentType == inspect.PDF:
+		return pdfText(ctx, s.Content)
+	case inspect.Wordy(s.ContentType):
+		return wordText(s)
+	case office.Is(s.ContentType) && s.Size <= maxSource:
+		return officeText(s)
+	}
+	return nil, nil
+}
+
+// officeText returns the text of an office document, on one page.
+func officeText(s Source) ([]byte, error) {
+	content, is := s.Content.(io.ReaderAt)
+	if !is {
+		data, err := io.ReadAll(io.LimitReader(s.Content, maxSource))
+		if err != nil {
+			return nil, fmt.Errorf("read content: %w", err)
+		}
+		content = bytes.NewReader(data)
+	}
+	read := &failingAt{ReaderAt: content}
+	words, err := office.Text(read, s.Size)
+	switch {
+	case read.err != nil:
+		return nil, fmt.Errorf("read content: %w", read.err)
+	case errors.Is(err, office.ErrUnreadable):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return []byte(strings.ReplaceAll(words, "\f", "\n")), nil
+}
+
+// wordText returns the text of a text or an e-mail, in pages where it is set on pages.
+func wordText(s Source) ([]byte, error) {
+	words, err := inspect.Words(s.Content, s.ContentType, maxWords)
+	if err != nil {
+		return nil, err
+	}
+	var sources []string
+	if inspect.Paged(s.ContentType, s.Size) {
+		for _, page := range text.Pages(words) {
+			sources = append(sources, page.Source)
+		}
+	}
+	if sources == nil {
+		return []byte(strings.ReplaceAll(words, "\f", "\n")), nil
+	}
+	return []byte(strings.Join(sources, "\f")), nil
+}
+
+// pdfText takes the text out of a PDF. One that consists of pictures has none.
+func pdfText(ctx context.Context, pdf io.Reader) ([]byte, error) {
+	words, err := poppler.Text(ctx, pdf)
+	if errors.Is(err, poppler.ErrUnreadable) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(words)) == 0 {
+		return nil, nil
+	}
+	return bytes.TrimSuffix(words, []byte("\f")), nil
+}
+
+// failingAt remembers the error of a reader, which is not the content's fault.
+type failingAt struct {
+	io.ReaderAt
+	err error
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *failingAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.ReaderAt.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}
+
+// A page of text.Rows rows of text.Columns characters fills A4. A character is 0.6 times as wide
+// as it is high.
+const (
+	fontFamily = "gomono"
+	fontSize   = 9   // points
+	lineHeight = 4.2 // mm
+	margin     = 13  // mm, on the left and above
+)
+
+// wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks
+// is shown as a box.
+func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
+	words, err := inspect.Words(r, contentType, inspect.MaxText)
+	if err != nil {
+		return nil, err
+	}
+	pages := text.Pages(words)
+	if pages == nil {
+		return nil, errors.New("a text of too many pages")
+	}
+	pdf := newPDF()
+	pdf.SetAutoPageBreak(false, 0)
+	pdf.AddUTF8FontFromBytes(fontFamily, "", gomono.TTF)
+	pdf.SetFont(fontFamily, "", fontSize)
+	for _, page := range pages {
+		pdf.AddPage()
+		for i, row := range page.Rows {
+			if row != "" {
+				pdf.Text(margin, margin+lineHeight*float64(i+1), settable(row))
+			}
+		}
+	}
+	return pdf, nil
+}
+
+// settable keeps what the font's encoding can say: no control characters, nothing beyond
+// the Basic Multilingual Plane.
+func settable(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r > 0xffff || r < ' ' || r == 0x7f {
+			return utf8.RuneError
+		}
+		return r
+	}, line)
+}
+
+// cover makes a page that says what a document is.
+func cover(s Source) *fpdf.Fpdf {
+	pdf := newPDF()
+	pdf.AddUTF8FontFromBytes(fontFamily, "", gomono.TTF)
+	pdf.AddPage()
+	pdf.SetFont(fontFamily, "", 2*fontSize)
+	pdf.MultiCell(0, 2*lineHeight, settable(s.Name), "", "L", false)
+	pdf.Ln(lineHeight)
+	pdf.SetFont(fontFamily, "", fontSize)
+	size := fmt.Sprintf("%s (%s bytes)", humanize.IBytes(uint64(max(0, s.Size))), humanize.Comma(s.Size))
+	pdf.MultiCell(0, lineHeight, settable("Type: "+s.ContentType), "", "L", false)
+	pdf.MultiCell(0, lineHeight, settable("Size: "+size), "", "L", false)
+	return pdf
 }

@@ -184,7 +184,7 @@ func TestListAutoExport(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		fill(t, s, 5, folder(t, s, store.Folder{Name: "M"}))
 		for _, id := range []archive.ID{4, 2} {
-			if err := s.SetAutoExport(t.Context(), id, true); err != nil {
+			if err := s.Alter(t.Context(), id, store.SetAutoExport(true)); err != nil {
 				t.Fatal(err)
 			}
 		}

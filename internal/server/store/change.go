@@ -95,19 +95,38 @@ func union(have, added []string) []string {
 	return have
 }
 
+// Alteration changes what is said about a document. Where it is an error nothing is changed.
+type Alteration func(d *Document) error
+
+// Alter changes what is said about a document, and records what differs then. One that is not there is
+// KindNotFound.
+func (a Archive) Alter(ctx context.Context, id archive.ID, how Alteration) error {
+	return a.change(ctx, func(e edit) error {
+		d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
+		if err != nil {
+			return err
+		}
+		before := d
+		if err := how(&d); err != nil {
+			return err
+		}
+		return e.describe(ctx, before, d)
+	})
+}
+
 // SetAutoExport sets the auto-export status.
-func (a Archive) SetAutoExport(ctx context.Context, id archive.ID, on bool) error {
-	return a.alter(ctx, id, func(d *Document) error { d.AutoExport = on; return nil })
+func SetAutoExport(on bool) Alteration {
+	return func(d *Document) error { d.AutoExport = on; return nil }
 }
 
 // SetName renames a document.
-func (a Archive) SetName(ctx context.Context, id archive.ID, name string) error {
-	return a.alter(ctx, id, func(d *Document) error { d.Name = name; return nil })
+func SetName(name string) Alteration {
+	return func(d *Document) error { d.Name = name; return nil }
 }
 
 // SetKeywords replaces a document's keywords.
-func (a Archive) SetKeywords(ctx context.Context, id archive.ID, keywords []string) error {
-	return a.alter(ctx, id, func(d *Document) error { d.Keywords = keywords; return nil })
+func SetKeywords(keywords []string) Alteration {
+	return func(d *Document) error { d.Keywords = keywords; return nil }
 }
 
 const (
@@ -120,8 +139,8 @@ const (
 // SetMetadata sets the given keys, removes those whose value is nil, and leaves the
 // others and their order alone. New keys are appended in alphabetical order. More than a
 // document may have is KindTooLarge, unless it had as much before.
-func (a Archive) SetMetadata(ctx context.Context, id archive.ID, change map[string]*string) error {
-	return a.alter(ctx, id, func(d *Document) error {
+func SetMetadata(change map[string]*string) Alteration {
+	return func(d *Document) error {
 		before := d.Metadata
 		d.Metadata = changed(before, change)
 		if n := len(d.Metadata); n > MaxEntries && n > len(before) {
@@ -131,7 +150,7 @@ func (a Archive) SetMetadata(ctx context.Context, id archive.ID, change map[stri
 			return refuse(archive.KindTooLarge, "the document would have more than %d bytes of metadata", MaxMetadata)
 		}
 		return nil
-	})
+	}
 }
 
 // length is that of keys and values, in bytes.
@@ -140,21 +159,6 @@ func length(metadata []archive.KeyValue) (n int) {
 		n += len(pair.Key) + len(pair.Value)
 	}
 	return n
-}
-
-// alter changes what is said about a document.
-func (a Archive) alter(ctx context.Context, id archive.ID, change func(*Document) error) error {
-	return a.change(ctx, func(e edit) error {
-		d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
-		if err != nil {
-			return err
-		}
-		before := d
-		if err := change(&d); err != nil {
-			return err
-		}
-		return e.describe(ctx, before, d)
-	})
 }
 
 // describe writes what can be said anew about a document, when it differs from what was said

@@ -45,7 +45,7 @@ func many(t *testing.T, s opened, texts map[string]string) {
 	_, err = s.Tenant(tenant).AddDocuments(ctx, []store.Document{{Folder: theirs, Name: "x", Archived: at, Digest: fmt.Sprintf("%064x", 1)}}, false)
 	must(err)
 	must(s.Uses.AddRendition(ctx, fmt.Sprintf("%064x", 1), "v", "pdf"))
-	must(s.By("eve").SetName(ctx, ids[0], "Müller"))
+	must(s.By("eve").Alter(ctx, ids[0], store.SetName("Müller")))
 	_, err = s.Access.AddAccount(ctx, store.DefaultTenant, "eve", "hash", at)
 	must(err)
 	key, err := s.Access.AddKey(ctx, store.DefaultTenant, store.Key{Name: "k", Scopes: []string{"read"}, Mandators: []archive.ID{root}, Created: at, Expires: at.Add(time.Hour)}, "hash")

@@ -1,14 +1,215 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"math"
+	"os"
+	"sort"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/archivefs/archivefs/internal/durable"
 )
+
+// restoring begins the archive's id while the database is not whole. Whoever sets the id first
+// has the database: a restore, or a service.
+const restoring = "restoring "
+
+// WantWhole is an error where the id of an archive says that a restore has not come to its end.
+func WantWhole(id string) error {
+	if strings.HasPrefix(id, restoring) {
+		return errors.New("a restore into the database is under way or was interrupted, and the archive there is not whole: " +
+			"call archivefs admin restore again")
+	}
+	return nil
+}
+
+// wantWhole refuses a database that was not restored whole.
+func (s *Store) wantWhole(ctx context.Context) error {
+	id, err := s.Tenant(DefaultTenant).Setting(ctx, SettingID)
+	if err != nil {
+		return err
+	}
+	return WantWhole(id)
+}
+
+// Restoring is a PostgreSQL database that an archive is restored to. It has none of its rows
+// until Fill, and all of them after it.
+type Restoring struct {
+	// ID is what names the archive from now on: it is not the one that was backed up, which may
+	// still be served, and has its contents elsewhere.
+	ID    string
+	store *Store
+	hold  *Hold
+	began bool // by this process, and not by one that was interrupted
+}
+
+// RestorePostgres begins to restore to a database, which must be empty, or one to which a
+// restore was interrupted. Until Fill nobody else opens it, also when the process is killed. The
+// context that is returned ends when another restore may begin, because a connection was lost.
+func RestorePostgres(ctx context.Context, url string) (held context.Context, r *Restoring, err error) {
+	s, at, err := connectPostgres(url, limits())
+	if err != nil {
+		return nil, nil, err
+	}
+	r = &Restoring{store: s}
+	err = s.migrate(ctx, s.write)
+	if err == nil {
+		held, r.hold, err = s.hold(ctx, "restore", lockRestore, func(session) error { return nil })
+	}
+	if err != nil {
+		return nil, nil, errors.Join(at.notOpened(err), s.Close())
+	}
+	if err := r.begin(held); err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	return held, r, nil
+}
+
+// begin marks the database as not whole.
+func (r *Restoring) begin(ctx context.Context) error {
+	made, err := NewID()
+	if err != nil {
+		return err
+	}
+	if err := wantEmpty(ctx, r.store.read); err != nil {
+		return err
+	}
+	id, err := r.store.Tenant(DefaultTenant).FirstSetting(ctx, SettingID, restoring+made)
+	if err != nil {
+		return err
+	}
+	if WantWhole(id) == nil {
+		return errNotEmpty
+	}
+	r.ID, _ = strings.CutPrefix(id, restoring)
+	r.began = r.ID == made
+	return nil
+}
+
+// Rename gives the archive another id, unless nobody can have used the one that it has: contents
+// that an interrupted restore left under that one are then nobody's.
+func (r *Restoring) Rename(ctx context.Context) error {
+	if r.began {
+		return nil
+	}
+	made, err := NewID()
+	if err != nil {
+		return err
+	}
+	err = r.store.write.change(ctx, func(tx changing) error {
+		result, err := tx.exec(ctx, "UPDATE setting SET value = ? WHERE tenant = ? AND name = ? AND value = ?",
+			restoring+made, DefaultTenant, SettingID, restoring+r.ID)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, errNotEmpty)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("name archive: %w", err)
+	}
+	r.ID = made
+	return nil
+}
+
+var errNotEmpty = errors.New("there is an archive in the database already; name an empty one with --database")
+
+// wantEmpty refuses a database that has more than a new one has.
+func wantEmpty(ctx context.Context, q session) error {
+	for _, t := range tables() {
+		where := "true"
+		switch {
+		case t.name == "tenant":
+			where = "id != 1 OR cloud_id IS NOT NULL OR name != ''"
+		case t.without != "":
+			where = "NOT (" + t.without + ")"
+		}
+		var some bool
+		if err := q.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.name+" WHERE "+where+")").Scan(&some); err != nil {
+			return fmt.Errorf("look whether the database is empty: %w", err)
+		}
+		if some {
+			return errNotEmpty
+		}
+	}
+	return nil
+}
+
+// Abandon gives the database up as it was, unless an interrupted restore had begun: that one may
+// have left contents that go with the id.
+func (r *Restoring) Abandon(ctx context.Context) error {
+	if !r.began {
+		return nil
+	}
+	return r.store.write.change(ctx, func(tx changing) error {
+		_, err := tx.exec(ctx, "DELETE FROM setting WHERE name = ? AND value = ?", SettingID, restoring+r.ID)
+		return err
+	})
+}
+
+// Fill copies all that another database holds, a SQLite one, in one transaction: with its end the
+// archive is whole. It needs room in dir, as from tells, and tells how many rows are left.
+func (r *Restoring) Fill(ctx context.Context, from *Store, dir string, tell func(left int64)) error {
+	extent, err := from.Extent(ctx)
+	if err == nil {
+		err = r.store.write.change(ctx, func(tx changing) error {
+			return r.fill(ctx, &filling{from: from, to: tx, dir: dir, left: extent.Rows, tell: tell})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("fill database: %w", err)
+	}
+	return nil
+}
+
+func (r *Restoring) fill(ctx context.Context, f *filling) error {
+	tx := f.to
+	var names []string
+	for _, t := range tables() {
+		names = append(names, t.name)
+	}
+	all := strings.Join(names, ", ")
+	for _, query := range []string{withoutLimits, "LOCK TABLE " + all + " IN EXCLUSIVE MODE"} {
+		if _, err := tx.exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	if id, err := r.store.Tenant(DefaultTenant).Setting(within(ctx, tx), SettingID); err != nil || id != restoring+r.ID {
+		return errors.Join(err, errNotEmpty)
+	}
+	if err := wantEmpty(ctx, tx); err != nil {
+		return err
+	}
+	for _, query := range []string{"DELETE FROM setting", "DELETE FROM tenant"} {
+		if _, err := tx.exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	if err := f.rows(ctx); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, "INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)", DefaultTenant, SettingID, r.ID); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, "ANALYZE "+all) // or the first queries would be planned for empty tables
+	return err
+}
+
+// Close ends the work. What was not filled stays marked as not whole.
+func (r *Restoring) Close() error {
+	r.hold.Release()
+	return r.store.Close()
+}
 
 // Extent is what it takes to fill another database with what one holds.
 type Extent struct {
@@ -292,4 +493,193 @@ func (f *filling) portion(ctx context.Context, p *portion) error {
 		}
 	}
 	return f.flush(ctx, b, query)
+}
+
+const (
+	// placesTogether is how many words are put in order at a time, unless that makes more portions
+	// than mostPortions. Each takes 16 bytes of memory.
+	placesTogether = 4 << 20
+	mostPortions   = 128
+	// placeRoom is how many bytes a word takes in the file of a portion, at most or nearly so.
+	placeRoom = 6
+)
+
+// portion are texts of the index whose ids follow each other. Its file has of each word a zero, its
+// length and itself, and then for each place the id of the text, less the one before and one more,
+// and the place: twice how many words are before it in the text, and one more for a stem. All numbers
+// are varints.
+type portion struct {
+	first         int64 // the id of its first text
+	next          int64 // that of the portion after it
+	texts, places int64
+
+	file *os.File // without a name, so that it goes with the process
+	to   *bufio.Writer
+	word string // that was put last
+	last int64  // the id that was put last with it
+}
+
+// indexed is a text of the index, or how long it is.
+type indexed struct {
+	id           int64
+	words, stems []string
+}
+
+// portions parts the texts of an index so that each portion, of about so many words, can be held in
+// memory.
+func portions(ctx context.Context, from session, together int64) (all []*portion, err error) {
+	_, places, err := countTexts(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	together = max(together, places/mostPortions+1)
+	err = eachLength(ctx, from, 0, math.MaxInt64, func(id int64, words, stems int) {
+		n := len(all)
+		if n == 0 || all[n-1].places >= together {
+			if n > 0 {
+				all[n-1].next = id
+			}
+			all = append(all, &portion{first: id, next: math.MaxInt64})
+		}
+		p := all[len(all)-1]
+		p.texts, p.places = p.texts+1, p.places+int64(words+stems)
+	})
+	return all, err
+}
+
+// portionOf finds the portion of a text, nil where it is in none.
+func portionOf(all []*portion, id int64) *portion {
+	n := sort.Search(len(all), func(i int) bool { return all[i].first > id })
+	if n == 0 {
+		return nil
+	}
+	return all[n-1]
+}
+
+// create makes the file.
+func (p *portion) create(dir string) (err error) {
+	if p.file, err = durable.CreateTemp(dir); err != nil {
+		return err
+	}
+	p.to = bufio.NewWriterSize(p.file, 64<<10)
+	return os.Remove(p.file.Name())
+}
+
+func (p *portion) close() error {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.Close()
+}
+
+// put adds a place. All of one word are put one after the other, in the order of the ids.
+func (p *portion) put(word []byte, id, at int64) error {
+	b := p.to.AvailableBuffer()
+	if string(word) != p.word || p.last == 0 {
+		b = append(b, 0)
+		b = binary.AppendUvarint(b, uint64(len(word)))
+		b = append(b, word...)
+		p.word, p.last = string(word), p.first
+	}
+	b = binary.AppendUvarint(b, uint64(id-p.last)+1) //nolint:gosec // they ascend
+	b = binary.AppendUvarint(b, uint64(at))          //nolint:gosec // a number of words
+	p.last = id
+	_, err := p.to.Write(b)
+	return err
+}
+
+// ordered are the texts, each with its words in order.
+func (p *portion) ordered(ctx context.Context, from session) ([]indexed, error) {
+	texts, at := make([]indexed, 0, p.texts), make(map[int64]int, p.texts)
+	err := eachLength(ctx, from, p.first, p.next, func(id int64, words, stems int) {
+		at[id] = len(texts)
+		texts = append(texts, indexed{id, make([]string, words), make([]string, stems)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = p.each(func(word string, id, place int64) {
+		n, known := at[id]
+		if !known {
+			return
+		}
+		into := texts[n].words
+		if place%2 == 1 {
+			into = texts[n].stems
+		}
+		if place/2 < int64(len(into)) {
+			into[place/2] = word
+		}
+	})
+	return texts, err
+}
+
+// each calls do for each place that was put.
+func (p *portion) each(do func(word string, id, at int64)) error {
+	if err := p.to.Flush(); err != nil {
+		return err
+	}
+	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(p.file, 64<<10)
+	word, id := "", int64(0)
+	for {
+		step, err := binary.ReadUvarint(r)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case step == 0:
+			n, err := binary.ReadUvarint(r)
+			if err != nil {
+				return err
+			}
+			text := make([]byte, n)
+			if _, err := io.ReadFull(r, text); err != nil {
+				return err
+			}
+			word, id = string(text), p.first
+			continue
+		}
+		at, err := binary.ReadUvarint(r)
+		if err != nil {
+			return err
+		}
+		id += int64(step - 1)   //nolint:gosec // as it was put
+		do(word, id, int64(at)) //nolint:gosec // likewise
+	}
+}
+
+// countTexts counts the texts of an index, and the words of all.
+func countTexts(ctx context.Context, from session) (texts, places int64, err error) {
+	err = eachLength(ctx, from, 0, math.MaxInt64, func(_ int64, words, stems int) {
+		texts, places = texts+1, places+int64(words+stems)
+	})
+	return texts, places, err
+}
+
+// eachLength calls do for each text of an index with how many words and stems it has, from a first
+// id to before another one. FTS5 keeps that beside the index, as varints whose greatest digits come first.
+func eachLength(ctx context.Context, from session, first, next int64, do func(id int64, words, stems int)) error {
+	return eachRow(ctx, from, "read lengths", func(row scanner) error {
+		var id int64
+		var sizes []byte
+		if err := row.Scan(&id, &sizes); err != nil {
+			return err
+		}
+		var all []int
+		n := 0
+		for _, b := range sizes {
+			if n = n<<7 | int(b&0x7f); b < 0x80 {
+				all, n = append(all, n), 0
+			}
+		}
+		if len(all) != 2 {
+			return fmt.Errorf("text %d has the sizes %x", id, sizes)
+		}
+		do(id, all[0], all[1])
+		return nil
+	}, "SELECT id, sz FROM content_index_docsize WHERE id >= ? AND id < ? ORDER BY id", first, next)
 }

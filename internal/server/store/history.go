@@ -152,12 +152,6 @@ func (a Archive) History(ctx context.Context, id archive.ID, limit int) ([]Entry
 		ORDER BY id DESC LIMIT ?`, id, a.tenant, limit)
 }
 
-// Trail returns the changes of the tenant's archive after an entry, in order; after 0 from the
-// first one on.
-func (a Archive) Trail(ctx context.Context, after int64, limit int) ([]Entry, error) {
-	return a.entries(ctx, "SELECT "+entryColumns+" FROM audit WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", a.tenant, after, limit)
-}
-
 func (a Archive) entries(ctx context.Context, query string, args ...any) ([]Entry, error) {
 	return collect(ctx, a.read, "read audit trail", func(row scanner) (e Entry, err error) {
 		var at int64

@@ -49,15 +49,15 @@ func testChangesAreRecorded(t *testing.T, s opened) {
 		}
 	}
 	value := "3"
-	must(eve.SetKeywords(ctx, ids[0], []string{"a", "b"}))
-	must(eve.SetMetadata(ctx, ids[0], map[string]*string{"n": &value, "m": nil, "\x00": &value}))
-	must(eve.SetAutoExport(ctx, ids[0], true))
-	must(eve.SetAutoExport(ctx, ids[0], true)) // nothing changes
+	must(eve.Alter(ctx, ids[0], store.SetKeywords([]string{"a", "b"})))
+	must(eve.Alter(ctx, ids[0], store.SetMetadata(map[string]*string{"n": &value, "m": nil, "\x00": &value})))
+	must(eve.Alter(ctx, ids[0], store.SetAutoExport(true)))
+	must(eve.Alter(ctx, ids[0], store.SetAutoExport(true))) // nothing changes
 	_, err = eve.ReplaceContent(ctx, ids[0], store.Content{Digest: "d3", Keywords: []string{"c"}})
 	must(err)
 	made, err := eve.ArchiveDocument(ctx, ids[0], store.Target{Folder: m, Name: "Invoice", Keywords: []string{"paid"}, At: time.Now()})
 	must(err)
-	must(s.By("bob").SetName(ctx, made, strings.Repeat("ä", 3000)))
+	must(s.By("bob").Alter(ctx, made, store.SetName(strings.Repeat("ä", 3000))))
 	_, err = eve.DeleteDocument(ctx, ids[1])
 	must(err)
 

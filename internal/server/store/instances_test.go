@@ -81,7 +81,7 @@ func TestInstancesAgreeAtOnce(t *testing.T) {
 		id := listed(t, both[0], store.Query{Folder: target})[0]
 		_, errs := atOnce(both, 8, func(s opened, n int) (struct{}, error) {
 			value := fmt.Sprint(n)
-			return struct{}{}, s.SetMetadata(t.Context(), id, map[string]*string{value: &value})
+			return struct{}{}, s.Alter(t.Context(), id, store.SetMetadata(map[string]*string{value: &value}))
 		})
 		d, err := both[0].Document(t.Context(), id)
 		if len(errs) != 0 || err != nil || len(d.Metadata) != 8 {

@@ -86,7 +86,7 @@ func TestListingLeavesTheDatabaseFree(t *testing.T) {
 		nested = func(depth int) error {
 			return s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
 				if depth == 0 {
-					return s.SetName(t.Context(), d.ID, "renamed")
+					return s.Alter(t.Context(), d.ID, store.SetName("renamed"))
 				}
 				if d.ID == 1 {
 					return nested(depth - 1)

@@ -132,10 +132,10 @@ func TestTheIndexFollowsChanges(t *testing.T) {
 			if round == "after" {
 				indexed(t, s)
 			}
-			if err := s.SetName(ctx, ids[0], "beta "+round); err != nil {
+			if err := s.Alter(ctx, ids[0], store.SetName("beta "+round)); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.SetKeywords(ctx, ids[0], []string{"gamma " + round}); err != nil {
+			if err := s.Alter(ctx, ids[0], store.SetKeywords([]string{"gamma " + round})); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.DeleteDocument(ctx, ids[1]); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -285,21 +286,30 @@ func affected(result sql.Result, err error) (int64, error) {
 
 // collect reads all rows of a query; what says in an error for what.
 func collect[T any](ctx context.Context, q session, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := q.query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	defer func() { _ = rows.Close() }()
 	all := []T{}
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
+	err := eachRow(ctx, q, what, func(row scanner) error {
+		one, err := scan(row)
 		all = append(all, one)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
+}
+
+// eachRow calls f with each row of a query; what says in an error for what. The query has ended when it returns.
+func eachRow(ctx context.Context, q session, what string, f func(scanner) error, query string, args ...any) error {
+	rows, err := q.query(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	for err == nil && rows.Next() {
+		err = f(rows)
+	}
+	if err := cmp.Or(err, rows.Err()); err != nil {
+		_ = rows.Close()
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return rows.Close()
 }

@@ -15,8 +15,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
@@ -207,4 +212,99 @@ func noFolder(id archive.ID) error {
 
 func noDocument(id archive.ID) error {
 	return refuse(archive.KindNotFound, "there is no document %d", id)
+}
+
+// engine is a kind of database, and what sets it apart. Queries are written once, as SQLite
+// takes them; what an engine calls otherwise it replaces. What is compared without regard to
+// case was folded before it was written, so that no engine has a say in it.
+type engine interface {
+	// text is a query as this engine takes it.
+	text(query string) string
+	// migrate brings the schema to the newest version, once, whoever else tries. A database of
+	// a newer version is refused.
+	migrate(ctx context.Context, p *pool) error
+	// taken reports whether err is a violated unique index.
+	taken(err error) bool
+	// again reports whether what failed has changed nothing and may succeed when it is done
+	// once more: a deadlock, or a connection that is gone. A commit is told by settle.
+	again(err error) bool
+	// full reports whether err says that there is no room for what was to be written.
+	full(err error) bool
+	// begin begins a transaction that changes something, and returns a mark of it for settle.
+	begin(ctx context.Context, tx changing) (mark string, err error)
+	// settle finds out what became of a transaction whose commit failed. It returns nil when it
+	// was committed, an error for again when it was not.
+	settle(ctx context.Context, db *sql.DB, mark string, failed error) error
+
+	// mention holds when a folded text occurs in what is said about a document d. quick tells that
+	// an index leads to these documents.
+	mention(folded string) (holds condition, quick bool)
+	// indexSaid takes up to n documents into that index, and reports whether there are more.
+	indexSaid(ctx context.Context, tx changing, n int) (more bool, err error)
+	// contains holds when the content of a document d has a text in the index.
+	contains(s sought) condition
+	// indexText takes the text of a content into the index, where it is not yet.
+	indexText(ctx context.Context, tx changing, id int64, v vector) error
+
+	// several reports whether other processes may use the database at the same time. The locks
+	// below, which last until the end of a transaction, are between them.
+	several() bool
+	// lock waits for a lock of that name.
+	lock(ctx context.Context, tx session, name string) error
+	// share keeps others from claiming contents.
+	share(ctx context.Context, tx session, digests []string) error
+	// claim reports whether nobody else shares or claims a content.
+	claim(ctx context.Context, tx session, digest string) (bool, error)
+	// removable reports whether contents may be removed: nobody begins to hold them before the
+	// transaction ends.
+	removable(ctx context.Context, tx session) (bool, error)
+
+	// copyTo writes the database as it is at one moment into a new SQLite file.
+	copyTo(ctx context.Context, from *pool, file string) error
+}
+
+// migrations are the steps of each engine, by the version that they lead to. Steps of the same
+// number lead to the same schema.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// step is a change of the schema.
+type step struct {
+	name    string
+	version int
+}
+
+// stepsAfter returns what an engine's database of some version lacks, in order.
+func stepsAfter(engine string, version int) ([]step, error) {
+	files, err := fs.Glob(migrations, "migrations/"+engine+"/*.sql") // sorted by name
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	var steps []step
+	newest := 0
+	for _, name := range files {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		if newest, err = strconv.Atoi(number); err != nil {
+			return nil, fmt.Errorf("migration %s has no number: %w", name, err)
+		}
+		if newest > version {
+			steps = append(steps, step{name, newest})
+		}
+	}
+	if version > newest {
+		return nil, fmt.Errorf("database has schema version %d, this program knows %d: use a newer archivefs", version, newest)
+	}
+	return steps, nil
+}
+
+func (s step) run(ctx context.Context, tx changing) error {
+	text, err := migrations.ReadFile(s.name)
+	if err != nil {
+		return fmt.Errorf("read migration: %w", err)
+	}
+	if _, err := tx.exec(ctx, string(text)); err != nil {
+		return fmt.Errorf("migration %s: %w", s.name, err)
+	}
+	return nil
 }

@@ -98,10 +98,10 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 				_, err := other.ArchiveDocument(ctx, waiting[0], store.Target{Folder: theirs, At: time.Now()})
 				return err
 			},
-			"SetAutoExport":  func() error { return other.SetAutoExport(ctx, document, true) },
-			"SetName":        func() error { return other.SetName(ctx, document, "x") },
-			"SetKeywords":    func() error { return other.SetKeywords(ctx, document, []string{"x"}) },
-			"SetMetadata":    func() error { return other.SetMetadata(ctx, document, map[string]*string{"x": &name}) },
+			"SetAutoExport":  func() error { return other.Alter(ctx, document, store.SetAutoExport(true)) },
+			"SetName":        func() error { return other.Alter(ctx, document, store.SetName("x")) },
+			"SetKeywords":    func() error { return other.Alter(ctx, document, store.SetKeywords([]string{"x"})) },
+			"SetMetadata":    func() error { return other.Alter(ctx, document, store.SetMetadata(map[string]*string{"x": &name})) },
 			"ReplaceContent": func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
 			"DeleteDocument": func() error { _, err := other.DeleteDocument(ctx, scan); return err },
 		} {

@@ -56,7 +56,10 @@ func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 		if err != nil {
 			return fmt.Errorf("give up contents: %w", err)
 		}
-		claimed, err = unindexed(ctx, tx, now, limit)
+		claimed, err = collect(ctx, tx, "look for contents", func(row scanner) (u Unindexed, err error) {
+			err = row.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts)
+			return u, err
+		}, selectUnindexed, now.Unix(), now.Add(latest).Unix(), limit)
 		if err != nil {
 			return err
 		}
@@ -72,13 +75,6 @@ func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 
 const selectUnindexed = `SELECT id, digest, content_type, size, attempts + 1 FROM content
 	WHERE ` + isDue + ` ORDER BY due, id LIMIT ?` + skipLocked
-
-func unindexed(ctx context.Context, tx changing, now time.Time, limit int) ([]Unindexed, error) {
-	return collect(ctx, tx, "look for contents", func(row scanner) (u Unindexed, err error) {
-		err = row.Scan(&u.id, &u.Digest, &u.ContentType, &u.Size, &u.Attempts)
-		return u, err
-	}, selectUnindexed, now.Unix(), now.Add(latest).Unix(), limit)
-}
 
 // AddText takes the text of a content into the index, of long ones the first MiB. A content that no
 // document has any more is left out.

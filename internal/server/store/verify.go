@@ -2,8 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -66,22 +65,16 @@ type Holder struct {
 // Holders returns the first documents that hold a content, or hold what the content was made
 // of, by ascending id; at most limit.
 func (v *Verification) Holders(ctx context.Context, digest string, limit int) (holders []Holder, err error) {
-	rows, err := v.read.query(ctx, `SELECT id, tenant, folder, name, size FROM document
+	var folders []archive.ID
+	holders, err = collect(ctx, v.read, "list holders of content", func(row scanner) (h Holder, err error) {
+		var folder archive.ID
+		err = row.Scan(&h.ID, &h.Tenant, &folder, &h.Path, &h.Size)
+		folders = append(folders, folder)
+		return h, err
+	}, `SELECT id, tenant, folder, name, size FROM document
 		WHERE digest = ?1 OR digest IN (SELECT source FROM rendition WHERE digest = ?1) ORDER BY id LIMIT ?2`, digest, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list holders of content: %w", err)
-	}
-	var folders []archive.ID
-	for rows.Next() {
-		var h Holder
-		var folder archive.ID
-		if err = rows.Scan(&h.ID, &h.Tenant, &folder, &h.Path, &h.Size); err != nil {
-			break
-		}
-		holders, folders = append(holders, h), append(folders, folder)
-	}
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return nil, fmt.Errorf("list holders of content: %w", err)
+		return nil, err
 	}
 	for i := range holders {
 		above, err := v.path(ctx, folders[i])
@@ -97,29 +90,15 @@ func (v *Verification) Holders(ctx context.Context, digest string, limit int) (h
 const deepest = 1000
 
 // path has the names of a folder and of those above it, as far as they are there.
-func (v *Verification) path(ctx context.Context, folder archive.ID) (path string, err error) {
-	rows, err := v.read.query(ctx, `WITH RECURSIVE up (id, depth) AS (
+func (v *Verification) path(ctx context.Context, folder archive.ID) (string, error) {
+	names, err := collect(ctx, v.read, "find path of folder", func(row scanner) (name string, err error) {
+		err = row.Scan(&name)
+		return name, err
+	}, `WITH RECURSIVE up (id, depth) AS (
 		SELECT id, 0 FROM folder WHERE id = ?1 UNION ALL
 		SELECT folder.parent, depth + 1 FROM up JOIN folder USING (id) WHERE folder.parent IS NOT NULL AND depth < ?2)
-		SELECT name FROM up JOIN folder USING (id) ORDER BY depth`, folder, deepest)
-	if err != nil {
-		return "", fmt.Errorf("find path of folder: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return "", fmt.Errorf("find path of folder: %w", err)
-		}
-		if path != "" {
-			name += "/"
-		}
-		path = name + path
-	}
-	if err := rows.Err(); err != nil {
-		return "", fmt.Errorf("find path of folder: %w", err)
-	}
-	return path, nil
+		SELECT name FROM up JOIN folder USING (id) ORDER BY depth DESC`, folder, deepest)
+	return strings.Join(names, "/"), err
 }
 
 // Violation is a row that breaks a rule.
@@ -171,30 +150,16 @@ var rules = []rule{
 // moment, so that changes meanwhile are no violation.
 func (v *Verification) Violations(ctx context.Context, each func(Violation) error) error {
 	for _, r := range rules {
-		if err := v.violations(ctx, r, each); err != nil {
+		err := eachRow(ctx, v.read, "look whether "+r.text, func(row scanner) error {
+			broken := Violation{Rule: r.text}
+			if err := row.Scan(&broken.Folder, &broken.Document, &broken.Content); err != nil {
+				return err
+			}
+			return each(broken)
+		}, r.query)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (v *Verification) violations(ctx context.Context, r rule, each func(Violation) error) error {
-	rows, err := v.read.query(ctx, r.query)
-	if err != nil {
-		return fmt.Errorf("look whether %s: %w", r.text, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		broken := Violation{Rule: r.text}
-		if err := rows.Scan(&broken.Folder, &broken.Document, &broken.Content); err != nil {
-			return fmt.Errorf("look whether %s: %w", r.text, err)
-		}
-		if err := each(broken); err != nil {
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("look whether %s: %w", r.text, err)
 	}
 	return nil
 }
@@ -210,27 +175,16 @@ func (v *Verification) Integrity(ctx context.Context, each func(text string) err
 		`SELECT 'document ' || id || ': keywords, types or metadata are no JSON' FROM document
 			WHERE NOT (json_valid(keywords) AND json_valid(types) AND json_valid(metadata))`,
 	} {
-		if err := v.examine(ctx, query, each); err != nil {
-			return fmt.Errorf("examine database: %w", err)
+		err := eachRow(ctx, v.read, "examine database", func(row scanner) error {
+			var text string
+			if err := row.Scan(&text); err != nil {
+				return err
+			}
+			return each(text)
+		}, query)
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func (v *Verification) examine(ctx context.Context, query string, each func(text string) error) error {
-	rows, err := v.read.query(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		if err := each(text); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

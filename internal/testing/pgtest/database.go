@@ -34,6 +34,28 @@ func Database(t testing.TB) (url string) {
 	return s.Database(t)
 }
 
+// Copier makes databases that are all like one, which prepare makes of an empty one the first time.
+func Copier(prepare func(ctx context.Context, url string) error) func(t testing.TB) (url string) {
+	name := fmt.Sprintf("template_%d", databases.Add(1))
+	prepared := sync.OnceValues(func() (*Server, error) {
+		s, err := shared()
+		if err != nil {
+			return nil, err
+		}
+		ctx := context.Background() // the template is not that test's alone
+		if err := s.do(ctx, "CREATE DATABASE "+name); err != nil {
+			return nil, err
+		}
+		return s, prepare(ctx, s.URL(name))
+	})
+	return func(t testing.TB) string {
+		t.Helper()
+		s, err := prepared()
+		need(t, err)
+		return s.create(t, " TEMPLATE "+name)
+	}
+}
+
 // Start runs a server of the test's own, which may be killed, and whose data are safe from that.
 func Start(t testing.TB, options ...string) *Server {
 	t.Helper()
@@ -75,20 +97,31 @@ func need(t testing.TB, err error) {
 // Database makes a database of this server.
 func (s *Server) Database(t testing.TB) (url string) {
 	t.Helper()
+	return s.create(t, "")
+}
+
+func (s *Server) create(t testing.TB, options string) (url string) {
+	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
-	s.do(t, "CREATE DATABASE "+name)
-	t.Cleanup(func() { s.do(t, "DROP DATABASE "+name+" WITH (FORCE)") })
+	if err := s.do(t.Context(), "CREATE DATABASE "+name+options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.do(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
 	return s.URL(name)
 }
 
-func (s *Server) do(t testing.TB, command string) {
-	t.Helper()
+func (s *Server) do(ctx context.Context, command string) error {
 	db, err := sql.Open("pgx", s.URL("postgres"))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	_, err = db.ExecContext(context.WithoutCancel(t.Context()), command)
+	_, err = db.ExecContext(ctx, command)
 	if err := errors.Join(err, db.Close()); err != nil {
-		t.Errorf("%s: %v", command, err)
+		return fmt.Errorf("%s: %w", command, err)
 	}
+	return nil
 }

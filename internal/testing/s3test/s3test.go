@@ -89,8 +89,25 @@ func (s *Service) need(t testing.TB, err error) {
 	default:
 		t.Fatal(err)
 	}
-	t.Setenv("AWS_ACCESS_KEY_ID", AccessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", SecretKey)
+	for name, value := range environment() {
+		if os.Getenv(name) != value {
+			t.Setenv(name, value)
+		}
+	}
+}
+
+func environment() map[string]string {
+	return map[string]string{"AWS_ACCESS_KEY_ID": AccessKey, "AWS_SECRET_ACCESS_KEY": SecretKey}
+}
+
+// Login has the environment of the process hold the credentials. TestMain calls it where tests are parallel, which
+// must not change the environment themselves.
+func Login() error {
+	var err error
+	for name, value := range environment() {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
 }
 
 func start() (*Service, error) {

@@ -1,9 +1,17 @@
+// Package pdf counts the pages of a PDF (ISO 32000-1). It reads no more than it needs for that: from
+// the end of the file to the table of objects, the catalog and the root of the pages. Libraries read
+// all objects first, and take seconds and a gigabyte where a stranger wants them to. Nothing is
+// repaired: what cannot be read is an error.
 package pdf
 
 import (
+	"bufio"
 	"bytes"
+	"compress/zlib"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 )
 
 const (
@@ -164,4 +172,428 @@ func (f *file) unpack(stream, number int64) any {
 			return newLexer(data, begin, data.Size()-begin).object()
 		}
 	}
+}
+
+const (
+	lineSize    = 20
+	maxSections = 1000
+	maxTables   = 300 // a file has one more with each change that was added to it
+)
+
+// section is a part of the table of objects, which tells where each of count objects is.
+type section struct {
+	first, count int64
+	place        func(i int64) place
+}
+
+// place is where an object is: at an offset, or in an object stream.
+type place struct {
+	at     int64
+	packed bool // at is the number of the stream then
+}
+
+// nowhere is the place of what is not there.
+var nowhere = place{at: -1}
+
+// objects is how many objects the tables tell of.
+func (f *file) objects() (n int64) {
+	for _, s := range f.sections {
+		n += s.count
+	}
+	return n
+}
+
+// find looks an object up; the last table that has it counts.
+func (f *file) find(number int64) place {
+	for _, s := range f.sections {
+		if number >= s.first && number-s.first < s.count {
+			return s.place(number - s.first)
+		}
+	}
+	return nowhere
+}
+
+// readTables follows the tables from the last to the first.
+func (f *file) readTables(at int64) bool {
+	seen := map[int64]bool{}
+	for next := []int64{at}; len(next) > 0; next = next[1:] {
+		at := next[0]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		trailer := f.readTable(at)
+		if trailer == nil || len(seen) > maxTables {
+			return false
+		}
+		if f.trailer == nil {
+			f.trailer = trailer
+		}
+		for _, key := range []name{"XRefStm", "Prev"} {
+			if at, is := trailer[key].(int64); is {
+				next = append(next, at)
+			}
+		}
+	}
+	return true
+}
+
+// readTable reads one table and returns its trailer, or nil.
+func (f *file) readTable(at int64) dict {
+	if l := f.lexer(at); l.object() == word("xref") {
+		return f.readLines(at, l)
+	}
+	if o := f.objectAt(at); o.dict["Type"] == name("XRef") && f.readStream(o) {
+		return o.dict
+	}
+	return nil
+}
+
+// readLines notes where the lines of a table are (7.5.4), without reading them.
+func (f *file) readLines(at int64, l *lexer) dict {
+	for len(f.sections) < maxSections {
+		item := l.object()
+		if item == word("trailer") {
+			trailer, _ := l.object().(dict)
+			return trailer
+		}
+		first, is := item.(int64)
+		count, also := l.object().(int64)
+		if !is || !also || first < 0 || count < 0 || count > f.size/lineSize+1 {
+			return nil
+		}
+		if _, err := l.skip(); err != nil {
+			return nil
+		}
+		_ = l.UnreadByte()
+		begin := at + l.read()
+		f.sections = append(f.sections, section{first, count, func(i int64) place { return f.line(begin + i*lineSize) }})
+		at = begin + count*lineSize
+		l = f.lexer(at)
+	}
+	return nil
+}
+
+// line reads a line of a table: an offset, a generation, and n for an object in use.
+func (f *file) line(at int64) place {
+	l := f.lexer(at)
+	offset, is := l.object().(int64)
+	if _ = l.object(); !is || l.object() != word("n") {
+		return nowhere
+	}
+	return place{at: offset}
+}
+
+// readStream takes the sections of a table that is a stream (7.5.8).
+func (f *file) readStream(o object) bool {
+	widths, _ := o.dict["W"].(array)
+	if len(widths) < 3 {
+		return false
+	}
+	var ends [3]int64 // of the fields of an entry
+	size := int64(0)
+	for i := range ends {
+		width, is := widths[i].(int64)
+		if !is || width < 0 || width > 8 {
+			return false
+		}
+		size += width
+		ends[i] = size
+	}
+	data := f.decode(o)
+	if data == nil || size == 0 {
+		return false
+	}
+	index, _ := o.dict["Index"].(array)
+	if index == nil {
+		index = array{int64(0), o.dict["Size"]}
+	}
+	for i := 0; i+1 < len(index) && len(f.sections) < maxSections; i += 2 {
+		first, is := index[i].(int64)
+		count, also := index[i+1].(int64)
+		if !is || !also || first < 0 || count < 0 {
+			return false
+		}
+		count = min(count, int64(len(data))/size)
+		entries := data
+		f.sections = append(f.sections, section{first, count, func(i int64) place {
+			return entry(entries[i*size:], ends[0], ends[1])
+		}})
+		data = data[count*size:]
+	}
+	return true
+}
+
+// entry reads an entry of a stream: 1, which may be left out, and an offset; or 2 and the number of
+// an object stream.
+func entry(b []byte, kind, at int64) place {
+	switch where := integer(b[kind:at]); {
+	case kind == 0 || integer(b[:kind]) == 1:
+		return place{at: where}
+	case integer(b[:kind]) == 2:
+		return place{at: where, packed: true}
+	}
+	return nowhere
+}
+
+func integer(b []byte) (n int64) {
+	for _, c := range b {
+		n = n<<8 | int64(c)
+	}
+	return n
+}
+
+// decode returns the bytes of a stream (7.4), or nil.
+func (f *file) decode(o object) []byte {
+	n, is := f.value(o.dict["Length"]).(int64)
+	if !is || o.at == 0 || n < 0 || n > f.size-o.at {
+		return nil
+	}
+	var data io.Reader = io.NewSectionReader(f, o.at, n)
+	switch only(o.dict["Filter"]) {
+	case nil:
+	case name("FlateDecode"):
+		unpacked, err := zlib.NewReader(data)
+		if err != nil {
+			return nil
+		}
+		data = unpacked
+	default:
+		return nil
+	}
+	decoded, err := io.ReadAll(io.LimitReader(data, maxDecoded-f.decoded+1))
+	if f.decoded += int64(len(decoded)); f.decoded > maxDecoded || err != nil && len(decoded) == 0 {
+		return nil
+	}
+	if parms, is := only(o.dict["DecodeParms"]).(dict); is {
+		return unpredicted(decoded, parms)
+	}
+	return decoded
+}
+
+// only is what a list of one has, or what is no list.
+func only(v any) any {
+	if list, is := v.(array); is && len(list) == 1 {
+		return list[0]
+	}
+	return v
+}
+
+// unpredicted undoes a predictor of PNG (7.4.4.4), the only one that tables of objects have.
+func unpredicted(data []byte, parms dict) []byte {
+	predictor, _ := parms["Predictor"].(int64)
+	if predictor < 2 {
+		return data
+	}
+	columns, _ := parms["Columns"].(int64)
+	if predictor < 10 || columns < 1 || columns > 64 || parms["Colors"] != nil && parms["Colors"] != int64(1) {
+		return nil
+	}
+	above := make([]byte, columns)
+	plain := make([]byte, 0, len(data))
+	for row := int(columns) + 1; len(data) >= row; data = data[row:] {
+		line := data[1:row]
+		var left, corner byte
+		for i, up := range above {
+			switch data[0] {
+			case 0:
+			case 1:
+				line[i] += left
+			case 2:
+				line[i] += up
+			case 3:
+				line[i] += byte((int(left) + int(up)) / 2) //nolint:gosec // the mean of two bytes is one
+			case 4:
+				line[i] += paeth(left, up, corner)
+			default:
+				return nil
+			}
+			left, corner = line[i], up
+		}
+		plain, above = append(plain, line...), line
+	}
+	return plain
+}
+
+// paeth is the neighbour that is nearest to left + up - corner (PNG, 9.4).
+func paeth(left, up, corner byte) byte {
+	p := int(left) + int(up) - int(corner)
+	a, b, c := abs(p-int(left)), abs(p-int(up)), abs(p-int(corner))
+	switch {
+	case a <= b && a <= c:
+		return left
+	case b <= c:
+		return up
+	}
+	return corner
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Objects are int64 (also for real numbers), name, word, ref, dict, array, and nil for anything
+// that tells nothing about pages: strings, booleans and null.
+type (
+	name  string
+	word  string // a keyword, such as obj
+	dict  map[name]any
+	array []any
+	ref   int64 // the number of an object
+)
+
+// failed stands for an object that cannot be read.
+const failed = word("")
+
+const (
+	maxDepth = 32
+	maxToken = 128 // bytes of a name, number or keyword that are kept
+)
+
+// lexer reads objects (7.3).
+type lexer struct {
+	*bufio.Reader
+	from *io.SectionReader
+}
+
+func newLexer(r io.ReaderAt, at, size int64) *lexer {
+	from := io.NewSectionReader(r, at, size)
+	return &lexer{bufio.NewReaderSize(from, 1024), from}
+}
+
+// read is how many bytes were read.
+func (l *lexer) read() int64 {
+	at, _ := l.from.Seek(0, io.SeekCurrent)
+	return at - int64(l.Buffered())
+}
+
+func isSpace(c byte) bool { return strings.IndexByte(" \n\r\t\f\x00", c) >= 0 }
+
+func isDelimiter(c byte) bool { return strings.IndexByte("()<>[]{}/%", c) >= 0 }
+
+// skip passes white space and comments, and returns what comes then.
+func (l *lexer) skip() (byte, error) {
+	for comment := false; ; {
+		c, err := l.ReadByte()
+		comment = c == '%' || comment && c != '\n' && c != '\r'
+		if err != nil || !comment && !isSpace(c) {
+			return c, err
+		}
+	}
+}
+
+// object reads one object or keyword. A reference is two numbers and a keyword, which only
+// dictionaries and arrays put together.
+func (l *lexer) object() any { return l.nested(0) }
+
+func (l *lexer) nested(depth int) any {
+	c, err := l.skip()
+	if err != nil || depth > maxDepth {
+		return failed
+	}
+	switch c {
+	case '(':
+		return l.text()
+	case '[':
+		if items, whole := l.list("]", depth); whole {
+			return items
+		}
+		return failed
+	case '<':
+		if c, err = l.ReadByte(); c == '<' {
+			return l.dict(depth)
+		}
+		for err == nil && c != '>' {
+			c, err = l.ReadByte()
+		}
+		if err != nil {
+			return failed
+		}
+		return nil
+	case '/':
+		return name(l.token())
+	case ')', ']', '>', '{', '}':
+		return word(c)
+	}
+	_ = l.UnreadByte()
+	token := l.token()
+	if n, err := strconv.ParseFloat(token, 64); err == nil && c <= '9' {
+		return int64(n)
+	}
+	switch token {
+	case "true", "false", "null":
+		return nil
+	}
+	return word(token)
+}
+
+// token reads to the next white space or delimiter.
+func (l *lexer) token() string {
+	var kept []byte
+	for {
+		c, err := l.ReadByte()
+		if err != nil {
+			return string(kept)
+		}
+		if isSpace(c) || isDelimiter(c) {
+			_ = l.UnreadByte()
+			return string(kept)
+		}
+		if len(kept) < maxToken {
+			kept = append(kept, c)
+		}
+	}
+}
+
+// text passes a string in parentheses.
+func (l *lexer) text() any {
+	for open := 1; open > 0; {
+		c, err := l.ReadByte()
+		switch {
+		case err != nil:
+			return failed
+		case c == '\\':
+			_, _ = l.Discard(1)
+		case c == '(':
+			open++
+		case c == ')':
+			open--
+		}
+	}
+	return nil
+}
+
+// list reads objects to the end, and puts references together.
+func (l *lexer) list(end word, depth int) (items array, whole bool) {
+	for {
+		switch item := l.nested(depth + 1).(type) {
+		case word:
+			n := len(items)
+			if item == end || item != "R" || n < 2 {
+				return items, item == end
+			}
+			number, is := items[n-2].(int64)
+			if !is {
+				return nil, false
+			}
+			items = append(items[:n-2], ref(number))
+		default:
+			items = append(items, item)
+		}
+	}
+}
+
+// dict reads a dictionary, whose beginning was read.
+func (l *lexer) dict(depth int) any {
+	items, whole := l.list(">", depth)
+	if c, _ := l.ReadByte(); !whole || c != '>' || len(items)%2 != 0 {
+		return failed
+	}
+	d := make(dict, len(items)/2)
+	for i := 0; i < len(items); i += 2 {
+		key, is := items[i].(name)
+		if !is {
+			return failed
+		}
+		d[key] = items[i+1]
+	}
+	return d
 }
