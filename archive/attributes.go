@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -146,26 +147,17 @@ func (a *Attributes) Inherit(above Attributes) {
 	above = above.Clone()
 	from := above.All()
 	for i, one := range a.All() {
-		switch v := one.Value.(type) {
+		switch own := one.Value.(type) {
 		case *[]KeyValue:
 			for _, kv := range *from[i].Value.(*[]KeyValue) {
-				if !slices.ContainsFunc(*v, func(own KeyValue) bool { return own.Key == kv.Key }) {
-					*v = append(*v, kv)
+				if !slices.ContainsFunc(*own, func(own KeyValue) bool { return own.Key == kv.Key }) {
+					*own = append(*own, kv)
 				}
 			}
-		case *[]string:
-			inherit(one, v, from[i])
-		case *string:
-			inherit(one, v, from[i])
-		case *Flag:
-			inherit(one, v, from[i])
+		default:
+			if !one.IsSet() {
+				reflect.ValueOf(own).Elem().Set(reflect.ValueOf(from[i].Value).Elem())
+			}
 		}
-	}
-}
-
-// inherit gives an attribute that is not set, whose value is at v, the value of above.
-func inherit[V any](own Attribute, v *V, above Attribute) {
-	if !own.IsSet() {
-		*v = *above.Value.(*V)
 	}
 }
