@@ -8,7 +8,7 @@ import (
 
 // Attributes are what an upload says about the new document (specification, endpoint 3). All
 // lists them, and whatever copies, compares, checks, keeps or sends attributes walks that list.
-// The names in JSON are those of the spool's records.
+// The names in JSON are those of the spool's records, which embed it.
 type Attributes struct {
 	Keywords []string   `json:"keywords,omitempty"`
 	Types    []string   `json:"types,omitempty"`
@@ -104,8 +104,8 @@ func (a Attribute) Check() error {
 	return nil
 }
 
-// Texts returns the texts in all values.
-func (a *Attributes) Texts() []string {
+// AttributeTexts returns the texts in all values.
+func (a *Attributes) AttributeTexts() []string {
 	var texts []string
 	for _, one := range a.All() {
 		texts = append(texts, one.Texts()...)
@@ -113,8 +113,8 @@ func (a *Attributes) Texts() []string {
 	return texts
 }
 
-// Check returns an error unless each value is one that its attribute can have.
-func (a *Attributes) Check() error {
+// CheckAttributes returns an error unless each value is one that its attribute can have.
+func (a *Attributes) CheckAttributes() error {
 	for _, one := range a.All() {
 		if err := one.Check(); err != nil {
 			return err
@@ -123,8 +123,8 @@ func (a *Attributes) Check() error {
 	return nil
 }
 
-// Clone returns a copy that shares nothing with a.
-func (a *Attributes) Clone() Attributes {
+// CloneAttributes returns a copy that shares nothing with a.
+func (a *Attributes) CloneAttributes() Attributes {
 	c := *a
 	for _, one := range c.All() {
 		switch v := one.Value.(type) {
@@ -137,14 +137,14 @@ func (a *Attributes) Clone() Attributes {
 	return c
 }
 
-// Equal reports whether a and b say the same.
-func (a *Attributes) Equal(b *Attributes) bool {
+// EqualAttributes reports whether a and b say the same.
+func (a *Attributes) EqualAttributes(b *Attributes) bool {
 	return slices.EqualFunc(a.All(), b.All(), func(a, b Attribute) bool { return slices.Equal(a.Texts(), b.Texts()) })
 }
 
 // Inherit gives a what it does not set and above sets; of metadata, each key that it lacks.
 func (a *Attributes) Inherit(above Attributes) {
-	above = above.Clone()
+	above = above.CloneAttributes()
 	from := above.All()
 	for i, one := range a.All() {
 		switch own := one.Value.(type) {
