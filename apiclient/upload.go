@@ -47,10 +47,10 @@ func checkUpload(u archive.Upload) error {
 	if err := requireID(OpFileUpload, u.Folder); err != nil {
 		return err
 	}
-	if err := u.Check(); err != nil {
+	if err := u.CheckAttributes(); err != nil {
 		return &archive.Error{Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: err}
 	}
-	return requireText(OpFileUpload, append(u.Texts(), u.Name)...)
+	return requireText(OpFileUpload, append(u.AttributeTexts(), u.Name)...)
 }
 
 // uploadFields returns the fields of the form. That of an attribute is called as the attribute

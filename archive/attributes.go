@@ -2,12 +2,13 @@ package archive
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
 // Attributes are what an upload says about the new document (specification, endpoint 3). All
 // lists them, and whatever copies, compares, checks, keeps or sends attributes walks that list.
-// The names in JSON are those of the spool's records.
+// The names in JSON are those of the spool's records, which embed it.
 type Attributes struct {
 	Keywords []string   `json:"keywords,omitempty"`
 	Types    []string   `json:"types,omitempty"`
@@ -103,8 +104,8 @@ func (a Attribute) Check() error {
 	return nil
 }
 
-// Texts returns the texts in all values.
-func (a *Attributes) Texts() []string {
+// AttributeTexts returns the texts in all values.
+func (a *Attributes) AttributeTexts() []string {
 	var texts []string
 	for _, one := range a.All() {
 		texts = append(texts, one.Texts()...)
@@ -112,8 +113,8 @@ func (a *Attributes) Texts() []string {
 	return texts
 }
 
-// Check returns an error unless each value is one that its attribute can have.
-func (a *Attributes) Check() error {
+// CheckAttributes returns an error unless each value is one that its attribute can have.
+func (a *Attributes) CheckAttributes() error {
 	for _, one := range a.All() {
 		if err := one.Check(); err != nil {
 			return err
@@ -122,8 +123,8 @@ func (a *Attributes) Check() error {
 	return nil
 }
 
-// Clone returns a copy that shares nothing with a.
-func (a *Attributes) Clone() Attributes {
+// CloneAttributes returns a copy that shares nothing with a.
+func (a *Attributes) CloneAttributes() Attributes {
 	c := *a
 	for _, one := range c.All() {
 		switch v := one.Value.(type) {
@@ -136,36 +137,27 @@ func (a *Attributes) Clone() Attributes {
 	return c
 }
 
-// Equal reports whether a and b say the same.
-func (a *Attributes) Equal(b *Attributes) bool {
+// EqualAttributes reports whether a and b say the same.
+func (a *Attributes) EqualAttributes(b *Attributes) bool {
 	return slices.EqualFunc(a.All(), b.All(), func(a, b Attribute) bool { return slices.Equal(a.Texts(), b.Texts()) })
 }
 
 // Inherit gives a what it does not set and above sets; of metadata, each key that it lacks.
 func (a *Attributes) Inherit(above Attributes) {
-	above = above.Clone()
+	above = above.CloneAttributes()
 	from := above.All()
 	for i, one := range a.All() {
-		switch v := one.Value.(type) {
+		switch own := one.Value.(type) {
 		case *[]KeyValue:
 			for _, kv := range *from[i].Value.(*[]KeyValue) {
-				if !slices.ContainsFunc(*v, func(own KeyValue) bool { return own.Key == kv.Key }) {
-					*v = append(*v, kv)
+				if !slices.ContainsFunc(*own, func(own KeyValue) bool { return own.Key == kv.Key }) {
+					*own = append(*own, kv)
 				}
 			}
-		case *[]string:
-			inherit(one, v, from[i])
-		case *string:
-			inherit(one, v, from[i])
-		case *Flag:
-			inherit(one, v, from[i])
+		default:
+			if !one.IsSet() {
+				reflect.ValueOf(own).Elem().Set(reflect.ValueOf(from[i].Value).Elem())
+			}
 		}
-	}
-}
-
-// inherit gives an attribute that is not set, whose value is at v, the value of above.
-func inherit[V any](own Attribute, v *V, above Attribute) {
-	if !own.IsSet() {
-		*v = *above.Value.(*V)
 	}
 }

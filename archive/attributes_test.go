@@ -37,26 +37,26 @@ func TestAllAttributes(t *testing.T) {
 		t.Errorf("inherited %+v of %+v", none, full)
 	}
 	for i, a := range none.All() { // each makes a difference
-		one := full.Clone()
+		one := full.CloneAttributes()
 		at := reflect.ValueOf(one.All()[i].Value).Elem()
 		at.SetZero()
-		if one.Equal(&full) || one.All()[i].IsSet() {
+		if one.EqualAttributes(&full) || one.All()[i].IsSet() {
 			t.Errorf("%s does not count", a.Name)
 		}
 	}
-	if want := []string{"a", "t", "e", "k", "v", "EMAIL_ONLY", "false"}; !slices.Equal(full.Texts(), want) {
-		t.Errorf("texts %q", full.Texts())
+	if want := []string{"a", "t", "e", "k", "v", "EMAIL_ONLY", "false"}; !slices.Equal(full.AttributeTexts(), want) {
+		t.Errorf("texts %q", full.AttributeTexts())
 	}
 }
 
 func TestAttributesClone(t *testing.T) {
 	full := fullAttributes()
-	c := full.Clone()
-	if !c.Equal(&full) || !reflect.DeepEqual(c, full) {
+	c := full.CloneAttributes()
+	if !c.EqualAttributes(&full) || !reflect.DeepEqual(c, full) {
 		t.Fatalf("%+v is a clone of %+v", c, full)
 	}
 	c.Keywords[0], c.Types[0], c.Metadata[0].Key = "x", "x", "x"
-	if !reflect.DeepEqual(full, fullAttributes()) || c.Equal(&full) {
+	if !reflect.DeepEqual(full, fullAttributes()) || c.EqualAttributes(&full) {
 		t.Fatal("a clone shares with its origin")
 	}
 }
@@ -77,11 +77,11 @@ func TestAttributesInherit(t *testing.T) {
 
 func TestAttributesCheck(t *testing.T) {
 	full := fullAttributes()
-	if err := full.Check(); err != nil {
+	if err := full.CheckAttributes(); err != nil {
 		t.Error(err)
 	}
 	for name, bad := range map[string]Attributes{"order": {EmailImportOrder: "SOMEHOW"}, "flag": {ForceNew: 3}} {
-		if bad.Check() == nil {
+		if bad.CheckAttributes() == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}

@@ -185,7 +185,7 @@ func number[T ~int | ~int64](c *coder, n *T) {
 		return
 	}
 	u := c.varuint(0)
-	read := int64(u>>1) ^ -int64(u&1) //nolint:gosec // as encoding/binary does
+	read := int64(u>>1) ^ -int64(u&1)
 	if *n = T(read); int64(*n) != read {
 		c.fail()
 		*n = 0

@@ -36,25 +36,23 @@ func (d Draft) at(r *row) archive.Attribute {
 func (d Draft) values(isDefault bool) (values []Value) {
 	for i := range table {
 		attr := Attr{row: &table[i], Default: isDefault}
-		switch a := d.at(attr.row); v := a.Value.(type) {
+		var value []byte
+		switch v := d.at(attr.row).Value.(type) {
 		case *[]archive.KeyValue:
 			values = append(values, entries(attr, *v)...)
 		case *[]string:
-			if a.IsSet() {
-				values = append(values, Value{attr, FormatKeywords(*v)})
-			}
+			value = text(FormatKeywords(*v))
 		case *string:
-			if a.IsSet() {
-				values = append(values, Value{attr, []byte(*v)})
-			}
+			value = text(*v)
 		case *archive.Flag:
-			if a.IsSet() {
-				values = append(values, Value{attr, []byte(v.String())})
-			}
+			value = text(v.String())
 		case *bool:
 			if *v {
-				values = append(values, Value{attr, []byte(archive.FlagTrue.String())})
+				value = text(archive.FlagTrue.String())
 			}
+		}
+		if value != nil {
+			values = append(values, Value{attr, value})
 		}
 	}
 	return values

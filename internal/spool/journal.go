@@ -87,10 +87,10 @@ func (r *Record) check() error {
 	case r.State == Sending && !r.Directory && r.SentReplace == 0 && r.SentID == "":
 		return errors.New("no external id although it is being sent")
 	}
-	if err := r.Attributes.Check(); err != nil {
+	if err := r.CheckAttributes(); err != nil {
 		return err
 	}
-	for _, s := range slices.Concat([]string{r.Path, r.Name, r.DocumentName}, r.Local, r.Attributes.Texts()) {
+	for _, s := range slices.Concat([]string{r.Path, r.Name, r.DocumentName}, r.Local, r.AttributeTexts()) {
 		if !utf8.ValidString(s) {
 			return fmt.Errorf("%s is no UTF-8: %w", archive.Printable(s), syscall.EILSEQ)
 		}

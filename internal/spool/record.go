@@ -108,7 +108,7 @@ func (r *Record) documentName() string {
 func (r *Record) clone() Record {
 	c := *r
 	c.Local = slices.Clone(r.Local)
-	c.Attributes = r.Attributes.Clone()
+	c.Attributes = r.CloneAttributes()
 	c.Baseline = slices.Clone(r.Baseline)
 	c.Xattrs = maps.Clone(r.Xattrs)
 	for name, value := range c.Xattrs {
@@ -178,5 +178,5 @@ func (r *Record) mayBeNamed(name string) bool { return r.Split || sameName(name,
 // sameRequest reports whether a and b ask the same of the archive.
 func sameRequest(a, b *Record) bool {
 	return a.Folder == b.Folder && a.Within == b.Within && a.Inbox == b.Inbox && a.documentName() == b.documentName() && a.Replace == b.Replace &&
-		a.Attributes.Equal(&b.Attributes)
+		a.EqualAttributes(&b.Attributes)
 }
