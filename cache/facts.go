@@ -24,10 +24,9 @@ type Facts struct {
 
 	mu sync.Mutex
 	// pending is not on disk yet; archive.SizeUnknown stands for a key to be forgotten.
-	// Guarded by mu.
-	pending map[Key]int64
-	// writing is on its way to the disk. Guarded by mu.
-	writing map[Key]int64
+	pending map[Key]int64 // +checklocks:mu
+	// writing is on its way to the disk.
+	writing map[Key]int64 // +checklocks:mu
 
 	batch *batch
 }

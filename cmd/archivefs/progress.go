@@ -48,9 +48,11 @@ func (b *backlog) work() int64 { return b.bytes + int64(b.uploads) + b.rows*rowW
 type progress struct {
 	terminal io.Writer
 
-	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil while nothing is shown; guarded by mu
-	total int64                    // the most work that there was; guarded by mu
+	mu sync.Mutex
+	// bar is nil while nothing is shown.
+	bar *progressbar.ProgressBar // +checklocks:mu
+	// total is the most work that there was.
+	total int64 // +checklocks:mu
 }
 
 // newProgress returns nil where out is no terminal.
@@ -131,6 +133,7 @@ func (p *progress) Write(text []byte) (int, error) {
 	return p.terminal.Write(text)
 }
 
+// +checklocks:p.mu
 func (p *progress) clearLocked() {
 	if p.bar != nil {
 		_ = p.bar.Clear()

@@ -48,9 +48,10 @@ const (
 type Detector[D comparable] struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	byPID   map[uint32]*Walk[D] // guarded by mu
-	lookups lookups[D]          // of all processes; guarded by mu
+	mu    sync.Mutex
+	byPID map[uint32]*Walk[D] // +checklocks:mu
+	// lookups are those of all processes.
+	lookups lookups[D] // +checklocks:mu
 }
 
 // Walk is what one program opens, or what is looked up.
@@ -128,6 +129,7 @@ func (d *Detector[D]) Opened(pid uint32) {
 	}
 }
 
+// +checklocks:d.mu
 func (d *Detector[D]) forgetOldestLocked() {
 	var oldest uint32
 	for pid, w := range d.byPID {

@@ -88,6 +88,8 @@ func TestProgramsThatAreWatchedAreBounded(t *testing.T) {
 		d.Opening(pid, at("a"))
 		passes(1)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if n := len(d.byPID); n != maxPrograms || d.byPID[3*maxPrograms] == nil || d.byPID[1] != nil {
 		t.Errorf("%d programs are watched, or not the last of them", n)
 	}
@@ -166,12 +168,17 @@ func TestAWalkGoesOnHalfWay(t *testing.T) {
 		t.Fatalf("half-way it goes on %d times", len(got))
 	}
 	d.Prefetched(w, prefetched) // of the former one
-	if d.lookups.further != 0 {
+	counts := func() lookups[string] {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.lookups
+	}
+	if counts().further != 0 {
 		t.Error("what was prefetched for the former walk counts")
 	}
 	d.Prefetched(got[0], 2)
-	if d.lookups.further != d.lookups.ahead+proven {
-		t.Errorf("after few folders it goes on at %d of %d", d.lookups.further, d.lookups.ahead)
+	if l := counts(); l.further != l.ahead+proven {
+		t.Errorf("after few folders it goes on at %d of %d", l.further, l.ahead)
 	}
 	if got := comesTo(prefetched); len(got) != 0 {
 		t.Errorf("from the mandator it goes on to %q", got[0].Top())

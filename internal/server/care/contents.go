@@ -85,8 +85,10 @@ func (v *verifying) referenced(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
+		v.mu.Lock()
 		v.result.Contents++
 		v.result.Documents += r.Documents
+		v.mu.Unlock()
 		group.Go(func() error { return v.content(ctx, r) })
 	}
 	return group.Wait()

@@ -65,7 +65,7 @@ type verifying struct {
 	buffers sync.Pool // of *[portion]byte
 
 	mu     sync.Mutex
-	result Verified // guarded by mu
+	result Verified // +checklocks:mu
 }
 
 // Verify compares every row with its content and every content with its name, and looks for
@@ -204,7 +204,9 @@ func (v *verifying) orphan(ctx context.Context, digest string, size int64) error
 			if err := v.Contents.Remove(ctx, digest); err != nil {
 				return err
 			}
+			v.mu.Lock()
 			v.result.Removed++
+			v.mu.Unlock()
 			text += "; removed"
 			return nil
 		})
