@@ -26,10 +26,17 @@ func TestFiguresOfAModule(t *testing.T) {
 		return strings.Compare(string(a.kind)+a.of, string(b.kind)+b.of)
 	})
 	want := []figure{
-		{files, "", 1}, {files, "cellar", 1}, {files, "internal/lab/wire", 1}, {files, "stone", 1},
-		{knot, "", 17}, {knot, "cellar", 0}, {knot, "internal/lab/wire", 0}, {knot, "stone", 0},
+		{files, "", 1},
+		{files, "cellar", 1},
+		{files, "internal/lab/wire", 1},
+		{files, "stone", 1},
+		{knot, "", 17},
+		{knot, "cellar", 0},
+		{knot, "internal/lab/wire", 0},
+		{knot, "stone", 0},
 		{product, "", 45},
-		{methods, ".Door", 2}, {methods, ".Wall", 1},
+		{methods, ".Door", 2},
+		{methods, ".Wall", 1},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
