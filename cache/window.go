@@ -100,11 +100,7 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	defer w.mu.Unlock()
 	w.wants[n]++
 	w.last = n
-	defer func() {
-		if w.wants[n]--; w.wants[n] == 0 {
-			delete(w.wants, n)
-		}
-	}()
+	defer w.leaveLocked(n)
 	for {
 		if b, there := w.blocks[n]; there {
 			w.useLocked(n)
@@ -127,6 +123,14 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+}
+
+// leaveLocked counts out a caller who wanted a block.
+// +checklocks:w.mu
+func (w *window) leaveLocked(n int64) {
+	if w.wants[n]--; w.wants[n] == 0 {
+		delete(w.wants, n)
 	}
 }
 
