@@ -60,7 +60,7 @@ func (c *Content) evictLocked() {
 func (c *Content) freeLocked(want int64) int64 {
 	var freed int64
 	for e := c.recent.Back(); e != nil && freed < want; {
-		v := e.Value.(*version) //nolint:forcetypeassert // the list holds nothing else
+		v := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()            // before v's element leaves the list
 		if v.refs > 0 || v.local != "" {
 			continue

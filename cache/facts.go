@@ -15,7 +15,7 @@ const maxPending = 4096
 
 // sizesBucket holds a big-endian int64 length for each key (encodeKey). Its name carries
 // the version of the format.
-var sizesBucket = []byte("sizes.v1") //nolint:gochecknoglobals // a constant
+var sizesBucket = []byte("sizes.v1")
 
 // Facts remembers, in one file and for ever, the lengths of contents that were once
 // learned. Sizes are written in batches in the background; a crash loses the newest few.

@@ -108,7 +108,7 @@ func (c *Content) indexLocalLocked(v *version) {
 	c.indexLocked(v)
 	c.locals++
 	for e := c.recent.Back(); e != nil && c.locals > maxLocal; {
-		old := e.Value.(*version) //nolint:forcetypeassert // the list holds nothing else
+		old := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()              // before old's element leaves the list
 		if old.local != "" && old.refs == 0 {
 			c.dropLocked(old)

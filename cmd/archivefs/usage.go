@@ -15,8 +15,8 @@ import (
 
 // How the library says that a value does not fit its option.
 var (
-	badValue       = regexp.MustCompile(`^invalid (?:boolean )?value ("[^"]*") for (?:flag )?-?-?([a-z-]+): `)                                   //nolint:gochecknoglobals // a constant that Go cannot write
-	badEnvironment = regexp.MustCompile(`^could not parse ("[^"]*") as ([a-z0-9]+) value from environment variable "([^"]*)" for flag [a-z-]+:`) //nolint:gochecknoglobals // a constant that Go cannot write
+	badValue       = regexp.MustCompile(`^invalid (?:boolean )?value ("[^"]*") for (?:flag )?-?-?([a-z-]+): `)
+	badEnvironment = regexp.MustCompile(`^could not parse ("[^"]*") as ([a-z0-9]+) value from environment variable "([^"]*)" for flag [a-z-]+:`)
 )
 
 // usageError says in our words what the library found wrong with an option.

@@ -54,7 +54,7 @@ func raw(t *testing.T, address, text string) *net.TCPConn {
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
-	return conn.(*net.TCPConn) //nolint:forcetypeassert // of network tcp
+	return conn.(*net.TCPConn) // of network tcp
 }
 
 // rest reads what the service says on a connection until it closes that.

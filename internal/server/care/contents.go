@@ -144,7 +144,7 @@ func (v *verifying) read(ctx context.Context, digest string) (size int64, sum st
 		return 0, "", err
 	}
 	defer func() { _ = content.Close() }()
-	hash, buffer := sha256.New(), v.buffers.Get().(*[portion]byte) //nolint:forcetypeassert // of Verify
+	hash, buffer := sha256.New(), v.buffers.Get().(*[portion]byte) // of Verify
 	defer v.buffers.Put(buffer)
 	p := buffer[:]
 	for {
