@@ -160,9 +160,9 @@ type sending struct {
 	progress func(n int) // called with what was read
 
 	mu     sync.Mutex
-	source io.Reader // guarded by mu
-	failed error     // guarded by mu
-	ended  bool      // guarded by mu
+	source io.Reader // +checklocks:mu
+	failed error     // +checklocks:mu
+	ended  bool      // +checklocks:mu
 }
 
 // Read implements io.Reader.

@@ -35,12 +35,17 @@ type circuit struct {
 	probes sync.WaitGroup
 
 	mu      sync.Mutex
-	breaker retry.Breaker // guarded by mu
-	cause   error         // why it tripped; guarded by mu
-	kind    archive.Kind  // of calls that fail meanwhile; guarded by mu
-	since   time.Time     // when it tripped; guarded by mu
-	heard   time.Time     // when a request was answered last, by another status than 503; guarded by mu
-	probe   *probe        // under way, or nil; guarded by mu
+	breaker retry.Breaker // +checklocks:mu
+	// cause is why it tripped.
+	cause error // +checklocks:mu
+	// kind is that of calls that fail meanwhile.
+	kind archive.Kind // +checklocks:mu
+	// since is when it tripped.
+	since time.Time // +checklocks:mu
+	// heard is when a request was answered last, by another status than 503.
+	heard time.Time // +checklocks:mu
+	// probe is under way, or nil.
+	probe *probe // +checklocks:mu
 }
 
 func newCircuit(ask func(context.Context) error) *circuit {
@@ -200,10 +205,11 @@ const (
 // lockout is a circuit breaker that refused credentials trip, so that no account is locked.
 // After each pause one request goes through as a probe. Its zero value lets requests through.
 type lockout struct {
-	mu       sync.Mutex
-	refusals int           // in a row; guarded by mu
-	pauses   int           // in a row; guarded by mu
-	breaker  retry.Breaker // guarded by mu
+	mu sync.Mutex
+	// refusals and pauses are those in a row.
+	refusals int           // +checklocks:mu
+	pauses   int           // +checklocks:mu
+	breaker  retry.Breaker // +checklocks:mu
 }
 
 // enter reports whether a request may be sent now. A request that entered hands probe
@@ -250,6 +256,7 @@ func (l *lockout) reset() {
 	l.resetLocked()
 }
 
+// +checklocks:l.mu
 func (l *lockout) resetLocked() {
 	l.refusals, l.pauses = 0, 0
 	l.breaker.Close()

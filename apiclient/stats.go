@@ -13,7 +13,7 @@ import (
 // statsTable counts requests by operation. Its zero value is empty.
 type statsTable struct {
 	mu   sync.Mutex
-	rows map[Operation]*counters // guarded by mu
+	rows map[Operation]*counters // +checklocks:mu
 }
 
 // counters are those of one operation.
@@ -29,6 +29,7 @@ func (t *statsTable) of(op Operation) *counters {
 	return t.ofLocked(op)
 }
 
+// +checklocks:t.mu
 func (t *statsTable) ofLocked(op Operation) *counters {
 	row := t.rows[op]
 	if row == nil {

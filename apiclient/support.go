@@ -40,10 +40,13 @@ const seenFor = 5 * time.Second
 // nothing.
 type supportTable struct {
 	mu      sync.Mutex
-	present map[Operation]bool      // guarded by mu
-	missing map[Operation]time.Time // since when; guarded by mu
-	lacking map[Operation]sighting  // the document that alone lacks it; guarded by mu
-	seen    sighting                // the document that was there last; guarded by mu
+	present map[Operation]bool // +checklocks:mu
+	// missing says since when.
+	missing map[Operation]time.Time // +checklocks:mu
+	// lacking is the document that alone lacks it.
+	lacking map[Operation]sighting // +checklocks:mu
+	// seen is the document that was there last.
+	seen sighting // +checklocks:mu
 }
 
 // sighting is what was found out about a document.

@@ -25,10 +25,11 @@ type watchdog struct {
 	limit time.Duration
 
 	mu    sync.Mutex
-	timer *time.Timer   // guarded by mu
-	left  time.Duration // at since; guarded by mu
-	since time.Time     // when left was counted; guarded by mu
-	armed bool          // guarded by mu
+	timer *time.Timer // +checklocks:mu
+	// left is what there was at since.
+	left  time.Duration // +checklocks:mu
+	since time.Time     // +checklocks:mu
+	armed bool          // +checklocks:mu
 }
 
 // newWatchdog returns an armed watchdog.
@@ -74,6 +75,7 @@ func (w *watchdog) rest() {
 }
 
 // countLocked takes the time that has passed from what is left.
+// +checklocks:w.mu
 func (w *watchdog) countLocked() {
 	if w.armed {
 		now := time.Now()

@@ -3,8 +3,6 @@ package archive
 import "cmp"
 
 // doing is what people call the operations of the specification.
-//
-//nolint:gochecknoglobals // a table
 var doing = map[string]string{
 	"archivestructure":                "list the folders",
 	"inboxes":                         "list the inboxes",

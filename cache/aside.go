@@ -33,12 +33,12 @@ type aside struct {
 	free chan struct{}
 
 	mu sync.Mutex
-	// parts are those that were asked for, by their number. Guarded by mu.
-	parts map[int64]*part
-	// shown says that a part can be read. Guarded by mu.
-	shown bool
-	// closed says that no part is asked for any more, or taken. Guarded by mu.
-	closed bool
+	// parts are those that were asked for, by their number.
+	parts map[int64]*part // +checklocks:mu
+	// shown says that a part can be read.
+	shown bool // +checklocks:mu
+	// closed says that no part is asked for any more, or taken.
+	closed bool // +checklocks:mu
 }
 
 // part is one of them. It is there once done is closed and there is set.

@@ -97,22 +97,22 @@ type Content struct {
 
 	// mu is released by unlock alone. It is taken before a version's progress.mu.
 	mu sync.Mutex
-	// versions holds what an Open of a key finds. Guarded by mu.
-	versions map[Key]*version
-	// recent orders versions, the last opened first. Guarded by mu.
-	recent *list.List
-	// downloads holds the ones that an Open joins and that will be kept. Guarded by mu.
-	downloads map[Key]*download
-	// locals is how many of versions lie in files of the service's. Guarded by mu.
-	locals int
-	// used is the sum of all version.counted. Guarded by mu.
-	used int64
-	// serial is the last one given out. Guarded by mu.
-	serial uint64
-	// stats are the counters. Guarded by mu.
-	stats ContentStats
-	// trash is what unlock sees to. Guarded by mu.
-	trash trash
+	// versions holds what an Open of a key finds.
+	versions map[Key]*version // +checklocks:mu
+	// recent orders versions, the last opened first.
+	recent *list.List // +checklocks:mu
+	// downloads holds the ones that an Open joins and that will be kept.
+	downloads map[Key]*download // +checklocks:mu
+	// locals is how many of versions lie in files of the service's.
+	locals int // +checklocks:mu
+	// used is the sum of all version.counted.
+	used int64 // +checklocks:mu
+	// serial is the last one given out.
+	serial uint64 // +checklocks:mu
+	// stats are the counters.
+	stats ContentStats // +checklocks:mu
+	// trash is what unlock sees to.
+	trash trash // +checklocks:mu
 }
 
 // trash is what is not done under a lock: to remove and close files, which can be slow,
@@ -124,11 +124,13 @@ type trash struct {
 }
 
 // warnLocked has err logged by unlock.
+// +checklocks:c.mu
 func (c *Content) warnLocked(err error) {
 	c.trash.warnings = append(c.trash.warnings, fmt.Errorf("content cache: %w", err))
 }
 
 // unlock releases mu and then does away with what was thrown out under it.
+// +checklocksrelease:c.mu
 func (c *Content) unlock() {
 	t := c.trash
 	c.trash = trash{}

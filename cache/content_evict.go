@@ -1,6 +1,7 @@
 package cache
 
 // indexLocked makes v what an Open of its key finds, in place of an older version.
+// +checklocks:c.mu
 func (c *Content) indexLocked(v *version) {
 	if old := c.versions[v.key]; old != nil {
 		c.dropLocked(old)
@@ -11,6 +12,7 @@ func (c *Content) indexLocked(v *version) {
 
 // dropLocked takes v out of the index and throws its file away. Who holds v keeps its
 // bytes, which count until then. Dropping twice does no harm.
+// +checklocks:c.mu
 func (c *Content) dropLocked(v *version) {
 	if v.element == nil {
 		return
@@ -29,12 +31,14 @@ func (c *Content) dropLocked(v *version) {
 }
 
 // discountLocked takes v's bytes out of the count.
+// +checklocks:c.mu
 func (c *Content) discountLocked(v *version) {
 	c.used -= v.counted
 	v.counted = 0
 }
 
 // countLocked adds n bytes to v's part of the count and makes room for them.
+// +checklocks:c.mu
 func (c *Content) countLocked(v *version, n int64) {
 	v.counted += n
 	c.used += n
@@ -43,6 +47,7 @@ func (c *Content) countLocked(v *version, n int64) {
 
 // evictLocked drops what nobody uses, the least recently opened first, until the limit is
 // kept.
+// +checklocks:c.mu
 func (c *Content) evictLocked() {
 	if c.used > c.limit {
 		c.freeLocked(c.used - c.limit)
@@ -51,10 +56,11 @@ func (c *Content) evictLocked() {
 
 // freeLocked drops what nobody uses, the least recently opened first, until at least want
 // bytes are free, and returns how many bytes it freed.
+// +checklocks:c.mu
 func (c *Content) freeLocked(want int64) int64 {
 	var freed int64
 	for e := c.recent.Back(); e != nil && freed < want; {
-		v := e.Value.(*version) //nolint:forcetypeassert // the list holds nothing else
+		v := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()            // before v's element leaves the list
 		if v.refs > 0 || v.local != "" {
 			continue

@@ -130,6 +130,7 @@ func (c *Content) inspect(dir string, e os.DirEntry) *version {
 
 // restoreLocked takes in v as the most recent one. Of two versions of a key, which a
 // crash between a replacement's rename and the removal can leave, the newer stays.
+// +checklocks:c.mu
 func (c *Content) restoreLocked(v *version) {
 	if other := c.versions[v.key]; other != nil && other.fetched.After(v.fetched) {
 		c.trash.paths = append(c.trash.paths, c.path(v))

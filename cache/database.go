@@ -82,7 +82,7 @@ func tryDatabase(path string, buckets [][]byte) (*database, error) {
 func checkLength(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil //nolint:nilerr // it is made, or to open it tells the error
+		return nil // it is made, or to open it tells the error
 	}
 	bolt, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true, NoStatistics: true})
 	if err != nil {

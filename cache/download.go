@@ -38,6 +38,7 @@ type download struct {
 }
 
 // startLocked starts the download of key, which validates what the cache has.
+// +checklocks:c.mu
 func (c *Content) startLocked(ctx context.Context, key Key, final bool, fetch Fetch) *download {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	d := &download{c: c, key: key, fetch: fetch, cancel: cancel, began: c.now(), final: final, ready: make(chan struct{})}
@@ -119,6 +120,7 @@ func (d *download) settle(v *version) {
 	d.settleLocked(v)
 }
 
+// +checklocks:d.c.mu
 func (d *download) settleLocked(v *version) {
 	d.version = v
 	v.refs += d.waiting
@@ -128,11 +130,12 @@ func (d *download) settleLocked(v *version) {
 
 // leaveLocked takes d out of what an Open joins and reports whether it was in there: if
 // not, its key was changed meanwhile and what d brings is not to be kept.
-func (d *download) leaveLocked() bool {
-	if d.c.downloads[d.key] != d {
+// +checklocks:c.mu
+func (c *Content) leaveLocked(d *download) bool {
+	if c.downloads[d.key] != d {
 		return false
 	}
-	delete(d.c.downloads, d.key)
+	delete(c.downloads, d.key)
 	return true
 }
 
@@ -143,13 +146,15 @@ func (d *download) fail(err error) {
 	d.failLocked(fmt.Errorf("%s: %w", d.key, err))
 }
 
+// +checklocks:d.c.mu
 func (d *download) failLocked(err error) {
-	d.leaveLocked()
+	d.c.leaveLocked(d)
 	d.err = err
 	close(d.ready)
 	d.releaseOldLocked()
 }
 
+// +checklocks:d.c.mu
 func (d *download) releaseOldLocked() {
 	if d.old != nil {
 		d.c.releaseLocked(d.old)
@@ -167,7 +172,7 @@ func (d *download) abort(v *version, err error) {
 	if d.version == nil {
 		d.failLocked(err)
 	} else {
-		d.leaveLocked()
+		c.leaveLocked(d)
 		d.releaseOldLocked()
 	}
 	c.releaseLocked(v)
@@ -179,7 +184,7 @@ func (d *download) renew() {
 	c.mu.Lock()
 	defer c.unlock()
 	c.stats.Renewed++
-	if old := d.old; d.leaveLocked() && old.element != nil {
+	if old := d.old; c.leaveLocked(d) && old.element != nil {
 		name := old.fileName
 		name.fetched, name.final = d.began, d.final
 		var err error
@@ -210,7 +215,7 @@ func (d *download) publish(t *transfer) {
 	c.mu.Lock()
 	defer c.unlock()
 	v.download = nil
-	current := d.leaveLocked()
+	current := c.leaveLocked(d)
 	switch {
 	case err != nil:
 		c.warnLocked(err)
@@ -232,6 +237,7 @@ func (d *download) publish(t *transfer) {
 
 // abandonLocked cancels d when nobody follows it and less than half of an announced
 // length is there.
+// +checklocks:c.mu
 func (c *Content) abandonLocked(d *download) {
 	readers := d.waiting
 	if v := d.version; v != nil {
@@ -243,6 +249,6 @@ func (c *Content) abandonLocked(d *download) {
 	if readers > 0 {
 		return
 	}
-	d.leaveLocked()
+	c.leaveLocked(d)
 	d.cancel()
 }

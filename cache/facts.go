@@ -15,7 +15,7 @@ const maxPending = 4096
 
 // sizesBucket holds a big-endian int64 length for each key (encodeKey). Its name carries
 // the version of the format.
-var sizesBucket = []byte("sizes.v1") //nolint:gochecknoglobals // a constant
+var sizesBucket = []byte("sizes.v1")
 
 // Facts remembers, in one file and for ever, the lengths of contents that were once
 // learned. Sizes are written in batches in the background; a crash loses the newest few.
@@ -24,10 +24,9 @@ type Facts struct {
 
 	mu sync.Mutex
 	// pending is not on disk yet; archive.SizeUnknown stands for a key to be forgotten.
-	// Guarded by mu.
-	pending map[Key]int64
-	// writing is on its way to the disk. Guarded by mu.
-	writing map[Key]int64
+	pending map[Key]int64 // +checklocks:mu
+	// writing is on its way to the disk.
+	writing map[Key]int64 // +checklocks:mu
 
 	batch *batch
 }

@@ -22,10 +22,10 @@ type Known struct {
 	batch *batch
 
 	mu sync.Mutex
-	// pending is not on disk yet. Guarded by mu.
-	pending map[place]saved
-	// writing is on its way to the disk. Guarded by mu.
-	writing map[place]saved
+	// pending is not on disk yet.
+	pending map[place]saved // +checklocks:mu
+	// writing is on its way to the disk.
+	writing map[place]saved // +checklocks:mu
 }
 
 // place is where in the file something lies.

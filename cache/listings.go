@@ -38,19 +38,18 @@ type Listings[K comparable, V any] struct {
 	packing *Packing[V]
 
 	mu sync.Mutex
-	// items are the answers and remembered errors. Guarded by mu.
-	items *simplelru.LRU[K, *item[V]]
-	// flights are the fetches under way whose answer may be stored. Guarded by mu.
-	flights map[K]*flight[V]
+	// items are the answers and remembered errors.
+	items *simplelru.LRU[K, *item[V]] // +checklocks:mu
+	// flights are the fetches under way whose answer may be stored.
+	flights map[K]*flight[V] // +checklocks:mu
 	// offers are answers, without a serial, that came along with others before anybody asked.
-	// Guarded by mu.
-	offers map[K]Entry[V]
-	// aheads are the fetches under way that will make offers. Guarded by mu.
-	aheads map[*Ahead[K, V]]bool
-	// serial is the last one given out. Guarded by mu.
-	serial uint64
-	// stats are the counters; Entries is not kept here. Guarded by mu.
-	stats ListingsStats
+	offers map[K]Entry[V] // +checklocks:mu
+	// aheads are the fetches under way that will make offers.
+	aheads map[*Ahead[K, V]]bool // +checklocks:mu
+	// serial is the last one given out.
+	serial uint64 // +checklocks:mu
+	// stats are the counters; Entries is not kept here.
+	stats ListingsStats // +checklocks:mu
 }
 
 // item is what is known of one key. Guarded by Listings.mu.
@@ -133,6 +132,7 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 }
 
 // cachedLocked answers from memory, as it is kept, and counts it; false means that a fetch is needed.
+// +checklocks:l.mu
 func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
 	it, ok := l.items.Get(key)
 	if !ok {

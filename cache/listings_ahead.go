@@ -62,6 +62,7 @@ func (l *Listings[K, V]) Fresh(key K) bool {
 	return ok && l.now().Sub(o.Fetched) < l.ttl || l.freshLocked(key)
 }
 
+// +checklocks:l.mu
 func (l *Listings[K, V]) freshLocked(key K) bool {
 	it, ok := l.items.Peek(key)
 	return ok && it.trusted(l.now(), l.ttl)
@@ -69,6 +70,7 @@ func (l *Listings[K, V]) freshLocked(key K) bool {
 
 // takeLocked makes the offer of key, if it has one that can be trusted, the answer, which it
 // returns as it is kept.
+// +checklocks:l.mu
 func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	o, ok := l.offers[key]
 	if !ok {
@@ -87,6 +89,7 @@ func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 
 // dropOfferLocked forgets an offer, and with the last one the memory of all: a map keeps what
 // it once took.
+// +checklocks:l.mu
 func (l *Listings[K, V]) dropOfferLocked(key K) {
 	delete(l.offers, key)
 	if len(l.offers) == 0 {
@@ -95,6 +98,7 @@ func (l *Listings[K, V]) dropOfferLocked(key K) {
 }
 
 // withdrawLocked forgets what was offered of key, and what fetches under way will offer.
+// +checklocks:l.mu
 func (l *Listings[K, V]) withdrawLocked(key K) {
 	if _, ok := l.offers[key]; ok {
 		l.dropOfferLocked(key)
@@ -104,6 +108,7 @@ func (l *Listings[K, V]) withdrawLocked(key K) {
 	}
 }
 
+// +checklocks:l.mu
 func (l *Listings[K, V]) withdrawAllLocked() {
 	l.offers = make(map[K]Entry[V])
 	for a := range l.aheads {
@@ -118,6 +123,7 @@ func (l *Listings[K, V]) sweep() {
 	l.sweepLocked()
 }
 
+// +checklocks:l.mu
 func (l *Listings[K, V]) sweepLocked() {
 	now := l.now()
 	for key, o := range l.offers {

@@ -20,6 +20,7 @@ type flight[V any] struct {
 }
 
 // startLocked starts the fetch of key.
+// +checklocks:l.mu
 func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(context.Context) (V, error)) *flight[V] {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f := &flight[V]{done: make(chan struct{}), cancel: cancel}
@@ -77,6 +78,7 @@ func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
 }
 
 // failLocked returns what those who wait for f get when it fails with err.
+// +checklocks:l.mu
 func (l *Listings[K, V]) failLocked(it *item[V], f *flight[V], err error) (Entry[V], error) {
 	if entry, ok := it.stale(err); ok {
 		l.stats.Stale += uint64(f.waiting) //nolint:gosec // a count of callers

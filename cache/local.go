@@ -47,7 +47,7 @@ func (d *download) receiveLocal(etag string, size int64) bool {
 	v.file, v.refs = f, 1
 	c.mu.Lock()
 	defer c.unlock()
-	if d.leaveLocked() {
+	if c.leaveLocked(d) {
 		c.indexLocalLocked(v)
 	} else {
 		c.serial++
@@ -100,14 +100,15 @@ func newLocal(name fileName, path string) *version {
 }
 
 // indexLocalLocked is indexLocked of a version of the service's, in the place of the one that
-// was opened longest ago when there are many. The caller holds mu.
+// was opened longest ago when there are many.
+// +checklocks:c.mu
 func (c *Content) indexLocalLocked(v *version) {
 	c.serial++
 	v.serial = c.serial
 	c.indexLocked(v)
 	c.locals++
 	for e := c.recent.Back(); e != nil && c.locals > maxLocal; {
-		old := e.Value.(*version) //nolint:forcetypeassert // the list holds nothing else
+		old := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()              // before old's element leaves the list
 		if old.local != "" && old.refs == 0 {
 			c.dropLocked(old)

@@ -10,18 +10,18 @@ import (
 // read all the same.
 type progress struct {
 	mu sync.Mutex
-	// have is the number of bytes that may be read from the file. Guarded by mu.
-	have int64
-	// fresh are the bytes behind those. Guarded by mu.
-	fresh []byte
-	// done says that no more bytes come. Guarded by mu.
-	done bool
-	// err is why the bytes must not be used. Guarded by mu.
-	err error
-	// wake is closed at the next change, nil while nobody waits. Guarded by mu.
-	wake chan struct{}
-	// least is the smallest number of bytes that somebody waits for. Guarded by mu.
-	least int64
+	// have is the number of bytes that may be read from the file.
+	have int64 // +checklocks:mu
+	// fresh are the bytes behind those.
+	fresh []byte // +checklocks:mu
+	// done says that no more bytes come.
+	done bool // +checklocks:mu
+	// err is why the bytes must not be used.
+	err error // +checklocks:mu
+	// wake is closed at the next change, nil while nobody waits.
+	wake chan struct{} // +checklocks:mu
+	// least is the smallest number of bytes that somebody waits for.
+	least int64 // +checklocks:mu
 }
 
 // receive says that the bytes fresh come behind those in the file, where they are not yet.
@@ -53,6 +53,7 @@ func (p *progress) finish(err error) {
 	p.wakeLocked()
 }
 
+// +checklocks:p.mu
 func (p *progress) wakeLocked() {
 	if p.wake != nil {
 		close(p.wake)
@@ -127,6 +128,7 @@ func (p *progress) reached() int64 {
 	return p.reachedLocked()
 }
 
+// +checklocks:p.mu
 func (p *progress) reachedLocked() int64 { return p.have + int64(len(p.fresh)) }
 
 // complete reports whether all bytes are there, in the file.

@@ -17,7 +17,7 @@ import (
 const chunk = 256 << 10
 
 // buffers are what a transfer reads into: thousands of small documents need a few.
-var buffers = sync.Pool{New: func() any { return new([chunk]byte) }} //nolint:gochecknoglobals // a pool holds no state
+var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
 // roomFor is how many bytes are made free at least when the disk is full.
 const roomFor = 16 << 20
@@ -178,7 +178,7 @@ func (t *transfer) admit(content *archive.Content) error {
 // take reads the body of content to its end and closes it.
 func (t *transfer) take(content *archive.Content) error {
 	defer closeBody(content)
-	buf := buffers.Get().(*[chunk]byte) //nolint:forcetypeassert // the pool holds nothing else
+	buf := buffers.Get().(*[chunk]byte) // the pool holds nothing else
 	defer func() {
 		t.v.progress.receive(nil) // readers have no part of it any more
 		buffers.Put(buf)

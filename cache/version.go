@@ -99,6 +99,7 @@ func (v *version) publish(target string) error {
 
 // holdLocked takes a reference to v, which is in the index, and notes that it was opened. When the file is gone or
 // has another size v is dropped, and the answer is false.
+// +checklocks:c.mu
 func (c *Content) holdLocked(v *version) bool {
 	if v.refs == 0 {
 		f, err := openSized(c.path(v), v.size)
@@ -119,6 +120,7 @@ func (c *Content) holdLocked(v *version) bool {
 }
 
 // damagedLocked drops v, whose file is not what it should be.
+// +checklocks:c.mu
 func (c *Content) damagedLocked(v *version, err error) {
 	c.warnLocked(fmt.Errorf("%s is dropped: %w", v.key, err))
 	c.stats.Damaged++
@@ -142,6 +144,7 @@ func openSized(path string, size int64) (*os.File, error) {
 }
 
 // touchLocked writes the time of an open to the file, for the order after a restart.
+// +checklocks:c.mu
 func (c *Content) touchLocked(v *version) {
 	if v.local != "" {
 		return
@@ -158,6 +161,7 @@ func (c *Content) touchLocked(v *version) {
 
 // releaseLocked gives a reference back. With the last one the file is closed, and what is
 // not to be kept goes.
+// +checklocks:c.mu
 func (c *Content) releaseLocked(v *version) {
 	v.refs--
 	if v.download != nil {

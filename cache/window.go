@@ -60,17 +60,17 @@ type window struct {
 	demand chan struct{}
 
 	mu sync.Mutex
-	// blocks are in memory, and order has their numbers, the last used last. Guarded by mu.
-	blocks map[int64][]byte
-	order  []int64
-	// wants counts who waits for a block, by its number. Guarded by mu.
-	wants map[int64]int
-	// last is the number of the block that was wanted last. Guarded by mu.
-	last int64
-	// changed is closed at the next change. Guarded by mu.
-	changed chan struct{}
-	// err is why nothing can be read. Guarded by mu.
-	err error
+	// blocks are in memory, and order has their numbers, the last used last.
+	blocks map[int64][]byte // +checklocks:mu
+	order  []int64          // +checklocks:mu
+	// wants counts who waits for a block, by its number.
+	wants map[int64]int // +checklocks:mu
+	// last is the number of the block that was wanted last.
+	last int64 // +checklocks:mu
+	// changed is closed at the next change.
+	changed chan struct{} // +checklocks:mu
+	// err is why nothing can be read.
+	err error // +checklocks:mu
 }
 
 func newWindow(t *transfer) *window {
@@ -100,11 +100,7 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	defer w.mu.Unlock()
 	w.wants[n]++
 	w.last = n
-	defer func() {
-		if w.wants[n]--; w.wants[n] == 0 {
-			delete(w.wants, n)
-		}
-	}()
+	defer w.leaveLocked(n)
 	for {
 		if b, there := w.blocks[n]; there {
 			w.useLocked(n)
@@ -130,6 +126,14 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	}
 }
 
+// leaveLocked counts out a caller who wanted a block.
+// +checklocks:w.mu
+func (w *window) leaveLocked(n int64) {
+	if w.wants[n]--; w.wants[n] == 0 {
+		delete(w.wants, n)
+	}
+}
+
 // ask wakes the goroutine.
 func (w *window) ask() {
 	select {
@@ -138,7 +142,8 @@ func (w *window) ask() {
 	}
 }
 
-// useLocked notes that a block was used. The caller holds mu.
+// useLocked notes that a block was used.
+// +checklocks:w.mu
 func (w *window) useLocked(n int64) {
 	if i := slices.Index(w.order, n); i >= 0 {
 		w.order = slices.Delete(w.order, i, i+1)

@@ -34,7 +34,7 @@ func newWideService(etag string) *wideService {
 }
 
 // wideContent is more than a window holds.
-var wideContent = sync.OnceValue(func() []byte { //nolint:gochecknoglobals // a constant that Go cannot write
+var wideContent = sync.OnceValue(func() []byte {
 	content := make([]byte, 20*cache.BlockSize+77)
 	for i := range content {
 		content[i] = byte(i>>16 + i)

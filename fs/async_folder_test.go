@@ -38,7 +38,7 @@ func (a *async) wantTree(t *testing.T, want ...string) {
 }
 
 // queuedFolders are changes while the service is away; at is the mandator's directory.
-var queuedFolders = map[string]struct { //nolint:gochecknoglobals // a table
+var queuedFolders = map[string]struct {
 	do   func(t *testing.T, a *async, at string)
 	want []string
 }{

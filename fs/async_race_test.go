@@ -18,7 +18,7 @@ import (
 
 // moments are what has become of a file, which was accepted, when another program comes.
 // Each prepares the service, and returns how that is awaited and what lets the file go on.
-var moments = map[string]func(*testing.T, *async) (reached func(path string), goOn func()){ //nolint:gochecknoglobals // a table
+var moments = map[string]func(*testing.T, *async) (reached func(path string), goOn func()){
 	"closed":        func(*testing.T, *async) (func(string), func()) { return func(string) {}, func() {} },
 	"sending":       atGate(hostile.StallBefore),
 	"archived":      atGate(hostile.StallAfter),

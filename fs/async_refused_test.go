@@ -13,7 +13,7 @@ import (
 
 // decisions are what a person can do about a file in Briefe that was refused; then the
 // service takes what it is given.
-var decisions = map[string]struct { //nolint:gochecknoglobals // a table
+var decisions = map[string]struct {
 	do   func(t *testing.T, a *async, path string)
 	want []string // in the archive
 }{

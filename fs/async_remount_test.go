@@ -16,7 +16,7 @@ import (
 )
 
 // stops are moments of an upload at which the program stops.
-var stops = map[string]struct { //nolint:gochecknoglobals // a table
+var stops = map[string]struct {
 	// begin makes the upload get there, and no further while the gate is closed; nil: the
 	// service is away.
 	begin   func(a *async, gate *hostile.Gate)

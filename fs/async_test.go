@@ -50,7 +50,7 @@ func newAsyncWith(t testing.TB, cfg hostile.Config, tweak func(*fs.Options), fil
 }
 
 // waits are ways in which a service takes no uploads for a while.
-var waits = map[string]struct { //nolint:gochecknoglobals // a table
+var waits = map[string]struct {
 	begin, end func(*async)
 }{
 	"away": {
@@ -181,9 +181,9 @@ type pendingChange struct {
 	local                 []string // what is local in Briefe
 }
 
-var unchanged = pendingChange{letters: []string{"a.txt=Inhalt"}} //nolint:gochecknoglobals // a constant
+var unchanged = pendingChange{letters: []string{"a.txt=Inhalt"}}
 
-var pendingChanges = map[string]pendingChange{ //nolint:gochecknoglobals // a table
+var pendingChanges = map[string]pendingChange{
 	"nothing": {do: func(*testing.T, *async, string) {}, letters: unchanged.letters},
 	"renamed": {do: moves("a.txt", "Briefe/b.txt"), letters: []string{"b.txt=Inhalt"}},
 	"moved":   {do: moves("a.txt", "Rechnungen/b.txt"), bills: []string{"b.txt=Inhalt"}},

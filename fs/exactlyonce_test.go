@@ -28,7 +28,7 @@ func (f *foreign) named(folder int64, name, content string) (n int) {
 	return n
 }
 
-var operations = map[string]operation{ //nolint:gochecknoglobals // a table
+var operations = map[string]operation{
 	"upload": {
 		route: "/file-upload",
 		do: func(m *mounted) error {
@@ -89,7 +89,7 @@ var operations = map[string]operation{ //nolint:gochecknoglobals // a table
 
 // failures are ends of a request that leave it open whether it took effect. Those that
 // are sure to be over in the end (passing) must not fail the operation.
-var failures = map[string]struct { //nolint:gochecknoglobals // a table
+var failures = map[string]struct {
 	do      func() hostile.Action
 	times   int
 	passing bool
@@ -109,7 +109,7 @@ var failures = map[string]struct { //nolint:gochecknoglobals // a table
 }
 
 // services are deployments that make it hard to find out.
-var services = map[string]hostile.Config{ //nolint:gochecknoglobals // a table
+var services = map[string]hostile.Config{
 	"public":             {},
 	"nothing but eight":  {OnlyEight: true},
 	"listed late":        {Upload: hostile.UploadShape{VisibleAfter: 1}},

@@ -13,7 +13,7 @@ import (
 )
 
 // dedup is a service that makes one document of one external id.
-var dedup = hostile.Config{Upload: hostile.UploadShape{SameExternalID: hostile.SameKeepsOld}} //nolint:gochecknoglobals // a table
+var dedup = hostile.Config{Upload: hostile.UploadShape{SameExternalID: hostile.SameKeepsOld}}
 
 // putAs puts a file in whose external id is given, by close or by rename.
 func putAs(t testing.TB, path, content string, byRename bool) error {

@@ -102,7 +102,7 @@ func (d *dir) forgetAttributes() {
 }
 
 // clock is the kernel's, which goes on whatever Options.Now says.
-var clock = time.Now() //nolint:gochecknoglobals // a constant
+var clock = time.Now()
 
 // lend notes that the kernel may keep a name of the directory for so long.
 func (d *dir) lend(validity time.Duration) {

@@ -15,7 +15,7 @@ import (
 )
 
 // ordinary are names that only look a little like those of temporary files.
-var ordinary = []string{ //nolint:gochecknoglobals // a table
+var ordinary = []string{
 	"zinssatz", "zimmer01", "Zimmer01", "ziegel24", "zimmer2B", "zielgruppe", "sedimente", "sedation", "sed2024ab", "sed202401", "zi123456",
 	".bashrc.backup", ".env.sample", ".profile.200124", ".profile.Januar", ".env.BACKUP", ".config.backup.txt", ".env.produktion",
 	"sedán.txt", "zi 2024", "sedAb3xYz.txt", ".Brief.Ab3xYz.pdf", ".Ab3xYz",

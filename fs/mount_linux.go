@@ -31,7 +31,7 @@ func mountDevice(dir string, o *fuse.MountOptions) (int, error) {
 func maxRead(o *fuse.MountOptions) string { return fmt.Sprintf("max_read=%d", o.MaxWrite) }
 
 // mountFlags are the options that mount(2) takes as flags.
-var mountFlags = map[string]struct{ set, clear uintptr }{ //nolint:gochecknoglobals // a table
+var mountFlags = map[string]struct{ set, clear uintptr }{
 	"dev": {clear: unix.MS_NODEV}, "nodev": {set: unix.MS_NODEV},
 	"suid": {clear: unix.MS_NOSUID}, "nosuid": {set: unix.MS_NOSUID},
 	"exec": {clear: unix.MS_NOEXEC}, "noexec": {set: unix.MS_NOEXEC},

@@ -15,7 +15,7 @@ import (
 )
 
 // large is what a document holds that is large enough for the kernel to read it itself.
-var large = strings.Repeat("0123456789abcdef", 1<<17) //nolint:gochecknoglobals // a constant
+var large = strings.Repeat("0123456789abcdef", 1<<17)
 
 // ways runs a test on a mount where the kernel reads the cache itself, if it can, and on
 // one where it does not.

@@ -71,7 +71,7 @@ func (e event) String() string {
 
 // transitions say which phase follows. A cell that names the phase itself means that nothing changes,
 // also where the event cannot happen.
-var transitions = [phases][events]phase{ //nolint:gochecknoglobals // a table
+var transitions = [phases][events]phase{
 	//        write, damage, answer, seal, queue, keep, recall, refusal, arrival, stage, unlink
 	clean:    {dirty, spoiled, accepted, clean, accepted, clean, clean, lost, clean, clean, removed},
 	dirty:    {dirty, spoiled, promised, clean, accepted, clean, dirty, lost, clean, dirty, removed},

@@ -14,7 +14,7 @@ const (
 	noMoves   = "archived documents and folders stay where they are"
 )
 
-var notHere = map[string]string{ //nolint:gochecknoglobals // a table
+var notHere = map[string]string{
 	"Fallocate":                  "space is not reserved; programs then write",
 	"FallocateKeepSize":          "space is not reserved; programs then write",
 	"FcntlFlockLocksFile":        "locks are the kernel's, which keeps those of flock and fcntl apart",

@@ -80,7 +80,7 @@ const (
 )
 
 // refusals are those of the table of operations.
-var refusals = []refusal{ //nolint:gochecknoglobals // a table
+var refusals = []refusal{
 	{"open an archived document for writing", try(overwrite, archived), syscall.EPERM, "archived documents do not change"},
 	{"append to one", func(m *mounted) error { return appendTo(m.path(archived), "x") }, syscall.EPERM, "archived documents do not change"},
 	{"truncate one", try(truncateTo, archived), syscall.EPERM, "archived documents do not change"},

@@ -14,7 +14,7 @@ import (
 )
 
 // silent is a service that tells no ids and lists what is new only when it is told to.
-var silent = hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 1 << 20}} //nolint:gochecknoglobals // a table
+var silent = hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 1 << 20}}
 
 // A file that the archive confirmed stays where it is until a listing shows the document.
 func TestUnlistedFileStays(t *testing.T) {

@@ -202,8 +202,8 @@ func (c *phpClient) found(text string) (ids []int64) {
 	if hits, is := value.(map[string]any); is {
 		value = hits["documents"]
 	}
-	for _, d := range value.([]any) { //nolint:forcetypeassert // else the test fails
-		ids = append(ids, int64(d.(map[string]any)["id"].(float64))) //nolint:forcetypeassert // likewise
+	for _, d := range value.([]any) { // else the test fails
+		ids = append(ids, int64(d.(map[string]any)["id"].(float64))) // likewise
 	}
 	return ids
 }

@@ -11,21 +11,22 @@ import (
 // Mounts knows the mount ids of a file system, in every mount namespace that it is met in
 // (proc_pid_mountinfo(5)). The zero value takes every id for one.
 type Mounts struct {
-	mu    sync.Mutex
-	dev   string              // major:minor; guarded by mu
-	known map[string]struct{} // guarded by mu
+	mu sync.Mutex
+	// dev is major:minor.
+	dev   string              // +checklocks:mu
+	known map[string]struct{} // +checklocks:mu
 }
 
 // Learn finds the device number of the mount at mountpoint.
 func (m *Mounts) Learn(mountpoint string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	eachMount("self", func(id, dev, point string) {
-		if point == mountpoint {
-			m.dev = dev // the last one is on top
-			m.known = map[string]struct{}{id: {}}
+	for _, at := range mountsOf("self") {
+		if at.point == mountpoint {
+			m.dev = at.dev // the last one is on top
+			m.known = map[string]struct{}{at.id: {}}
 		}
-	})
+	}
 }
 
 // ours reports whether the mount id that the process pid uses is one of ours.
@@ -38,30 +39,32 @@ func (m *Mounts) ours(pid int, id string) bool {
 	if _, ok := m.known[id]; ok {
 		return true
 	}
-	found := false
-	eachMount(strconv.Itoa(pid), func(mid, dev, _ string) {
-		if mid == id && dev == m.dev {
-			found = true
+	for _, at := range mountsOf(strconv.Itoa(pid)) {
+		if at.id == id && at.dev == m.dev {
+			m.known[id] = struct{}{}
+			return true
 		}
-	})
-	if found {
-		m.known[id] = struct{}{}
 	}
-	return found
+	return false
 }
 
-// eachMount calls visit with id, device number and mount point of each mount of a process.
-func eachMount(pid string, visit func(id, dev, point string)) {
+// mount is a line of mountinfo.
+type mount struct{ id, dev, point string }
+
+// mountsOf returns the mounts that a process sees, none when it is gone.
+func mountsOf(pid string) []mount {
 	f, err := os.Open("/proc/" + pid + "/mountinfo") //nolint:gosec // below /proc
 	if err != nil {
-		return // the process is gone
+		return nil
 	}
 	defer f.Close() //nolint:errcheck // read only
+	var all []mount
 	for s := bufio.NewScanner(f); s.Scan(); {
 		if fields := strings.Fields(s.Text()); len(fields) > 4 {
-			visit(fields[0], fields[2], unescapeMount(fields[4]))
+			all = append(all, mount{fields[0], fields[2], unescapeMount(fields[4])})
 		}
 	}
+	return all
 }
 
 // unescapeMount turns the octal escapes of mountinfo back (\040 is a blank).

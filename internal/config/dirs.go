@@ -138,7 +138,7 @@ func (d *Dirs) usable() error {
 func owned(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil //nolint:nilerr // it is made, or that says what is wrong
+		return nil // it is made, or that says what is wrong
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(stat.Uid) == os.Geteuid() {

@@ -37,7 +37,7 @@ func Date(option, s string, zone *time.Location) (time.Time, error) {
 // Zone finds a time zone by its name; empty and "local" are the machine's own.
 func Zone(option, s string) (*time.Location, error) {
 	if s == "" || strings.EqualFold(s, "local") {
-		return time.Local, nil //nolint:gosmopolitan // the documented default
+		return time.Local, nil // the documented default
 	}
 	zone, err := time.LoadLocation(s)
 	if err != nil {

@@ -138,7 +138,7 @@ func TestWhatLiesWhereTheSocketGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // of network unix
+	ln.(*net.UnixListener).SetUnlinkOnClose(false) // of network unix
 	if err := ln.Close(); err != nil {
 		t.Fatal(err)
 	}

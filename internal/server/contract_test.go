@@ -81,7 +81,7 @@ type described struct{ routers.Route }
 
 // ServeHTTP gives the route and what the path holds to the answerer that asked.
 func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	found := w.(*finder) //nolint:forcetypeassert // find alone calls
+	found := w.(*finder) // find alone calls
 	found.route, found.params = &d.Route, map[string]string{}
 	if id := r.PathValue("id"); id != "" {
 		found.params["id"] = id

@@ -30,8 +30,8 @@ type health struct {
 	draining atomic.Bool
 
 	mu  sync.Mutex
-	at  time.Time // guarded by mu
-	err error     // guarded by mu
+	at  time.Time // +checklocks:mu
+	err error     // +checklocks:mu
 }
 
 // Ready says why requests cannot be answered now, nil when they can. The reason may be told

@@ -137,9 +137,9 @@ func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, tota
 // asked for a further page searches anew.
 type lastSearch struct {
 	mu   sync.Mutex
-	what string       // guarded by mu
-	ids  []archive.ID // guarded by mu
-	at   time.Time    // guarded by mu
+	what string       // +checklocks:mu
+	ids  []archive.ID // +checklocks:mu
+	at   time.Time    // +checklocks:mu
 }
 
 // pagesFor is how long the further pages of a search are cut from the same list.

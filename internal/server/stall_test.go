@@ -53,7 +53,7 @@ func (n narrow) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn, conn.(*net.TCPConn).SetWriteBuffer(64 << 10) //nolint:forcetypeassert // of network tcp
+	return conn, conn.(*net.TCPConn).SetWriteBuffer(64 << 10) // of network tcp
 }
 
 func (h *service) servingOn(ln net.Listener) (address string) {
@@ -81,7 +81,7 @@ func raw(t *testing.T, address, text string) *net.TCPConn {
 	if _, err := io.WriteString(conn, text); err != nil {
 		t.Fatal(err)
 	}
-	return conn.(*net.TCPConn) //nolint:forcetypeassert // of network tcp
+	return conn.(*net.TCPConn) // of network tcp
 }
 
 // rest reads what the service says on a connection until it closes that.

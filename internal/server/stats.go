@@ -85,10 +85,11 @@ type counters struct {
 	requests atomic.Int64
 
 	mu      sync.Mutex
-	tallies []*tally         // guarded by mu
-	refused map[string]int64 // guarded by mu
-	denied  map[string]int64 // guarded by mu
-	idle    chan struct{}    // closed when no request is under way; guarded by mu
+	tallies []*tally         // +checklocks:mu
+	refused map[string]int64 // +checklocks:mu
+	denied  map[string]int64 // +checklocks:mu
+	// idle is closed when no request is under way.
+	idle chan struct{} // +checklocks:mu
 }
 
 // of makes the tally of a route, or finds the one that an earlier Handler made.
@@ -161,9 +162,10 @@ type holdings struct {
 	db  database
 	log logrus.FieldLogger
 
-	mu                 sync.Mutex
-	at                 time.Time // guarded by mu
-	folders, documents int64     // guarded by mu
+	mu        sync.Mutex
+	at        time.Time // +checklocks:mu
+	folders   int64     // +checklocks:mu
+	documents int64     // +checklocks:mu
 }
 
 // count returns how many folders and documents there are.

@@ -114,7 +114,9 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("ready: %v", err)
 	}
+	s.health.mu.Lock()
 	s.health.at = time.Time{}
+	s.health.mu.Unlock()
 	s.health.draining.Store(true)
 	if err := s.Ready(t.Context()); err == nil || err.Error() != "the service is ending" {
 		t.Errorf("draining: %v", err)
@@ -146,6 +148,8 @@ func TestHoldings(t *testing.T) {
 	want(3)
 	fill(t, s, folder, 1)
 	want(3)
+	s.held.mu.Lock()
 	s.held.at = s.held.at.Add(-countedFor)
+	s.held.mu.Unlock()
 	want(4)
 }

@@ -359,7 +359,7 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	if fits(r, limit) != nil {
 		return nil, tooLongFor(h.most)
 	}
-	ahead := h.readers.Get().(*bufio.Reader) //nolint:forcetypeassert // of New
+	ahead := h.readers.Get().(*bufio.Reader) // of New
 	defer h.readers.Put(ahead)
 	ahead.Reset(http.MaxBytesReader(w, r.Body, limit))
 	defer ahead.Reset(nil)

@@ -18,8 +18,9 @@ const saveAfter = time.Second
 // times are the modification times that are not in the file yet; the zero time forgets one.
 type times struct {
 	mu      sync.Mutex
-	unsaved map[archive.ID]time.Time // guarded by mu
-	timer   *time.Timer              // nil while nothing is to be saved; guarded by mu
+	unsaved map[archive.ID]time.Time // +checklocks:mu
+	// timer is nil while nothing is to be saved.
+	timer *time.Timer // +checklocks:mu
 }
 
 // Time returns the modification time kept for a document.

@@ -14,9 +14,10 @@ import (
 // more begins, which a mount that is only out of sight allows.
 // The zero value is ready for use.
 type Work struct {
-	mu   sync.Mutex
-	n    int           // guarded by mu
-	idle chan struct{} // closed when n falls to 0, nil while nobody waits; guarded by mu
+	mu sync.Mutex
+	n  int // +checklocks:mu
+	// idle is closed when n falls to 0, nil while nobody waits.
+	idle chan struct{} // +checklocks:mu
 }
 
 // Begin says that something begins, which ends with a call of End.

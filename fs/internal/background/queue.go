@@ -45,15 +45,22 @@ type Queue[J comparable] struct {
 	ctx  context.Context // of the attempts
 	stop context.CancelFunc
 
-	mu      sync.Mutex
-	jobs    []*job[J]     // in the order in which they are tried; guarded by mu
-	active  int           // jobs being tried; guarded by mu
-	losses  int           // attempts in a row that the service could not take; guarded by mu
-	lost    archive.Kind  // why it could not take the last of them; guarded by mu
-	breaker retry.Breaker // guarded by mu
-	stopped bool          // nothing more is tried; guarded by mu
-	timer   *time.Timer   // for the next job that is due; guarded by mu
-	changed chan struct{} // closed and made anew after each attempt; guarded by mu
+	mu sync.Mutex
+	// jobs are in the order in which they are tried.
+	jobs []*job[J] // +checklocks:mu
+	// active counts the jobs being tried.
+	active int // +checklocks:mu
+	// losses counts the attempts in a row that the service could not take.
+	losses int // +checklocks:mu
+	// lost is why it could not take the last of them.
+	lost    archive.Kind  // +checklocks:mu
+	breaker retry.Breaker // +checklocks:mu
+	// stopped says that nothing more is tried.
+	stopped bool // +checklocks:mu
+	// timer is for the next job that is due.
+	timer *time.Timer // +checklocks:mu
+	// changed is closed and made anew after each attempt.
+	changed chan struct{} // +checklocks:mu
 }
 
 // job is one of the queue. Its fields are guarded by mu of the queue.
@@ -125,7 +132,8 @@ func (q *Queue[J]) Wake() {
 	}
 }
 
-// startLocked tries what is due. The caller holds mu.
+// startLocked tries what is due.
+// +checklocks:q.mu
 func (q *Queue[J]) startLocked() {
 	if q.stopped {
 		return
@@ -145,8 +153,8 @@ func (q *Queue[J]) startLocked() {
 }
 
 // startDueLocked tries as many of the jobs that are due as may be tried at once, and
-// returns when the next is due; zero when none is before the end of another. The caller
-// holds mu.
+// returns when the next is due; zero when none is before the end of another.
+// +checklocks:q.mu
 func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 	for _, j := range q.jobs {
 		switch {
@@ -166,6 +174,7 @@ func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 	return next
 }
 
+// +checklocks:q.mu
 func (q *Queue[J]) limitLocked() int {
 	if q.breaker.Tripped() {
 		return 1
@@ -202,7 +211,8 @@ func (q *Queue[J]) run(j *job[J]) {
 
 // loseLocked puts off a job that the service could not take, and trips the breaker after as many
 // losses in a row as are tried at once, or where no job would fare better: no connection, or a
-// Retry-After. The service is asked no sooner than it says. The caller holds mu.
+// Retry-After. The service is asked no sooner than it says.
+// +checklocks:q.mu
 func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	j.tries++
 	if j.late = errors.Is(err, ErrInDoubt); j.late {
@@ -225,8 +235,8 @@ func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	}
 }
 
-// backLocked notes that the service takes jobs. If that closes the breaker every job is due. The
-// caller holds mu.
+// backLocked notes that the service takes jobs. If that closes the breaker every job is due.
+// +checklocks:q.mu
 func (q *Queue[J]) backLocked() {
 	q.losses = 0
 	if !q.breaker.Close() {
@@ -285,7 +295,8 @@ func (q *Queue[J]) Close(ctx context.Context) error {
 }
 
 // awaitLocked waits for the end of an attempt, with mu unlocked meanwhile, at most until ctx
-// is done. The caller holds mu.
+// is done.
+// +checklocks:q.mu
 func (q *Queue[J]) awaitLocked(ctx context.Context) error {
 	changed := q.changed
 	q.mu.Unlock()
@@ -298,8 +309,8 @@ func (q *Queue[J]) awaitLocked(ctx context.Context) error {
 	}
 }
 
-// indexLocked is where a job stands in the queue, -1 when it does not. The caller
-// holds mu.
+// indexLocked is where a job stands in the queue, -1 when it does not.
+// +checklocks:q.mu
 func (q *Queue[J]) indexLocked(of J) int {
 	return slices.IndexFunc(q.jobs, func(j *job[J]) bool { return j.of == of })
 }

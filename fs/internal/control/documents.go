@@ -99,7 +99,7 @@ type Rendition struct {
 }
 
 // renditions are the files in the directory of a document.
-var renditions = [...]struct { //nolint:gochecknoglobals // a table
+var renditions = [...]struct {
 	name string
 	as   archive.Representation
 }{

@@ -34,9 +34,11 @@ type Log struct {
 	log logrus.FieldLogger
 	now func() time.Time
 
-	mu     sync.Mutex
-	logged map[string]time.Time // when, by path and reason; guarded by mu
-	last   []Refusal            // the newest first; guarded by mu
+	mu sync.Mutex
+	// logged is when, by path and reason.
+	logged map[string]time.Time // +checklocks:mu
+	// last has the newest first.
+	last []Refusal // +checklocks:mu
 }
 
 // NewLog makes a Log that writes to log, with the time that now says.

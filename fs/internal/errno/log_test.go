@@ -101,8 +101,12 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 func TestRefusalsRememberedAreBounded(t *testing.T) {
 	l := newLog(io.Discard, time.Now)
 	for i := range 3 * maxLogged {
-		if !l.isNews("open", fmt.Sprint(i), "no") || len(l.logged) > maxLogged || len(l.last) > keptRefusals {
-			t.Fatalf("the refusal %d is no news, or one of %d", i, len(l.logged))
+		news := l.isNews("open", fmt.Sprint(i), "no")
+		l.mu.Lock()
+		logged, last := len(l.logged), len(l.last)
+		l.mu.Unlock()
+		if !news || logged > maxLogged || last > keptRefusals {
+			t.Fatalf("the refusal %d is no news, or one of %d", i, logged)
 		}
 	}
 }

@@ -47,9 +47,10 @@ const (
 type detector struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	byPID   map[uint32]*Walk // guarded by mu
-	lookups lookups          // of all processes; guarded by mu
+	mu    sync.Mutex
+	byPID map[uint32]*Walk // +checklocks:mu
+	// lookups are those of all processes.
+	lookups lookups // +checklocks:mu
 }
 
 // Walk is what one program opens, or what all of them look up. A nil Walk is none.
@@ -124,6 +125,7 @@ func (d *detector) Opened(pid uint32) {
 	}
 }
 
+// +checklocks:d.mu
 func (d *detector) forgetOldestLocked() {
 	var oldest uint32
 	for pid, w := range d.byPID {

@@ -99,6 +99,8 @@ func TestProgramsThatAreWatchedAreBounded(t *testing.T) {
 		d.opening(pid, at("a"))
 		passes(1)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if n := len(d.byPID); n != maxPrograms || d.byPID[3*maxPrograms] == nil || d.byPID[1] != nil {
 		t.Errorf("%d programs are watched, or not the last of them", n)
 	}

@@ -24,7 +24,7 @@ const (
 // is used. A program that used them goes on so in its next folder. One document that is opened
 // prefetches no other, and what is not used ends it.
 type ReadAhead struct {
-	ctx context.Context //nolint:containedctx // ends what is in flight at the end of the mount
+	ctx context.Context // ends what is in flight at the end of the mount
 	now func() time.Time
 	run func(func())
 	// inFlight holds a token for each fetch.

@@ -13,7 +13,7 @@ import (
 // answer with them when the walk opens the folder.
 type Walks struct {
 	*detector
-	ctx      context.Context //nolint:containedctx // ends what is in flight at the end of the mount
+	ctx      context.Context // ends what is in flight at the end of the mount
 	o        Options
 	subtrees subtrees
 	// turn is held by the one prefetch that is in flight: who waits for it then finds what it needs.

@@ -41,8 +41,9 @@ type Failures struct {
 	log logrus.FieldLogger
 	now func() time.Time
 
-	mu   sync.Mutex
-	list []Failure // the newest first; guarded by mu
+	mu sync.Mutex
+	// list has the newest first.
+	list []Failure // +checklocks:mu
 }
 
 // Add notes what went wrong with an upload, or with a folder to be made. A cancelled request is no

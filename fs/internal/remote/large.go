@@ -46,9 +46,9 @@ type Folder interface {
 // largeLists knows which folders are large.
 type largeLists struct {
 	mu      sync.Mutex
-	folders map[archive.ID]*wholeList // guarded by mu
-	// off says that the service does not filter by date. Guarded by mu.
-	off bool
+	folders map[archive.ID]*wholeList // +checklocks:mu
+	// off says that the service does not filter by date.
+	off bool // +checklocks:mu
 }
 
 // wholeList is a large list as it was last asked for whole. Guarded by mu of largeLists.

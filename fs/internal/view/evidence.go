@@ -152,10 +152,13 @@ func (r *Representations) touchContent(ctx context.Context, doc archive.ID, rep 
 // may be broken; two say that there is no such operation.
 type evidence struct {
 	mu      sync.Mutex
-	lacking map[archive.Representation]witness // guarded by mu
-	failed  archive.ID                         // the document that could not be asked about last; guarded by mu
-	asking  bool                               // others are being asked about; guarded by mu
-	gaveUp  time.Time                          // when others could not be asked about; guarded by mu
+	lacking map[archive.Representation]witness // +checklocks:mu
+	// failed is the document that could not be asked about last.
+	failed archive.ID // +checklocks:mu
+	// asking: others are being asked about.
+	asking bool // +checklocks:mu
+	// gaveUp is when others could not be asked about.
+	gaveUp time.Time // +checklocks:mu
 }
 
 // witness is the first document that was found to lack a representation.

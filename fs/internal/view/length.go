@@ -68,14 +68,20 @@ type FolderLengths struct {
 	all      *Lengths
 	archives bool
 
-	mu         sync.Mutex
-	asked      map[archive.ID]chan struct{} // closed when the answer is there; guarded by mu
-	known      map[archive.ID]int64         // of inbox documents; guarded by mu
-	empty      map[archive.ID]bool          // answered with 0; guarded by mu
-	prefetched int                          // how many are asked for at once; guarded by mu
-	gaveUp     time.Time                    // when the service turned out to be slow or to refuse; guarded by mu
-	answered   int                          // answers with a length; guarded by mu
-	silent     int                          // answers without one; guarded by mu
+	mu sync.Mutex
+	// asked are closed when the answer is there.
+	asked map[archive.ID]chan struct{} // +checklocks:mu
+	// known are those of inbox documents.
+	known map[archive.ID]int64 // +checklocks:mu
+	// empty are documents that were answered with 0.
+	empty map[archive.ID]bool // +checklocks:mu
+	// prefetched is how many are asked for at once.
+	prefetched int // +checklocks:mu
+	// gaveUp is when the service turned out to be slow or to refuse.
+	gaveUp time.Time // +checklocks:mu
+	// answered counts answers with a length, silent those without.
+	answered int // +checklocks:mu
+	silent   int // +checklocks:mu
 }
 
 // Get returns the length of an inbox document, or of an empty one, that was asked for.
@@ -168,6 +174,8 @@ func (l *FolderLengths) isKnown(doc *archive.Document) bool {
 
 // askLocked sends one HEAD in the background. The client bounds how many are in flight. The caller
 // holds mu.
+//
+// +checklocks:l.mu
 func (l *FolderLengths) askLocked(doc archive.ID) {
 	done := make(chan struct{})
 	l.asked[doc] = done
@@ -193,6 +201,8 @@ func (l *FolderLengths) askLocked(doc archive.ID) {
 }
 
 // learnLocked remembers a length: that of an archived document for ever. The caller holds mu.
+//
+// +checklocks:l.mu
 func (l *FolderLengths) learnLocked(key cache.Key, size int64) {
 	if size == 0 {
 		l.silent++

@@ -47,7 +47,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "test-desktop: FAILED\n%v\n", err)
-		os.Exit(1) //nolint:gocritic // stop has nothing left to do
+		os.Exit(1) // stop has nothing left to do
 	}
 }
 

@@ -16,11 +16,14 @@ type moving struct {
 	net.Conn
 	within time.Duration
 
-	mu       sync.Mutex
-	left     time.Duration // at since; guarded by mu
-	since    time.Time     // guarded by mu
-	pending  int           // reads and writes under way; guarded by mu
-	answered bool          // something was read since the last write; guarded by mu
+	mu sync.Mutex
+	// left is what there was at since.
+	left  time.Duration // +checklocks:mu
+	since time.Time     // +checklocks:mu
+	// pending counts the reads and writes under way.
+	pending int // +checklocks:mu
+	// answered says that something was read since the last write.
+	answered bool // +checklocks:mu
 }
 
 func newMoving(conn net.Conn, within time.Duration) *moving {
@@ -70,6 +73,7 @@ func (m *moving) end(n int, read bool) {
 }
 
 // countLocked takes the time that has passed from what is left.
+// +checklocks:m.mu
 func (m *moving) countLocked() {
 	now := time.Now()
 	if m.pending > 0 {

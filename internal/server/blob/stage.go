@@ -68,7 +68,7 @@ func (s *staging) Stage(_ context.Context, r io.Reader) (Staged, error) {
 		return nil, fmt.Errorf("stage content: %w", err)
 	}
 	staged := &stagedFile{File: file, from: s}
-	p := s.chunks.Get().(*[chunk]byte) //nolint:forcetypeassert // of New
+	p := s.chunks.Get().(*[chunk]byte) // of New
 	defer s.chunks.Put(p)
 	if err := staged.fill(r, p[:]); err != nil {
 		return nil, durable.Discard(file, fmt.Errorf("stage content: %w", err))

@@ -72,7 +72,7 @@ type verifying struct {
 	buffers sync.Pool // of *[portion]byte
 
 	mu     sync.Mutex
-	result Verified // guarded by mu
+	result Verified // +checklocks:mu
 }
 
 // Verify compares every row with its content and every content with its name, and looks for
@@ -211,7 +211,9 @@ func (v *verifying) orphan(ctx context.Context, digest string, size int64) error
 			if err := v.Contents.Remove(ctx, digest); err != nil {
 				return err
 			}
+			v.mu.Lock()
 			v.result.Removed++
+			v.mu.Unlock()
 			text += "; removed"
 			return nil
 		})
@@ -290,8 +292,10 @@ func (v *verifying) referenced(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
+		v.mu.Lock()
 		v.result.Contents++
 		v.result.Documents += r.Documents
+		v.mu.Unlock()
 		group.Go(func() error { return v.content(ctx, r) })
 	}
 	return group.Wait()
@@ -347,7 +351,7 @@ func (v *verifying) read(ctx context.Context, digest string) (size int64, sum st
 		return 0, "", err
 	}
 	defer func() { _ = content.Close() }()
-	hash, buffer := sha256.New(), v.buffers.Get().(*[portion]byte) //nolint:forcetypeassert // of Verify
+	hash, buffer := sha256.New(), v.buffers.Get().(*[portion]byte) // of Verify
 	defer v.buffers.Put(buffer)
 	p := buffer[:]
 	for {

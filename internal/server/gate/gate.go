@@ -69,8 +69,9 @@ type Gate struct {
 	turns    chan struct{}                          // a place for each check at work
 	waiting  chan struct{}                          // and for each that waits for one
 
-	mu    sync.Mutex
-	noted map[int64]time.Time // guarded by mu; when it was noted last that a key was used
+	mu sync.Mutex
+	// noted is when it was noted last that a key was used.
+	noted map[int64]time.Time // +checklocks:mu
 }
 
 // sum is a hash of several texts.

@@ -286,7 +286,7 @@ func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, er
 	}
 	decoded, err := decodePage(class(s), data, page)
 	if err != nil {
-		return nil, nil //nolint:nilerr // what cannot be read has no preview
+		return nil, nil // what cannot be read has no preview
 	}
 	return encodeFitted(decoded, width, height)
 }
@@ -305,7 +305,7 @@ func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]
 	}
 	decoded, err := jpeg.Decode(bytes.NewReader(picture))
 	if err != nil {
-		return nil, nil //nolint:nilerr // a page that was drawn as no picture was not drawn
+		return nil, nil // a page that was drawn as no picture was not drawn
 	}
 	return encodeFitted(decoded, width, height)
 }

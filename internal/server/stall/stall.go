@@ -33,11 +33,14 @@ type watch struct {
 	taken func() int64
 	timer *time.Timer
 
-	mu    sync.Mutex
-	since time.Time     // when time was counted last, zero while nothing is watched; guarded by mu
-	left  time.Duration // for which the client is waited for; guarded by mu
-	total int64         // what taken told last; guarded by mu
-	fired bool          // guarded by mu
+	mu sync.Mutex
+	// since is when time was counted last, zero while nothing is watched.
+	since time.Time // +checklocks:mu
+	// left is how long the client is waited for.
+	left time.Duration // +checklocks:mu
+	// total is what taken returned last.
+	total int64 // +checklocks:mu
+	fired bool  // +checklocks:mu
 }
 
 func (w *watch) Begin() {
@@ -68,6 +71,7 @@ func (w *watch) End(n int64) bool {
 
 // countLocked takes the time since it was called last from what is left, and gives time for n
 // bytes, or for those that were taken if they are more.
+// +checklocks:w.mu
 func (w *watch) countLocked(n int64) {
 	if w.taken != nil {
 		total := max(w.taken(), w.total)

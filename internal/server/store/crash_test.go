@@ -66,15 +66,15 @@ func TestWhatIsSaidOfAChangeIsTrueAcrossACrash(t *testing.T) {
 	refused.Range(func(name, err any) bool {
 		t.Logf("%s was refused: %v", name, err)
 		if strings.Contains(fmt.Sprint(err), "does not tell") {
-			delete(found, name.(string)) //nolint:forcetypeassert // of this test
+			delete(found, name.(string)) // of this test
 		}
 		return true
 	})
 	added.Range(func(name, _ any) bool {
-		if n := found[name.(string)]; n != 2 { //nolint:forcetypeassert // of this test
+		if n := found[name.(string)]; n != 2 { // of this test
 			t.Errorf("%s is there %d times, of 2", name, n)
 		}
-		delete(found, name.(string)) //nolint:forcetypeassert // of this test
+		delete(found, name.(string)) // of this test
 		return true
 	})
 	if len(found) != 0 {

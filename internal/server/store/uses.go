@@ -169,7 +169,8 @@ func referenced(ctx context.Context, q session, digest string) (used bool, err e
 type pins struct {
 	mu      sync.Mutex
 	changed sync.Cond
-	count   map[string]int // guarded by mu; how many share it, or claimed
+	// count is how many share it, or claimed.
+	count map[string]int // +checklocks:mu
 }
 
 // claimed is the count of a content that is about to be removed.
@@ -228,7 +229,7 @@ const mostLeft = 100_000
 // leftovers are contents that Drop left in their place because they were held.
 type leftovers struct {
 	mu      sync.Mutex
-	digests map[string]struct{} // guarded by mu
+	digests map[string]struct{} // +checklocks:mu
 }
 
 func (l *leftovers) add(digest string) {

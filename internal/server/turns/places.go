@@ -27,9 +27,10 @@ type Places struct {
 	Line    int // how many of one party wait at most; 0 is any number
 
 	mu    sync.Mutex
-	held  map[Party]int // guarded by mu
-	taken int           // guarded by mu
-	queue []*waiter     // who waits, the first first; guarded by mu
+	held  map[Party]int // +checklocks:mu
+	taken int           // +checklocks:mu
+	// queue has who waits, the first first.
+	queue []*waiter // +checklocks:mu
 }
 
 // waiter waits for a place until come is closed.
@@ -81,6 +82,7 @@ func (p *Places) Take(ctx context.Context, who Party, patience time.Duration) bo
 	return false
 }
 
+// +checklocks:p.mu
 func (p *Places) waitingLocked(who Party) (n int) {
 	for _, w := range p.queue {
 		if w.who == who {
@@ -90,6 +92,7 @@ func (p *Places) waitingLocked(who Party) (n int) {
 	return n
 }
 
+// +checklocks:p.mu
 func (p *Places) takeLocked(who Party) bool {
 	if p.held[who] >= p.Portion*(p.all-p.taken) {
 		return false
@@ -107,11 +110,13 @@ func (p *Places) Leave(who Party) {
 	if p.held[who]--; p.held[who] == 0 {
 		delete(p.held, who)
 	}
-	p.queue = slices.DeleteFunc(p.queue, func(w *waiter) bool {
-		came := p.takeLocked(w.who)
-		if came {
+	var queue []*waiter
+	for _, w := range p.queue {
+		if p.takeLocked(w.who) {
 			close(w.come)
+		} else {
+			queue = append(queue, w)
 		}
-		return came
-	})
+	}
+	p.queue = queue
 }

@@ -28,12 +28,16 @@ func TestPlacesAreShared(t *testing.T) {
 	for range 20 {
 		p.Leave(Party{Key: 0})
 	}
-	if p.Take(ctx, Party{Key: 0}, 0); p.held[Party{Key: 0}] != 29 {
-		t.Errorf("key 0 has %d places", p.held[Party{Key: 0}])
+	p.Take(ctx, Party{Key: 0}, 0)
+	p.mu.Lock()
+	if n := p.held[Party{Key: 0}]; n != 29 {
+		t.Errorf("key 0 has %d places", n)
 	}
+	p.mu.Unlock()
 	for n, want := range map[int]int{1: 1, 2: 2, 3: 3, 4: 3, 8: 6, 512: 384} {
-		if p = New(n); most(1) != want {
-			t.Errorf("of %d places one key has %d, want %d", n, p.taken, want)
+		p = New(n)
+		if got := most(1); got != want {
+			t.Errorf("of %d places one key has %d, want %d", n, got, want)
 		}
 	}
 }

@@ -18,8 +18,6 @@ func quick() []string {
 
 // shared is the one server of a test process for all tests that need no more than a database.
 // It ends with the process.
-//
-//nolint:gochecknoglobals // as long as the process
 var shared = sync.OnceValues(func() (*Server, error) { return start(context.Background(), quick()...) })
 
 var databases atomic.Int64

@@ -48,8 +48,6 @@ type Service struct {
 
 // shared is the one service of a test process for all tests that need no more than a bucket.
 // It ends with the process.
-//
-//nolint:gochecknoglobals // as long as the process
 var shared = sync.OnceValues(start)
 
 var buckets atomic.Int64

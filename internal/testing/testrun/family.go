@@ -20,7 +20,7 @@ import (
 // parent of those whose own one is gone.
 type family struct {
 	mu      sync.Mutex
-	waiting map[int]chan<- syscall.WaitStatus // guarded by mu
+	waiting map[int]chan<- syscall.WaitStatus // +checklocks:mu
 }
 
 func newFamily() (*family, error) {

@@ -98,6 +98,7 @@ func checks() []check {
 		// Without a network nobody knows, and that is not the fault of go.mod.
 		{name: "go mod tidy", script: `wrong=$(go mod tidy -diff) || [ -z "$wrong" ] || { printf 'run go mod tidy:\n%s\n' "$wrong"; exit 1; }`},
 		{name: "vet", script: `go vet ./...`},
+		{name: "figures, imports and locks", script: `scripts/lint --quick`},
 		{name: "build and vet for darwin/arm64", script: vetFor, env: []string{"GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0"}},
 		{name: "build and vet for linux/arm64", script: vetFor, env: []string{"GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0"}},
 	}

@@ -26,19 +26,23 @@ const (
 // changed, as certbot changes them. Connections that are there stay; when what is read is
 // wrong, so does the certificate.
 type Certificate struct {
-	certFile, keyFile string
-	log               logrus.FieldLogger
+	certFile string
+	keyFile  string
+	log      logrus.FieldLogger
 
-	mu     sync.Mutex
-	pair   *tls.Certificate // guarded by mu
-	seen   [2]os.FileInfo   // the files that were read; guarded by mu
-	looked time.Time        // guarded by mu
+	mu   sync.Mutex
+	pair *tls.Certificate // +checklocks:mu
+	// seen are the files that were read.
+	seen   [2]os.FileInfo // +checklocks:mu
+	looked time.Time      // +checklocks:mu
 }
 
 // Open reads a certificate and its key, of which others must not be able to read
 // the key.
 func Open(certFile, keyFile string, log logrus.FieldLogger) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	seen, err := c.look()
 	if err != nil {
 		return nil, config.Usagef("%v", err)
@@ -77,6 +81,7 @@ func (c *Certificate) Expiry() time.Time {
 	return c.pair.Leaf.NotAfter
 }
 
+// +checklocks:c.mu
 func (c *Certificate) renewLocked(always bool) {
 	c.looked = time.Now()
 	seen, err := c.look()
@@ -112,6 +117,7 @@ func unchanged(now, then [2]os.FileInfo) bool {
 }
 
 // readLocked reads the files that were seen.
+// +checklocks:c.mu
 func (c *Certificate) readLocked(seen [2]os.FileInfo) error {
 	chain, err := os.ReadFile(c.certFile)
 	if err != nil {

@@ -53,9 +53,11 @@ func (b *Backlog) work() int64 { return b.Bytes + int64(b.Uploads) + b.Rows*rowW
 type Progress struct {
 	terminal io.Writer
 
-	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil while nothing is shown; guarded by mu
-	total int64                    // the most work that there was; guarded by mu
+	mu sync.Mutex
+	// bar is nil while nothing is shown.
+	bar *progressbar.ProgressBar // +checklocks:mu
+	// total is the most work that there was.
+	total int64 // +checklocks:mu
 }
 
 // NewProgress returns nil where out is no terminal.

@@ -122,7 +122,7 @@ func logTo(log *logrus.Logger, where string, background bool) error {
 // the priority from the beginning of a line (sd-daemon(3)).
 func onStderr(log *logrus.Logger) error {
 	if isJournal, err := journal.StderrIsJournalStream(); err != nil || !isJournal {
-		return nil //nolint:nilerr // a strange JOURNAL_STREAM is none
+		return nil // a strange JOURNAL_STREAM is none
 	}
 	log.SetFormatter(forJournal{undated(log.Formatter)})
 	return nil

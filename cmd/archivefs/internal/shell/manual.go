@@ -309,7 +309,7 @@ func paragraphs(description string) string {
 }
 
 // endOfSentence is followed by a new line in mdoc.
-var endOfSentence = regexp.MustCompile(`(?:[a-z0-9)*]|[A-Z]{2})[.!?]$`) //nolint:gochecknoglobals // a constant that Go cannot write
+var endOfSentence = regexp.MustCompile(`(?:[a-z0-9)*]|[A-Z]{2})[.!?]$`)
 
 // running sets text in lines of at most 78 bytes, and sentences on lines of their own.
 func running(text string) string {

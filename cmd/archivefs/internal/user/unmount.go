@@ -151,12 +151,12 @@ func sayKept(c *cli.Context, dir string, err error) error {
 	}
 	state, err := config.StateAt(mounted.BehindLinks(dir))
 	if err != nil {
-		return nil //nolint:nilerr // it cannot be found from here
+		return nil // it cannot be found from here
 	}
 	bound := config.Bound{State: state}
 	found, err := spool.LeftIn(mounted.SpoolOf(state))
 	if err != nil {
-		return nil //nolint:nilerr // it is not open to this user
+		return nil // it is not open to this user
 	}
 	left, pending := mounted.LeftoverOf(found), ""
 	switch {

@@ -89,7 +89,7 @@ func (s *Screen) startDisplay(ctx context.Context) error {
 		}
 		text, err := os.ReadFile(number) //nolint:gosec // a file of this session
 		if err != nil || !strings.HasSuffix(string(text), "\n") {
-			return false, nil //nolint:nilerr // it is not there yet
+			return false, nil // it is not there yet
 		}
 		s.env = append(s.env, "DISPLAY=:"+strings.TrimSpace(string(text)))
 		return true, nil

@@ -99,7 +99,7 @@ func (l *processor) says(words, name string, folder []string) {
 	l.until(fmt.Sprintf("%q in %s of the archive", words, name), func() (bool, error) {
 		content, err := l.office.Content(l.ctx, name, folder...)
 		if err != nil {
-			return false, nil //nolint:nilerr // it is not there yet
+			return false, nil // it is not there yet
 		}
 		text, err := openDocumentText(content)
 		return strings.Contains(text, words), err

@@ -90,7 +90,7 @@ func (f *planned) matches(name string) bool {
 }
 
 func errnoName(errno syscall.Errno) string {
-	switch errno { //nolint:exhaustive // those that plans use
+	switch errno { // those that plans use
 	case syscall.EIO:
 		return "EIO"
 	case syscall.ENOSPC:

@@ -54,7 +54,7 @@ func (a *Action) Draft() string { return "entwurf-" + a.Name }
 
 // OnDocument reports whether the action is about a document of the inbox.
 func (a *Action) OnDocument() bool {
-	switch a.Kind { //nolint:exhaustive // the others are not
+	switch a.Kind { // the others are not
 	case File, Rename, Replace, Read:
 		return true
 	}

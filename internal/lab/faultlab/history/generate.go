@@ -167,7 +167,7 @@ func (g *generator) action(kind Kind) Action {
 		Document: g.rng.IntN(len(g.h.Waiting)), Tagged: g.rng.IntN(3) == 0,
 	}
 	a.Name = fmt.Sprintf("brief-%d.txt", a.Index)
-	switch kind { //nolint:exhaustive // the others are as they are
+	switch kind { // the others are as they are
 	case Mkdir:
 		a.Dir, a.Name = Mandator, fmt.Sprintf("Ordner %d", a.Index)
 	case Two, TwoKilled, Killed, Hanging, KeepMore:

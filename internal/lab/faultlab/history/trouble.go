@@ -17,7 +17,7 @@ func recovers(p spool.Point) bool { return p == spool.PointRecover || p == spool
 
 // needsService reports whether a point may be passed only when the service answers.
 func needsService(p spool.Point) bool {
-	switch p { //nolint:exhaustive // the others are passed without it
+	switch p { // the others are passed without it
 	case spool.PointSend, spool.PointSending, spool.PointAnswered, spool.PointConfirmed, spool.PointRetry, spool.PointRetried,
 		spool.PointRemove, spool.PointRemoveRenamed, spool.PointRemoved:
 		return true
@@ -27,7 +27,7 @@ func needsService(p spool.Point) bool {
 
 // passing are actions that pass a point.
 func passing(p spool.Point) []Kind {
-	switch p { //nolint:exhaustive // the others are passed by every upload
+	switch p { // the others are passed by every upload
 	case spool.PointReopen, spool.PointReopened:
 		return []Kind{KeepMore}
 	case spool.PointKeep, spool.PointKept:

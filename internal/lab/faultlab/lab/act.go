@@ -15,7 +15,7 @@ import (
 
 // act carries out an action, and returns when its programs have ended.
 func (s *session) act(a history.Action) {
-	switch a.Kind { //nolint:exhaustive // the others put one file
+	switch a.Kind { // the others put one file
 	case history.Mkdir:
 		s.mkdir(a)
 	case history.File, history.Rename:
@@ -39,7 +39,7 @@ func (s *session) order(a history.Action) *writer.Order {
 	if a.Tagged && a.Kind != history.Rename {
 		o.Keyword = keyword(&a)
 	}
-	switch a.Kind { //nolint:exhaustive // the others are as they are
+	switch a.Kind { // the others are as they are
 	case history.Cut, history.CutRetry:
 		o.Content = append([]byte("%PDF-1.4\n"), o.Content...)
 	case history.Temporary:

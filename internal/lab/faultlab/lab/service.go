@@ -34,7 +34,7 @@ const apiKey = "key-of-the-lab" //nolint:gosec // of archives that a run makes
 
 // newService makes the archive of a run; dir is for what it keeps on disk.
 func newService(ctx context.Context, shape history.Shape, dir string) (service, error) {
-	switch shape { //nolint:exhaustive // the others are of the hostile service
+	switch shape { // the others are of the hostile service
 	case history.Embedded, history.EmbeddedEight:
 		e, err := newEmbedded(ctx, dir, shape == history.EmbeddedEight)
 		if err != nil {
@@ -48,7 +48,7 @@ func newService(ctx context.Context, shape history.Shape, dir string) (service, 
 // configOf makes a shape of the hostile service.
 func configOf(shape history.Shape) hostile.Config {
 	cfg := hostile.Config{Credentials: hostile.Credentials{APIKey: apiKey}}
-	switch shape { //nolint:exhaustive // Full is the zero Config
+	switch shape { // Full is the zero Config
 	case history.Eight:
 		cfg.OnlyEight = true
 	case history.Silent:

@@ -27,7 +27,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	} else {
 		p.say("proxy: %s: %s %s", f.name(), r.Method, r.URL)
 	}
-	switch f.Deed { //nolint:exhaustive // the others strike later
+	switch f.Deed { // the others strike later
 	case ResetBefore:
 		reset(w)
 		return
@@ -79,7 +79,7 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, f *Fault, answer 
 	if deed == Garbage && operationOf(r) == Content {
 		deed = Truncate // other bytes of the right length would be a lie that nobody can see
 	}
-	switch deed { //nolint:exhaustive // the others struck before
+	switch deed { // the others struck before
 	case ResetAfter:
 		reset(w)
 		return

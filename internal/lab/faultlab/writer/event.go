@@ -58,7 +58,7 @@ type Event struct {
 
 // String is for people.
 func (e Event) String() string {
-	switch e.Mark { //nolint:exhaustive // the others are words
+	switch e.Mark { // the others are words
 	case Synced:
 		return fmt.Sprintf("%s: %d to %d", e.Mark, e.Begin, e.End)
 	case ReadIt:

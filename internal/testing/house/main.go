@@ -1,0 +1,118 @@
+// Command house counts what makes this repository hard to change: methods of a type, files of a package, declarations
+// that can only be understood together, and the lines that ship. It also checks the import table of .golangci.yml, with
+// the library that golangci-lint has for it. It prints a table, and ends with 1 when a figure is over its bound or an
+// import is forbidden.
+//
+// Tests and generated files do not count. The figures are those of Linux.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// kind is what a figure counts.
+type kind string
+
+const (
+	methods kind = "methods of a type"
+	files   kind = "files of a package"
+	knot    kind = "lines of the largest knot of a package" // see knotOf
+	product kind = "lines that ship"
+)
+
+// shown is how many figures of a kind are printed, beside those over the bound.
+const shown = 3
+
+// figure is something counted.
+type figure struct {
+	kind kind
+	of   string // the package's path in the module, with the type's name after a dot; empty for the whole module
+	n    int
+}
+
+// limit is the largest figure of a kind that is accepted.
+type limit struct {
+	kind  kind
+	bound int
+	known map[string]int // by figure.of: what is over the bound all the same, and may only shrink
+}
+
+func limits() []limit {
+	return []limit{
+		{methods, 40, map[string]int{"fs.dir": 157, "fs.file": 116, "fs.FileSystem": 88, "internal/spool.Upload": 53}},
+		{files, 40, map[string]int{"fs": 89}},
+		{knot, 2_000, map[string]int{"fs": 6_749}},
+		{product, 48_000, map[string]int{"": 63_100}},
+	}
+}
+
+func main() {
+	if err := run(".", os.Stdout); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "house:", err)
+		os.Exit(1)
+	}
+}
+
+// run checks the module in dir, and writes the table to w.
+func run(dir string, w io.Writer) error {
+	packages, err := load(dir)
+	if err != nil {
+		return err
+	}
+	figures := count(packages)
+	var errs []error
+	for _, l := range limits() {
+		l.print(w, figures)
+		errs = append(errs, l.check(figures))
+	}
+	return errors.Join(append(errs, checkImports(dir, packages))...)
+}
+
+// sorted returns the figures of l's kind, the largest first.
+func (l limit) sorted(figures []figure) []figure {
+	var ours []figure
+	for _, f := range figures {
+		if f.kind == l.kind {
+			ours = append(ours, f)
+		}
+	}
+	slices.SortFunc(ours, func(a, b figure) int { return cmp.Or(b.n-a.n, cmp.Compare(a.of, b.of)) })
+	return ours
+}
+
+func (l limit) print(w io.Writer, figures []figure) {
+	_, _ = fmt.Fprintf(w, "%s, at most %d\n", l.kind, l.bound)
+	for i, f := range l.sorted(figures) {
+		if i >= shown && f.n <= l.bound {
+			break
+		}
+		_, _ = fmt.Fprintf(w, "%7d %s\n", f.n, f.of)
+	}
+}
+
+// check returns an error for each figure that is over the bound, or larger than it is known to be, and for each known
+// one that is within the bound.
+func (l limit) check(figures []figure) error {
+	var errs []error
+	over := map[string]bool{}
+	for _, f := range l.sorted(figures) {
+		if f.n <= l.bound {
+			break
+		}
+		over[f.of] = true
+		if most := max(l.bound, l.known[f.of]); f.n > most {
+			errs = append(errs, fmt.Errorf("%s %s: %d, at most %d", l.kind, f.of, f.n, most))
+		}
+	}
+	for of := range l.known {
+		if !over[of] {
+			errs = append(errs, fmt.Errorf("%s %s: within %d; remove the exception in internal/testing/house", l.kind, of, l.bound))
+		}
+	}
+	return errors.Join(errs...)
+}

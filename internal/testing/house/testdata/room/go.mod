@@ -1,0 +1,3 @@
+module example.com/room
+
+go 1.26.0

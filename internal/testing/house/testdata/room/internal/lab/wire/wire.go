@@ -1,0 +1,4 @@
+// Package wire does not ship.
+package wire
+
+import _ "net/http"

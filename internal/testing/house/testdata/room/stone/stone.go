@@ -1,0 +1,2 @@
+// Package stone imports nothing.
+package stone
