@@ -11,14 +11,14 @@ import (
 // are those of the shelf that has the bucket; a value begins with when it was fetched, a
 // big-endian int64 of nanoseconds since 1970.
 var (
-	foldersBucket   = []byte("folders.v1")       
-	documentsBucket = []byte("documents.v1")     
-	inboxesBucket   = []byte("inboxes.v1")       
+	foldersBucket   = []byte("folders.v1")
+	documentsBucket = []byte("documents.v1")
+	inboxesBucket   = []byte("inboxes.v1")
 	readAsBucket    = []byte("representation.v1")
 	// sumBucket holds under sumKey how many bytes of values are in the others, a
 	// big-endian uint64.
 	sumBucket = []byte("sum.v1")
-	sumKey    = []byte("bytes") 
+	sumKey    = []byte("bytes")
 )
 
 // A value is written field after field: whole numbers as varints, a text or a list as its length
