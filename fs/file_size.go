@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"iter"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
@@ -60,7 +59,7 @@ func (f *readable) learnSize(ctx context.Context) {
 		return
 	}
 	if d, _ := f.place(); d != nil {
-		d.lengths().Learn(ctx, f.document().ID, d.listedDocuments())
+		d.lengths().Learn(ctx, f.document().ID, shownEntries(d.entries()))
 	}
 }
 
@@ -72,17 +71,11 @@ func (d *dir) lengths() *view.FolderLengths {
 	return d.learned.Load()
 }
 
-// listedDocuments are the documents of the directory in the order of their names.
-func (d *dir) listedDocuments() iter.Seq[*archive.Document] {
-	entries := d.entries()
-	return func(yield func(*archive.Document) bool) {
-		for _, e := range entries {
-			if doc := e.doc.Load(); doc != nil && !yield(doc) {
-				return
-			}
-		}
-	}
-}
+// shownEntries is what a directory shows, in the order of the names.
+type shownEntries []*entry
+
+func (l shownEntries) Len() int                         { return len(l) }
+func (l shownEntries) Document(i int) *archive.Document { return l[i].doc.Load() }
 
 // openedSize is the length that the last open found out; open says that its content is
 // still being read.

@@ -54,8 +54,9 @@ func (s *scripted) Content(ctx context.Context, want archive.ContentRequest) (*a
 func (s *scripted) takeAsked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { s.asked = nil }()
-	return slices.Compact(s.asked)
+	asked := slices.Compact(s.asked)
+	s.asked = nil
+	return asked
 }
 
 func listing(ids ...archive.ID) []archive.Document {

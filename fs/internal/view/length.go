@@ -2,7 +2,6 @@ package view
 
 import (
 	"context"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +61,13 @@ func (l *Lengths) Listed(doc *archive.Document, rep archive.Representation) (int
 	return 0, false
 }
 
+// Listed is what a folder shows, in the order in which a listing tells it.
+type Listed interface {
+	Len() int
+	// Document is nil for what is no document.
+	Document(i int) *archive.Document
+}
+
 // FolderLengths learns the lengths of a folder's documents. Whoever wants one length after the
 // other (ls -l) gets more and more of them prefetched, in parallel.
 type FolderLengths struct {
@@ -115,7 +121,7 @@ func (l *FolderLengths) Reset() {
 // Learn asks for the length of a document, and prefetches those of listed documents after it that
 // nobody asked for yet. It returns when the answer is there, after a while, or when ctx is done.
 // Contents are never downloaded for it.
-func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed iter.Seq[*archive.Document]) {
+func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed) {
 	if l.all.Of(doc) == archive.Data {
 		return
 	}
@@ -134,7 +140,7 @@ func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed iter.S
 
 // ask returns a channel that closes when the answer about doc is there, nil when nothing is asked
 // any more.
-func (l *FolderLengths) ask(doc archive.ID, listed iter.Seq[*archive.Document]) <-chan struct{} {
+func (l *FolderLengths) ask(doc archive.ID, listed Listed) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.gaveUp.IsZero() && l.all.Now().Sub(l.gaveUp) < l.all.Pause {
@@ -148,9 +154,10 @@ func (l *FolderLengths) ask(doc archive.ID, listed iter.Seq[*archive.Document]) 
 	}
 	l.askLocked(doc)
 	left, after := l.prefetched, false
-	for next := range listed {
-		if left == 0 {
-			break
+	for i := 0; i < listed.Len() && left > 0; i++ {
+		next := listed.Document(i)
+		if next == nil {
+			continue
 		}
 		if after && l.asked[next.ID] == nil && !l.isKnown(next) {
 			l.askLocked(next.ID)

@@ -50,19 +50,24 @@ func TestACertificateThatChangesIsReadAnew(t *testing.T) {
 		}
 		return got.Leaf.SerialNumber.Int64()
 	}
-	c.looked = time.Now()
+	looked := func(at time.Time) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.looked = at
+	}
+	looked(time.Now())
 	certtest.Write(t, dir, 2, time.Hour*24*90)
 	if got := serial(); got != 1 {
 		t.Errorf("certificate %d, as if the files were looked at for each connection", got)
 	}
-	c.looked = time.Time{}
+	looked(time.Time{})
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d", got)
 	}
 	if err := os.Remove(pair.Key); err != nil {
 		t.Fatal(err)
 	}
-	c.looked = time.Time{}
+	looked(time.Time{})
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d without its key", got)
 	}

@@ -139,6 +139,7 @@ func (p *Progress) Write(text []byte) (int, error) {
 	return p.terminal.Write(text)
 }
 
+// +checklocks:p.mu
 func (p *Progress) clearLocked() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
