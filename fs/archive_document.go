@@ -15,14 +15,14 @@ var errUnclear = errors.New("it cannot be told whether it was archived")
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords
 // that were set on it. Whether the service gives it a new id or not, the file stays the
 // same to those who have it open.
-func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName string) error {
+func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string) error {
 	if err := to.loadDocuments(ctx, needNames); err != nil {
 		return err
 	}
 	inbox := *e.doc.Load()
-	keywords, _ := d.fs.opts.State.Keywords(inbox.ID)
+	keywords, _ := c.fs.opts.State.Keywords(inbox.ID)
 	target := archive.ArchiveTarget{Folder: to.id(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
-	before := to.documentIDs()
+	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
 		docs, err := to.listAfresh(ctx)
@@ -35,7 +35,7 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		case err != nil:
 			return false, err
 		case findDocument(docs, inbox.ID) == nil:
-			return d.fs.service.LookLate(ctx, func(ctx context.Context) (bool, error) {
+			return c.fs.service.LookLate(ctx, func(ctx context.Context) (bool, error) {
 				found, err := look(ctx)
 				return found && archived.Name == nameOr(target.Name, &inbox), err
 			})
@@ -45,8 +45,8 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 		}
 		return false, nil
 	}
-	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
-		return d.fs.service.Archive.Archive(ctx, inbox.ID, target)
+	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+		return c.fs.service.Archive.Archive(ctx, inbox.ID, target)
 	}, took)
 	if err != nil {
 		if archive.KindOf(err) == archive.KindNotFound {
@@ -57,31 +57,31 @@ func (d *dir) archiveDocument(ctx context.Context, e *entry, to *dir, newName st
 	}
 	if archived == nil {
 		if _, err := look(ctx); err != nil {
-			d.fs.log.Warnf("list after archiving: %v", err) // it is archived all the same
+			c.fs.log.Warnf("list after archiving: %v", err) // it is archived all the same
 		}
 	}
 	if keywords != nil {
-		if err := d.fs.opts.State.SetKeywords(inbox.ID, nil); err != nil {
-			d.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+		if err := c.fs.opts.State.SetKeywords(inbox.ID, nil); err != nil {
+			c.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}
 	}
 	d.outdate()
 	to.outdate()
-	d.moveDocument(e, to, newName, archived)
-	log := d.fs.log.WithField("path", archive.Printable(to.pathOf(newName)))
+	c.moveDocument(d, e, to, newName, archived)
+	log := c.fs.log.WithField("path", archive.Printable(to.pathOf(newName)))
 	if archived != nil {
 		log = log.WithField("document", archived.ID)
 	}
 	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
 		to.distrust()
-		d.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there
+		c.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there
 	}
 	return nil
 }
 
 // documentIDs is the set of documents known in the directory.
-func (d *dir) documentIDs() map[archive.ID]bool {
+func (c *fileChanges) documentIDs(d *dir) map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shown.here().docs.ids()
@@ -115,7 +115,7 @@ func nameOr(name string, doc *archive.Document) string {
 
 // moveDocument shows e, now the document doc, in another directory. Without doc the
 // service does not list it yet: the next listing will show it.
-func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document) {
+func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *archive.Document) {
 	f := d.fileOf(e)
 	d.mu.Lock()
 	if now := d.shown.document(e.doc.Load().ID); now != nil {
@@ -135,7 +135,7 @@ func (d *dir) moveDocument(e *entry, to *dir, name string, doc *archive.Document
 		to.shown.drop(shown) // a listing was quicker
 	}
 	shown := newEntry(name, doc, f)
-	shown.told, shown.keep = doc.Name, d.fs.keepFor()
+	shown.told, shown.keep = doc.Name, c.fs.keepFor()
 	f.dir, f.doc, f.entry = to, doc, shown
 	to.shown.add(shown)
 }

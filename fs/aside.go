@@ -13,14 +13,14 @@ import (
 // The temporary name becomes a local copy. The document stays what it is at the service
 // and is not shown until a file is created under its name, which replaces its content, or
 // until the next listing shows it again. Refused, vim copies the document and removes it.
-func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entry) error {
-	if d.fs.service.Archive.LacksReplace() {
+func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName string, over *entry) error {
+	if c.fs.service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
 	f := d.fileOf(e)
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	replaced, err := d.mayReplace(newName, over)
+	replaced, err := c.mayReplace(d, newName, over)
 	switch {
 	case err != nil:
 		return errno.Refuse(syscall.EPERM, err.Error())
@@ -29,16 +29,16 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	case f.pending() != nil:
 		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
-	up, err := d.fs.staging.spool.Create(d.fs.record(d, newName, nil))
+	up, err := c.fs.staging.spool.Create(c.fs.record(d, newName, nil))
 	if err != nil {
 		return err
 	}
 	if err := f.copyContent(ctx, up); err != nil {
-		d.fs.staging.discard(up)
+		c.fs.staging.discard(up)
 		return err
 	}
 	if err := up.Keep(); err != nil {
-		d.fs.staging.discard(up)
+		c.fs.staging.discard(up)
 		return err
 	}
 	if over != nil {
@@ -50,26 +50,26 @@ func (d *dir) setAside(ctx context.Context, e *entry, newName string, over *entr
 	defer f.mu.Unlock()
 	for range f.handles {
 		if err := up.Open(); err != nil {
-			d.fs.staging.discard(up)
+			c.fs.staging.discard(up)
 			return err
 		}
 	}
 	shown := f.entry
 	d.shown.drop(shown)
-	d.hideLocked(shown, f.doc)
+	c.hideLocked(d, shown, f.doc)
 	f.doc, f.up = nil, up
-	d.fs.staging.hold(up, f)
+	c.fs.staging.hold(up, f)
 	f.entry = newEntry(newName, nil, f)
 	d.shown.add(f.entry)
 	return nil
 }
 
 // hideLocked sets a document aside. The caller holds mu.
-func (d *dir) hideLocked(shown *entry, doc *archive.Document) {
+func (c *fileChanges) hideLocked(d *dir, shown *entry, doc *archive.Document) {
 	hidden := newEntry(shown.name, doc, nil)
 	hidden.told, hidden.keep = shown.told, shown.keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.file.Store(newFile(d.fs, d.fs.inodes.Local(), d, hidden, doc, nil))
+	hidden.file.Store(newFile(c.fs, c.fs.inodes.Local(), d, hidden, doc, nil))
 	d.shown.hide(hidden)
 }
 

@@ -148,7 +148,7 @@ func (s *staging) forgetFolder(up *spool.Upload) error {
 	}
 	parent, name := d.place()
 	if e := parent.get(name); e != nil && e.dir == d {
-		if err := parent.removeQueuedLocked(e, up); err != nil {
+		if err := parent.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
 			return err
 		}
 		s.fs.forgetNames(parent, []string{name})

@@ -100,8 +100,8 @@ func (e *entry) namesLocked() []string {
 
 // forgetShown makes the kernel forget the name that an entry was shown under when it went
 // under another one that it is found by.
-func (d *dir) forgetShown(e *entry, used string) {
+func (c *fileChanges) forgetShown(d *dir, e *entry, used string) {
 	if e.name != used {
-		d.fs.forgetNames(d, []string{e.name})
+		c.fs.forgetNames(d, []string{e.name})
 	}
 }

@@ -59,41 +59,41 @@ func (d *dir) aim(r *spool.Record) {
 const recentlyAway = 5 * time.Second
 
 // queuesFolders reports whether a new folder is queued without asking the service.
-func (d *dir) queuesFolders() bool {
+func (c *folderChanges) queuesFolders(d *dir) bool {
 	if d.queuedAs() != nil {
 		return true
 	}
-	away := d.fs.service.Away()
-	return d.fs.opts.Async && away != nil && d.fs.now().Sub(away.Time) < recentlyAway
+	away := c.fs.service.Away()
+	return c.fs.opts.Async && away != nil && c.fs.now().Sub(away.Time) < recentlyAway
 }
 
 // queueFolder makes a folder that the service is to have later. doubtful says that it was
 // asked for it and may have made it.
-func (d *dir) queueFolder(name string, doubtful bool) (*entry, error) {
-	up, err := d.fs.staging.spool.CreateFolder(d.fs.record(d, name, nil), doubtful)
+func (c *folderChanges) queueFolder(d *dir, name string, doubtful bool) (*entry, error) {
+	up, err := c.fs.staging.spool.CreateFolder(c.fs.record(d, name, nil), doubtful)
 	if err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
-	e := d.showQueuedLocked(up)
+	e := d.fs.placing.showQueuedLocked(d, up)
 	d.mu.Unlock()
-	d.fs.staging.queue.Add(up)
+	c.fs.staging.queue.Add(up)
 	return e, nil
 }
 
 // showQueuedLocked shows a queued folder; nil when the service has it by now. The caller
 // holds mu.
-func (d *dir) showQueuedLocked(up *spool.Upload) *entry {
-	ino := d.fs.inodes.Local()
+func (p *placing) showQueuedLocked(d *dir, up *spool.Upload) *entry {
+	ino := p.fs.inodes.Local()
 	e := &entry{name: names.Numbered(up.Record().Name, d.shown.taken)}
-	e.dir = newDir(d.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
+	e.dir = newDir(p.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
 	e.dir.queued.Store(up)
-	d.fs.staging.mu.Lock()
-	defer d.fs.staging.mu.Unlock()
+	p.fs.staging.mu.Lock()
+	defer p.fs.staging.mu.Unlock()
 	if up.State() == spool.Confirmed {
 		return nil
 	}
-	d.fs.staging.queuedDirs[up.ID()] = e.dir
+	p.fs.staging.queuedDirs[up.ID()] = e.dir
 	d.shown.add(e)
 	return e
 }
@@ -184,7 +184,7 @@ func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
 	delete(s.waiting, from)
 	s.mu.Unlock()
 	if d != nil {
-		d.made(id)
+		d.fs.placing.made(d, id)
 	}
 	for _, inside := range s.spool.List() {
 		if inside.Record().Within == up.ID() {
@@ -203,18 +203,18 @@ func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
 
 // made gives a queued directory the id of its folder. A listing that was quicker shows it
 // under another name, which goes.
-func (d *dir) made(id archive.ID) {
+func (p *placing) made(d *dir, id archive.ID) {
 	parent, name := d.place()
 	parent.mu.Lock()
 	e := parent.shown.get(name)
 	if listed := parent.shown.folders.get(id); listed != nil && listed != e {
 		parent.shown.drop(listed)
-		d.fs.forgetNames(parent, []string{listed.name})
+		p.fs.forgetNames(parent, []string{listed.name})
 	}
 	parent.shown.folders.remove(d.id())
 	d.folder.Store(int64(id))
 	if e != nil && e.dir == d {
-		e.told, e.keep = "", d.fs.keepFor()
+		e.told, e.keep = "", p.fs.keepFor()
 		parent.shown.folders.put(id, e)
 	}
 	d.mu.Lock()
@@ -227,17 +227,17 @@ func (d *dir) made(id archive.ID) {
 
 // removeQueued removes a queued folder, which must be empty, before the service has it.
 // While it is being made that is waited for.
-func (d *dir) removeQueued(e *entry) error {
+func (c *folderChanges) removeQueued(d *dir, e *entry) error {
 	up := e.dir.queuedAs()
 	if up == nil {
 		return errno.ErrNotRemoved
 	}
-	defer d.fs.staging.lockFolder(up)()
-	return d.removeQueuedLocked(e, up)
+	defer c.fs.staging.lockFolder(up)()
+	return c.removeQueuedLocked(d, e, up)
 }
 
 // removeQueuedLocked is removeQueued for callers that hold the folder locked.
-func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
+func (c *folderChanges) removeQueuedLocked(d *dir, e *entry, up *spool.Upload) error {
 	switch {
 	case e.dir.queuedAs() == nil:
 		return errno.ErrNotRemoved // it was made meanwhile
@@ -248,16 +248,16 @@ func (d *dir) removeQueuedLocked(e *entry, up *spool.Upload) error {
 		return err
 	}
 	d.drop(e)
-	d.fs.staging.letGo(up)
-	d.fs.staging.mu.Lock()
-	defer d.fs.staging.mu.Unlock()
-	delete(d.fs.staging.queuedDirs, up.ID())
+	c.fs.staging.letGo(up)
+	c.fs.staging.mu.Lock()
+	defer c.fs.staging.mu.Unlock()
+	delete(c.fs.staging.queuedDirs, up.ID())
 	return nil
 }
 
 // renameQueued gives a queued folder another place or name. While it is being made that is
 // waited for.
-func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
+func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) error {
 	up := e.dir.queuedAs()
 	if up == nil {
 		return errno.ErrNotMoved
@@ -265,7 +265,7 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	if err := mayBeFolder(newName); err != nil {
 		return err
 	}
-	defer d.fs.staging.lockFolder(up)()
+	defer c.fs.staging.lockFolder(up)()
 	to.mu.Lock()
 	free := to.free
 	to.mu.Unlock()
@@ -279,28 +279,28 @@ func (d *dir) renameQueued(e *entry, to *dir, newName string) error {
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
 	}
-	if err := up.Update(func(r *spool.Record) { retarget(r, d.fs.record(to, newName, nil)) }); err != nil {
+	if err := up.Update(func(r *spool.Record) { retarget(r, c.fs.record(to, newName, nil)) }); err != nil {
 		return err
 	}
 	d.drop(e)
 	e.dir.moveTo(to, newName)
 	to.add(e.renamed(newName))
-	e.dir.retarget()
+	c.retarget(e.dir)
 	if up.Record().Queued {
-		d.fs.staging.queue.Add(up) // it may have left a folder that is not made
+		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }
 
 // retargetFolder writes the place of a queued folder, which a folder above left, into its
 // record.
-func (d *dir) retargetFolder() {
+func (c *folderChanges) retargetFolder(d *dir) {
 	up := d.queued.Load()
 	if up == nil {
 		return
 	}
 	above := d.above()
 	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
-		d.fs.service.Failures.Add("rename", up, d.path(), err)
+		c.fs.service.Failures.Add("rename", up, d.path(), err)
 	}
 }

@@ -58,7 +58,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 		"release with nothing written": func(f *file, _ context.Context) { f.keepUnwritten() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := newLetters(t).create("a.txt", false)
+			e, err := newLetters(t).fs.files.create(newLetters(t), "a.txt", false)
 			if err != nil {
 				t.Fatal(err)
 			}

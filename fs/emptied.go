@@ -17,7 +17,7 @@ func nothingIn(r *spool.Record) bool {
 
 // refillLocked makes the entry of a document that was emptied long enough ago what the
 // service has. The caller holds mu of the directory.
-func (d *dir) refillLocked(e *entry) {
+func (p *placing) refillLocked(d *dir, e *entry) {
 	f := e.file.Load()
 	if f == nil {
 		return
@@ -28,13 +28,13 @@ func (d *dir) refillLocked(e *entry) {
 	if up == nil || f.handles > 0 {
 		return
 	}
-	if r := up.Record(); !nothingIn(&r) || d.fs.now().Before(r.Changed.Add(d.fs.grace())) {
+	if r := up.Record(); !nothingIn(&r) || p.fs.now().Before(r.Changed.Add(p.fs.grace())) {
 		return
 	}
 	f.up = nil
 	f.happenedLocked(onArrival)
-	d.fs.work.Go(func() {
-		d.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
-		d.fs.staging.discard(up)
+	p.fs.work.Go(func() {
+		p.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
+		p.fs.staging.discard(up)
 	})
 }

@@ -68,6 +68,11 @@ type FileSystem struct {
 
 	// staging is what waits on this machine for the archive.
 	staging staging
+	// placing shows in the tree what is staged.
+	placing placing
+	// folders and files are what mkdir, create, rename, rmdir and unlink do.
+	folders folderChanges
+	files   fileChanges
 }
 
 // staging is what waits on this machine for the archive: files and folders, each an upload of the spool,
@@ -116,6 +121,7 @@ func New(opts Options) *FileSystem {
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.staging.init(f, opts.Spool)
+	f.placing, f.folders, f.files = placing{f}, folderChanges{f}, fileChanges{f}
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,

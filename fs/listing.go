@@ -198,7 +198,7 @@ func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Docum
 		d.fs.reps.AsBefore()
 	} else {
 		d.fs.reps.Choose(ctx, got.Value)
-		d.identify(ctx, got.Value)
+		d.fs.placing.identify(ctx, d, got.Value)
 	}
 	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)

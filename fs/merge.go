@@ -117,7 +117,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(d.dropGoneLocked(&d.shown.here().docs, there), d.showListedLocked(order)...)
+	stale = append(d.dropGoneLocked(&d.shown.here().docs, there), d.fs.placing.showListedLocked(d, order)...)
 	if !d.files.known {
 		d.reserveLocked(&d.shown.here().docs, len(list))
 	}
@@ -134,7 +134,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	}
 	if !d.files.known {
 		d.files, d.shown.changed = m, changed
-		d.placeWaitingLocked()
+		d.fs.placing.placeWaitingLocked(d)
 		return nil
 	}
 	d.files = m
@@ -156,7 +156,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	}
 	e.setDocument(doc)
 	d.shown.index(e)
-	d.refillLocked(e)
+	d.fs.placing.refillLocked(d, e)
 	if d.shown.hides(e) {
 		return []string{d.shown.unhide(e).name}
 	}

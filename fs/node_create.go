@@ -16,10 +16,10 @@ import (
 
 // mayHold refuses a new name in a directory. In the root and among the inboxes nothing
 // can be made, not even what would stay local.
-func (d *dir) mayHold(name string) error {
+func (c *fileChanges) mayHold(d *dir, name string) error {
 	switch {
-	case d.fs.mayChange() != nil:
-		return d.fs.mayChange()
+	case c.fs.mayChange() != nil:
+		return c.fs.mayChange()
 	case d.kind == rootDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
 	case d.kind == inboxesDir:
@@ -28,7 +28,7 @@ func (d *dir) mayHold(name string) error {
 		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
 	case !utf8.ValidString(name):
 		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
-	case strings.HasSuffix(name, ".part") && d.isArchived(strings.TrimSuffix(name, ".part")):
+	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
 		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
 		// there it says nothing.
 		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
@@ -37,14 +37,14 @@ func (d *dir) mayHold(name string) error {
 }
 
 // isArchived reports whether an archived document is found under the name.
-func (d *dir) isArchived(name string) bool {
+func (c *fileChanges) isArchived(d *dir, name string) bool {
 	e := d.reach(name)
 	return e != nil && e.doc.Load() != nil && d.kind.archives() && !e.busy()
 }
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
 		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
 	}
@@ -65,7 +65,7 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
 		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
 	}
-	e, h, err := n.d.createOpen(detached(ctx), name, accessOf(ctx, syscall.O_WRONLY), false)
+	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
 		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), err)
 	}
@@ -78,11 +78,11 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 
 // createOpen makes a file in the spool and opens it for writing. A temporary one stays here until
 // it gets another name.
-func (d *dir) createOpen(ctx context.Context, name string, a access, temporary bool) (*entry, *writeHandle, error) {
-	if err := d.mayHold(name); err != nil {
+func (c *fileChanges) createOpen(ctx context.Context, d *dir, name string, a access, temporary bool) (*entry, *writeHandle, error) {
+	if err := c.mayHold(d, name); err != nil {
 		return nil, nil, err
 	}
-	e, err := d.create(name, temporary)
+	e, err := c.create(d, name, temporary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,7 +92,7 @@ func (d *dir) createOpen(ctx context.Context, name string, a access, temporary b
 	if err != nil {
 		if !document {
 			d.drop(e)
-			d.fs.staging.discard(e.file.Load().pending())
+			c.fs.staging.discard(e.file.Load().pending())
 		}
 		return nil, nil, err
 	}
@@ -101,30 +101,30 @@ func (d *dir) createOpen(ctx context.Context, name string, a access, temporary b
 
 // create puts an empty file into the spool and shows it. Under the name of a document that
 // was set aside it is that document, which gets new bytes.
-func (d *dir) create(name string, temporary bool) (*entry, error) {
+func (c *fileChanges) create(d *dir, name string, temporary bool) (*entry, error) {
 	if d.reach(name) != nil {
 		return nil, errno.ErrTaken
 	}
 	if e := d.showAgain(name); e != nil {
 		return e, nil
 	}
-	r := d.fs.record(d, name, nil)
+	r := c.fs.record(d, name, nil)
 	r.Temporary = temporary
-	up, err := d.fs.staging.spool.Create(r)
+	up, err := c.fs.staging.spool.Create(r)
 	if err != nil {
 		return nil, err
 	}
 	e := &entry{name: name}
-	f := newFile(d.fs, d.fs.inodes.Local(), d, e, nil, up)
+	f := newFile(c.fs, c.fs.inodes.Local(), d, e, nil, up)
 	e.file.Store(f)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shown.reach(name) != nil { // a listing brought it meanwhile
-		d.fs.staging.discard(up)
+		c.fs.staging.discard(up)
 		return nil, errno.ErrTaken
 	}
 	d.shown.add(e)
-	d.fs.staging.hold(up, f)
+	c.fs.staging.hold(up, f)
 	return e, nil
 }
 

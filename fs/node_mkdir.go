@@ -20,7 +20,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	var e *entry
 	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
-		e, err = d.mkdir(ctx, name)
+		e, err = d.fs.folders.mkdir(ctx, d, name)
 		return d.fs.errnos.Of("mkdir", d.pathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
@@ -30,12 +30,12 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	return n.nodeOf(ctx, e), 0
 }
 
-func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
-	if err := d.mayHold(name); err != nil {
+func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry, error) {
+	if err := d.fs.files.mayHold(d, name); err != nil {
 		return nil, err
 	}
 	if d.kind == localDir || names.IsJunkDir(name) {
-		e := &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.Local(), d, name)}
+		e := &entry{name: name, dir: newDir(c.fs, localDir, 0, c.fs.inodes.Local(), d, name)}
 		d.add(e)
 		return e, nil
 	}
@@ -51,23 +51,23 @@ func (d *dir) mkdir(ctx context.Context, name string) (*entry, error) {
 	if !free {
 		return nil, errno.ErrNotFree
 	}
-	if d.queuesFolders() {
-		return d.queueFolder(name, false)
+	if c.queuesFolders(d) {
+		return c.queueFolder(d, name, false)
 	}
-	id, err := d.createFolder(ctx, name)
+	id, err := c.createFolder(ctx, d, name)
 	switch {
-	case err != nil && d.fs.opts.Async && archive.Away(err):
-		_ = d.fs.service.Answered(err) // so that the next one is not asked for, and in doubt, too
-		return d.queueFolder(name, archive.Doubtful(err))
+	case err != nil && c.fs.opts.Async && archive.Away(err):
+		_ = c.fs.service.Answered(err) // so that the next one is not asked for, and in doubt, too
+		return c.queueFolder(d, name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
 	}
 	d.outdate()
 	if d.kind.archives() {
-		d.fs.service.Children.Put(id, archive.Structure{Free: free})
-		d.fs.service.Documents.Put(id, nil)
+		c.fs.service.Children.Put(id, archive.Structure{Free: free})
+		c.fs.service.Documents.Put(id, nil)
 	}
-	return d.addFolder(id, name), nil
+	return c.addFolder(d, id, name), nil
 }
 
 // mayBeFolder refuses to make a folder at the service, or to call one so, that is a program's
@@ -85,20 +85,20 @@ var errQueueLooks = errors.New("the folder is queued")
 // createFolder creates a folder and finds out its id, by a listing where the answer does
 // not tell it. A service that has no time is neither looked at nor waited for where folders
 // are queued.
-func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error) {
-	before := d.folderIDs()
+func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (archive.ID, error) {
+	before := c.folderIDs(d)
 	var id archive.ID
 	var busy bool
 	look := func(ctx context.Context) (bool, error) {
-		if busy && d.fs.opts.Async {
+		if busy && c.fs.opts.Async {
 			return false, errQueueLooks
 		}
 		var err error
-		id, err = d.newFolder(ctx, name, before)
+		id, err = c.newFolder(ctx, d, name, before)
 		return id != 0, err
 	}
-	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
-		made, err := d.fs.service.Archive.CreateFolder(ctx, d.id(), name)
+	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+		made, err := c.fs.service.Archive.CreateFolder(ctx, d.id(), name)
 		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
 		return err
 	}, look)
@@ -113,7 +113,7 @@ func (d *dir) createFolder(ctx context.Context, name string) (archive.ID, error)
 
 // newFolder lists the directory afresh and returns the folder of that name that was not
 // there before, 0 when there is none.
-func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]bool) (archive.ID, error) {
+func (c *folderChanges) newFolder(ctx context.Context, d *dir, name string, before map[archive.ID]bool) (archive.ID, error) {
 	d.distrust()
 	if err := d.loadFolders(ctx, needListing); err != nil {
 		return 0, err
@@ -129,21 +129,21 @@ func (d *dir) newFolder(ctx context.Context, name string, before map[archive.ID]
 }
 
 // folderIDs is the set of sub-folders known now.
-func (d *dir) folderIDs() map[archive.ID]bool {
+func (c *folderChanges) folderIDs(d *dir) map[archive.ID]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shown.folders.ids()
 }
 
 // addFolder shows a folder that was created here.
-func (d *dir) addFolder(id archive.ID, name string) *entry {
+func (c *folderChanges) addFolder(d *dir, id archive.ID, name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e := d.shown.folders.get(id); e != nil {
 		return e
 	}
-	e := &entry{name: name, keep: d.fs.keepFor()}
-	e.dir = newDir(d.fs, d.kind.below(), id, d.fs.inodes.Folder(id), d, name)
+	e := &entry{name: name, keep: c.fs.keepFor()}
+	e.dir = newDir(c.fs, d.kind.below(), id, c.fs.inodes.Folder(id), d, name)
 	d.shown.add(e)
 	return e
 }

@@ -15,12 +15,12 @@ var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not delet
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("remove", d.pathOf(name), d.unlink(ctx, name))
+		return d.fs.errnos.Of("remove", d.pathOf(name), d.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
 
-func (d *dir) unlink(ctx context.Context, name string) error {
-	if err := d.fs.mayChange(); err != nil {
+func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
+	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
 	e, err := d.lookup(ctx, name)
@@ -32,28 +32,28 @@ func (d *dir) unlink(ctx context.Context, name string) error {
 	case e.dir != nil:
 		return syscall.EISDIR
 	case doc == nil:
-		return e.file.Load().removeLocal()
+		return c.removeLocal(e.file.Load())
 	case d.kind != inboxDir:
 		return errNoRemoval
-	case !d.fs.opts.AllowDelete:
+	case !c.fs.opts.AllowDelete:
 		return errno.Refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
 	}
 	f := d.fileOf(e)
 	f.commit.Lock() // new bytes of it may be on their way
 	defer f.commit.Unlock()
-	if err := d.deleteDocument(ctx, doc.ID); err != nil {
+	if err := c.deleteDocument(ctx, d, doc.ID); err != nil {
 		return err
 	}
 	d.outdate()
 	f.remove()
-	d.forgetShown(e, name)
+	c.forgetShown(d, e, name)
 	return nil
 }
 
 // deleteDocument deletes an inbox document.
-func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
-	err := d.fs.service.Change(ctx, func(ctx context.Context) error {
-		return d.fs.service.Archive.Delete(ctx, id)
+func (c *fileChanges) deleteDocument(ctx context.Context, d *dir, id archive.ID) error {
+	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+		return c.fs.service.Archive.Delete(ctx, id)
 	}, func(ctx context.Context) (bool, error) {
 		docs, err := d.listAfresh(ctx)
 		return findDocument(docs, id) == nil, err
@@ -66,7 +66,7 @@ func (d *dir) deleteDocument(ctx context.Context, id archive.ID) error {
 
 // removeLocal removes a file that the archive does not have. One that is being sent is
 // waited for: then the archive has it.
-func (f *file) removeLocal() error {
+func (c *fileChanges) removeLocal(f *file) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.document() != nil || f.archivedUnlisted() {
@@ -113,12 +113,12 @@ func (f *file) remove() {
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.rmdir(ctx, name))
+		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
 
-func (d *dir) rmdir(ctx context.Context, name string) error {
-	if err := d.fs.mayChange(); err != nil {
+func (c *folderChanges) rmdir(ctx context.Context, d *dir, name string) error {
+	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
 	e, err := d.lookup(ctx, name)
@@ -132,7 +132,7 @@ func (d *dir) rmdir(ctx context.Context, name string) error {
 	case len(e.dir.entries()) > 0:
 		return syscall.ENOTEMPTY
 	case e.dir.kind != localDir:
-		return d.removeQueued(e)
+		return c.removeQueued(d, e)
 	}
 	d.drop(e)
 	return nil

@@ -26,7 +26,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	}
 	d.lendTo(to.d)
 	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("rename", d.pathOf(name), d.rename2(ctx, name, to.d, newName, flags))
+		return d.fs.errnos.Of("rename", d.pathOf(name), d.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -35,8 +35,8 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	return errno
 }
 
-func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string, flags uint32) error {
-	if err := to.mayHold(newName); err != nil {
+func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir, newName string, flags uint32) error {
+	if err := c.mayHold(to, newName); err != nil {
 		return err
 	}
 	if flags&^renameNoReplace != 0 {
@@ -63,14 +63,14 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 	if over != nil {
 		target = over.name
 	}
-	err = d.renameEntry(ctx, e, to, target, over)
+	err = c.renameEntry(ctx, d, e, to, target, over)
 	if errors.Is(err, errSettled) {
-		return d.rename2(ctx, name, to, newName, flags)
+		return c.rename2(ctx, d, name, to, newName, flags)
 	}
 	if err == nil {
-		d.forgetShown(e, name)
+		c.forgetShown(d, e, name)
 		if over != nil {
-			to.forgetShown(over, newName)
+			c.forgetShown(to, over, newName)
 		}
 	}
 	return err
@@ -78,25 +78,25 @@ func (d *dir) rename2(ctx context.Context, name string, to *dir, newName string,
 
 // renameEntry gives what an entry stands for another place or name, that of over where
 // there is one.
-func (d *dir) renameEntry(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
+func (c *fileChanges) renameEntry(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
 	if up := e.upload(); up != nil {
 		before := up.Record()
-		defer d.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer c.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.dir != nil:
-		return d.renameDir(e, to, newName, over)
+		return c.fs.folders.renameDir(d, e, to, newName, over)
 	case e.doc.Load() != nil:
-		return d.renameDocument(ctx, e, to, newName, over)
+		return c.renameDocument(ctx, d, e, to, newName, over)
 	}
-	return e.file.Load().renameLocal(ctx, to, newName, over)
+	return c.renameLocal(ctx, e.file.Load(), to, newName, over)
 }
 
 // renameDir renames a directory that only this machine has; folders stay where they are.
-func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
+func (c *folderChanges) renameDir(d *dir, e *entry, to *dir, newName string, over *entry) error {
 	switch {
 	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
-		return d.renameQueued(e, to, newName)
+		return c.renameQueued(d, e, to, newName)
 	case e.dir.kind != localDir:
 		return errno.ErrNotMoved
 	case to.kind != localDir && !names.IsJunkDir(newName) || to.id() != d.id():
@@ -107,7 +107,7 @@ func (d *dir) renameDir(e *entry, to *dir, newName string, over *entry) error {
 	d.drop(e)
 	e.dir.moveTo(to, newName)
 	to.add(e.renamed(newName))
-	e.dir.retarget()
+	c.retarget(e.dir)
 	return nil
 }
 
@@ -119,24 +119,24 @@ func (d *dir) moveTo(parent *dir, name string) {
 }
 
 // retarget writes the directory's new place into the records of the files below it.
-func (d *dir) retarget() {
+func (c *folderChanges) retarget(d *dir) {
 	for _, e := range d.entries() {
 		if e.dir != nil {
-			e.dir.retargetFolder()
-			e.dir.retarget()
+			c.retargetFolder(e.dir)
+			c.retarget(e.dir)
 		} else if up := e.file.Load().pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				d.fs.service.Failures.Add("rename", up, e.file.Load().path(), err)
+				c.fs.service.Failures.Add("rename", up, e.file.Load().path(), err)
 			}
 		}
 	}
 }
 
 // renameDocument archives an inbox document or renames a document where it lies.
-func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName string, over *entry) error {
+func (c *fileChanges) renameDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
 	switch {
 	case to == d && d.kind == inboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
-		return d.setAside(ctx, e, newName, over)
+		return c.setAside(ctx, d, e, newName, over)
 	case to.staysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
 	case to.queuedAs() != nil:
@@ -148,9 +148,9 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 	case e.busy():
 		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
 	case to == d:
-		return d.renameHere(ctx, e, newName)
+		return c.renameHere(ctx, d, e, newName)
 	case d.kind == inboxDir && to.kind.archives():
-		return d.archiveDocument(ctx, e, to, newName)
+		return c.archiveDocument(ctx, d, e, to, newName)
 	case d.kind == inboxDir:
 		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
@@ -158,13 +158,13 @@ func (d *dir) renameDocument(ctx context.Context, e *entry, to *dir, newName str
 }
 
 // renameHere gives a document another name in its folder.
-func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
+func (c *fileChanges) renameHere(ctx context.Context, d *dir, e *entry, newName string) error {
 	shown := e.doc.Load()
 	send := names.ToSend(shown, e.name, newName)
 	if send != "" {
 		id := shown.ID
-		err := d.fs.service.Change(ctx, func(ctx context.Context) error {
-			return d.fs.service.Archive.Rename(ctx, id, send)
+		err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+			return c.fs.service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
 			docs, err := d.listAfresh(ctx)
 			doc := findDocument(docs, id)
@@ -186,7 +186,7 @@ func (d *dir) renameHere(ctx context.Context, e *entry, newName string) error {
 		doc := *e.doc.Load()
 		doc.Name = send
 		e.setDocument(&doc)
-		e.told, e.keep = "", d.fs.keepFor()
+		e.told, e.keep = "", c.fs.keepFor()
 	}
 	d.shown.add(e)
 	return nil

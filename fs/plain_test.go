@@ -104,7 +104,7 @@ func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	f := d.fileOf(e)
 	d.mu.Lock()
 	d.shown.drop(e)
-	d.hideLocked(e, f.doc)
+	d.fs.files.hideLocked(d, e, f.doc)
 	d.mu.Unlock()
 	wantReached(t, d, "a", 0)
 	if hidden := d.setAsideAs("a"); hidden == nil || hidden.doc.Load().ID != 1 {

@@ -17,9 +17,9 @@ var errSettled = errors.New("the file is not local any more")
 // a real one archives it: errors reach the caller and leave the file where it was. What is
 // being sent is waited for; what is queued goes on to the archive under its new name, or is
 // taken back when that is a temporary one.
-func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *entry) error {
-	f.fs.work.Begin()
-	defer f.fs.work.End()
+func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *dir, newName string, over *entry) error {
+	c.fs.work.Begin()
+	defer c.fs.work.End()
 	var other *file
 	if over != nil && over.dir == nil {
 		other = to.fileOf(over)
@@ -29,27 +29,27 @@ func (f *file) renameLocal(ctx context.Context, to *dir, newName string, over *e
 	if d, _ := f.place(); up == nil || d == nil {
 		return errSettled
 	}
-	replaced, err := to.mayReplace(newName, over)
+	replaced, err := to.fs.files.mayReplace(to, newName, over)
 	if err == nil {
-		err = f.recallFor(up, other, to.staysLocal(newName))
+		err = c.recallFor(f, up, other, to.staysLocal(newName))
 	}
 	if err != nil {
 		return err
 	}
 	before := up.Record()
 	err = up.Update(func(r *spool.Record) {
-		retarget(r, f.fs.record(to, newName, replaced))
+		retarget(r, c.fs.record(to, newName, replaced))
 		r.Queued = r.Queued && !to.staysLocal(newName)
 	})
 	switch {
 	case err != nil:
 		return err
-	case f.ready(up, to, newName):
-		return f.sendAs(ctx, up, before, to, newName, over, replaced)
+	case c.ready(f, up, to, newName):
+		return c.sendAs(ctx, f, up, before, to, newName, over, replaced)
 	}
-	f.moveTo(to, newName, over, replaced)
+	c.moveTo(f, to, newName, over, replaced)
 	if up.Record().Queued {
-		f.fs.staging.queue.Add(up) // it may have left a folder that is not made
+		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func lockCommits(a, b *file) (unlock func()) {
 
 // recallFor takes back from the queue what a rename puts an end to: what is replaced, and
 // the file itself when it is to stay local. The caller holds commit of both.
-func (f *file) recallFor(up *spool.Upload, other *file, local bool) error {
+func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bool) error {
 	if local && up.Record().Queued {
 		if err := f.recallLocked(up); err != nil {
 			return err
@@ -91,12 +91,12 @@ func (f *file) recallFor(up *spool.Upload, other *file, local bool) error {
 
 // sendAs archives the file under its new name, which it then has; on an error it is what it
 // was before. The caller holds commit.
-func (f *file) sendAs(ctx context.Context, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
+func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
 	id, sent, err := f.send(ctx, up, to, false)
 	if err != nil {
-		return f.takeBack(up, before, err)
+		return c.takeBack(f, up, before, err)
 	}
-	f.moveTo(to, newName, over, replaced)
+	c.moveTo(f, to, newName, over, replaced)
 	if sent {
 		f.arrived(ctx, up, id)
 	}
@@ -112,7 +112,7 @@ func retarget(r *spool.Record, place spool.Record) {
 // ready reports whether a local file becomes a document under the name: not when it is
 // empty, nor while somebody still writes to it, whose close then archives it. That a
 // handle is released does not count: the kernel tells it some time after the close.
-func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
+func (c *fileChanges) ready(f *file, up *spool.Upload, to *dir, name string) bool {
 	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
 		return false
 	}
@@ -127,7 +127,7 @@ func (f *file) ready(up *spool.Upload, to *dir, name string) bool {
 
 // takeBack makes a file that the archive refused what it was before the rename, and keeps
 // the reason.
-func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error {
+func (c *fileChanges) takeBack(f *file, up *spool.Upload, before spool.Record, err error) error {
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
 	}
@@ -139,7 +139,7 @@ func (f *file) takeBack(up *spool.Upload, before spool.Record, err error) error 
 
 // mayReplace says what a local file may take the name of: a local file, or an inbox
 // document, which gets the new bytes and is returned.
-func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
+func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Document, error) {
 	if over == nil {
 		return nil, nil
 	}
@@ -151,7 +151,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.staysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && d.fs.service.Archive.LacksReplace():
+	case doc != nil && c.fs.service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
 	case doc != nil && over.busy():
 		return nil, errno.ErrSending
@@ -170,7 +170,7 @@ func (d *dir) mayReplace(name string, over *entry) (*archive.Document, error) {
 
 // moveTo shows the file under another name, in place of over. With replaced it stands for
 // that document from now on, whose new bytes it holds. The caller holds commit.
-func (f *file) moveTo(to *dir, name string, over *entry, replaced *archive.Document) {
+func (c *fileChanges) moveTo(f *file, to *dir, name string, over *entry, replaced *archive.Document) {
 	if over != nil {
 		to.fileOf(over).remove()
 	}

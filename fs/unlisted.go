@@ -43,7 +43,7 @@ const mostIdentified = 64
 
 // identify finds out which documents of a listing are files that stayed unlisted, and moves
 // their bytes into the content cache.
-func (d *dir) identify(ctx context.Context, list []archive.Document) {
+func (p *placing) identify(ctx context.Context, d *dir, list []archive.Document) {
 	docs := make([]*archive.Document, len(list))
 	for i := range list {
 		docs[i] = &list[i]
@@ -56,7 +56,7 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 			continue
 		}
 		if r := up.Record(); r.Document == 0 {
-			if ids := d.mayBeLocked(&r, docs); len(ids) > 0 {
+			if ids := p.mayBeLocked(d, &r, docs); len(ids) > 0 {
 				found[up] = ids
 			}
 		}
@@ -66,8 +66,8 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := d.fs.staging.spool.Identify(ctx, up, d.fs.service.Archive, ids); id != 0 {
-				d.fs.staging.settle(up, id)
+			if id := p.fs.staging.spool.Identify(ctx, up, p.fs.service.Archive, ids); id != 0 {
+				p.fs.staging.settle(up, id)
 			}
 			return nil
 		})
@@ -77,7 +77,7 @@ func (d *dir) identify(ctx context.Context, list []archive.Document) {
 
 // mayBeLocked are those of the documents that are new here and may be what was sent. The caller
 // holds mu.
-func (d *dir) mayBeLocked(r *spool.Record, list []*archive.Document) (ids []archive.ID) {
+func (p *placing) mayBeLocked(d *dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
 	for _, doc := range list {
 		if d.shown.document(doc.ID) == nil && r.MayBe(doc) {
 			ids = append(ids, doc.ID)
@@ -89,21 +89,21 @@ func (d *dir) mayBeLocked(r *spool.Record, list []*archive.Document) (ids []arch
 // showListedLocked makes room for the documents of a listing that may be files which stayed
 // unlisted, and gives up those that no listing has shown for long. It returns their names.
 // The caller holds mu.
-func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
+func (p *placing) showListedLocked(d *dir, list []*archive.Document) (stale []string) {
 	d.late = slices.DeleteFunc(d.late, func(f *file) bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		up := f.up
 		r := up.Record()
-		found := d.mayBeLocked(&r, list)
-		if len(found) == 0 && instantOf(d.fs.now()) < f.entry.keep {
+		found := p.mayBeLocked(d, &r, list)
+		if len(found) == 0 && instantOf(p.fs.now()) < f.entry.keep {
 			return false
 		}
 		stale = append(stale, f.entry.name)
 		d.shown.drop(f.entry)
 		f.dir = nil // who has it open reads on
 		f.happenedLocked(onUnlink)
-		d.fs.work.Go(func() { d.fs.staging.ended(up, &r, found) })
+		p.fs.work.Go(func() { p.fs.staging.ended(up, &r, found) })
 		return true
 	})
 	return stale

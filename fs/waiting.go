@@ -11,6 +11,9 @@ import (
 // What an upload of an earlier mount, or one that is sent again, stands for is shown in its
 // folder as soon as that has been listed: before, its name could be that of a document.
 
+// placing shows in the tree what is staged.
+type placing struct{ fs *FileSystem }
+
 // await shows an upload in its folder: at once where that has been listed, else when it is.
 func (s *staging) await(up *spool.Upload) {
 	r := up.Record()
@@ -19,7 +22,7 @@ func (s *staging) await(up *spool.Upload) {
 	s.waiting[ref] = append(s.waiting[ref], up)
 	s.mu.Unlock()
 	if d := s.folder(ref); d != nil {
-		d.placeWaiting()
+		s.fs.placing.placeWaiting(d)
 	}
 }
 
@@ -54,11 +57,11 @@ func (d *dir) known(id archive.ID) *dir {
 }
 
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
-func (d *dir) placeWaiting() {
+func (p *placing) placeWaiting(d *dir) {
 	d.mu.Lock()
 	before := d.shown.all()
 	if d.files.known || d.isLocal() {
-		d.placeWaitingLocked()
+		p.placeWaitingLocked(d)
 	}
 	var shown []string
 	for _, e := range d.shown.all() {
@@ -67,58 +70,58 @@ func (d *dir) placeWaiting() {
 		}
 	}
 	d.mu.Unlock()
-	d.fs.forgetNames(d, shown)
+	p.fs.forgetNames(d, shown)
 }
 
 // placeWaitingLocked shows what was recovered of a folder that is listed for the first
 // time, or is queued itself. The caller holds mu.
-func (d *dir) placeWaitingLocked() {
+func (p *placing) placeWaitingLocked(d *dir) {
 	ref := folderRef{id: d.id()}
 	if up := d.queuedAs(); up != nil {
 		ref = folderRef{within: up.ID()}
 	}
-	d.fs.staging.mu.Lock()
-	waiting := d.fs.staging.waiting[ref]
-	delete(d.fs.staging.waiting, ref)
-	d.fs.staging.mu.Unlock()
+	p.fs.staging.mu.Lock()
+	waiting := p.fs.staging.waiting[ref]
+	delete(p.fs.staging.waiting, ref)
+	p.fs.staging.mu.Unlock()
 	for _, up := range waiting {
-		d.placeLocked(up)
+		p.placeLocked(d, up)
 	}
 }
 
-func (d *dir) placeLocked(up *spool.Upload) {
+func (p *placing) placeLocked(d *dir, up *spool.Upload) {
 	r := up.Record()
-	_, there := d.fs.staging.spool.Get(up.ID())
+	_, there := p.fs.staging.spool.Get(up.ID())
 	switch e := d.shown.document(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.outdate()
 		d.doubtLocked()
-		d.placeArchivedLocked(up, &r)
+		p.placeArchivedLocked(d, up, &r)
 	case r.Directory:
-		d.placeFolderLocked(up)
+		p.placeFolderLocked(d, up)
 	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
-		if f := d.fs.staging.holder(up); f.standFor(d, e) {
+		if f := p.fs.staging.holder(up); f.standFor(d, e) {
 			e.file.Store(f)
 		}
 	case len(r.Local) > 0:
-		d.localPathLocked(r.Local, up)
+		p.localPathLocked(d, r.Local, up)
 	default:
-		d.looseLocked(up)
+		p.looseLocked(d, up)
 	}
 }
 
 // placeArchivedLocked shows a file that was archived while the folder was listed for the first
 // time, unless the listing has its document. Where that is not known the file stays unlisted.
 // The caller holds mu.
-func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
+func (p *placing) placeArchivedLocked(d *dir, up *spool.Upload, r *spool.Record) {
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
 		return
 	}
 	if r.Document != 0 {
 		if d.shown.document(r.Document) == nil {
-			e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
-			e.keep = d.fs.keepFor()
+			e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, p.fs.now()), nil)
+			e.keep = p.fs.keepFor()
 			d.shown.add(e)
 		}
 		return
@@ -129,27 +132,27 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 			found = append(found, doc.ID)
 		}
 	}
-	f := d.fs.staging.holder(up)
+	f := p.fs.staging.holder(up)
 	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
 	switch {
 	case len(found) > 0:
-		d.fs.work.Go(func() { d.fs.staging.ended(up, r, found) })
+		p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
 	case f.standFor(d, e):
-		e.keep = d.fs.keepFor()
+		e.keep = p.fs.keepFor()
 		d.shown.add(e)
 		d.late = append(d.late, f)
 	}
 }
 
 // placeFolderLocked shows a queued folder with all that lies in it. The caller holds mu.
-func (d *dir) placeFolderLocked(up *spool.Upload) {
-	e := d.showQueuedLocked(up)
+func (p *placing) placeFolderLocked(d *dir, up *spool.Upload) {
+	e := p.showQueuedLocked(d, up)
 	if e == nil {
 		return
 	}
 	e.dir.mu.Lock()
 	defer e.dir.mu.Unlock()
-	e.dir.placeWaitingLocked()
+	p.placeWaitingLocked(e.dir)
 }
 
 // standFor gives a file that no folder shows its place. It is false when the file has one
@@ -166,20 +169,20 @@ func (f *file) standFor(d *dir, e *entry) bool {
 
 // localPathLocked makes the local directories of path and puts the file there. The
 // caller holds mu of d, which is above all of them.
-func (d *dir) localPathLocked(path []string, up *spool.Upload) {
+func (p *placing) localPathLocked(d *dir, path []string, up *spool.Upload) {
 	for i, name := range path {
 		e := d.shown.get(name)
 		if e == nil {
-			e = &entry{name: name, dir: newDir(d.fs, localDir, 0, d.fs.inodes.Local(), d, name)}
+			e = &entry{name: name, dir: newDir(p.fs, localDir, 0, p.fs.inodes.Local(), d, name)}
 			d.shown.add(e)
 		}
 		if e.dir == nil || e.dir.kind != localDir {
-			d.looseLocked(up)
+			p.looseLocked(d, up)
 			return
 		}
 		if i == len(path)-1 {
 			e.dir.mu.Lock()
-			e.dir.looseLocked(up)
+			p.looseLocked(e.dir, up)
 			e.dir.mu.Unlock()
 			return
 		}
@@ -191,8 +194,8 @@ func (d *dir) localPathLocked(path []string, up *spool.Upload) {
 
 // looseLocked shows a file of the spool under a free name. A document that has its name and
 // may be the one that is being sent gives way until that is known. The caller holds mu.
-func (d *dir) looseLocked(up *spool.Upload) {
-	f, r := d.fs.staging.holder(up), up.Record()
+func (p *placing) looseLocked(d *dir, up *spool.Upload) {
+	f, r := p.fs.staging.holder(up), up.Record()
 	if e := d.shown.get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
 			d.shown.drop(e)

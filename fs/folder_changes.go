@@ -1,0 +1,4 @@
+package fs
+
+// folderChanges makes, removes and renames folders and local directories.
+type folderChanges struct{ fs *FileSystem }
