@@ -16,7 +16,7 @@ var errUnclear = errors.New("it cannot be told whether it was archived")
 // that were set on it. Whether the service gives it a new id or not, the file stays the
 // same to those who have it open.
 func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string) error {
-	if err := to.loadDocuments(ctx, needNames); err != nil {
+	if err := to.fs.lister.loadDocuments(ctx, to, needNames); err != nil {
 		return err
 	}
 	inbox := *e.doc.Load()
@@ -25,12 +25,12 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
-		docs, err := to.listAfresh(ctx)
+		docs, err := to.fs.lister.listAfresh(ctx, to)
 		archived = newDocument(docs, before, &inbox, target.Name)
 		return archived != nil, err
 	}
 	took := func(ctx context.Context) (bool, error) {
-		docs, err := d.listAfresh(ctx)
+		docs, err := d.fs.lister.listAfresh(ctx, d)
 		switch {
 		case err != nil:
 			return false, err

@@ -11,54 +11,54 @@ import (
 
 // arrived makes the file the document that the archive confirmed. Without an id it waits
 // for a listing to show it. The caller holds commit.
-func (f *file) arrived(ctx context.Context, up *spool.Upload, id archive.ID) {
+func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	if r.Had != "" {
-		f.giveWay(up, &r)
+		v.giveWay(f, up, &r)
 		return
 	}
 	done := "archived"
 	if r.Inbox {
 		done = "stored in the inbox:"
 	}
-	f.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
+	v.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
 		Infof("%s %d bytes", done, r.Size)
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
-	f.fs.staging.settle(up, id)
-	if id == 0 && f.fs.staging.awaits(up, &r) {
+	v.fs.staging.settle(up, id)
+	if id == 0 && v.fs.staging.awaits(up, &r) {
 		return // what the folder shows when it is listed tells which document it is
 	}
 	switch d := f.lastPlace(); {
 	case d == nil: // recovered and not shown yet
-		f.fs.staging.listAgain(&r)
+		v.fs.staging.listAgain(&r)
 	case id != 0:
 		d.outdate()
-		f.become(d, f.confirmed(&r, id, d))
+		v.become(f, d, v.confirmed(f, &r, id, d))
 		f.detach()
 	case f.stayUnlisted():
 		return
 	}
-	f.fs.staging.conclude(ctx, up, id)
+	v.fs.staging.conclude(ctx, up, id)
 }
 
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
 // place: the file's own name goes.
-func (f *file) giveWay(up *spool.Upload, r *spool.Record) {
-	f.fs.log.WithField("path", archive.Printable(f.path())).
+func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
+	v.fs.log.WithField("path", archive.Printable(f.path())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
-	f.fs.service.Failures.Mend(r)
+	v.fs.service.Failures.Mend(r)
 	d := f.lastPlace()
 	if d == nil {
-		f.fs.staging.listAgain(r)
-		f.fs.staging.discard(up)
+		v.fs.staging.listAgain(r)
+		v.fs.staging.discard(up)
 		return
 	}
 	d.distrust() // it may have the very name
 	_, name := f.place()
 	f.remove()
-	f.fs.forgetNames(d, []string{name})
+	v.fs.forgetNames(d, []string{name})
 }
 
 // lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
@@ -91,8 +91,8 @@ func (s *staging) outdate(id archive.ID) {
 }
 
 // confirmed is the document as far as is known without a listing.
-func (f *file) confirmed(r *spool.Record, id archive.ID, d *dir) *archive.Document {
-	return d.kind.confirmed(r, id, d.document(id), f.fs.now())
+func (v *delivery) confirmed(f *file, r *spool.Record, id archive.ID, d *dir) *archive.Document {
+	return d.kind.confirmed(r, id, d.document(id), v.fs.now())
 }
 
 // confirmed is the document that is archived now in such a directory. old is it with its old
@@ -123,18 +123,18 @@ func (d *dir) document(id archive.ID) *archive.Document {
 }
 
 // become makes doc what the file stands for.
-func (f *file) become(d *dir, doc *archive.Document) {
+func (v *delivery) become(f *file, d *dir, doc *archive.Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
 		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
-		f.fs.forgetNames(d, []string{shown.name})
+		v.fs.forgetNames(d, []string{shown.name})
 	}
 	f.doc, f.sized = doc, false
 	f.entry.doc.Store(doc)
-	f.entry.keep, f.entry.told = f.fs.keepFor(), ""
+	f.entry.keep, f.entry.told = v.fs.keepFor(), ""
 	if f.dir == d { // else it was removed meanwhile
 		d.shown.add(f.entry)
 	}

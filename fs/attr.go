@@ -15,6 +15,9 @@ const keepSize = time.Hour
 
 const blockSize = 512 // unit of st_blocks (stat(2))
 
+// kernel is what the kernel is told of files and directories, and for how long it may trust that.
+type kernel struct{ fs *FileSystem }
+
 // fill writes a file's attributes and returns how long they may be trusted.
 func (f *file) fill(out *fuse.Attr) time.Duration {
 	out.Ino = f.ino

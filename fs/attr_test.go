@@ -19,7 +19,7 @@ func TestFoldersOfAPathAreRemembered(t *testing.T) {
 	for age, want := range map[time.Duration]time.Duration{0: time.Minute, 40 * time.Second: 20 * time.Second, 2 * time.Minute: 0} {
 		now := f.started
 		f.opts.Now = func() time.Time { return now }
-		d.mergeFolders(list, merged{serial: d.subs.serial + 1, fetched: now.Add(-age), known: true}, true)
+		d.fs.lister.mergeFolders(d, list, merged{serial: d.subs.serial + 1, fetched: now.Add(-age), known: true}, true)
 		var out fuse.EntryOut
 		d.fillEntry(d.get("Rechnungen"), &out)
 		if out.EntryTimeout() != want || out.AttrTimeout() != want {

@@ -38,7 +38,7 @@ func (n documentAttrs) Kind() xattr.Node {
 // Subject implements attrs.Node. A document that changed here is listed again first.
 func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	if d, _ := n.f.place(); d != nil {
-		if err := d.loadDocuments(ctx, needListing); err != nil {
+		if err := d.fs.lister.loadDocuments(ctx, d, needListing); err != nil {
 			return xattr.Subject{}, err
 		}
 	}

@@ -41,7 +41,7 @@ func (s *staging) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, e
 	case up.Record().Directory:
 		return s.makeQueued(ctx, up)
 	}
-	return s.holder(up).deliverQueued(ctx, up)
+	return s.holder(up).fs.delivery.deliverQueued(ctx, s.holder(up), up)
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
@@ -53,50 +53,50 @@ func (s *staging) deliverable(up *spool.Upload) bool {
 
 // deliverQueued tries to archive a file that was accepted before. What is refused stays
 // in its folder as failed.
-func (f *file) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload) (wait bool, err error) {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	if f.pending() != up || f.gone() || !up.Record().Queued {
 		return false, background.ErrMoot // changed, or removed, meanwhile
 	}
 	if up.State() == spool.Created { // recalled for a change that did not come
-		if err := f.recommit(up); err != nil {
+		if err := v.recommit(f, up); err != nil {
 			return !errors.Is(err, background.ErrMoot), err
 		}
 	}
 	d, _ := f.place()
-	if err := f.leaveQueuedFolder(up, d); err != nil {
+	if err := v.leaveQueuedFolder(f, up, d); err != nil {
 		return false, errors.Join(background.ErrMoot, err)
 	}
 	var baseline spool.Baseline
 	if d != nil {
-		baseline = d.baseline
+		baseline = v.fs.lister.baseline(d)
 	}
-	id, err := f.fs.staging.spool.DeliverWith(ctx, up, f.fs.service.Archive, baseline, f.fs.staging.queuePolicy())
-	_ = f.fs.service.Answered(err)
+	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.service.Archive, baseline, v.fs.staging.queuePolicy())
+	_ = v.fs.service.Answered(err)
 	switch {
 	case err == nil:
-		f.arrived(ctx, up, id)
+		v.arrived(ctx, f, up, id)
 		return false, nil
 	case up.Record().Queued:
-		f.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
+		v.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	f.fs.service.Failures.Add("archive", up, f.path(), err)
-	f.giveUp(up)
+	v.fs.service.Failures.Add("archive", up, f.path(), err)
+	v.giveUp(f, up)
 	return false, err
 }
 
 // recommit makes what was recalled what it was, unless somebody has begun to change it,
 // whose close then decides. The caller holds commit.
-func (f *file) recommit(up *spool.Upload) error {
+func (v *delivery) recommit(f *file, up *spool.Upload) error {
 	err := up.Recommit()
 	var changed *spool.StateError
 	switch {
 	case errors.As(err, &changed):
 		return background.ErrMoot
 	case err != nil:
-		f.fs.service.Failures.Add("archive", up, f.path(), err)
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
 		return err
 	}
 	f.happened(onQueue)
@@ -105,14 +105,14 @@ func (f *file) recommit(up *spool.Upload) error {
 
 // leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
 // the file was put there. Where the folder failed the upload fails.
-func (f *file) leaveQueuedFolder(up *spool.Upload, d *dir) error {
+func (v *delivery) leaveQueuedFolder(f *file, up *spool.Upload, d *dir) error {
 	if up.Record().Within == "" {
 		return nil
 	}
 	if d != nil && d.queuedAs() == nil {
 		return up.Update(d.aim)
 	}
-	return f.fs.staging.failInFolder(up)
+	return v.fs.staging.failInFolder(up)
 }
 
 // failInFolder fails an upload of the queue because the folder that it lies in was not

@@ -25,7 +25,7 @@ func large() (*tree, *dir) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.folders(d)
-	d.mergeDocuments(letters(77, 1, many), tr.next(), pdf)
+	d.fs.lister.mergeDocuments(d, letters(77, 1, many), tr.next(), pdf)
 	return tr, d
 }
 
@@ -38,7 +38,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		if e, err := d.lookup(b.Context(), names[i%many]); e == nil || err != nil {
+		if e, err := d.fs.lister.lookup(b.Context(), d, names[i%many]); e == nil || err != nil {
 			b.Fatal(e, err)
 		}
 		i++
@@ -64,6 +64,6 @@ func BenchmarkMerge(b *testing.B) {
 	list := letters(77, 1, many)
 	b.ReportAllocs()
 	for b.Loop() {
-		tr.dir(folderDir).mergeDocuments(list, tr.next(), pdf)
+		tr.dir(folderDir).fs.lister.mergeDocuments(tr.dir(folderDir), list, tr.next(), pdf)
 	}
 }

@@ -54,7 +54,7 @@ func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, arc
 func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
 	d := m.f.root
 	for _, name := range path {
-		if err := d.loadFolders(ctx, needNames); err != nil {
+		if err := d.fs.lister.loadFolders(ctx, d, needNames); err != nil {
 			return 0, err
 		}
 		e := d.get(name)
@@ -97,7 +97,7 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 			return "", nil
 		}
 	}
-	if err := d.loadDocuments(ctx, needNames); err != nil {
+	if err := d.fs.lister.loadDocuments(ctx, d, needNames); err != nil {
 		return "", &iofs.PathError{Op: "readlink", Path: d.path(), Err: err}
 	}
 	name := d.shownAs(doc)

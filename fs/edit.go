@@ -76,7 +76,7 @@ func (f *file) untouched(ctx context.Context) {
 			return
 		}
 	}
-	_ = f.finish(ctx, true) // who truncates is told why it failed
+	_ = f.fs.delivery.finish(ctx, f, true) // who truncates is told why it failed
 }
 
 // spoil remembers that the bytes are not what the program meant to write.

@@ -53,7 +53,7 @@ func (h *writeHandle) puts(t *testing.T, text string) {
 // writes, nothing is archived, nor kept as a file that is complete.
 func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 	for name, end := range map[string]func(*file, context.Context){
-		"close":                        func(f *file, ctx context.Context) { _ = f.finish(ctx, false) },
+		"close":                        func(f *file, ctx context.Context) { _ = f.fs.delivery.finish(ctx, f, false) },
 		"release":                      func(f *file, ctx context.Context) { f.endWriting(ctx) },
 		"release with nothing written": func(f *file, _ context.Context) { f.keepUnwritten() },
 	} {
@@ -73,7 +73,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			}
 			other.puts(t, "whole")
 			other.ended()
-			if err := f.finish(t.Context(), false); err != nil {
+			if err := f.fs.delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			if r := f.up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {

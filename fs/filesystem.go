@@ -68,6 +68,12 @@ type FileSystem struct {
 
 	// staging is what waits on this machine for the archive.
 	staging staging
+	// lister fills directories with what the service lists.
+	lister lister
+	// kernel is what the kernel is told.
+	kernel kernel
+	// delivery turns the bytes of files into documents.
+	delivery delivery
 	// placing shows in the tree what is staged.
 	placing placing
 	// folders and files are what mkdir, create, rename, rmdir and unlink do.
@@ -121,7 +127,8 @@ func New(opts Options) *FileSystem {
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.staging.init(f, opts.Spool)
-	f.placing, f.folders, f.files = placing{f}, folderChanges{f}, fileChanges{f}
+	f.lister, f.kernel, f.delivery, f.placing = lister{f}, kernel{f}, delivery{f}, placing{f}
+	f.folders, f.files = folderChanges{f}, fileChanges{f}
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
@@ -161,7 +168,7 @@ func (f *FileSystem) now() time.Time { return f.opts.Now() }
 // or wrong credentials fails at once. While the service is away what is known of it will
 // do; Away then tells why.
 func (f *FileSystem) Check(ctx context.Context) error {
-	return f.root.loadFolders(ctx, needNames)
+	return f.root.fs.lister.loadFolders(ctx, f.root, needNames)
 }
 
 // Recover takes up what an earlier mount left in the spool. It does not wait for the service.

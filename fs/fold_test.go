@@ -17,7 +17,7 @@ import (
 func (tr *tree) list(d *dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
-	stale = sorted(d.mergeDocuments(docs, tr.next(), pdf))
+	stale = sorted(d.fs.lister.mergeDocuments(d, docs, tr.next(), pdf))
 	d.foldsTo(docs, packed)
 	return stale
 }

@@ -22,19 +22,22 @@ const (
 	needListing
 )
 
+// lister fills directories with what the service lists, and finds names in them.
+type lister struct{ fs *FileSystem }
+
 // lookup finds a name; one that is missing is tried in the system's other form, if it has
 // one.
-func (d *dir) lookup(ctx context.Context, name string) (*entry, error) {
-	e, err := d.find(ctx, name)
+func (l *lister) lookup(ctx context.Context, d *dir, name string) (*entry, error) {
+	e, err := l.find(ctx, d, name)
 	if other := names.OtherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
-		return d.find(ctx, other)
+		return l.find(ctx, d, other)
 	}
 	return e, err
 }
 
 // find finds a name, shown or plain. Folders are named before documents, so documents are
 // asked for only when no folder has the name; both at once where that is to be expected.
-func (d *dir) find(ctx context.Context, name string) (*entry, error) {
+func (l *lister) find(ctx context.Context, d *dir, name string) (*entry, error) {
 	if names.IsJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
 		if e := d.get(name); e != nil {
@@ -44,9 +47,9 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	}
 	var docsErr error
 	if looksLikeDocument(name) && !d.enough(&d.subs, needNames) {
-		docsErr = d.load(ctx, needNames)
+		docsErr = l.load(ctx, d, needNames)
 	}
-	if err := d.loadFolders(ctx, needNames); err != nil {
+	if err := l.loadFolders(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	if e := d.get(name); e != nil && e.dir != nil {
@@ -55,7 +58,7 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 	if docsErr != nil {
 		return nil, docsErr
 	}
-	if err := d.loadDocuments(ctx, needNames); err != nil {
+	if err := l.loadDocuments(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	if e := d.reach(name); e != nil {
@@ -66,9 +69,9 @@ func (d *dir) find(ctx context.Context, name string) (*entry, error) {
 
 // load makes the whole directory known. Folders and documents are asked for at the same
 // time, each at most once, and folders are named first.
-func (d *dir) load(ctx context.Context, n need) error {
-	if !d.wantsDocuments(n) {
-		return d.loadFolders(ctx, n)
+func (l *lister) load(ctx context.Context, d *dir, n need) error {
+	if !l.wantsDocuments(d, n) {
+		return l.loadFolders(ctx, d, n)
 	}
 	var docs cache.Entry[[]archive.Document]
 	var docsErr error
@@ -76,14 +79,14 @@ func (d *dir) load(ctx context.Context, n need) error {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		docs, docsErr = d.fs.service.ListDocuments(ctx, folderOf{d})
+		docs, docsErr = l.fs.service.ListDocuments(ctx, folderOf{d})
 	}()
-	err := d.loadFolders(ctx, n)
+	err := l.loadFolders(ctx, d, n)
 	<-answered
 	if err != nil {
 		return err
 	}
-	return d.showDocuments(ctx, docs, docsErr, asked)
+	return l.showDocuments(ctx, d, docs, docsErr, asked)
 }
 
 // listed reports whether the directory was listed at all.
@@ -142,19 +145,19 @@ func (d *dir) trustedForLocked(oldest time.Time) time.Duration {
 	return max(0, min(longest, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
 }
 
-func (d *dir) loadFolders(ctx context.Context, n need) error {
+func (l *lister) loadFolders(ctx context.Context, d *dir, n need) error {
 	if d.isLocal() || d.enough(&d.subs, n) {
 		return nil
 	}
 	if d.kind == inboxesDir || d.kind == inboxDir {
-		return d.loadInboxes(ctx)
+		return l.loadInboxes(ctx, d)
 	}
 	asked := d.asking()
-	got, err := d.fs.service.ListChildren(ctx, d.id())
+	got, err := l.fs.service.ListChildren(ctx, d.id())
 	if err != nil {
-		return d.fs.gone(d, err)
+		return l.fs.gone(d, err)
 	}
-	d.fs.forgetNames(d, d.mergeFolders(got.Value.Folders, mergedOf(got, asked), got.Value.Free))
+	l.fs.forgetNames(d, l.mergeFolders(d, got.Value.Folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 
@@ -175,40 +178,40 @@ func mergedOf[V any](e cache.Entry[V], when remote.Distrust) merged {
 	return m
 }
 
-func (d *dir) loadDocuments(ctx context.Context, n need) error {
-	if !d.wantsDocuments(n) {
+func (l *lister) loadDocuments(ctx context.Context, d *dir, n need) error {
+	if !l.wantsDocuments(d, n) {
 		return nil
 	}
 	asked := d.asking()
-	got, err := d.fs.service.ListDocuments(ctx, folderOf{d})
-	return d.showDocuments(ctx, got, err, asked)
+	got, err := l.fs.service.ListDocuments(ctx, folderOf{d})
+	return l.showDocuments(ctx, d, got, err, asked)
 }
 
 // wantsDocuments reports whether n takes a look at the documents.
-func (d *dir) wantsDocuments(n need) bool {
+func (l *lister) wantsDocuments(d *dir, n need) bool {
 	return d.kind.holdsDocuments() && !d.isLocal() && !d.enough(&d.files, n)
 }
 
 // showDocuments shows what asking for the documents answered.
-func (d *dir) showDocuments(ctx context.Context, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
+func (l *lister) showDocuments(ctx context.Context, d *dir, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
 	if err != nil {
-		return d.fs.gone(d, err)
+		return l.fs.gone(d, err)
 	}
 	if got.Stale {
-		d.fs.reps.AsBefore()
+		l.fs.reps.AsBefore()
 	} else {
-		d.fs.reps.Choose(ctx, got.Value)
-		d.fs.placing.identify(ctx, d, got.Value)
+		l.fs.reps.Choose(ctx, got.Value)
+		l.fs.placing.identify(ctx, d, got.Value)
 	}
-	d.fs.forgetNames(d, d.mergeDocuments(got.Value, mergedOf(got, when), d.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
+	l.fs.forgetNames(d, l.mergeDocuments(d, got.Value, mergedOf(got, when), l.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)
 	return nil
 }
 
 // listAfresh asks the service for the directory's documents, whatever is known.
-func (d *dir) listAfresh(ctx context.Context) ([]archive.Document, error) {
+func (l *lister) listAfresh(ctx context.Context, d *dir) ([]archive.Document, error) {
 	d.distrust()
-	return d.fs.service.ListAfresh(ctx, d.id())
+	return l.fs.service.ListAfresh(ctx, d.id())
 }
 
 // folderOf is a directory whose documents are listed.
@@ -219,7 +222,7 @@ func (f folderOf) Archives() bool            { return f.d.kind.archives() }
 func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
 func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {
-	_ = f.d.showDocuments(ctx, got, nil, when) // it has no error to tell
+	_ = f.d.fs.lister.showDocuments(ctx, f.d, got, nil, when) // it has no error to tell
 }
 
 // findDocument returns the document of that id in a listing, nil when there is none.

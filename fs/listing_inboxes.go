@@ -9,9 +9,9 @@ import (
 
 // loadInboxes fills the directory from the one listing that tells all inboxes with all
 // their folders.
-func (d *dir) loadInboxes(ctx context.Context) error {
+func (l *lister) loadInboxes(ctx context.Context, d *dir) error {
 	asked := d.asking()
-	got, err := d.fs.service.ListInboxes(ctx)
+	got, err := l.fs.service.ListInboxes(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (d *dir) loadInboxes(ctx context.Context) error {
 		}
 		folders = f.Children
 	}
-	d.fs.forgetNames(d, d.mergeFolders(folders, mergedOf(got, asked), got.Value.Free))
+	l.fs.forgetNames(d, l.mergeFolders(d, folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 

@@ -45,7 +45,7 @@ func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
 	log.SetOutput(io.Discard)
 	f := New(Options{Archive: slowFolders{listed: make(chan struct{})}, Log: log, TTL: time.Hour})
 	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.load(t.Context(), needNames); err != nil {
+	if err := d.fs.lister.load(t.Context(), d, needNames); err != nil {
 		t.Fatal(err)
 	}
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
@@ -79,7 +79,7 @@ func TestOneListingAsksOnce(t *testing.T) {
 		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
 	}})
 	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.load(t.Context(), needListing); err != nil {
+	if err := d.fs.lister.load(t.Context(), d, needListing); err != nil {
 		t.Error(err)
 	}
 	if folders, documents := service.folders.Load(), service.documents.Load(); folders != 1 || documents != 1 {

@@ -14,7 +14,7 @@ import (
 // request for the inboxes and one for the structure. What cannot be found is left out.
 func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*dir, error) {
 	found := map[archive.ID]*dir{}
-	f.root.collect(wanted, found)
+	f.root.fs.lister.collect(f.root, wanted, found)
 	missing := without(wanted, found)
 	if len(missing) == 0 {
 		return found, nil
@@ -30,7 +30,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if missing = without(missing, found); len(missing) == 0 {
 		return found, nil
 	}
-	if err := f.root.loadFolders(ctx, needNames); err != nil {
+	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
 		return found, err
 	}
 	top := f.mandatorOf(missing)
@@ -38,7 +38,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if err != nil {
 		return found, err
 	}
-	return found, top.follow(ctx, below, missing, found)
+	return found, top.fs.lister.follow(ctx, top, below, missing, found)
 }
 
 // without returns the wanted folders that were not found.
@@ -53,19 +53,19 @@ func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archiv
 }
 
 // collect adds the wanted folders that are d or known below it to found.
-func (d *dir) collect(wanted map[archive.ID]string, found map[archive.ID]*dir) {
+func (l *lister) collect(d *dir, wanted map[archive.ID]string, found map[archive.ID]*dir) {
 	if _, ok := wanted[d.id()]; ok && d.kind.holdsDocuments() {
 		found[d.id()] = d
 	}
 	for _, below := range d.subfolders() {
-		below.collect(wanted, found)
+		l.collect(below, wanted, found)
 	}
 }
 
 // locateInboxes looks for folders among those of the inboxes.
 func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	inboxes := f.root.get(inboxesName).dir
-	if err := inboxes.loadFolders(ctx, needNames); err != nil {
+	if err := inboxes.fs.lister.loadFolders(ctx, inboxes, needNames); err != nil {
 		return err
 	}
 	listed, _ := f.service.Inboxes.Peek(struct{}{})
@@ -73,7 +73,7 @@ func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]st
 	for _, box := range listed.Value.Inboxes {
 		folders = append(folders, box.Folder)
 	}
-	return inboxes.follow(ctx, folders, wanted, found)
+	return inboxes.fs.lister.follow(ctx, inboxes, folders, wanted, found)
 }
 
 // mandatorOf is the mandator that all of the folders belong to, where there is one and its
@@ -102,13 +102,13 @@ func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *dir {
 }
 
 // follow goes down from d, which the folders lie in, to the wanted ones.
-func (d *dir) follow(ctx context.Context, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
+func (l *lister) follow(ctx context.Context, d *dir, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	for i := range folders {
 		below := &folders[i]
 		if !leadsTo(below, wanted) {
 			continue
 		}
-		if err := d.loadFolders(ctx, needNames); err != nil {
+		if err := l.loadFolders(ctx, d, needNames); err != nil {
 			return err
 		}
 		d.mu.Lock()
@@ -120,7 +120,7 @@ func (d *dir) follow(ctx context.Context, folders []archive.Folder, wanted map[a
 		if _, ok := wanted[below.ID]; ok {
 			found[below.ID] = e.dir
 		}
-		if err := e.dir.follow(ctx, below.Children, wanted, found); err != nil {
+		if err := l.follow(ctx, e.dir, below.Children, wanted, found); err != nil {
 			return err
 		}
 	}

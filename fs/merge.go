@@ -12,7 +12,7 @@ import (
 // mergeFolders takes in a listing of the sub-folders: what is new gets a name, by
 // ascending id; what is known keeps its name; what is gone is taken out. It returns the
 // names that a kernel may remember wrongly.
-func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []string) {
+func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool) (stale []string) {
 	list = append([]archive.Folder(nil), list...)
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	d.mu.Lock()
@@ -28,9 +28,9 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = d.dropGoneLocked(&d.shown.folders, there)
+	stale = l.dropGoneLocked(d, &d.shown.folders, there)
 	if !d.subs.known {
-		d.reserveLocked(&d.shown.folders, len(list))
+		l.reserveLocked(d, &d.shown.folders, len(list))
 	}
 	for i := range list {
 		f := &list[i]
@@ -46,7 +46,7 @@ func (d *dir) mergeFolders(list []archive.Folder, m merged, free bool) (stale []
 			e.dir.rename(e.name)
 		} else {
 			name := names.OfFolder(*f, d.shown.taken)
-			e = &entry{name: name, dir: newDir(d.fs, d.kind.below(), f.ID, d.fs.inodes.Folder(f.ID), d, name)}
+			e = &entry{name: name, dir: newDir(l.fs, d.kind.below(), f.ID, l.fs.inodes.Folder(f.ID), d, name)}
 		}
 		e.told = f.Name
 		d.shown.add(e)
@@ -72,8 +72,8 @@ func (d *dir) trustedLocked(m merged) merged {
 
 // dropGoneLocked takes out what a listing does not have there any more, before what is
 // new looks for a name, and returns its names. The caller holds mu.
-func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale []string) {
-	now := instantOf(d.fs.now())
+func (l *lister) dropGoneLocked(d *dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
+	now := instantOf(l.fs.now())
 	for i := len(known.list) - 1; i >= 0; i-- { // from the end, where dropping is cheap
 		e := known.list[i].entry
 		if !there[known.list[i].id] && now > e.keep && !e.busy() {
@@ -85,7 +85,7 @@ func (d *dir) dropGoneLocked(known *idIndex, there map[archive.ID]bool) (stale [
 }
 
 // reserveLocked makes room for what is listed for the first time. The caller holds mu.
-func (d *dir) reserveLocked(ids *idIndex, n int) {
+func (l *lister) reserveLocked(d *dir, ids *idIndex, n int) {
 	ids.reserve(n)
 	d.shown.here().names.reserve(n)
 }
@@ -99,7 +99,7 @@ func (d *dir) rename(name string) {
 
 // mergeDocuments does for documents what mergeFolders does for folders. ext says which
 // extension a document without one gets.
-func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archive.Document) string) (stale []string) {
+func (l *lister) mergeDocuments(d *dir, list []archive.Document, m merged, ext func(*archive.Document) string) (stale []string) {
 	order := make([]*archive.Document, len(list))
 	for i := range list {
 		order[i] = &list[i]
@@ -117,15 +117,15 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(d.dropGoneLocked(&d.shown.here().docs, there), d.fs.placing.showListedLocked(d, order)...)
+	stale = append(l.dropGoneLocked(d, &d.shown.here().docs, there), l.fs.placing.showListedLocked(d, order)...)
 	if !d.files.known {
-		d.reserveLocked(&d.shown.here().docs, len(list))
+		l.reserveLocked(d, &d.shown.here().docs, len(list))
 	}
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
 			continue // listed twice
 		}
-		if name := d.mergeDocumentLocked(doc, ext); name != nil {
+		if name := l.mergeDocumentLocked(d, doc, ext); name != nil {
 			stale = append(stale, name...)
 		}
 	}
@@ -134,7 +134,7 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 	}
 	if !d.files.known {
 		d.files, d.shown.changed = m, changed
-		d.fs.placing.placeWaitingLocked(d)
+		l.fs.placing.placeWaitingLocked(d)
 		return nil
 	}
 	d.files = m
@@ -143,9 +143,9 @@ func (d *dir) mergeDocuments(list []archive.Document, m merged, ext func(*archiv
 
 // mergeDocumentLocked takes in one document and returns the names that changed. The
 // caller holds mu.
-func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
+func (l *lister) mergeDocumentLocked(d *dir, doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
 	e := d.shown.document(doc.ID)
-	if e == nil && d.arrivingLocked(doc.Name) {
+	if e == nil && l.arrivingLocked(d, doc.Name) {
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
 	if e == nil {
@@ -156,7 +156,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 	}
 	e.setDocument(doc)
 	d.shown.index(e)
-	d.fs.placing.refillLocked(d, e)
+	l.fs.placing.refillLocked(d, e)
 	if d.shown.hides(e) {
 		return []string{d.shown.unhide(e).name}
 	}
@@ -175,7 +175,7 @@ func (d *dir) mergeDocumentLocked(doc *archive.Document, ext func(*archive.Docum
 
 // arrivingLocked reports whether a file is being archived under the name at this moment.
 // The caller holds mu.
-func (d *dir) arrivingLocked(name string) bool {
+func (l *lister) arrivingLocked(d *dir, name string) bool {
 	e := d.shown.get(name)
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false

@@ -51,11 +51,11 @@ func (tr *tree) folders(d *dir, list ...string) (stale []string) {
 		id, name := parse(text)
 		all = append(all, archive.Folder{ID: id, Name: name})
 	}
-	return sorted(d.mergeFolders(all, tr.next(), true))
+	return sorted(d.fs.lister.mergeFolders(d, all, tr.next(), true))
 }
 
 func (tr *tree) documents(d *dir, list ...string) (stale []string) {
-	return sorted(d.mergeDocuments(docs(list...), tr.next(), pdf))
+	return sorted(d.fs.lister.mergeDocuments(d, docs(list...), tr.next(), pdf))
 }
 
 func docs(list ...string) []archive.Document {
@@ -279,9 +279,9 @@ func TestNamesSwappedAtTheService(t *testing.T) {
 func TestChangedDocumentReachesItsFile(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
-	d.mergeDocuments([]archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
+	d.fs.lister.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
 	f := d.fileOf(d.get("a.pdf"))
-	d.mergeDocuments([]archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
+	d.fs.lister.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
 	if got := f.document().Keywords[0]; got != "neu" {
 		t.Errorf("the file has the keyword %s", got)
 	}
@@ -384,8 +384,8 @@ func TestOlderListingChangesNothing(t *testing.T) {
 		older := func(m merged) merged {
 			return merged{serial: m.serial - before, fetched: tr.time.Add(-time.Second), known: true}
 		}
-		wantStale(t, d.mergeFolders([]archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
-		wantStale(t, d.mergeDocuments(docs("2 z.pdf"), older(d.files), pdf))
+		wantStale(t, d.fs.lister.mergeFolders(d, []archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
+		wantStale(t, d.fs.lister.mergeDocuments(d, docs("2 z.pdf"), older(d.files), pdf))
 		wantShown(t, d, "a/ = 1", "b.pdf = 1")
 	}
 }
@@ -395,8 +395,8 @@ func TestMergeLeavesListingsUnchanged(t *testing.T) {
 	d := tr.dir(folderDir)
 	folders := []archive.Folder{{ID: 2, Name: "b"}, {ID: 1, Name: "a"}}
 	list := docs("2 b.pdf", "1 a.pdf")
-	d.mergeFolders(folders, tr.next(), true)
-	d.mergeDocuments(list, tr.next(), pdf)
+	d.fs.lister.mergeFolders(d, folders, tr.next(), true)
+	d.fs.lister.mergeDocuments(d, list, tr.next(), pdf)
 	if folders[0].ID != 2 || list[0].ID != 2 {
 		t.Error("a listing that others share was put in order")
 	}
@@ -406,7 +406,7 @@ func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	for _, free := range []bool{false, true, false} {
-		d.mergeFolders(nil, tr.next(), free)
+		d.fs.lister.mergeFolders(d, nil, tr.next(), free)
 		if d.free != free {
 			t.Errorf("free is %v, want %v", d.free, free)
 		}
@@ -458,8 +458,8 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 		listing merged
 		trusted bool
 	}{{early, false}, {late, true}, {early, false}} {
-		d.mergeFolders([]archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
-		d.mergeDocuments(docs("1 b.pdf"), tt.listing, pdf)
+		d.fs.lister.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
+		d.fs.lister.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
 		wantShown(t, d, "a/ = 2", "b.pdf = 1")
 		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)

@@ -45,7 +45,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return d.fs.showControl(ctx, &n.Inode, d.fs.control.Root(), out)
 	}
 	walked{d}.lookingUp(ctx, name)
-	e, err := d.lookup(ctx, name)
+	e, err := d.fs.lister.lookup(ctx, d, name)
 	if err != nil {
 		errno := d.fs.errnos.Of("lookup", d.pathOf(name), err)
 		if errno == syscall.ENOENT {
@@ -109,7 +109,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	walks, pid := n.d.fs.walks, callerPID(ctx)
 	defer walks.Opened(pid)
 	w := walks.Opening(ctx, pid, walked{n.d}.line())
-	if err := n.d.load(ctx, needListing); err != nil {
+	if err := n.d.fs.lister.load(ctx, n.d, needListing); err != nil {
 		return nil, 0, n.d.fs.errnos.Of("list", n.d.path(), err)
 	}
 	h := &dirHandle{n: n}

@@ -83,7 +83,7 @@ func (f *file) setSize(ctx context.Context, h *writeHandle, size int64) error {
 	switch lastWriter := f.leaveHandle(open); {
 	case !lastWriter:
 	case err == nil:
-		err = f.finish(ctx, false)
+		err = f.fs.delivery.finish(ctx, f, false)
 	default:
 		f.untouched(ctx)
 	}

@@ -42,7 +42,7 @@ func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry,
 	if err := mayBeFolder(name); err != nil {
 		return nil, err
 	}
-	if err := d.loadFolders(ctx, needNames); err != nil {
+	if err := d.fs.lister.loadFolders(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -115,7 +115,7 @@ func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (
 // there before, 0 when there is none.
 func (c *folderChanges) newFolder(ctx context.Context, d *dir, name string, before map[archive.ID]bool) (archive.ID, error) {
 	d.distrust()
-	if err := d.loadFolders(ctx, needListing); err != nil {
+	if err := d.fs.lister.loadFolders(ctx, d, needListing); err != nil {
 		return 0, err
 	}
 	d.mu.Lock()

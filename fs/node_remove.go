@@ -23,7 +23,7 @@ func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.lookup(ctx, name)
+	e, err := d.fs.lister.lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *fileChanges) deleteDocument(ctx context.Context, d *dir, id archive.ID)
 	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
 		return c.fs.service.Archive.Delete(ctx, id)
 	}, func(ctx context.Context) (bool, error) {
-		docs, err := d.listAfresh(ctx)
+		docs, err := d.fs.lister.listAfresh(ctx, d)
 		return findDocument(docs, id) == nil, err
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
@@ -121,7 +121,7 @@ func (c *folderChanges) rmdir(ctx context.Context, d *dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.lookup(ctx, name)
+	e, err := d.fs.lister.lookup(ctx, d, name)
 	switch {
 	case err != nil:
 		return err

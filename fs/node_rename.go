@@ -42,11 +42,11 @@ func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir,
 	if flags&^renameNoReplace != 0 {
 		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
 	}
-	e, err := d.lookup(ctx, name)
+	e, err := d.fs.lister.lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
-	over, err := to.lookup(ctx, newName)
+	over, err := to.fs.lister.lookup(ctx, to, newName)
 	if err != nil && errno.Of(err) != syscall.ENOENT {
 		return err
 	}
@@ -166,7 +166,7 @@ func (c *fileChanges) renameHere(ctx context.Context, d *dir, e *entry, newName 
 		err := c.fs.service.Change(ctx, func(ctx context.Context) error {
 			return c.fs.service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
-			docs, err := d.listAfresh(ctx)
+			docs, err := d.fs.lister.listAfresh(ctx, d)
 			doc := findDocument(docs, id)
 			return doc != nil && doc.Name == send, err
 		})

@@ -15,10 +15,10 @@ const errFailed = syscall.EIO
 // folder. Else whoever closed it was told, and it leaves: a folder shows what is archived
 // or on its way, and a retry can create the name anew. A document stays in any case, with
 // its old bytes when it leaves. The caller holds commit.
-func (f *file) giveUp(up *spool.Upload) {
+func (v *delivery) giveUp(f *file, up *spool.Upload) {
 	if d, name := f.place(); d != nil {
 		d.distrust() // the service may have it after all, or not even the document
-		f.fs.forgetNames(d, []string{name})
+		v.fs.forgetNames(d, []string{name})
 	}
 	f.mu.Lock()
 	f.happenedLocked(onRefusal)
@@ -27,11 +27,11 @@ func (f *file) giveUp(up *spool.Upload) {
 	switch {
 	case stays:
 		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			f.fs.service.Failures.Add("show as failed", up, f.path(), err)
+			v.fs.service.Failures.Add("show as failed", up, f.path(), err)
 		}
 	case document:
 		f.detach()
-		f.fs.staging.letGo(up)
+		v.fs.staging.letGo(up)
 	default:
 		f.hide()
 	}
@@ -39,25 +39,25 @@ func (f *file) giveUp(up *spool.Upload) {
 
 // abandon fails a file whose bytes are not what they were meant to be. It leaves its
 // folder and stays in the list of uploads.
-func (f *file) abandon(reason string) {
+func (v *delivery) abandon(f *file, reason string) {
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	f.abandonLocked(reason)
+	v.abandonLocked(f, reason)
 }
 
 // abandonLocked is abandon for callers that hold commit.
-func (f *file) abandonLocked(reason string) {
+func (v *delivery) abandonLocked(f *file, reason string) {
 	f.mu.Lock()
 	up, gone := f.up, f.phase == removed
 	f.mu.Unlock()
 	if up == nil || gone {
 		return
 	}
-	f.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
+	v.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
 	if err := up.Fail(reason, false); err != nil {
-		f.fs.service.Failures.Add("keep as failed", up, f.path(), err)
+		v.fs.service.Failures.Add("keep as failed", up, f.path(), err)
 	}
-	f.giveUp(up)
+	v.giveUp(f, up)
 }
 
 // hide takes the file out of its folder on its own, which the kernel is told.
@@ -136,7 +136,7 @@ func (h *writeHandle) cutOff() {
 	half := h.writing && !h.perhaps
 	f.mu.Unlock()
 	if half {
-		f.abandon(errAborted.Error())
+		f.fs.delivery.abandon(f, errAborted.Error())
 	}
 }
 

@@ -56,7 +56,7 @@ func (w walked) finds(name string) bool {
 		return false
 	}
 	e := w.get(name)
-	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.wantsDocuments(needNames)
+	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.fs.lister.wantsDocuments(w.dir, needNames)
 }
 
 // looksLikeDocument reports whether a name is rather one of a document than of a folder.

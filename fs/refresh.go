@@ -12,8 +12,8 @@ import (
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.service.OutdateAll()
 	f.control.InvalidateAll()
-	f.root.doubtAll()
-	if err := f.root.loadFolders(ctx, needNames); err != nil {
+	f.root.fs.lister.doubtAll(f.root)
+	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
 		return err
 	}
 	f.root.forgetAll()
@@ -25,10 +25,10 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 }
 
 // doubtAll doubts the directory and all that is known below it.
-func (d *dir) doubtAll() {
+func (l *lister) doubtAll(d *dir) {
 	d.doubt()
 	for _, below := range d.subfolders() {
-		below.doubtAll()
+		l.doubtAll(below)
 	}
 }
 

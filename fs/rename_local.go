@@ -92,13 +92,13 @@ func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bo
 // sendAs archives the file under its new name, which it then has; on an error it is what it
 // was before. The caller holds commit.
 func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
-	id, sent, err := f.send(ctx, up, to, false)
+	id, sent, err := f.fs.delivery.send(ctx, f, up, to, false)
 	if err != nil {
 		return c.takeBack(f, up, before, err)
 	}
 	c.moveTo(f, to, newName, over, replaced)
 	if sent {
-		f.arrived(ctx, up, id)
+		f.fs.delivery.arrived(ctx, f, up, id)
 	}
 	return nil
 }

@@ -9,12 +9,15 @@ import (
 	"github.com/archivefs/archivefs/internal/whole"
 )
 
+// delivery turns the bytes of files into documents, or keeps them as failed.
+type delivery struct{ fs *FileSystem }
+
 // finish turns the bytes in the spool into a document, now or, with later, in the
 // background, or keeps them as a local file. Its error is what close answers: the file has
 // then left its folder and is kept as failed.
-func (f *file) finish(ctx context.Context, later bool) error {
-	f.fs.work.Begin()
-	defer f.fs.work.End()
+func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
+	v.fs.work.Begin()
+	defer v.fs.work.End()
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.mu.Lock()
@@ -26,7 +29,7 @@ func (f *file) finish(ctx context.Context, later bool) error {
 	case d == nil: // removed, or failed before
 		return nil
 	case bad != nil:
-		f.abandonLocked(bad.Error())
+		v.abandonLocked(f, bad.Error())
 		return bad
 	case up.State() == spool.Failed: // with another close
 		f.happened(onRefusal)
@@ -42,12 +45,12 @@ func (f *file) finish(ctx context.Context, later bool) error {
 		f.happened(onKeep)
 		return up.Keep()
 	}
-	id, sent, err := f.send(ctx, up, d, later)
+	id, sent, err := v.send(ctx, f, up, d, later)
 	switch {
 	case err != nil:
-		f.giveUp(up)
+		v.giveUp(f, up)
 	case sent:
-		f.arrived(ctx, up, id)
+		v.arrived(ctx, f, up, id)
 	}
 	return err
 }
@@ -56,26 +59,26 @@ func (f *file) finish(ctx context.Context, later bool) error {
 // document's id, 0 when the service does not tell it. With later it only queues them, as it
 // does where the folder itself is queued. On an error the upload is failed and keeps the
 // reason. The caller holds commit.
-func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
+func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	later = later || f.fs.opts.Async || d.queuedAs() != nil
+	later = later || v.fs.opts.Async || d.queuedAs() != nil
 	refused := d.refused()
-	err = f.seal(up, d, later && refused == nil)
+	err = v.seal(f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // which leaves it a whole file
 	}
 	if err != nil {
-		f.fs.service.Failures.Add("archive", up, f.path(), err)
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
-		f.fs.staging.queue.Add(up)
+		v.fs.staging.queue.Add(up)
 		return 0, false, nil
 	}
-	f.fs.staging.sending.Add(1)
-	defer f.fs.staging.sending.Add(-1)
-	if id, err = f.fs.staging.spool.Deliver(ctx, up, f.fs.service.Archive, d.baseline); f.fs.service.Answered(err) != nil {
-		f.fs.service.Failures.Add("archive", up, f.path(), err)
+	v.fs.staging.sending.Add(1)
+	defer v.fs.staging.sending.Add(-1)
+	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.service.Archive, v.fs.lister.baseline(d)); v.fs.service.Answered(err) != nil {
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -83,7 +86,7 @@ func (f *file) send(ctx context.Context, up *spool.Upload, d *dir, later bool) (
 
 // seal makes the bytes complete, with the directory's defaults, durably. With queued they
 // are accepted for the background.
-func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
+func (v *delivery) seal(f *file, up *spool.Upload, d *dir, queued bool) error {
 	if err := whole.Check(up); err != nil {
 		return err
 	}
@@ -105,18 +108,20 @@ func (f *file) seal(up *spool.Upload, d *dir, queued bool) error {
 // baseline lists what the directory holds before something is sent there. What is known
 // within the ttl will do, with what was put in here since. A mount that shows only a part of
 // the directory does not know.
-func (d *dir) baseline(ctx context.Context) ([]*archive.Document, error) {
-	if !d.fs.opts.List.CreatedAfter.IsZero() {
-		return nil, nil
+func (l *lister) baseline(d *dir) spool.Baseline {
+	return func(ctx context.Context) ([]*archive.Document, error) {
+		if !l.fs.opts.List.CreatedAfter.IsZero() {
+			return nil, nil
+		}
+		if err := l.loadDocuments(ctx, d, needNames); err != nil {
+			return nil, err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		docs := make([]*archive.Document, 0, len(d.shown.documents()))
+		for _, e := range d.shown.documents() {
+			docs = append(docs, e.entry.doc.Load())
+		}
+		return docs, nil
 	}
-	if err := d.loadDocuments(ctx, needNames); err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	docs := make([]*archive.Document, 0, len(d.shown.documents()))
-	for _, e := range d.shown.documents() {
-		docs = append(docs, e.entry.doc.Load())
-	}
-	return docs, nil
 }

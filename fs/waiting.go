@@ -40,16 +40,16 @@ func (s *staging) folder(ref folderRef) *dir {
 		defer s.mu.Unlock()
 		return s.queuedDirs[ref.within]
 	}
-	return s.fs.root.known(ref.id)
+	return s.fs.root.fs.lister.known(s.fs.root, ref.id)
 }
 
 // known returns the directory of a folder that is d or lies below it.
-func (d *dir) known(id archive.ID) *dir {
+func (l *lister) known(d *dir, id archive.ID) *dir {
 	if d.kind.holdsDocuments() && d.id() == id {
 		return d
 	}
 	for _, below := range d.subfolders() {
-		if found := below.known(id); found != nil {
+		if found := l.known(below, id); found != nil {
 			return found
 		}
 	}

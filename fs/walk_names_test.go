@@ -116,7 +116,7 @@ func TestFindAllocatesNothing(t *testing.T) {
 	tr.folders(d)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
 	allocs := testing.AllocsPerRun(100, func() {
-		if e, err := d.lookup(context.Background(), "b.pdf"); err != nil || e == nil {
+		if e, err := d.fs.lister.lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
 			t.Fatal(e, err)
 		}
 	})

@@ -51,7 +51,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 		return closeErrno(err)
 	case closing.Killed:
 		if _, writing := f.writtenBy(h); writing {
-			f.abandon("the program that wrote it was killed before it had finished")
+			f.fs.delivery.abandon(f, "the program that wrote it was killed before it had finished")
 		}
 		return 0
 	case closing.Last:
@@ -60,7 +60,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if err != nil || !last {
 		return closeErrno(err)
 	}
-	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.finish(ctx, false)) }, nil)
+	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.fs.delivery.finish(ctx, f, false)) }, nil)
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has
@@ -118,7 +118,7 @@ func (f *file) endWriting(ctx context.Context) {
 	switch {
 	case nothing:
 	case todo:
-		if err := f.finish(ctx, true); err != nil {
+		if err := f.fs.delivery.finish(ctx, f, true); err != nil {
 			f.fs.service.Failures.Add("archive after close", up, f.path(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
