@@ -75,7 +75,7 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
 		to.distrust()
-		c.fs.forgetNames(to, []string{newName}) // the kernel has the inbox document there
+		c.fs.kernel.forgetNames(to, []string{newName}) // the kernel has the inbox document there
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
 	d.distrust() // it may have the very name
 	_, name := f.place()
 	f.remove()
-	v.fs.forgetNames(d, []string{name})
+	v.fs.kernel.forgetNames(d, []string{name})
 }
 
 // lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
@@ -78,7 +78,7 @@ func (s *staging) listAgain(r *spool.Record) {
 	s.fs.service.Documents.Invalidate(r.Folder)
 	if d := s.folder(refOf(r)); d != nil {
 		d.distrust()
-		s.fs.forgetNames(d, []string{r.Name})
+		s.fs.kernel.forgetNames(d, []string{r.Name})
 	}
 }
 
@@ -130,7 +130,7 @@ func (v *delivery) become(f *file, d *dir, doc *archive.Document) {
 	defer f.mu.Unlock()
 	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
 		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
-		v.fs.forgetNames(d, []string{shown.name})
+		v.fs.kernel.forgetNames(d, []string{shown.name})
 	}
 	f.doc, f.sized = doc, false
 	f.entry.doc.Store(doc)

@@ -19,13 +19,13 @@ const blockSize = 512 // unit of st_blocks (stat(2))
 type kernel struct{ fs *FileSystem }
 
 // fill writes a file's attributes and returns how long they may be trusted.
-func (f *file) fill(out *fuse.Attr) time.Duration {
+func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
 	out.Ino = f.ino
-	out.Mode = fuse.S_IFREG | 0o666&^f.fs.opts.Umask
-	f.fs.fillOwner(out)
+	out.Mode = fuse.S_IFREG | 0o666&^k.fs.opts.Umask
+	k.fillOwner(out)
 	fillTime(out, f.modified())
 	out.Blksize = 4096
-	switch exact := f.fillSize(out); {
+	switch exact := k.fillSize(f, out); {
 	case !exact, f.pending() != nil:
 		return 0
 	case f.immutable(f.key().Representation):
@@ -40,7 +40,7 @@ func (f *file) fill(out *fuse.Attr) time.Duration {
 
 // fillSize writes the length and reports whether it is exact: else it is the one of before
 // or, with no blocks, an estimate.
-func (f *file) fillSize(out *fuse.Attr) (exact bool) {
+func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
 	size, exact := f.currentSize()
 	known := exact
 	if !known {
@@ -57,11 +57,11 @@ func (f *file) fillSize(out *fuse.Attr) (exact bool) {
 	return exact
 }
 
-// fill writes a directory's attributes.
-func (d *dir) fill(out *fuse.Attr) {
+// fillDir writes a directory's attributes.
+func (k *kernel) fillDir(d *dir, out *fuse.Attr) {
 	out.Ino = d.ino
-	out.Mode = fuse.S_IFDIR | 0o777&^d.fs.opts.Umask
-	d.fs.fillOwner(out)
+	out.Mode = fuse.S_IFDIR | 0o777&^k.fs.opts.Umask
+	k.fillOwner(out)
 	d.mu.Lock()
 	changed := d.shown.changed
 	d.mu.Unlock()
@@ -69,9 +69,9 @@ func (d *dir) fill(out *fuse.Attr) {
 	out.Blksize = 4096
 }
 
-func (f *FileSystem) fillOwner(out *fuse.Attr) {
+func (k *kernel) fillOwner(out *fuse.Attr) {
 	out.Nlink = 1
-	out.Uid, out.Gid = f.opts.UID, f.opts.GID
+	out.Uid, out.Gid = k.fs.opts.UID, k.fs.opts.GID
 }
 
 func fillTime(out *fuse.Attr, t time.Time) {
@@ -80,36 +80,39 @@ func fillTime(out *fuse.Attr, t time.Time) {
 
 // fillEntry writes the answer to a lookup of e in d: attributes, and how long they and
 // the name may be trusted.
-func (d *dir) fillEntry(e *entry, out *fuse.EntryOut) {
+func (k *kernel) fillEntry(d *dir, e *entry, out *fuse.EntryOut) {
 	if e.dir != nil {
-		e.dir.fill(&out.Attr)
-		out.SetEntryTimeout(d.lendName(e, d.foldersValidForLocked))
+		k.fillDir(e.dir, &out.Attr)
+		out.SetEntryTimeout(k.lendName(d, e))
 		out.SetAttrTimeout(d.foldersValidFor())
 		return
 	}
 	f := d.fileOf(e)
-	out.SetAttrTimeout(f.fill(&out.Attr))
+	out.SetAttrTimeout(k.fill(f, &out.Attr))
 	if f.pending() == nil { // else the name may go with a failed close
-		out.SetEntryTimeout(d.lendName(e, d.validForLocked))
+		out.SetEntryTimeout(k.lendName(d, e))
 	}
 }
 
 // lendName is how long the kernel may keep the name of e, which is noted; 0 when it has become
 // another one's, or nobody's, by now.
-func (d *dir) lendName(e *entry, valid func() time.Duration) time.Duration {
+func (k *kernel) lendName(d *dir, e *entry) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shown.held.names.get(e.name) != e {
 		return 0
 	}
-	validity := valid()
+	validity := d.validForLocked()
+	if e.dir != nil {
+		validity = d.foldersValidForLocked()
+	}
 	d.lend(validity)
 	return validity
 }
 
 // lendAbsence is how long the kernel may remember that the directory does not have a name, which
 // is noted. Names that desktops ask for all the time are remembered whatever is known.
-func (d *dir) lendAbsence(name string) time.Duration {
+func (k *kernel) lendAbsence(d *dir, name string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shown.reach(name) != nil {
@@ -117,7 +120,7 @@ func (d *dir) lendAbsence(name string) time.Duration {
 	}
 	validity := d.validForLocked()
 	if names.IsJunk(name) {
-		validity = min(d.fs.opts.TTL, kernelTrust)
+		validity = min(k.fs.opts.TTL, kernelTrust)
 	}
 	d.lend(validity)
 	return validity

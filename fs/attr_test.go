@@ -21,7 +21,7 @@ func TestFoldersOfAPathAreRemembered(t *testing.T) {
 		f.opts.Now = func() time.Time { return now }
 		d.fs.lister.mergeFolders(d, list, merged{serial: d.subs.serial + 1, fetched: now.Add(-age), known: true}, true)
 		var out fuse.EntryOut
-		d.fillEntry(d.get("Rechnungen"), &out)
+		d.fs.kernel.fillEntry(d, d.get("Rechnungen"), &out)
 		if out.EntryTimeout() != want || out.AttrTimeout() != want {
 			t.Errorf("a listing %s old: name %s, attributes %s, want %s", age, out.EntryTimeout(), out.AttrTimeout(), want)
 		}

@@ -42,12 +42,12 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 // outlive carries a change out, whatever becomes of its caller, who is not kept when it was killed.
 // Close waits for the change. late, where it is not nil, is called after a change that nobody
 // waited for.
-func (f *FileSystem) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
+func (k *kernel) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
 	errno, done := syscall.EIO, make(chan struct{})
-	f.work.Go(func() {
+	k.fs.work.Go(func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				f.log.Errorf("panic: %v\n%s", cause, debug.Stack())
+				k.fs.log.Errorf("panic: %v\n%s", cause, debug.Stack())
 			}
 			close(done)
 		}()
@@ -56,9 +56,9 @@ func (f *FileSystem) outlive(ctx context.Context, change func(context.Context) s
 	if !leaves(ctx, done) {
 		return errno
 	}
-	f.log.Debug("a caller was killed; what it asked for goes on")
+	k.fs.log.Debug("a caller was killed; what it asked for goes on")
 	if late != nil {
-		f.work.Go(func() {
+		k.fs.work.Go(func() {
 			<-done
 			late()
 		})
@@ -68,10 +68,10 @@ func (f *FileSystem) outlive(ctx context.Context, change func(context.Context) s
 
 // changeNames is outlive for a change of names. The kernel, to which it has failed when nobody
 // waited for it, forgets those.
-func (d *dir) changeNames(ctx context.Context, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
-	return d.fs.outlive(ctx, change, func() {
+func (k *kernel) changeNames(ctx context.Context, d *dir, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
+	return k.outlive(ctx, change, func() {
 		for _, p := range names {
-			d.fs.forgetNames(p.d, []string{p.name})
+			k.forgetNames(p.d, []string{p.name})
 		}
 	})
 }

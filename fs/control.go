@@ -53,7 +53,7 @@ var (
 // showControl answers a lookup in the directory in that found a node of the control directory.
 func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if file, ok := found.(*file); ok {
-		out.SetAttrTimeout(file.fill(&out.Attr))
+		out.SetAttrTimeout(file.fs.kernel.fill(file, &out.Attr))
 		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.ino, Gen: file.generation()}), 0
 	}
 	var node interface {
@@ -93,7 +93,7 @@ func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
 	if a.Mode&syscall.S_IFMT != syscall.S_IFLNK {
 		out.Mode &^= n.fs.opts.Umask
 	}
-	n.fs.fillOwner(out)
+	n.fs.kernel.fillOwner(out)
 	if a.Time.IsZero() {
 		a.Time = n.fs.started
 	}

@@ -151,7 +151,7 @@ func (s *staging) forgetFolder(up *spool.Upload) error {
 		if err := parent.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
 			return err
 		}
-		s.fs.forgetNames(parent, []string{name})
+		s.fs.kernel.forgetNames(parent, []string{name})
 	}
 	return nil
 }

@@ -102,6 +102,6 @@ func (e *entry) namesLocked() []string {
 // under another one that it is found by.
 func (c *fileChanges) forgetShown(d *dir, e *entry, used string) {
 	if e.name != used {
-		c.fs.forgetNames(d, []string{e.name})
+		c.fs.kernel.forgetNames(d, []string{e.name})
 	}
 }

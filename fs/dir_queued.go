@@ -209,7 +209,7 @@ func (p *placing) made(d *dir, id archive.ID) {
 	e := parent.shown.get(name)
 	if listed := parent.shown.folders.get(id); listed != nil && listed != e {
 		parent.shown.drop(listed)
-		p.fs.forgetNames(parent, []string{listed.name})
+		p.fs.kernel.forgetNames(parent, []string{listed.name})
 	}
 	parent.shown.folders.remove(d.id())
 	d.folder.Store(int64(id))

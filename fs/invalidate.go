@@ -80,24 +80,24 @@ func (e *epochs) late() {
 
 // forgetNames makes the kernel look up the names again, which changed, where it may know them. It
 // returns at once, and may be called with any lock held.
-func (f *FileSystem) forgetNames(d *dir, names []string) {
+func (k *kernel) forgetNames(d *dir, names []string) {
 	if len(names) == 0 || d.node.Load() == nil {
 		return
 	}
 	if d.lends() {
-		f.epochs.begin()
+		k.fs.epochs.begin()
 	}
-	f.work.Go(d.forgetAttributes)
+	k.fs.work.Go(func() { d.fs.kernel.forgetAttributes(d) })
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.
-func (d *dir) forgetAttributes() {
+func (k *kernel) forgetAttributes(d *dir) {
 	node := d.node.Load()
 	if node == nil {
 		return
 	}
 	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-		d.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
+		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
 	}
 }
 

@@ -157,7 +157,7 @@ func (l *lister) loadFolders(ctx context.Context, d *dir, n need) error {
 	if err != nil {
 		return l.fs.gone(d, err)
 	}
-	l.fs.forgetNames(d, l.mergeFolders(d, got.Value.Folders, mergedOf(got, asked), got.Value.Free))
+	l.fs.kernel.forgetNames(d, l.mergeFolders(d, got.Value.Folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 
@@ -203,7 +203,7 @@ func (l *lister) showDocuments(ctx context.Context, d *dir, got cache.Entry[[]ar
 		l.fs.reps.Choose(ctx, got.Value)
 		l.fs.placing.identify(ctx, d, got.Value)
 	}
-	l.fs.forgetNames(d, l.mergeDocuments(d, got.Value, mergedOf(got, when), l.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
+	l.fs.kernel.forgetNames(d, l.mergeDocuments(d, got.Value, mergedOf(got, when), l.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)
 	return nil
 }
@@ -271,7 +271,7 @@ func (f *FileSystem) gone(d *dir, err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if parent, name := d.place(); parent != nil {
 			parent.distrust()
-			f.forgetNames(parent, []string{name})
+			f.kernel.forgetNames(parent, []string{name})
 		}
 	}
 	return err

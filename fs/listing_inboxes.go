@@ -27,7 +27,7 @@ func (l *lister) loadInboxes(ctx context.Context, d *dir) error {
 		}
 		folders = f.Children
 	}
-	l.fs.forgetNames(d, l.mergeFolders(d, folders, mergedOf(got, asked), got.Value.Free))
+	l.fs.kernel.forgetNames(d, l.mergeFolders(d, folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 		}
 	}
 	var attr fuse.Attr
-	f.fill(&attr)
+	f.fs.kernel.fill(f, &attr)
 	if caller, ok := fuse.FromContext(ctx); ok && !permitted(caller, &attr, mask) {
 		return syscall.EACCES
 	}

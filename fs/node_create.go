@@ -48,7 +48,7 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 	if err != nil {
 		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
 	}
-	n.d.fillEntry(e, out)
+	n.d.fs.kernel.fillEntry(n.d, e, out)
 	if e.doc.Load() == nil {
 		out.SetAttrTimeout(keepNew)
 	}
@@ -72,7 +72,7 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 	if errno := h.Release(ctx); errno != 0 {
 		return nil, errno
 	}
-	n.d.fillEntry(e, out)
+	n.d.fs.kernel.fillEntry(n.d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 

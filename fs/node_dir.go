@@ -22,14 +22,14 @@ type dirNode struct {
 // a file is found again by its number and generation while the kernel knows it.
 func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
 	if e.dir != nil {
-		return e.dir.attach(ctx, n)
+		return n.attach(ctx, e.dir)
 	}
 	f := n.d.fileOf(e)
 	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
 }
 
 // attach is the inode of the directory, made by the first that asks, below n.
-func (d *dir) attach(ctx context.Context, n *dirNode) *fusefs.Inode {
+func (n *dirNode) attach(ctx context.Context, d *dir) *fusefs.Inode {
 	d.attached.Do(func() {
 		d.node.Store(n.NewInode(ctx, &dirNode{d: d}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
 	})
@@ -49,14 +49,14 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if err != nil {
 		errno := d.fs.errnos.Of("lookup", d.pathOf(name), err)
 		if errno == syscall.ENOENT {
-			out.SetEntryTimeout(d.lendAbsence(name))
+			out.SetEntryTimeout(d.fs.kernel.lendAbsence(d, name))
 		}
 		return nil, errno
 	}
 	if e.dir == nil {
 		walked{d}.looked()
 	}
-	d.fillEntry(e, out)
+	d.fs.kernel.fillEntry(d, e, out)
 	if e.name != name && e.name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
 	}
@@ -64,7 +64,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 }
 
 func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.d.fill(&out.Attr)
+	n.d.fs.kernel.fillDir(n.d, &out.Attr)
 	out.SetTimeout(n.d.validFor())
 	return 0
 }
@@ -74,7 +74,7 @@ func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAtt
 	if err := n.d.fs.mayChange(); err != nil {
 		return errno.Of(err)
 	}
-	n.d.fill(&out.Attr)
+	n.d.fs.kernel.fillDir(n.d, &out.Attr)
 	return 0
 }
 
@@ -179,7 +179,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if e == nil || e.name != name || h.n.d.get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
-	h.n.d.fillEntry(e, out)
+	h.n.d.fs.kernel.fillEntry(h.n.d, e, out)
 	h.looked++
 	return h.n.nodeOf(ctx, e), 0
 }

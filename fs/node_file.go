@@ -24,7 +24,7 @@ func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.A
 		walked{d}.looked()
 	}
 	n.f.learnSize(ctx)
-	out.SetTimeout(n.f.fill(&out.Attr))
+	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
 	return 0
 }
 
@@ -49,7 +49,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 			f.fs.opts.State.SetTime(f.document().ID, mtime)
 		}
 	}
-	out.SetTimeout(f.fill(&out.Attr))
+	out.SetTimeout(f.fs.kernel.fill(f, &out.Attr))
 	return 0
 }
 
@@ -62,7 +62,7 @@ func (f *file) resize(ctx context.Context, h *writeHandle, size int64) syscall.E
 	if h != nil {
 		return set(ctx)
 	}
-	return f.fs.outlive(ctx, set, nil)
+	return f.fs.kernel.outlive(ctx, set, nil)
 }
 
 // setSize truncates the file, through h where there is a handle. When nobody has it open for

@@ -18,7 +18,7 @@ import (
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	var e *entry
-	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		var err error
 		e, err = d.fs.folders.mkdir(ctx, d, name)
 		return d.fs.errnos.Of("mkdir", d.pathOf(name), err)
@@ -26,7 +26,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	if errno != 0 {
 		return nil, errno
 	}
-	d.fillEntry(e, out)
+	d.fs.kernel.fillEntry(d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 

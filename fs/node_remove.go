@@ -14,7 +14,7 @@ var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not delet
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		return d.fs.errnos.Of("remove", d.pathOf(name), d.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
@@ -112,7 +112,7 @@ func (f *file) remove() {
 // Rmdir removes a directory that only this machine has.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }

@@ -25,7 +25,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 		return d.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
 	d.lendTo(to.d)
-	errno := d.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		return d.fs.errnos.Of("rename", d.pathOf(name), d.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {

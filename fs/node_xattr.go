@@ -36,7 +36,7 @@ func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
 	f := n.f
 	value = bytes.Clone(value) // which is the library's
-	return setErrno(f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
+	return setErrno(f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		err := f.fs.mayChange()
 		if err == nil {
 			err = attrs.Set(ctx, f.attrs(), name, value, int(flags))
@@ -56,7 +56,7 @@ func setErrno(errno syscall.Errno) syscall.Errno {
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	f := n.f
-	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno {
+	return f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
 		err := f.fs.mayChange()
 		if err == nil {
 			err = attrs.Remove(ctx, f.attrs(), name)

@@ -18,7 +18,7 @@ const errFailed = syscall.EIO
 func (v *delivery) giveUp(f *file, up *spool.Upload) {
 	if d, name := f.place(); d != nil {
 		d.distrust() // the service may have it after all, or not even the document
-		v.fs.forgetNames(d, []string{name})
+		v.fs.kernel.forgetNames(d, []string{name})
 	}
 	f.mu.Lock()
 	f.happenedLocked(onRefusal)
@@ -73,7 +73,7 @@ func (f *file) hide() {
 	f.dir = nil
 	f.mu.Unlock()
 	d.mu.Unlock()
-	f.fs.forgetNames(d, []string{name})
+	f.fs.kernel.forgetNames(d, []string{name})
 }
 
 // accept makes what a close answers with success durable, although the end of the file is

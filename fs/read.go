@@ -48,7 +48,7 @@ func (f *readable) missed(err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if d, name := f.place(); d != nil {
 			d.distrust()
-			f.fs.forgetNames(d, []string{name})
+			f.fs.kernel.forgetNames(d, []string{name})
 		}
 	}
 	return err

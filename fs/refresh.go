@@ -16,7 +16,7 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
 		return err
 	}
-	f.root.forgetAll()
+	f.root.fs.kernel.forgetAll(f.root)
 	f.epochs.begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)
@@ -33,9 +33,9 @@ func (l *lister) doubtAll(d *dir) {
 }
 
 // forgetAll makes the kernel ask for the attributes of the directory again, and of all below it.
-func (d *dir) forgetAll() {
-	d.forgetAttributes()
+func (k *kernel) forgetAll(d *dir) {
+	k.forgetAttributes(d)
 	for _, below := range d.subfolders() {
-		below.forgetAll()
+		k.forgetAll(below)
 	}
 }

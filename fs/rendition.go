@@ -97,7 +97,7 @@ func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse
 	if _, ok := in.GetSize(); ok {
 		return n.f.fs.errnos.Of("truncate", n.f.path(), errno.ErrNotHere)
 	}
-	out.SetTimeout(n.f.fill(&out.Attr))
+	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
 	return 0
 }
 

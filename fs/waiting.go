@@ -70,7 +70,7 @@ func (p *placing) placeWaiting(d *dir) {
 		}
 	}
 	d.mu.Unlock()
-	p.fs.forgetNames(d, shown)
+	p.fs.kernel.forgetNames(d, shown)
 }
 
 // placeWaitingLocked shows what was recovered of a folder that is listed for the first

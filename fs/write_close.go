@@ -60,7 +60,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if err != nil || !last {
 		return closeErrno(err)
 	}
-	return f.fs.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.fs.delivery.finish(ctx, f, false)) }, nil)
+	return f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.fs.delivery.finish(ctx, f, false)) }, nil)
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has
