@@ -74,14 +74,14 @@ func (c *fileChanges) hideLocked(d *dir, shown *entry, doc *archive.Document) {
 }
 
 // setAsideAs returns the document of the name that is set aside, nil without one.
-func (d *dir) setAsideAs(name string) *entry {
+func (c *fileChanges) setAsideAs(d *dir, name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.shown.hidden(name)
 }
 
 // showAgain shows the document of the name that was set aside, nil without one.
-func (d *dir) showAgain(name string) *entry {
+func (c *fileChanges) showAgain(d *dir, name string) *entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	hidden := d.shown.hidden(name)

@@ -35,7 +35,7 @@ func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
 	if _, open, _ := f.openedSize(); open || d == nil {
 		return 0 // its length may be another one when the last reader has gone
 	}
-	return d.validFor()
+	return k.validFor(d)
 }
 
 // fillSize writes the length and reports whether it is exact: else it is the one of before
@@ -84,7 +84,7 @@ func (k *kernel) fillEntry(d *dir, e *entry, out *fuse.EntryOut) {
 	if e.dir != nil {
 		k.fillDir(e.dir, &out.Attr)
 		out.SetEntryTimeout(k.lendName(d, e))
-		out.SetAttrTimeout(d.foldersValidFor())
+		out.SetAttrTimeout(k.foldersValidFor(d))
 		return
 	}
 	f := d.fileOf(e)
@@ -102,11 +102,11 @@ func (k *kernel) lendName(d *dir, e *entry) time.Duration {
 	if d.shown.held.names.get(e.name) != e {
 		return 0
 	}
-	validity := d.validForLocked()
+	validity := k.validForLocked(d)
 	if e.dir != nil {
-		validity = d.foldersValidForLocked()
+		validity = k.foldersValidForLocked(d)
 	}
-	d.lend(validity)
+	d.lease.extend(validity)
 	return validity
 }
 
@@ -118,10 +118,10 @@ func (k *kernel) lendAbsence(d *dir, name string) time.Duration {
 	if d.shown.reach(name) != nil {
 		return 0
 	}
-	validity := d.validForLocked()
+	validity := k.validForLocked(d)
 	if names.IsJunk(name) {
 		validity = min(k.fs.opts.TTL, kernelTrust)
 	}
-	d.lend(validity)
+	d.lease.extend(validity)
 	return validity
 }

@@ -44,9 +44,9 @@ type dir struct {
 	files   merged        // which listing of documents; guarded by mu
 	doubts  uint64        // how often it was distrusted; guarded by mu
 	changes atomic.Uint64 // how often it was outdated
-	// lentUntil is until when the kernel may use names of it without asking, since clock.
-	lentUntil atomic.Int64
-	free      bool // whether folders may be created here; guarded by mu
+	// lease is until when the kernel may use names of it without asking.
+	lease lease
+	free  bool // whether folders may be created here; guarded by mu
 }
 
 // merged says which listing a directory has taken in.

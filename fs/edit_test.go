@@ -54,8 +54,8 @@ func (h *writeHandle) puts(t *testing.T, text string) {
 func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 	for name, end := range map[string]func(*file, context.Context){
 		"close":                        func(f *file, ctx context.Context) { _ = f.fs.delivery.finish(ctx, f, false) },
-		"release":                      func(f *file, ctx context.Context) { f.endWriting(ctx) },
-		"release with nothing written": func(f *file, _ context.Context) { f.keepUnwritten() },
+		"release":                      func(f *file, ctx context.Context) { f.fs.delivery.endWriting(ctx, f) },
+		"release with nothing written": func(f *file, _ context.Context) { f.fs.delivery.keepUnwritten(f) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := newLetters(t).fs.files.create(newLetters(t), "a.txt", false)

@@ -17,7 +17,7 @@ var _ = fusefs.NodeOnForgetter((*fileNode)(nil))
 
 // OnForget drops the model of an archived document that has nothing to itself.
 func (n *fileNode) OnForget() {
-	if d := n.f.forget(); d != nil {
+	if d := n.f.fs.kernel.forget(n.f); d != nil {
 		d.fs.forgotten.add(d)
 	}
 }
@@ -25,7 +25,7 @@ func (n *fileNode) OnForget() {
 // forget takes the file out of its entry and returns the directory, nil when it stays. Where the
 // kernel asks for the document at this very moment it has an inode of this file, and gets one of
 // another file when it asks again, as when the file was replaced: what is archived does not change.
-func (f *file) forget() *dir {
+func (k *kernel) forget(f *file) *dir {
 	d, _ := f.place()
 	if d == nil || !d.kind.archives() {
 		return nil
@@ -38,7 +38,7 @@ func (f *file) forget() *dir {
 		return nil
 	}
 	f.entry.file.Store(nil)
-	f.fs.memory.unfolds(1) // which gives memory back when they are many
+	k.fs.memory.unfolds(1) // which gives memory back when they are many
 	return d
 }
 

@@ -12,10 +12,10 @@ func TestForgottenDocuments(t *testing.T) {
 	d := tr.dir(folderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	first, second := d.fileOf(d.get("Brief.pdf")), d.fileOf(d.get("Rechnung.pdf"))
-	if first.forget() != d || d.get("Brief.pdf").file.Load() != nil {
+	if first.fs.kernel.forget(first) != d || d.get("Brief.pdf").file.Load() != nil {
 		t.Fatal("the file is kept")
 	}
-	if first.forget() != nil {
+	if first.fs.kernel.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
 	if d.fold(); isFolded(d) {
@@ -50,7 +50,7 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 			e := d.get("Brief.pdf")
 			f := d.fileOf(e)
 			use(f)
-			if f.forget() != nil || e.file.Load() != f {
+			if f.fs.kernel.forget(f) != nil || e.file.Load() != f {
 				t.Error("the file is gone")
 			}
 		})
@@ -58,7 +58,7 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.list(d, "1 Brief")
-	if f := d.fileOf(d.get("Brief.pdf")); f.forget() != nil {
+	if f := d.fileOf(d.get("Brief.pdf")); f.fs.kernel.forget(f) != nil {
 		t.Error("an inbox document is gone")
 	}
 }

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -84,7 +85,7 @@ func (k *kernel) forgetNames(d *dir, names []string) {
 	if len(names) == 0 || d.node.Load() == nil {
 		return
 	}
-	if d.lends() {
+	if d.lease.runs() {
 		k.fs.epochs.begin()
 	}
 	k.fs.work.Go(func() { d.fs.kernel.forgetAttributes(d) })
@@ -104,23 +105,26 @@ func (k *kernel) forgetAttributes(d *dir) {
 // clock is the kernel's, which goes on whatever Options.Now says.
 var clock = time.Now()
 
-// lend notes that the kernel may keep a name of the directory for so long.
-func (d *dir) lend(validity time.Duration) {
+// lease is until when the kernel may use names of a directory without asking.
+type lease struct{ until atomic.Int64 } // nanoseconds since clock
+
+// extend notes that the kernel may keep a name for so long.
+func (l *lease) extend(validity time.Duration) {
 	until := int64(time.Since(clock) + validity)
 	for {
-		before := d.lentUntil.Load()
-		if before >= until || d.lentUntil.CompareAndSwap(before, until) {
+		before := l.until.Load()
+		if before >= until || l.until.CompareAndSwap(before, until) {
 			return
 		}
 	}
 }
 
-// lends reports whether the kernel may have names of the directory that it does not ask for.
-func (d *dir) lends() bool { return d.lentUntil.Load() > int64(time.Since(clock)) }
+// runs reports whether the kernel may have names of the directory that it does not ask for.
+func (l *lease) runs() bool { return l.until.Load() > int64(time.Since(clock)) }
 
-// lendTo notes that names of d, with their time-outs, become such of to.
-func (d *dir) lendTo(to *dir) {
-	if d.lends() {
-		to.lend(time.Duration(d.lentUntil.Load()) - time.Since(clock))
+// extendTo notes that names of one directory, with their time-outs, become such of another.
+func (l *lease) extendTo(to *lease) {
+	if l.runs() {
+		to.extend(time.Duration(l.until.Load()) - time.Since(clock))
 	}
 }

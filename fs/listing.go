@@ -106,43 +106,45 @@ func (d *dir) enough(m *merged, n need) bool {
 }
 
 // validFor is how long what the directory shows may be trusted without asking again.
-func (d *dir) validFor() time.Duration {
+func (k *kernel) validFor(d *dir) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.validForLocked()
+	return k.validForLocked(d)
 }
 
 // validForLocked is validFor for who holds mu.
-func (d *dir) validForLocked() time.Duration {
+func (k *kernel) validForLocked(d *dir) time.Duration {
 	oldest := d.subs.fetched
 	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
 		oldest = d.files.fetched
 	}
-	return d.trustedForLocked(oldest)
+	return k.trustedForLocked(d, oldest)
 }
 
 // foldersValidFor is validFor of the sub-folders, whose names rest on their listing alone:
 // nobody lists the documents of the folders of a path that is looked up.
-func (d *dir) foldersValidFor() time.Duration {
+func (k *kernel) foldersValidFor(d *dir) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.foldersValidForLocked()
+	return k.foldersValidForLocked(d)
 }
 
 // foldersValidForLocked is foldersValidFor for who holds mu.
-func (d *dir) foldersValidForLocked() time.Duration { return d.trustedForLocked(d.subs.fetched) }
+func (k *kernel) foldersValidForLocked(d *dir) time.Duration {
+	return k.trustedForLocked(d, d.subs.fetched)
+}
 
 // trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
 // mu.
-func (d *dir) trustedForLocked(oldest time.Time) time.Duration {
-	longest := min(d.fs.opts.TTL, kernelTrust)
+func (k *kernel) trustedForLocked(d *dir, oldest time.Time) time.Duration {
+	longest := min(k.fs.opts.TTL, kernelTrust)
 	switch {
 	case d.kind == localDir:
 		return longest
 	case d.isLocal():
 		return 0 // until the folder is made
 	}
-	return max(0, min(longest, d.fs.opts.TTL-d.fs.now().Sub(oldest)))
+	return max(0, min(longest, k.fs.opts.TTL-k.fs.now().Sub(oldest)))
 }
 
 func (l *lister) loadFolders(ctx context.Context, d *dir, n need) error {

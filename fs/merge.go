@@ -43,7 +43,7 @@ func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool
 			stale = append(stale, e.name)
 			d.shown.drop(e)
 			e = e.renamed(names.OfFolder(*f, d.shown.taken))
-			e.dir.rename(e.name)
+			e.dir.moveTo(d, e.name)
 		} else {
 			name := names.OfFolder(*f, d.shown.taken)
 			e = &entry{name: name, dir: newDir(l.fs, d.kind.below(), f.ID, l.fs.inodes.Folder(f.ID), d, name)}
@@ -88,13 +88,6 @@ func (l *lister) dropGoneLocked(d *dir, known *idIndex, there map[archive.ID]boo
 func (l *lister) reserveLocked(d *dir, ids *idIndex, n int) {
 	ids.reserve(n)
 	d.shown.here().names.reserve(n)
-}
-
-// rename follows a rename of the directory itself.
-func (d *dir) rename(name string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.name = name
 }
 
 // mergeDocuments does for documents what mergeFolders does for folders. ext says which

@@ -105,7 +105,7 @@ func (c *fileChanges) create(d *dir, name string, temporary bool) (*entry, error
 	if d.reach(name) != nil {
 		return nil, errno.ErrTaken
 	}
-	if e := d.showAgain(name); e != nil {
+	if e := c.showAgain(d, name); e != nil {
 		return e, nil
 	}
 	r := c.fs.record(d, name, nil)

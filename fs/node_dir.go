@@ -65,7 +65,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 
 func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	n.d.fs.kernel.fillDir(n.d, &out.Attr)
-	out.SetTimeout(n.d.validFor())
+	out.SetTimeout(n.d.fs.kernel.validFor(n.d))
 	return 0
 }
 

@@ -36,7 +36,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	}
 	if size, ok := in.GetSize(); ok {
 		h, _ := through.(*writeHandle)
-		if errno := f.resize(ctx, h, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
+		if errno := f.fs.files.resize(ctx, f, h, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
 			return errno
 		}
 	}
@@ -55,19 +55,19 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 
 // resize truncates the file, through h where there is a handle: a killed caller's goes no further,
 // as its close tells.
-func (f *file) resize(ctx context.Context, h *writeHandle, size int64) syscall.Errno {
+func (c *fileChanges) resize(ctx context.Context, f *file, h *writeHandle, size int64) syscall.Errno {
 	set := func(ctx context.Context) syscall.Errno {
-		return f.fs.errnos.Of("truncate", f.path(), f.setSize(ctx, h, size))
+		return c.fs.errnos.Of("truncate", f.path(), c.setSize(ctx, f, h, size))
 	}
 	if h != nil {
 		return set(ctx)
 	}
-	return f.fs.kernel.outlive(ctx, set, nil)
+	return c.fs.kernel.outlive(ctx, set, nil)
 }
 
 // setSize truncates the file, through h where there is a handle. When nobody has it open for
 // writing (truncate(2)), no close will follow: then its new bytes are archived at once.
-func (f *file) setSize(ctx context.Context, h *writeHandle, size int64) error {
+func (c *fileChanges) setSize(ctx context.Context, f *file, h *writeHandle, size int64) error {
 	if err := f.mayWrite(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (f *file) setSize(ctx context.Context, h *writeHandle, size int64) error {
 	switch lastWriter := f.leaveHandle(open); {
 	case !lastWriter:
 	case err == nil:
-		err = f.fs.delivery.finish(ctx, f, false)
+		err = c.fs.delivery.finish(ctx, f, false)
 	default:
 		f.untouched(ctx)
 	}

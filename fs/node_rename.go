@@ -24,7 +24,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	if !ok {
 		return d.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
-	d.lendTo(to.d)
+	d.lease.extendTo(&to.d.lease)
 	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		return d.fs.errnos.Of("rename", d.pathOf(name), d.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
@@ -54,7 +54,7 @@ func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir,
 		return errno.ErrTaken
 	}
 	if over == nil {
-		over = to.setAsideAs(newName) // an editor puts its backup back; nobody sees what is there
+		over = c.setAsideAs(to, newName) // an editor puts its backup back; nobody sees what is there
 	}
 	if over == e {
 		return nil

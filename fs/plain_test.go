@@ -107,10 +107,10 @@ func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	d.fs.files.hideLocked(d, e, f.doc)
 	d.mu.Unlock()
 	wantReached(t, d, "a", 0)
-	if hidden := d.setAsideAs("a"); hidden == nil || hidden.doc.Load().ID != 1 {
+	if hidden := d.fs.files.setAsideAs(d, "a"); hidden == nil || hidden.doc.Load().ID != 1 {
 		t.Errorf("set aside as a is %v", hidden)
 	}
-	if shown := d.showAgain("a"); shown == nil || shown.name != "a.pdf" {
+	if shown := d.fs.files.showAgain(d, "a"); shown == nil || shown.name != "a.pdf" {
 		t.Errorf("shown again is %v", shown)
 	}
 	wantReached(t, d, "a", 1)

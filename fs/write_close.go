@@ -100,14 +100,14 @@ func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
 	h.mu.Unlock()
 	h.ended()
 	if lastWriter := f.leaveHandle(h); lastWriter {
-		f.endWriting(detached(ctx))
+		f.fs.delivery.endWriting(detached(ctx), f)
 	}
 	return 0
 }
 
 // endWriting finishes a file whose last writer has gone, when its closes did not. They
 // were answered with success. One who has begun to write meanwhile ends it instead.
-func (f *file) endWriting(ctx context.Context) {
+func (v *delivery) endWriting(ctx context.Context, f *file) {
 	f.mu.Lock()
 	up, todo, doc := f.up, f.phase.unfinished(), f.doc
 	nothing := up == nil || f.phase == removed || f.writing > 0
@@ -118,17 +118,17 @@ func (f *file) endWriting(ctx context.Context) {
 	switch {
 	case nothing:
 	case todo:
-		if err := f.fs.delivery.finish(ctx, f, true); err != nil {
-			f.fs.service.Failures.Add("archive after close", up, f.path(), err)
+		if err := v.fs.delivery.finish(ctx, f, true); err != nil {
+			v.fs.service.Failures.Add("archive after close", up, f.path(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
-		f.keepUnwritten()
+		v.keepUnwritten(f)
 	}
 }
 
 // keepUnwritten keeps a file that was created and closed without a byte as a local one,
 // unless a rename has just taken it for the archive.
-func (f *file) keepUnwritten() {
+func (v *delivery) keepUnwritten(f *file) {
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	up, todo := f.unfinished()
@@ -139,6 +139,6 @@ func (f *file) keepUnwritten() {
 		return
 	}
 	if err := up.Keep(); err != nil {
-		f.fs.service.Failures.Add("keep", up, f.path(), err)
+		v.fs.service.Failures.Add("keep", up, f.path(), err)
 	}
 }
