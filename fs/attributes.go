@@ -6,23 +6,10 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
-	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
-
-// Which attributes there are, and who may set them, stands in the table of package xattr. Here
-// is where their values lie: with a document, with a file in the spool, with a directory.
-
-// attrs are the attributes of the file.
-func (f *file) attrs() attrs.Node {
-	if up := f.pending(); up != nil {
-		return localAttrs{f, up}
-	}
-	return documentAttrs{f}
-}
 
 // documentAttrs are those of a document.
 type documentAttrs struct{ f *file }
@@ -80,20 +67,6 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	d.update(&doc)
 	f.forgetData(doc.ID)
 	return nil
-}
-
-// forgetData drops the cached document data, in which attributes stand, too.
-func (f *readable) forgetData(doc archive.ID) {
-	key := cache.Key{Document: doc, Representation: archive.Data}
-	f.fs.content.Remove(key)
-	f.fs.facts.Forget(key)
-	f.fs.control.DataChanged(doc)
-	if f.fs.reps.Of(doc) != archive.Data {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sized = false
 }
 
 // localAttrs are those of a file whose bytes are in the spool: its record has them, for the
@@ -183,20 +156,28 @@ func (n dirAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	return d.fs.opts.State.SetDefaults(d.stateKey(), defaults)
 }
 
-// stateKey is the number under which the state keeps what was set on a directory: its
-// folder's id, and numbers that no folder has for the two that the service does not know.
-func (d *dir) stateKey() archive.ID {
-	const inboxes = -1
-	if d.kind == inboxesDir {
-		return inboxes
+// reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.
+func reply(dest, value []byte) (uint32, syscall.Errno) {
+	if len(value) > len(dest) {
+		return uint32(len(value)), syscall.ERANGE //nolint:gosec // bounded by xattr.MaxValue
 	}
-	return d.id()
+	return uint32(copy(dest, value)), 0 //nolint:gosec // bounded by xattr.MaxValue
 }
 
-// applyDefaults fills in what an upload into the directory takes along unless the file
-// says otherwise: of each attribute the value of the nearest directory that has one.
-func (d *dir) applyDefaults(r *spool.Record) {
-	for at := d; at != nil; at = at.above() {
-		r.Inherit(d.fs.opts.State.Defaults(at.stateKey()))
+// joined is a list of names as listxattr(2) returns it.
+func joined(names []string) []byte {
+	var b []byte
+	for _, n := range names {
+		b = append(append(b, n...), 0)
 	}
+	return b
+}
+
+// setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
+// programs that copy attributes take for a file system without any and say nothing.
+func setErrno(errno syscall.Errno) syscall.Errno {
+	if errno == syscall.EAGAIN {
+		return syscall.EBUSY
+	}
+	return errno
 }

@@ -165,3 +165,11 @@ func (c *connection) close() {
 		c.fd = -1
 	}
 }
+
+// platformCapabilities are those of this system alone. That a write takes no privileges from a
+// file, of which none has any, spares the question for them (security.capability) before
+// each write but the first.
+const platformCapabilities = fuse.CAP_HANDLE_KILLPRIV_V2
+
+// asBacker is the mount's connection to the kernel, which can be asked to read files itself.
+func asBacker(server *fuse.Server) backer { return server }

@@ -30,3 +30,9 @@ func (c *connection) abort() error    { return errors.ErrUnsupported }
 func (c *connection) unmount() error { return c.server.Unmount() }
 func (c *connection) clear() error   { return nil }
 func (c *connection) close()         {}
+
+// platformCapabilities are those of this system alone.
+const platformCapabilities = 0
+
+// asBacker is nil: only Linux reads files in place of a mount.
+func asBacker(*fuse.Server) backer { return nil }

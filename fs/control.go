@@ -232,17 +232,6 @@ func (n *controlLink) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	return []byte(target), n.fs.controlErrno(err)
 }
 
-// shownNode is the node of a file that is handed to package control.
-func (f *file) shownNode() fusefs.InodeEmbedder {
-	switch up := f.pending(); {
-	case f.as != nil:
-		return &renditionNode{fileNode{f: f}}
-	case up != nil && up.Record().Directory:
-		return &folderUpload{fileNode{f: f}}
-	}
-	return &fileNode{f: f}
-}
-
 // folderUpload is a folder to be made, among the uploads: a file without bytes.
 type folderUpload struct{ fileNode }
 

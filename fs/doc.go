@@ -3,11 +3,22 @@
 //
 // # Layers
 //
-// A dir is the model of one directory: which names it shows, and for what. It is filled
-// from the listings that package cache holds and keeps every name it has shown. A file is
-// the model of one document or of one file that is not archived yet. Nodes (dirNode,
-// fileNode) and handles (dirHandle, readHandle, writeHandle) are thin: they translate
-// between FUSE and the model.
+// From the top; a package of internal knows nothing of what stands above it.
+//
+//   - Nodes (dirNode, fileNode) and handles (dirHandle, readHandle, writeHandle) translate between
+//     FUSE and the model. What the kernel is told, and for how long it may trust that, is in kernel;
+//     what .archivefs shows is internal/control.
+//   - Changes (folderChanges, fileChanges) are what mkdir, create, rename, unlink and rmdir mean to
+//     the archive. delivery turns the bytes of a file into a document, staging keeps what waits on
+//     this machine, and placing shows that in the tree. phase.go has the states of a written file.
+//   - A file is modelled in three layers with one lock: a leaf of the tree, the content that it shows
+//     (readable), and the bytes that are written to it (file).
+//   - A dir is the model of one directory. Its nameSet is which names it shows; the lister fills it
+//     from the listings, and it keeps every name that it has shown.
+//   - internal/prefetch asks for listings and contents before programs do, internal/view decides which
+//     representation and which length a file has, internal/attrs answers for attributes.
+//   - internal/remote is the archive service: listings, whether it answers, changes that take effect
+//     once. internal/errno, names, inode and background know nothing of the others.
 //
 // # Errors
 //
@@ -25,5 +36,5 @@
 //
 // docs/ARCHITECTURE.md has all of them in their order, and those that may be held during a
 // request to the service. What the kernel may be told, because it waits for none of its
-// own locks then, is in invalidate.go.
+// own locks then, is in kernel.go.
 package fs

@@ -1,12 +1,23 @@
 package fs
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/control"
-	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
 )
@@ -29,32 +40,6 @@ type leaf struct {
 	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
 	// gen is the generation of the inode, 0 before there is one; guarded by mu.
 	gen uint64
-}
-
-// readable is a file as those who read it know it. Its fields are guarded by mu of the leaf.
-type readable struct {
-	leaf
-	// content is the serial of the content that the kernel may have pages of, 0 when that is
-	// not known.
-	content uint64
-	// opened is the exact length that the last open found out; sized says that there is one.
-	opened int64
-	sized  bool
-	// told is the length that the kernel was told last.
-	told int64
-	// reading is the content that open handles read, nil while none does.
-	reading *reading
-	// handles counts open handles that read through us, or write.
-	handles int
-	// way is how the handles are read.
-	way way
-	// opening counts who is about to open it, dropping is closed when the kernel has dropped its
-	// pages, nil while it does not.
-	opening  int
-	dropping chan struct{}
-	// superseded is nil until another file takes the place of this one; then it holds the
-	// threads that were told so.
-	superseded map[uint32]bool
 }
 
 // file is a document, a file whose bytes are in the spool, or a document that is about to get new
@@ -174,9 +159,6 @@ func (f *file) state() xattr.State {
 	return xattr.StateArchived
 }
 
-// staysLocal reports whether a file of that name in the directory is never uploaded.
-func (d *dir) staysLocal(name string) bool { return d.kind == localDir || names.IsJunk(name) }
-
 // modified is the modification time: what was kept for a file put in here, else when it
 // was archived, else when it was created.
 func (f *file) modified() time.Time {
@@ -195,4 +177,599 @@ func (f *file) modified() time.Time {
 		return doc.Created
 	}
 	return f.fs.started
+}
+
+// lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
+// on: nil. The caller holds commit, so that the file stays there.
+func (f *file) lastPlace() *dir {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dir == nil {
+		f.happenedLocked(onUnlink)
+	}
+	return f.dir
+}
+
+// detach parts the file from its bytes in the spool, also those of open handles.
+func (f *file) detach() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == nil {
+		return
+	}
+	for range f.handles {
+		if err := f.up.Close(); err != nil {
+			f.fs.log.Debugf("close spool file: %v", err)
+		}
+	}
+	f.up = nil
+	f.happenedLocked(onArrival)
+}
+
+// Which attributes there are, and who may set them, stands in the table of package xattr. Here
+// is where their values lie: with a document, with a file in the spool, with a directory.
+
+// attrs are the attributes of the file.
+func (f *file) attrs() attrs.Node {
+	if up := f.pending(); up != nil {
+		return localAttrs{f, up}
+	}
+	return documentAttrs{f}
+}
+
+// gone reports whether the file's name was removed.
+func (f *file) gone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.phase == removed
+}
+
+// shownNode is the node of a file that is handed to package control.
+func (f *file) shownNode() fusefs.InodeEmbedder {
+	switch up := f.pending(); {
+	case f.as != nil:
+		return &renditionNode{fileNode{f: f}}
+	case up != nil && up.Record().Directory:
+		return &folderUpload{fileNode{f: f}}
+	}
+	return &fileNode{f: f}
+}
+
+// edit changes the file's bytes, which are staged before. The first change through a handle
+// is made under commit, and counts the handle among those that write: so nobody archives
+// half of what a program writes, nor are its further writes refused. A file that failed
+// meanwhile, with what the handle wrote, is not gone on with. h is nil for a change that no
+// close follows. What is being sent, or has to be fetched first, is waited for, unless the caller is
+// killed.
+func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func(*spool.Upload) error) error {
+	up, writing := f.writtenBy(h)
+	if writing && up != nil {
+		err := change(up)
+		var sealed *spool.StateError
+		if !errors.As(err, &sealed) {
+			return f.changed(up, h, err)
+		}
+	}
+	if err := f.mayStage(); err != nil {
+		return err
+	}
+	ctx, stop := whileAlive(ctx)
+	defer stop()
+	if err := lockWhile(ctx, &f.commit); err != nil {
+		return err
+	}
+	defer f.commit.Unlock()
+	if up = f.pending(); writing && (up == nil || up.State() == spool.Failed) {
+		return errFailed
+	}
+	up, err := f.stageLocked(ctx, empty)
+	if err != nil {
+		return err
+	}
+	return f.changed(up, h, change(up))
+}
+
+// writtenBy returns the file's bytes in the spool, and whether the handle is among those
+// that write to them.
+func (f *file) writtenBy(h *writeHandle) (up *spool.Upload, writing bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.up, h != nil && h.writing
+}
+
+// changed notes the outcome of a change, which it returns. One that failed before it
+// touched the bytes of a finished file leaves that as it was accepted.
+func (f *file) changed(up *spool.Upload, h *writeHandle, err error) error {
+	if err != nil && up.Record().Closed {
+		return err
+	}
+	f.wrote(up, h)
+	if err != nil {
+		return f.spoil(up, err)
+	}
+	return nil
+}
+
+// truncate sets the length of the file's bytes, through h where there is a handle.
+func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
+	return f.edit(ctx, h, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
+}
+
+// untouched ends what a handle began that could not truncate the file, when nobody else
+// writes to it. Bytes that did not change are what they were; others fail.
+func (f *file) untouched(ctx context.Context) {
+	if up := f.pending(); up != nil {
+		if r := up.Record(); r.Closed && r.Queued {
+			f.fs.staging.queue.Add(up)
+			return
+		}
+	}
+	_ = f.fs.delivery.finish(ctx, f, true) // who truncates is told why it failed
+}
+
+// spoil remembers that the bytes are not what the program meant to write.
+func (f *file) spoil(up *spool.Upload, err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == up {
+		f.spoilLocked(err)
+	}
+	return err
+}
+
+// numberedByID reports whether the next file of the document has the same inode number. What was
+// put in here has another one, which programs compare before and after they open it.
+func (f *leaf) numberedByID() bool {
+	ino, ok := inode.OfDocument(f.doc.ID)
+	return ok && ino == f.ino
+}
+
+// idleLocked reports whether the file is a document and nothing else: nobody has it open, no
+// bytes of it wait. The caller holds mu.
+func (f *file) idleLocked() bool {
+	return f.doc != nil && f.up == nil && f.phase == clean && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
+		f.reading == nil && f.superseded == nil
+}
+
+// mayWrite refuses to change what is archived.
+func (f *file) mayWrite() error {
+	if err := f.fs.mayChange(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	kept := f.dir == nil && f.phase != removed // in the control directory
+	f.mu.Unlock()
+	switch {
+	case f.as != nil:
+		return errno.ErrNotHere
+	case kept:
+		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
+	case f.archivedUnlisted():
+		return errno.ErrArchived
+	case f.pending() != nil:
+		return nil
+	case f.archived():
+		return errno.ErrArchived
+	case f.fs.service.Archive.LacksReplace():
+		return errno.ErrNoReplace
+	}
+	return nil
+}
+
+// remove takes a file out of its directory, and its bytes out of the spool, so that a crash
+// does not bring them back. Who has it open goes on with them until the last close. The
+// file goes on standing for them, for who holds its inode.
+func (f *file) remove() {
+	d, _ := f.place()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	f.mu.Lock()
+	d.shown.drop(f.entry)
+	f.dir = nil
+	f.happenedLocked(onUnlink)
+	up := f.up
+	f.mu.Unlock()
+	d.mu.Unlock()
+	if up != nil {
+		f.fs.staging.discard(up)
+	}
+}
+
+// hide takes the file out of its folder on its own, which the kernel is told.
+func (f *file) hide() {
+	d, _ := f.place()
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	f.mu.Lock()
+	name := f.entry.name
+	d.shown.drop(f.entry)
+	f.dir = nil
+	f.mu.Unlock()
+	d.mu.Unlock()
+	f.fs.kernel.forgetNames(d, []string{name})
+}
+
+// accept makes bytes durable of which a close is answered with success, and others are yet
+// to come.
+func (f *file) accept(up *spool.Upload) error {
+	if err := up.Sync(); err != nil {
+		return f.spoil(up, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == up {
+		f.happenedLocked(onAnswer)
+	}
+	return nil
+}
+
+// wrote notes that the bytes were changed, through h where there is a handle.
+func (f *file) wrote(up *spool.Upload, h *writeHandle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up != up {
+		return // archived meanwhile, with these bytes
+	}
+	f.happenedLocked(onWrite)
+	if h == nil {
+		return
+	}
+	h.perhaps = false
+	if !h.writing {
+		h.writing = true
+		f.writing++
+	}
+}
+
+// happened makes the file's phase the one that follows. The caller holds mu.
+func (f *file) happenedLocked(e event) { f.phase = f.phase.after(e) }
+
+// happened is happenedLocked for who holds nothing.
+func (f *file) happened(e event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.happenedLocked(e)
+}
+
+// spoilLocked notes why the bytes are not what the program meant. The first reason counts. The caller
+// holds mu.
+func (f *file) spoilLocked(err error) {
+	if f.phase != spoiled && f.phase != broken {
+		f.why = fmt.Errorf("a write failed: %w", err)
+	}
+	f.happenedLocked(onDamage)
+}
+
+// spoiltLocked is why the bytes are not what the program meant, nil while they are. The caller holds mu.
+func (f *file) spoiltLocked() error {
+	if f.phase == spoiled || f.phase == broken {
+		return f.why
+	}
+	return nil
+}
+
+// openLater opens the document without its content, where its length is known all the same;
+// nil where the content is to be opened.
+func (f *file) openLater(a access) *laterHandle {
+	d, _ := f.place()
+	if a.write || d == nil || !d.unread.Load() || !f.fs.reps.Settled() {
+		return nil
+	}
+	key := f.key()
+	if !f.immutable(key.Representation) {
+		return nil // those who have it open agree on a content when they open it
+	}
+	if _, here := f.fs.content.Trusted(key, f.maxAge(key.Representation)); here {
+		return nil
+	}
+	size, known := f.currentSize()
+	if !known {
+		return nil
+	}
+	h := &laterHandle{writeHandle: &writeHandle{file: f}, size: size}
+	if !f.enterUnread(h.writeHandle) {
+		return nil
+	}
+	f.fs.handles.add(h.writeHandle)
+	return h
+}
+
+// enterUnread is enterHandle for a file of which no handle reads anything, nor the kernel, and
+// that no other one has taken the place of.
+func (f *file) enterUnread(h *writeHandle) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.reading != nil || f.up != nil || f.superseded != nil || f.way == byKernel {
+		return false
+	}
+	f.enterLocked(h)
+	return true
+}
+
+// Number is the inode number.
+func (f *leaf) Number() uint64 { return f.ino }
+
+// record describes a file that is created in a directory; doc is the inbox document that
+// it gets new bytes for, or nil.
+func (f *FileSystem) record(d *dir, name string, doc *archive.Document) spool.Record {
+	r := spool.Record{Inbox: d.inInbox(), Path: d.path(), Local: d.local(), Name: name}
+	d.aim(&r)
+	if doc != nil {
+		r.Replace = doc.ID
+		r.DocumentName = doc.Name
+	}
+	return r
+}
+
+// errAsClosed refuses to change what a close has handed over.
+var errAsClosed = errno.Refuse(syscall.EPERM, "it is being archived as it was closed")
+
+// mayStage refuses, without waiting, to stage what cannot be replaced, or is about to be
+// archived.
+func (f *file) mayStage() error {
+	up := f.pending()
+	if up == nil {
+		return f.mayRewrite()
+	}
+	switch r := up.Record(); {
+	case r.State == spool.Created, r.State == spool.Failed, r.Queued:
+		return nil
+	}
+	return errAsClosed
+}
+
+// stageLocked makes sure that the file's bytes are in the spool and may be changed. An inbox
+// document's content is copied there first, unless empty says that nothing of it is
+// wanted. What is queued is taken back. What cannot be replaced is not staged. The caller
+// holds commit.
+func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
+	if up := f.pending(); up != nil {
+		return up, f.unsealLocked(up)
+	}
+	if err := f.mayRewrite(); err != nil { // archived, or found out, meanwhile
+		return nil, err
+	}
+	d, name := f.place()
+	if d == nil {
+		return nil, syscall.ENOENT
+	}
+	up, err := f.fs.staging.spool.Create(f.fs.record(d, name, f.document()))
+	if err != nil {
+		return nil, err
+	}
+	if !empty {
+		if err := f.copyContent(ctx, up); err != nil {
+			f.fs.staging.discard(up)
+			return nil, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range f.handles {
+		if err := up.Open(); err != nil {
+			return nil, err
+		}
+	}
+	f.up = up
+	f.happenedLocked(onStage)
+	f.fs.staging.hold(up, f)
+	return up, nil
+}
+
+// mayRewrite refuses new bytes for a document that is archived, and for any document where
+// it is known that the service cannot replace them: what is staged would be refused at its
+// close.
+func (f *file) mayRewrite() error {
+	switch {
+	case f.document() == nil, f.archived():
+		return errno.ErrArchived
+	case f.fs.service.Archive.LacksReplace():
+		return errno.ErrNoReplace
+	}
+	return nil
+}
+
+// recallLocked takes bytes that are queued back, so that they can be changed before the
+// archive gets them. They stay in the queue until the first change. The caller holds
+// commit, so they are not being sent; what the archive may have is busy.
+func (f *file) recallLocked(up *spool.Upload) error {
+	switch up.State() {
+	case spool.Created:
+		return nil
+	case spool.Committed:
+	case spool.Sending, spool.Confirmed, spool.Failed:
+		return errno.ErrMayHave
+	}
+	if err := up.Recall(); err != nil {
+		return err
+	}
+	f.happened(onRecall)
+	return nil
+}
+
+// unsealLocked makes bytes that failed, or are queued, writable again. The caller holds
+// commit, under which is decided what becomes of them.
+func (f *file) unsealLocked(up *spool.Upload) error {
+	if up.Record().Queued {
+		return f.recallLocked(up)
+	}
+	switch up.State() {
+	case spool.Failed:
+		if d, _ := f.place(); d == nil {
+			return errFailed // kept as it was when it failed
+		}
+		if err := up.Reopen(); err != nil {
+			return err
+		}
+		f.mu.Lock()
+		orphaned := f.doc == nil && up.Record().Replace != 0
+		f.happenedLocked(onRecall)
+		f.mu.Unlock()
+		if orphaned { // the document that it was to replace is gone
+			return up.Update(func(r *spool.Record) { r.Replace = 0 })
+		}
+		return nil
+	case spool.Created:
+		return nil
+	case spool.Committed, spool.Sending, spool.Confirmed:
+	}
+	return errAsClosed
+}
+
+// copyContent fills the spool with the document's content.
+func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
+	r, err := f.openContent(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close() //nolint:errcheck // read only
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < r.Size(); {
+		n, err := r.ReadAt(ctx, buf, off)
+		if n == 0 && err != nil {
+			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := up.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}
+
+// A service may confirm a document, not tell its id, and list it a while later, or list
+// several that may be it. Until then the file stays in its folder, with its bytes from the
+// spool. It cannot be changed: it is archived.
+
+// stayUnlisted keeps the confirmed file where it is shown. It is false when that is nowhere.
+func (f *file) stayUnlisted() bool {
+	d, _ := f.place()
+	if d == nil {
+		return false
+	}
+	d.distrust()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dir != d {
+		return false
+	}
+	f.happenedLocked(onArrival)
+	f.entry.keep = d.fs.keepFor()
+	if !slices.Contains(d.late, f) {
+		d.late = append(d.late, f)
+	}
+	return true
+}
+
+// archivedUnlisted reports whether the archive has the file under an id that is not known.
+func (f *file) archivedUnlisted() bool {
+	up := f.pending()
+	return up != nil && up.State() == spool.Confirmed
+}
+
+// standFor gives a file that no folder shows its place. It is false when the file has one
+// or needs none any more.
+func (f *file) standFor(d *dir, e *entry) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up == nil || f.phase == removed || f.dir != nil {
+		return false
+	}
+	f.dir, f.entry, f.doc = d, e, e.doc.Load()
+	return true
+}
+
+// openWrite opens the file for writing, or for reading while its bytes are in the spool.
+// v is what it reads of a document, which is not touched before the first write, or nil;
+// truncated, it starts empty.
+func (f *file) openWrite(ctx context.Context, a access, v *docReader) (*writeHandle, error) {
+	h := &writeHandle{file: f, writer: a.write, maps: a.maps, appends: a.appends, reader: v}
+	if a.write {
+		h.opener = closing.ThreadGroup(a.pid)
+	}
+	if err := f.enterHandle(h); err != nil {
+		return nil, err
+	}
+	if a.truncate {
+		if err := f.truncate(ctx, h, 0); err != nil {
+			h.ended()
+			if lastWriter := f.leaveHandle(h); lastWriter {
+				f.untouched(detached(ctx))
+			}
+			return nil, err
+		}
+		f.doubtPages()
+	}
+	f.fs.handles.add(h)
+	return h, nil
+}
+
+// enterHandle counts an open handle, which holds the bytes in the spool open.
+func (f *file) enterHandle(h *writeHandle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.up != nil {
+		if err := f.up.Open(); err != nil {
+			return err
+		}
+	}
+	f.enterLocked(h)
+	return nil
+}
+
+// enterLocked is enterHandle for a file with no bytes in the spool. The caller holds mu.
+func (f *file) enterLocked(h *writeHandle) {
+	f.handles++
+	f.way = throughUs
+	if h.writer {
+		f.writers++
+	}
+	if h.maps {
+		f.mappers++
+	}
+}
+
+// leaveHandle undoes enterHandle and reports whether it was the last handle that might
+// write.
+func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.handles--
+	if h.writer {
+		f.writers--
+		lastWriter = f.writers == 0
+	}
+	if h.maps {
+		f.mappers--
+	}
+	if f.up != nil {
+		if err := f.up.Close(); err != nil {
+			f.fs.log.Debugf("close spool file: %v", err)
+		}
+	}
+	return lastWriter
+}
+
+// unfinished returns the bytes in the spool and whether they were written to since they
+// were archived last. Nothing becomes of a file that was removed.
+func (f *file) unfinished() (up *spool.Upload, todo bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.up, f.up != nil && f.phase.unfinished()
+}
+
+// mappable reports whether somebody may write to the file through a mapping.
+func (f *file) mappable() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mappers > 0
 }

@@ -3,8 +3,6 @@ package fs
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/closing"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // Names at the top of the mount that are not mandators.
@@ -79,31 +76,6 @@ type FileSystem struct {
 	// folders and files are what mkdir, create, rename, rmdir and unlink do.
 	folders folderChanges
 	files   fileChanges
-}
-
-// staging is what waits on this machine for the archive: files and folders, each an upload of the spool,
-// what stands for them in the tree, and the queue that archives them in the background.
-type staging struct {
-	fs    *FileSystem
-	spool *spool.Spool
-	// queue is what is archived in the background.
-	queue *background.Queue[*spool.Upload]
-	// sending counts uploads under way.
-	sending atomic.Int64
-
-	mu         sync.Mutex
-	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
-	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
-	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
-	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
-}
-
-// init makes an empty one.
-func (s *staging) init(fs *FileSystem, sp *spool.Spool) {
-	s.fs, s.spool = fs, sp
-	s.waiting, s.holders = map[folderRef][]*spool.Upload{}, map[string]*file{}
-	s.queuedDirs, s.cutOff = map[string]*dir{}, map[string]bool{}
-	s.queue = background.New(s.deliverQueued, s.deliverable, fs.now)
 }
 
 // New makes a file system. Nothing is asked of the service before Check or Mount.
@@ -194,6 +166,25 @@ func detached(ctx context.Context) context.Context { return context.WithoutCance
 func (f *FileSystem) mayChange() error {
 	if f.opts.ReadOnly {
 		return errno.Refuse(syscall.EROFS, "the mount is read-only")
+	}
+	return nil
+}
+
+// Refresh lets everything that is remembered of the archive's structure be asked for anew when
+// somebody looks, before the ttl is over, and asks for the top of it itself. Contents stay:
+// those of archived documents never change. It returns why the service cannot be asked; what
+// is known is shown then.
+func (f *FileSystem) Refresh(ctx context.Context) error {
+	f.service.OutdateAll()
+	f.control.InvalidateAll()
+	f.root.fs.lister.doubtAll(f.root)
+	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
+		return err
+	}
+	f.root.fs.kernel.forgetAll(f.root)
+	f.epochs.begin()
+	if away := f.Away(); away != nil {
+		return errors.New(away.Text)
 	}
 	return nil
 }

@@ -1,4 +1,339 @@
 package fs
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
 // folderChanges makes, removes and renames folders and local directories.
 type folderChanges struct{ fs *FileSystem }
+
+// folderMaker makes a queued folder at the service (spool.FolderMaker).
+type folderMaker struct {
+	fs     *FileSystem
+	parent archive.ID
+	inbox  bool
+	name   string
+}
+
+// recentlyAway is how long a service that was found away is not asked for a folder.
+const recentlyAway = 5 * time.Second
+
+// queuesFolders reports whether a new folder is queued without asking the service.
+func (c *folderChanges) queuesFolders(d *dir) bool {
+	if d.queuedAs() != nil {
+		return true
+	}
+	away := c.fs.service.Away()
+	return c.fs.opts.Async && away != nil && c.fs.now().Sub(away.Time) < recentlyAway
+}
+
+// queueFolder makes a folder that the service is to have later. doubtful says that it was
+// asked for it and may have made it.
+func (c *folderChanges) queueFolder(d *dir, name string, doubtful bool) (*entry, error) {
+	up, err := c.fs.staging.spool.CreateFolder(c.fs.record(d, name, nil), doubtful)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	e := d.fs.placing.showQueuedLocked(d, up)
+	d.mu.Unlock()
+	c.fs.staging.queue.Add(up)
+	return e, nil
+}
+
+// Find implements spool.FolderMaker.
+func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
+	list, err := m.siblings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range list {
+		if f.Name == m.name {
+			return f.ID, nil
+		}
+	}
+	return 0, nil
+}
+
+func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
+	if !m.inbox {
+		s, err := m.fs.service.Archive.Children(ctx, m.parent)
+		return s.Folders, err
+	}
+	boxes, err := m.fs.service.Archive.Inboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parent, ok := findInbox(boxes.Inboxes, m.parent)
+	if !ok {
+		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
+	}
+	return parent.Children, nil
+}
+
+// Make implements spool.FolderMaker.
+func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
+	f, err := m.fs.service.Archive.CreateFolder(ctx, m.parent, m.name)
+	return f.ID, err
+}
+
+// removeQueued removes a queued folder, which must be empty, before the service has it.
+// While it is being made that is waited for.
+func (c *folderChanges) removeQueued(d *dir, e *entry) error {
+	up := e.dir.queuedAs()
+	if up == nil {
+		return errno.ErrNotRemoved
+	}
+	defer c.fs.staging.lockFolder(up)()
+	return c.removeQueuedLocked(d, e, up)
+}
+
+// removeQueuedLocked is removeQueued for callers that hold the folder locked.
+func (c *folderChanges) removeQueuedLocked(d *dir, e *entry, up *spool.Upload) error {
+	switch {
+	case e.dir.queuedAs() == nil:
+		return errno.ErrNotRemoved // it was made meanwhile
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	d.drop(e)
+	c.fs.staging.letGo(up)
+	c.fs.staging.mu.Lock()
+	defer c.fs.staging.mu.Unlock()
+	delete(c.fs.staging.queuedDirs, up.ID())
+	return nil
+}
+
+// renameQueued gives a queued folder another place or name. While it is being made that is
+// waited for.
+func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) error {
+	up := e.dir.queuedAs()
+	if up == nil {
+		return errno.ErrNotMoved
+	}
+	if err := mayBeFolder(newName); err != nil {
+		return err
+	}
+	defer c.fs.staging.lockFolder(up)()
+	to.mu.Lock()
+	free := to.free
+	to.mu.Unlock()
+	switch {
+	case e.dir.queuedAs() == nil:
+		return errno.ErrNotMoved // it was made meanwhile
+	case !free:
+		return errno.ErrNotFree
+	case to.kind == localDir, names.IsJunkDir(newName), to.kind.below() != e.dir.kind:
+		return errno.Refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
+	}
+	if err := up.Update(func(r *spool.Record) { retarget(r, c.fs.record(to, newName, nil)) }); err != nil {
+		return err
+	}
+	d.drop(e)
+	e.dir.moveTo(to, newName)
+	to.add(e.renamed(newName))
+	c.retarget(e.dir)
+	if up.Record().Queued {
+		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
+	}
+	return nil
+}
+
+// retargetFolder writes the place of a queued folder, which a folder above left, into its
+// record.
+func (c *folderChanges) retargetFolder(d *dir) {
+	up := d.queued.Load()
+	if up == nil {
+		return
+	}
+	above := d.above()
+	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
+		c.fs.service.Failures.Add("rename", up, d.path(), err)
+	}
+}
+
+func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry, error) {
+	if err := d.fs.files.mayHold(d, name); err != nil {
+		return nil, err
+	}
+	if d.kind == localDir || names.IsJunkDir(name) {
+		e := &entry{name: name, dir: newDir(c.fs, localDir, 0, c.fs.inodes.Local(), d, name)}
+		d.add(e)
+		return e, nil
+	}
+	if err := mayBeFolder(name); err != nil {
+		return nil, err
+	}
+	if err := d.fs.lister.loadFolders(ctx, d, needNames); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	free := d.free
+	d.mu.Unlock()
+	if !free {
+		return nil, errno.ErrNotFree
+	}
+	if c.queuesFolders(d) {
+		return c.queueFolder(d, name, false)
+	}
+	id, err := c.createFolder(ctx, d, name)
+	switch {
+	case err != nil && c.fs.opts.Async && archive.Away(err):
+		_ = c.fs.service.Answered(err) // so that the next one is not asked for, and in doubt, too
+		return c.queueFolder(d, name, archive.Doubtful(err))
+	case err != nil:
+		return nil, err
+	}
+	d.outdate()
+	if d.kind.archives() {
+		c.fs.service.Children.Put(id, archive.Structure{Free: free})
+		c.fs.service.Documents.Put(id, nil)
+	}
+	return c.addFolder(d, id, name), nil
+}
+
+// mayBeFolder refuses to make a folder at the service, or to call one so, that is a program's
+// workshop.
+func mayBeFolder(name string) error {
+	if !names.IsWorkshop(name) {
+		return nil
+	}
+	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
+}
+
+// errQueueLooks says that the queue finds out whether a folder was made.
+var errQueueLooks = errors.New("the folder is queued")
+
+// createFolder creates a folder and finds out its id, by a listing where the answer does
+// not tell it. A service that has no time is neither looked at nor waited for where folders
+// are queued.
+func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (archive.ID, error) {
+	before := c.folderIDs(d)
+	var id archive.ID
+	var busy bool
+	look := func(ctx context.Context) (bool, error) {
+		if busy && c.fs.opts.Async {
+			return false, errQueueLooks
+		}
+		var err error
+		id, err = c.newFolder(ctx, d, name, before)
+		return id != 0, err
+	}
+	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+		made, err := c.fs.service.Archive.CreateFolder(ctx, d.id(), name)
+		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
+		return err
+	}, look)
+	if err != nil || id != 0 {
+		return id, err
+	}
+	if found, err := look(ctx); err != nil || found {
+		return id, err
+	}
+	return 0, fmt.Errorf("folder %s was created but is not listed: %w", archive.Printable(name), syscall.EIO)
+}
+
+// newFolder lists the directory afresh and returns the folder of that name that was not
+// there before, 0 when there is none.
+func (c *folderChanges) newFolder(ctx context.Context, d *dir, name string, before map[archive.ID]bool) (archive.ID, error) {
+	d.distrust()
+	if err := d.fs.lister.loadFolders(ctx, d, needListing); err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.shown.folders.list {
+		if !before[e.id] && e.entry.told == name {
+			return e.id, nil
+		}
+	}
+	return 0, nil
+}
+
+// folderIDs is the set of sub-folders known now.
+func (c *folderChanges) folderIDs(d *dir) map[archive.ID]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shown.folders.ids()
+}
+
+// addFolder shows a folder that was created here.
+func (c *folderChanges) addFolder(d *dir, id archive.ID, name string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e := d.shown.folders.get(id); e != nil {
+		return e
+	}
+	e := &entry{name: name, keep: c.fs.keepFor()}
+	e.dir = newDir(c.fs, d.kind.below(), id, c.fs.inodes.Folder(id), d, name)
+	d.shown.add(e)
+	return e
+}
+
+func (c *folderChanges) rmdir(ctx context.Context, d *dir, name string) error {
+	if err := c.fs.mayChange(); err != nil {
+		return err
+	}
+	e, err := d.fs.lister.lookup(ctx, d, name)
+	switch {
+	case err != nil:
+		return err
+	case e.dir == nil:
+		return syscall.ENOTDIR
+	case !e.dir.isLocal():
+		return errno.ErrNotRemoved
+	case len(e.dir.entries()) > 0:
+		return syscall.ENOTEMPTY
+	case e.dir.kind != localDir:
+		return c.removeQueued(d, e)
+	}
+	d.drop(e)
+	return nil
+}
+
+// renameDir renames a directory that only this machine has; folders stay where they are.
+func (c *folderChanges) renameDir(d *dir, e *entry, to *dir, newName string, over *entry) error {
+	switch {
+	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
+		return c.renameQueued(d, e, to, newName)
+	case e.dir.kind != localDir:
+		return errno.ErrNotMoved
+	case to.kind != localDir && !names.IsJunkDir(newName) || to.id() != d.id():
+		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
+	case over != nil:
+		return errno.ErrTaken
+	}
+	d.drop(e)
+	e.dir.moveTo(to, newName)
+	to.add(e.renamed(newName))
+	c.retarget(e.dir)
+	return nil
+}
+
+// retarget writes the directory's new place into the records of the files below it.
+func (c *folderChanges) retarget(d *dir) {
+	for _, e := range d.entries() {
+		if e.dir != nil {
+			c.retargetFolder(e.dir)
+			c.retarget(e.dir)
+		} else if up := e.file.Load().pending(); up != nil {
+			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
+				c.fs.service.Failures.Add("rename", up, e.file.Load().path(), err)
+			}
+		}
+	}
+}

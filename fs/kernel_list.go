@@ -1,6 +1,8 @@
 package fs
 
-import "sync"
+import (
+	"sync"
+)
 
 // The kernel keeps what it reads of a directory, where it is asked to, and lists it again by
 // itself. It still tells of each OPENDIR, and is then allowed to use what it keeps only when
@@ -30,25 +32,14 @@ type told struct {
 	whole bool
 }
 
-// told is what the directory is listed as, and its entries. Those of one that is folded are
-// left for who reads them: the kernel may list it by itself.
-func (d *dir) told(byName bool) (t *told, entries []*entry) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.shown.isFolded() {
-		entries = d.shown.held.names.all()
-	}
-	return &told{version: d.shown.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
-}
+// drop is what a handle takes along of which the kernel keeps nothing; 0: it tells nothing.
+type drop uint64
 
 // serves reports whether the kernel may list what it was told as t in place of want: it
 // lacks no attributes either, which it would have to ask for one by one.
 func (t *told) serves(want *told) bool {
 	return t.version == want.version && t.serials == want.serials && (t.whole || want.byName)
 }
-
-// drop is what a handle takes along of which the kernel keeps nothing; 0: it tells nothing.
-type drop uint64
 
 // opening reports whether the kernel is to keep what it reads through a handle that is told
 // want, and may use what it has. Else it drops that; dropped is then called after it did so.

@@ -52,16 +52,6 @@ func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archiv
 	return missing
 }
 
-// collect adds the wanted folders that are d or known below it to found.
-func (l *lister) collect(d *dir, wanted map[archive.ID]string, found map[archive.ID]*dir) {
-	if _, ok := wanted[d.id()]; ok && d.kind.holdsDocuments() {
-		found[d.id()] = d
-	}
-	for _, below := range d.subfolders() {
-		l.collect(below, wanted, found)
-	}
-}
-
 // locateInboxes looks for folders among those of the inboxes.
 func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	inboxes := f.root.get(inboxesName).dir
@@ -101,32 +91,6 @@ func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *dir {
 	return top
 }
 
-// follow goes down from d, which the folders lie in, to the wanted ones.
-func (l *lister) follow(ctx context.Context, d *dir, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
-	for i := range folders {
-		below := &folders[i]
-		if !leadsTo(below, wanted) {
-			continue
-		}
-		if err := l.loadFolders(ctx, d, needNames); err != nil {
-			return err
-		}
-		d.mu.Lock()
-		e := d.shown.folders.get(below.ID)
-		d.mu.Unlock()
-		if e == nil {
-			continue // made or removed meanwhile
-		}
-		if _, ok := wanted[below.ID]; ok {
-			found[below.ID] = e.dir
-		}
-		if err := l.follow(ctx, e.dir, below.Children, wanted, found); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // leadsTo reports whether a folder, or one below it, is wanted.
 func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
 	if _, ok := wanted[f.ID]; ok {
@@ -138,24 +102,4 @@ func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
 		}
 	}
 	return false
-}
-
-// isShown reports whether the directory is still reached from the root.
-func (d *dir) isShown() bool {
-	parent, name := d.place()
-	if parent == nil {
-		return true
-	}
-	e := parent.get(name)
-	return e != nil && e.dir == d && parent.isShown()
-}
-
-// shownAs is the name that a document is shown under, empty when it is not.
-func (d *dir) shownAs(id archive.ID) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e := d.shown.document(id); e != nil && !d.shown.hides(e) {
-		return e.name
-	}
-	return ""
 }

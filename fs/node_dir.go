@@ -7,6 +7,7 @@ import (
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
 )
@@ -16,6 +17,19 @@ type dirNode struct {
 	fusefs.Inode
 	d    *dir
 	list kernelList
+}
+
+// dirHandle is an open directory: one listing, from its opening on.
+type dirHandle struct {
+	n       *dirNode
+	entries []*entry // nil until it is read, when the directory was folded
+	told    *told
+	keep    bool // the kernel keeps what it reads
+	drop    drop // what it had, once it reads or closes this
+	next    int
+	last    *entry
+	looked  int           // entries that were told with attributes
+	out     fuse.DirEntry // of last; the library copies it
 }
 
 // nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
@@ -80,19 +94,6 @@ func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAtt
 
 func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return n.d.fs.statfs(out)
-}
-
-// dirHandle is an open directory: one listing, from its opening on.
-type dirHandle struct {
-	n       *dirNode
-	entries []*entry // nil until it is read, when the directory was folded
-	told    *told
-	keep    bool // the kernel keeps what it reads
-	drop    drop // what it had, once it reads or closes this
-	next    int
-	last    *entry
-	looked  int           // entries that were told with attributes
-	out     fuse.DirEntry // of last; the library copies it
 }
 
 var (
@@ -201,3 +202,125 @@ func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 }
 
 func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
+
+// Create makes a file in the spool and opens it.
+func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	if err != nil {
+		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
+	}
+	n.d.fs.kernel.fillEntry(n.d, e, out)
+	if e.doc.Load() == nil {
+		out.SetAttrTimeout(keepNew)
+	}
+	return n.nodeOf(ctx, e), h, 0, 0
+}
+
+// Mknod makes a file without opening it, as tar does for one that has attributes. The tree
+// holds folders and documents, nothing else.
+func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
+	}
+	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
+	if err != nil {
+		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), err)
+	}
+	if errno := h.Release(ctx); errno != 0 {
+		return nil, errno
+	}
+	n.d.fs.kernel.fillEntry(n.d, e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.d.fs.errnos.Of("link", n.d.pathOf(name), errNoLinks)
+}
+
+func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.d.fs.errnos.Of("symlink", n.d.pathOf(name), errNoLinks)
+}
+
+// Mkdir creates a folder at the service, or a local directory under a junk name.
+func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	d := n.d
+	var e *entry
+	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		var err error
+		e, err = d.fs.folders.mkdir(ctx, d, name)
+		return d.fs.errnos.Of("mkdir", d.pathOf(name), err)
+	}, placed{d, name})
+	if errno != 0 {
+		return nil, errno
+	}
+	d.fs.kernel.fillEntry(d, e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+// Unlink removes what was never archived, and an inbox document where that is allowed.
+func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
+	d := n.d
+	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return d.fs.errnos.Of("remove", d.pathOf(name), d.fs.files.unlink(ctx, d, name))
+	}, placed{d, name})
+}
+
+// Rmdir removes a directory that only this machine has.
+func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
+	d := n.d
+	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.fs.folders.rmdir(ctx, d, name))
+	}, placed{d, name})
+}
+
+// Rename archives an inbox document, renames a document in its folder, or gives a local
+// file another name, which may be the moment it is archived. Everything else is refused
+// with EPERM: on EXDEV mv would copy and leave two, EINVAL it reports as nonsense.
+func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	d := n.d
+	to, ok := newParent.(*dirNode)
+	if !ok {
+		return d.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
+	}
+	d.lease.extendTo(&to.d.lease)
+	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return d.fs.errnos.Of("rename", d.pathOf(name), d.fs.files.rename2(ctx, d, name, to.d, newName, flags))
+	}, placed{d, name}, placed{to.d, newName})
+	switch errno {
+	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
+		return syscall.EPERM
+	}
+	return errno
+}
+
+func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	value, err := attrs.Get(ctx, dirAttrs{n.d}, name)
+	if err != nil {
+		return 0, n.d.fs.errnos.Of("getxattr", n.d.path(), err)
+	}
+	return reply(dest, value)
+}
+
+func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	err := n.d.fs.mayChange()
+	if err == nil {
+		err = attrs.Set(ctx, dirAttrs{n.d}, name, value, int(flags))
+	}
+	return n.d.fs.errnos.Of("setxattr", n.d.path(), err)
+}
+
+func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
+	err := n.d.fs.mayChange()
+	if err == nil {
+		err = attrs.Remove(ctx, dirAttrs{n.d}, name)
+	}
+	return n.d.fs.errnos.Of("removexattr", n.d.path(), err)
+}
+
+func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	names, err := attrs.List(ctx, dirAttrs{n.d})
+	if err != nil {
+		return 0, n.d.fs.errnos.Of("listxattr", n.d.path(), err)
+	}
+	return reply(dest, joined(names))
+}

@@ -1,15 +1,19 @@
 package fs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -51,43 +55,6 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	}
 	out.SetTimeout(f.fs.kernel.fill(f, &out.Attr))
 	return 0
-}
-
-// resize truncates the file, through h where there is a handle: a killed caller's goes no further,
-// as its close tells.
-func (c *fileChanges) resize(ctx context.Context, f *file, h *writeHandle, size int64) syscall.Errno {
-	set := func(ctx context.Context) syscall.Errno {
-		return c.fs.errnos.Of("truncate", f.path(), c.setSize(ctx, f, h, size))
-	}
-	if h != nil {
-		return set(ctx)
-	}
-	return c.fs.kernel.outlive(ctx, set, nil)
-}
-
-// setSize truncates the file, through h where there is a handle. When nobody has it open for
-// writing (truncate(2)), no close will follow: then its new bytes are archived at once.
-func (c *fileChanges) setSize(ctx context.Context, f *file, h *writeHandle, size int64) error {
-	if err := f.mayWrite(); err != nil {
-		return err
-	}
-	defer f.doubtPages()
-	if h != nil {
-		return f.truncate(ctx, h, size)
-	}
-	open := &writeHandle{file: f, writer: true}
-	if err := f.enterHandle(open); err != nil {
-		return err
-	}
-	err := f.truncate(ctx, nil, size)
-	switch lastWriter := f.leaveHandle(open); {
-	case !lastWriter:
-	case err == nil:
-		err = c.fs.delivery.finish(ctx, f, false)
-	default:
-		f.untouched(ctx)
-	}
-	return err
 }
 
 // Open opens a document for reading, or an inbox document or a file in the spool for
@@ -165,43 +132,161 @@ func openFlags(same bool) uint32 {
 	return fuse.FOPEN_NOFLUSH
 }
 
-// attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It
-// takes no lock that the opener of the file holds.
-const attrsOnly = -1
-
-// mayWrite refuses to change what is archived.
-func (f *file) mayWrite() error {
-	if err := f.fs.mayChange(); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	kept := f.dir == nil && f.phase != removed // in the control directory
-	f.mu.Unlock()
-	switch {
-	case f.as != nil:
-		return errno.ErrNotHere
-	case kept:
-		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
-	case f.archivedUnlisted():
-		return errno.ErrArchived
-	case f.pending() != nil:
-		return nil
-	case f.archived():
-		return errno.ErrArchived
-	case f.fs.service.Archive.LacksReplace():
-		return errno.ErrNoReplace
-	}
-	return nil
+func (n *fileNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	return n.f.fs.statfs(out)
 }
 
-// callerPID is the thread that made a request, 0 when it is of another pid namespace.
-func callerPID(ctx context.Context) uint32 {
-	if caller, ok := fuse.FromContext(ctx); ok {
-		return caller.Pid
+// The kernel forgets inodes when it needs their memory. What the mount keeps of a document for
+// the sake of its inode goes then as well, and a folder of which no document is known to the
+// kernel any more is folded.
+
+var _ = fusefs.NodeOnForgetter((*fileNode)(nil))
+
+// OnForget drops the model of an archived document that has nothing to itself.
+func (n *fileNode) OnForget() {
+	if d := n.f.fs.kernel.forget(n.f); d != nil {
+		d.fs.forgotten.add(d)
+	}
+}
+
+// Access answers access(2), which programs ask before they offer to change a document. What
+// is archived is said to be read-only there, although its mode lets a copy of it be written:
+// LibreOffice and editors open it so, in place of saying that somebody else has it open.
+func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
+	f := n.f
+	if mask&unix.W_OK != 0 {
+		if err := f.mayWrite(); err != nil {
+			return errno.Of(err) // not logged: nothing was tried
+		}
+	}
+	var attr fuse.Attr
+	f.fs.kernel.fill(f, &attr)
+	if caller, ok := fuse.FromContext(ctx); ok && !permitted(caller, &attr, mask) {
+		return syscall.EACCES
 	}
 	return 0
 }
 
-func (n *fileNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	return n.f.fs.statfs(out)
+// permitted reports whether owner, group and mode of a file let somebody in.
+func permitted(caller *fuse.Caller, attr *fuse.Attr, mask uint32) bool {
+	switch {
+	case caller.Uid == 0:
+		return true
+	case caller.Uid == attr.Uid:
+		return attr.Mode>>6&mask == mask
+	case caller.Gid == attr.Gid:
+		return attr.Mode>>3&mask == mask
+	}
+	return attr.Mode&mask == mask
+}
+
+// A missing method would not fail: the library answers for it, often with success. So
+// every operation of a node is here, also those that only refuse.
+
+var (
+	_ = fusefs.NodeLookuper((*dirNode)(nil))
+	_ = fusefs.NodeGetattrer((*dirNode)(nil))
+	_ = fusefs.NodeSetattrer((*dirNode)(nil))
+	_ = fusefs.NodeOpendirHandler((*dirNode)(nil))
+	_ = fusefs.NodeCreater((*dirNode)(nil))
+	_ = fusefs.NodeMkdirer((*dirNode)(nil))
+	_ = fusefs.NodeMknoder((*dirNode)(nil))
+	_ = fusefs.NodeLinker((*dirNode)(nil))
+	_ = fusefs.NodeSymlinker((*dirNode)(nil))
+	_ = fusefs.NodeUnlinker((*dirNode)(nil))
+	_ = fusefs.NodeRmdirer((*dirNode)(nil))
+	_ = fusefs.NodeRenamer((*dirNode)(nil))
+	_ = fusefs.NodeStatfser((*dirNode)(nil))
+	_ = fusefs.NodeGetxattrer((*dirNode)(nil))
+	_ = fusefs.NodeSetxattrer((*dirNode)(nil))
+	_ = fusefs.NodeRemovexattrer((*dirNode)(nil))
+	_ = fusefs.NodeListxattrer((*dirNode)(nil))
+
+	_ = fusefs.NodeGetattrer((*fileNode)(nil))
+	_ = fusefs.NodeSetattrer((*fileNode)(nil))
+	_ = fusefs.NodeAccesser((*fileNode)(nil))
+	_ = fusefs.NodeOpener((*fileNode)(nil))
+	_ = fusefs.NodeStatfser((*fileNode)(nil))
+	_ = fusefs.NodeGetxattrer((*fileNode)(nil))
+	_ = fusefs.NodeSetxattrer((*fileNode)(nil))
+	_ = fusefs.NodeRemovexattrer((*fileNode)(nil))
+	_ = fusefs.NodeListxattrer((*fileNode)(nil))
+
+	_ = fusefs.NodeSetattrer((*renditionNode)(nil))
+	_ = fusefs.NodeSetxattrer((*renditionNode)(nil))
+	_ = fusefs.NodeRemovexattrer((*renditionNode)(nil))
+)
+
+func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	value, err := attrs.Get(ctx, n.f.attrs(), name)
+	if err != nil {
+		return 0, n.f.fs.errnos.Of("getxattr", n.f.path(), err)
+	}
+	return reply(dest, value)
+}
+
+func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	f := n.f
+	value = bytes.Clone(value) // which is the library's
+	return setErrno(f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		err := f.fs.mayChange()
+		if err == nil {
+			err = attrs.Set(ctx, f.attrs(), name, value, int(flags))
+		}
+		return f.fs.errnos.Of("setxattr", f.path(), err)
+	}, nil))
+}
+
+func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
+	f := n.f
+	return f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		err := f.fs.mayChange()
+		if err == nil {
+			err = attrs.Remove(ctx, f.attrs(), name)
+		}
+		return f.fs.errnos.Of("removexattr", f.path(), err)
+	}, nil)
+}
+
+func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	names, err := attrs.List(ctx, n.f.attrs())
+	if err != nil {
+		return 0, n.f.fs.errnos.Of("listxattr", n.f.path(), err)
+	}
+	return reply(dest, joined(names))
+}
+
+// dropPages has the kernel give back what it has of a file that nobody uses any more (outlived),
+// in the background: else the next to open the file would wait for that. It returns at once. The
+// kernel waits for pages that are being read, and so for us: nobody may have the file open.
+func (n *fileNode) dropPages() {
+	fs := n.f.fs
+	done, ok := n.f.outlived()
+	if !ok {
+		return
+	}
+	fs.work.Go(func() {
+		defer done()
+		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
+			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
+		}
+	})
+}
+
+// statfs tells how much may still be written: what the spool has room for. Programs look
+// at it before they copy a file in.
+func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
+	const block = 4096
+	free, err := f.staging.spool.Free()
+	if err != nil {
+		return f.errnos.Of("statfs", "", err)
+	}
+	used, files := f.staging.spool.Usage()
+	out.Bsize, out.Frsize, out.NameLen = block, block, names.Max
+	out.Bfree = free / block
+	out.Bavail = out.Bfree
+	out.Blocks = out.Bfree + uint64(max(used, 0))/block + 1
+	out.Files = uint64(max(files, 0)) + 1<<20
+	out.Ffree = 1 << 20
+	return 0
 }

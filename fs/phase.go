@@ -1,7 +1,5 @@
 package fs
 
-import "fmt"
-
 // phase is what the bytes of a file are to the archive, as far as the file system decides it. What
 // was handed to the spool has a state of its own there (spool.State). docs/ARCHITECTURE.md shows the
 // table of transitions; a test compares the two.
@@ -94,30 +92,3 @@ func (p phase) unfinished() bool {
 
 // ended reports whether what was written is not going to be archived by itself.
 func (p phase) ended() bool { return p == failed || p == lost }
-
-// happened makes the file's phase the one that follows. The caller holds mu.
-func (f *file) happenedLocked(e event) { f.phase = f.phase.after(e) }
-
-// happened is happenedLocked for who holds nothing.
-func (f *file) happened(e event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.happenedLocked(e)
-}
-
-// spoilLocked notes why the bytes are not what the program meant. The first reason counts. The caller
-// holds mu.
-func (f *file) spoilLocked(err error) {
-	if f.phase != spoiled && f.phase != broken {
-		f.why = fmt.Errorf("a write failed: %w", err)
-	}
-	f.happenedLocked(onDamage)
-}
-
-// spoiltLocked is why the bytes are not what the program meant, nil while they are. The caller holds mu.
-func (f *file) spoiltLocked() error {
-	if f.phase == spoiled || f.phase == broken {
-		return f.why
-	}
-	return nil
-}

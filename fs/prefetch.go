@@ -6,7 +6,6 @@ import (
 	"sort"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 )
@@ -87,28 +86,6 @@ func (w walked) looked() {
 // maxSearch is how many entries of a folder are looked at for the next ones.
 const maxSearch = 64
 
-// readNext prefetches the documents after f, which is about to be opened for reading.
-func (f *readable) readNext(ctx context.Context) {
-	d, name := f.place()
-	if d == nil || !f.fs.reps.Settled() {
-		return
-	}
-	key := f.key()
-	if key.Representation == archive.Data {
-		return
-	}
-	_, cached := f.fs.content.Trusted(key, f.maxAge(key.Representation))
-	n := f.fs.readAhead.Opening(callerPID(ctx), walked{d}, key.Document, cached)
-	if n <= 0 {
-		return
-	}
-	for _, e := range after(d.entries(), name) {
-		if n > 0 && (walked{d}).fetch(e) {
-			n--
-		}
-	}
-}
-
 // after returns the entries that follow the one of a name, some, then those from the first.
 func after(entries []*entry, name string) []*entry {
 	at := sort.Search(len(entries), func(i int) bool { return entries[i].name > name })
@@ -130,15 +107,4 @@ func (w walked) fetch(e *entry) bool {
 		return false
 	}
 	return w.fs.readAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
-}
-
-// fetchWhole returns when the cache has all of the content.
-func (f *readable) fetchWhole(ctx context.Context, key cache.Key) error {
-	r, err := f.openAs(ctx, key.Document, key.Representation)
-	if err != nil {
-		return err
-	}
-	err = r.Wait(ctx)
-	_ = r.Close() // nothing was read
-	return err
 }

@@ -2,7 +2,6 @@ package fs
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"syscall"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
@@ -34,58 +32,6 @@ func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *fil
 	made := newFile(f, inode.OfPath(as.Path), nil, nil, doc, nil)
 	made.as = &as
 	return made
-}
-
-// gaveWay reports whether another file has taken the place of this one.
-func (f *readable) gaveWay() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.superseded != nil
-}
-
-// Number is the inode number.
-func (f *leaf) Number() uint64 { return f.ino }
-
-// Measure finds out whether the service has what the file of a rendition holds, and its length.
-// It downloads only what is small and whose length the service does not tell otherwise.
-func (f *readable) Measure(ctx context.Context) error {
-	if _, ok := f.currentSize(); ok {
-		return nil
-	}
-	key := f.as.Key
-	if key.Representation == archive.Original || key.Representation == archive.PDF {
-		info, err := f.fs.service.Archive.ContentInfo(ctx, key.Document, key.Representation)
-		if archive.KindOf(err) != archive.KindUnsupported {
-			if err == nil && info.Size > 0 { // many services answer 0 when they do not know
-				f.measured(info.Size)
-			}
-			return err
-		}
-	}
-	r, err := f.openAs(ctx, key.Document, key.Representation)
-	if err != nil {
-		return err
-	}
-	f.measured(r.Size())
-	if key.Representation != archive.Original && key.Representation != archive.PDF {
-		err = r.Wait(ctx) // else the download ends here, and starts again for a reader
-		if errors.Is(err, cache.ErrNotKept) {
-			err = nil
-		}
-	}
-	return errors.Join(err, r.Close())
-}
-
-// measured notes the length of what the file of a rendition holds.
-func (f *readable) measured(size int64) {
-	if f.immutable(f.as.Key.Representation) {
-		f.fs.facts.Learn(f.as.Key, size)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.reading == nil {
-		f.opened, f.sized = size, true
-	}
 }
 
 // renditionNode is a file that holds a rendition. Documents are read through it, and changed in

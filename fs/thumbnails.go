@@ -2,13 +2,11 @@ package fs
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"slices"
 	"strconv"
 	"syscall"
 
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/closing"
 )
@@ -33,20 +31,6 @@ const thumbnailPlugin = "/thumbnail.so"
 
 // errThumbnail is the answer to thumbnailers. File managers then show an icon of the file's type.
 var errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
-
-// onlyForThumbnail reports whether to open the document would download it for nothing but a
-// thumbnail. A cached document is read like any other file.
-func (f *readable) onlyForThumbnail(ctx context.Context) bool {
-	if f.fs.opts.Thumbnails || f.as != nil {
-		return false
-	}
-	doc := f.document().ID
-	rep := f.fs.reps.Of(doc)
-	if _, here := f.fs.content.Trusted(cache.Key{Document: doc, Representation: rep}, f.maxAge(rep)); here {
-		return false
-	}
-	return isThumbnailer(callerPID(ctx))
-}
 
 // isThumbnailer reports whether the thread belongs to a thumbnailer.
 func isThumbnailer(pid uint32) bool {

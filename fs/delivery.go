@@ -1,0 +1,338 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/whole"
+)
+
+// delivery turns the bytes of files into documents, or keeps them as failed.
+type delivery struct{ fs *FileSystem }
+
+// arrived makes the file the document that the archive confirmed. Without an id it waits
+// for a listing to show it. The caller holds commit.
+func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id archive.ID) {
+	r := up.Record()
+	if r.Had != "" {
+		v.giveWay(f, up, &r)
+		return
+	}
+	done := "archived"
+	if r.Inbox {
+		done = "stored in the inbox:"
+	}
+	v.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
+		Infof("%s %d bytes", done, r.Size)
+	if err := up.Open(); err == nil { // for those who open the file while its bytes move
+		defer up.Close() //nolint:errcheck // the bytes are archived
+	}
+	v.fs.staging.settle(up, id)
+	if id == 0 && v.fs.staging.awaits(up, &r) {
+		return // what the folder shows when it is listed tells which document it is
+	}
+	switch d := f.lastPlace(); {
+	case d == nil: // recovered and not shown yet
+		v.fs.staging.listAgain(&r)
+	case id != 0:
+		d.outdate()
+		v.become(f, d, v.confirmed(f, &r, id, d))
+		f.detach()
+	case f.stayUnlisted():
+		return
+	}
+	v.fs.staging.conclude(ctx, up, id)
+}
+
+// giveWay ends a file that the archive had before, as a document which keeps its name and its
+// place: the file's own name goes.
+func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
+	v.fs.log.WithField("path", archive.Printable(f.path())).
+		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
+	v.fs.service.Failures.Mend(r)
+	d := f.lastPlace()
+	if d == nil {
+		v.fs.staging.listAgain(r)
+		v.fs.staging.discard(up)
+		return
+	}
+	d.distrust() // it may have the very name
+	_, name := f.place()
+	f.remove()
+	v.fs.kernel.forgetNames(d, []string{name})
+}
+
+// confirmed is the document as far as is known without a listing.
+func (v *delivery) confirmed(f *file, r *spool.Record, id archive.ID, d *dir) *archive.Document {
+	return d.kind.confirmed(r, id, d.document(id), v.fs.now())
+}
+
+// become makes doc what the file stands for.
+func (v *delivery) become(f *file, d *dir, doc *archive.Document) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
+		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
+		v.fs.kernel.forgetNames(d, []string{shown.name})
+	}
+	f.doc, f.sized = doc, false
+	f.entry.doc.Store(doc)
+	f.entry.keep, f.entry.told = v.fs.keepFor(), ""
+	if f.dir == d { // else it was removed meanwhile
+		d.shown.add(f.entry)
+	}
+}
+
+// deliverQueued tries to archive a file that was accepted before. What is refused stays
+// in its folder as failed.
+func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload) (wait bool, err error) {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	if f.pending() != up || f.gone() || !up.Record().Queued {
+		return false, background.ErrMoot // changed, or removed, meanwhile
+	}
+	if up.State() == spool.Created { // recalled for a change that did not come
+		if err := v.recommit(f, up); err != nil {
+			return !errors.Is(err, background.ErrMoot), err
+		}
+	}
+	d, _ := f.place()
+	if err := v.leaveQueuedFolder(f, up, d); err != nil {
+		return false, errors.Join(background.ErrMoot, err)
+	}
+	var baseline spool.Baseline
+	if d != nil {
+		baseline = v.fs.lister.baseline(d)
+	}
+	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.service.Archive, baseline, v.fs.staging.queuePolicy())
+	_ = v.fs.service.Answered(err)
+	switch {
+	case err == nil:
+		v.arrived(ctx, f, up, id)
+		return false, nil
+	case up.Record().Queued:
+		v.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
+		return true, err
+	}
+	v.fs.service.Failures.Add("archive", up, f.path(), err)
+	v.giveUp(f, up)
+	return false, err
+}
+
+// recommit makes what was recalled what it was, unless somebody has begun to change it,
+// whose close then decides. The caller holds commit.
+func (v *delivery) recommit(f *file, up *spool.Upload) error {
+	err := up.Recommit()
+	var changed *spool.StateError
+	switch {
+	case errors.As(err, &changed):
+		return background.ErrMoot
+	case err != nil:
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
+		return err
+	}
+	f.happened(onQueue)
+	return nil
+}
+
+// leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
+// the file was put there. Where the folder failed the upload fails.
+func (v *delivery) leaveQueuedFolder(f *file, up *spool.Upload, d *dir) error {
+	if up.Record().Within == "" {
+		return nil
+	}
+	if d != nil && d.queuedAs() == nil {
+		return up.Update(d.aim)
+	}
+	return v.fs.staging.failInFolder(up)
+}
+
+// errFailed is what a program is told that wrote to a file which failed by the close of
+// another one: its bytes are kept, and will not be archived by themselves.
+const errFailed = syscall.EIO
+
+// giveUp decides where a failed file is shown. What a close had accepted stays in its
+// folder. Else whoever closed it was told, and it leaves: a folder shows what is archived
+// or on its way, and a retry can create the name anew. A document stays in any case, with
+// its old bytes when it leaves. The caller holds commit.
+func (v *delivery) giveUp(f *file, up *spool.Upload) {
+	if d, name := f.place(); d != nil {
+		d.distrust() // the service may have it after all, or not even the document
+		v.fs.kernel.forgetNames(d, []string{name})
+	}
+	f.mu.Lock()
+	f.happenedLocked(onRefusal)
+	stays, document := f.phase == failed, f.doc != nil
+	f.mu.Unlock()
+	switch {
+	case stays:
+		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
+			v.fs.service.Failures.Add("show as failed", up, f.path(), err)
+		}
+	case document:
+		f.detach()
+		v.fs.staging.letGo(up)
+	default:
+		f.hide()
+	}
+}
+
+// abandon fails a file whose bytes are not what they were meant to be. It leaves its
+// folder and stays in the list of uploads.
+func (v *delivery) abandon(f *file, reason string) {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	v.abandonLocked(f, reason)
+}
+
+// abandonLocked is abandon for callers that hold commit.
+func (v *delivery) abandonLocked(f *file, reason string) {
+	f.mu.Lock()
+	up, gone := f.up, f.phase == removed
+	f.mu.Unlock()
+	if up == nil || gone {
+		return
+	}
+	v.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
+	if err := up.Fail(reason, false); err != nil {
+		v.fs.service.Failures.Add("keep as failed", up, f.path(), err)
+	}
+	v.giveUp(f, up)
+}
+
+// finish turns the bytes in the spool into a document, now or, with later, in the
+// background, or keeps them as a local file. Its error is what close answers: the file has
+// then left its folder and is kept as failed.
+func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
+	v.fs.work.Begin()
+	defer v.fs.work.End()
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	f.mu.Lock()
+	up, todo, bad, d, doc, writing := f.up, f.phase.unfinished(), f.spoiltLocked(), f.dir, f.doc, f.writing
+	f.mu.Unlock()
+	switch {
+	case up == nil || !todo:
+		return nil // another close came first
+	case d == nil: // removed, or failed before
+		return nil
+	case bad != nil:
+		v.abandonLocked(f, bad.Error())
+		return bad
+	case up.State() == spool.Failed: // with another close
+		f.happened(onRefusal)
+		return errFailed
+	case up.State() != spool.Created: // another close came first, and took these bytes along
+		f.happened(onSeal)
+		return nil
+	case writing > 0: // by now: their close ends the file
+		return f.accept(up)
+	}
+	_, name := f.place()
+	if doc == nil && (d.staysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
+		f.happened(onKeep)
+		return up.Keep()
+	}
+	id, sent, err := v.send(ctx, f, up, d, later)
+	switch {
+	case err != nil:
+		v.giveUp(f, up)
+	case sent:
+		v.arrived(ctx, f, up, id)
+	}
+	return err
+}
+
+// send archives the bytes as their record says, in the directory d, and returns the
+// document's id, 0 when the service does not tell it. With later it only queues them, as it
+// does where the folder itself is queued. On an error the upload is failed and keeps the
+// reason. The caller holds commit.
+func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
+	f.happened(onSeal)
+	later = later || v.fs.opts.Async || d.queuedAs() != nil
+	refused := d.refused()
+	err = v.seal(f, up, d, later && refused == nil)
+	if err == nil {
+		err = refused // which leaves it a whole file
+	}
+	if err != nil {
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
+		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
+	}
+	if later {
+		v.fs.staging.queue.Add(up)
+		return 0, false, nil
+	}
+	v.fs.staging.sending.Add(1)
+	defer v.fs.staging.sending.Add(-1)
+	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.service.Archive, v.fs.lister.baseline(d)); v.fs.service.Answered(err) != nil {
+		v.fs.service.Failures.Add("archive", up, f.path(), err)
+		return 0, false, err
+	}
+	return id, true, nil
+}
+
+// seal makes the bytes complete, with the directory's defaults, durably. With queued they
+// are accepted for the background.
+func (v *delivery) seal(f *file, up *spool.Upload, d *dir, queued bool) error {
+	if err := whole.Check(up); err != nil {
+		return err
+	}
+	meant := func(r *spool.Record) {
+		d.aim(r)
+		d.applyDefaults(r)
+	}
+	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
+	if err != nil {
+		_ = up.Update(meant) // for a retry; err says more
+		return err
+	}
+	if queued {
+		f.happened(onQueue)
+	}
+	return nil
+}
+
+// endWriting finishes a file whose last writer has gone, when its closes did not. They
+// were answered with success. One who has begun to write meanwhile ends it instead.
+func (v *delivery) endWriting(ctx context.Context, f *file) {
+	f.mu.Lock()
+	up, todo, doc := f.up, f.phase.unfinished(), f.doc
+	nothing := up == nil || f.phase == removed || f.writing > 0
+	if !nothing && todo {
+		f.happenedLocked(onAnswer)
+	}
+	f.mu.Unlock()
+	switch {
+	case nothing:
+	case todo:
+		if err := v.fs.delivery.finish(ctx, f, true); err != nil {
+			v.fs.service.Failures.Add("archive after close", up, f.path(), err)
+		}
+	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
+		v.keepUnwritten(f)
+	}
+}
+
+// keepUnwritten keeps a file that was created and closed without a byte as a local one,
+// unless a rename has just taken it for the archive.
+func (v *delivery) keepUnwritten(f *file) {
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	up, todo := f.unfinished()
+	if up == nil || todo { // somebody writes by now
+		return
+	}
+	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
+		return
+	}
+	if err := up.Keep(); err != nil {
+		v.fs.service.Failures.Add("keep", up, f.path(), err)
+	}
+}

@@ -1,0 +1,442 @@
+package fs
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/view"
+	"github.com/archivefs/archivefs/internal/closing"
+)
+
+// kernel is what the kernel is told of files and directories, and for how long it may trust that.
+type kernel struct{ fs *FileSystem }
+
+// epochs begins new epochs, no more often than every epochPause. The zero value begins none.
+type epochs struct {
+	mu    sync.Mutex
+	send  func() // nil where the kernel has none, or is gone; guarded by mu
+	last  time.Time
+	timer *time.Timer // of the one that waits, nil for none; guarded by mu
+}
+
+// lease is until when the kernel may use names of a directory without asking.
+type lease struct{ until atomic.Int64 } // nanoseconds since clock
+
+// keepSize is how long the kernel may trust the attributes of a document whose exact
+// length is known: it never changes.
+const keepSize = time.Hour
+
+const blockSize = 512 // unit of st_blocks (stat(2))
+
+// fill writes a file's attributes and returns how long they may be trusted.
+func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
+	out.Ino = f.ino
+	out.Mode = fuse.S_IFREG | 0o666&^k.fs.opts.Umask
+	k.fillOwner(out)
+	fillTime(out, f.modified())
+	out.Blksize = 4096
+	switch exact := k.fillSize(f, out); {
+	case !exact, f.pending() != nil:
+		return 0
+	case f.immutable(f.key().Representation):
+		return keepSize
+	}
+	d, _ := f.place()
+	if _, open, _ := f.openedSize(); open || d == nil {
+		return 0 // its length may be another one when the last reader has gone
+	}
+	return k.validFor(d)
+}
+
+// fillSize writes the length and reports whether it is exact: else it is the one of before
+// or, with no blocks, an estimate.
+func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
+	size, exact := f.currentSize()
+	known := exact
+	if !known {
+		size, known = f.formerSize()
+	}
+	if !known {
+		size = view.Estimate(f.document())
+	}
+	f.tell(size)
+	out.Size = uint64(max(size, 0))
+	if known {
+		out.Blocks = (out.Size + blockSize - 1) / blockSize
+	}
+	return exact
+}
+
+// fillDir writes a directory's attributes.
+func (k *kernel) fillDir(d *dir, out *fuse.Attr) {
+	out.Ino = d.ino
+	out.Mode = fuse.S_IFDIR | 0o777&^k.fs.opts.Umask
+	k.fillOwner(out)
+	d.mu.Lock()
+	changed := d.shown.changed
+	d.mu.Unlock()
+	fillTime(out, changed)
+	out.Blksize = 4096
+}
+
+func (k *kernel) fillOwner(out *fuse.Attr) {
+	out.Nlink = 1
+	out.Uid, out.Gid = k.fs.opts.UID, k.fs.opts.GID
+}
+
+func fillTime(out *fuse.Attr, t time.Time) {
+	out.SetTimes(&t, &t, &t)
+}
+
+// fillEntry writes the answer to a lookup of e in d: attributes, and how long they and
+// the name may be trusted.
+func (k *kernel) fillEntry(d *dir, e *entry, out *fuse.EntryOut) {
+	if e.dir != nil {
+		k.fillDir(e.dir, &out.Attr)
+		out.SetEntryTimeout(k.lendName(d, e))
+		out.SetAttrTimeout(k.foldersValidFor(d))
+		return
+	}
+	f := d.fileOf(e)
+	out.SetAttrTimeout(k.fill(f, &out.Attr))
+	if f.pending() == nil { // else the name may go with a failed close
+		out.SetEntryTimeout(k.lendName(d, e))
+	}
+}
+
+// lendName is how long the kernel may keep the name of e, which is noted; 0 when it has become
+// another one's, or nobody's, by now.
+func (k *kernel) lendName(d *dir, e *entry) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shown.held.names.get(e.name) != e {
+		return 0
+	}
+	validity := k.validForLocked(d)
+	if e.dir != nil {
+		validity = k.foldersValidForLocked(d)
+	}
+	d.lease.extend(validity)
+	return validity
+}
+
+// lendAbsence is how long the kernel may remember that the directory does not have a name, which
+// is noted. Names that desktops ask for all the time are remembered whatever is known.
+func (k *kernel) lendAbsence(d *dir, name string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shown.reach(name) != nil {
+		return 0
+	}
+	validity := k.validForLocked(d)
+	if names.IsJunk(name) {
+		validity = min(k.fs.opts.TTL, kernelTrust)
+	}
+	d.lease.extend(validity)
+	return validity
+}
+
+// lookEvery is how often a caller is looked at that was sent a signal while it waits.
+const lookEvery = 150 * time.Millisecond
+
+// A caller that is killed ends only when its request is answered. The kernel tells of the first
+// signal alone (INTERRUPT), which may be one that the caller has a use for, as Go's scheduler sends
+// them all the time: from then on the caller is looked at.
+
+// leaves waits for done, and reports whether the caller of a request was killed before.
+func leaves(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return false
+	case <-ctx.Done():
+	}
+	pid := callerPID(ctx)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		if closing.Doomed(pid) {
+			return true
+		}
+		select {
+		case <-done:
+			return false
+		case <-look.C:
+		}
+	}
+}
+
+// outlive carries a change out, whatever becomes of its caller, who is not kept when it was killed.
+// Close waits for the change. late, where it is not nil, is called after a change that nobody
+// waited for.
+func (k *kernel) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
+	errno, done := syscall.EIO, make(chan struct{})
+	k.fs.work.Go(func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				k.fs.log.Errorf("panic: %v\n%s", cause, debug.Stack())
+			}
+			close(done)
+		}()
+		errno = change(detached(ctx))
+	})
+	if !leaves(ctx, done) {
+		return errno
+	}
+	k.fs.log.Debug("a caller was killed; what it asked for goes on")
+	if late != nil {
+		k.fs.work.Go(func() {
+			<-done
+			late()
+		})
+	}
+	return syscall.EINTR
+}
+
+// changeNames is outlive for a change of names. The kernel, to which it has failed when nobody
+// waited for it, forgets those.
+func (k *kernel) changeNames(ctx context.Context, d *dir, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
+	return k.outlive(ctx, change, func() {
+		for _, p := range names {
+			k.forgetNames(p.d, []string{p.name})
+		}
+	})
+}
+
+// placed is a name in a directory.
+type placed struct {
+	d    *dir
+	name string
+}
+
+// whileAlive is the context of what is given up when the caller was killed, and not when it was
+// merely interrupted. stop ends the looking.
+func whileAlive(ctx context.Context) (alive context.Context, stop func()) {
+	alive, cancel := context.WithCancel(detached(ctx))
+	unwatch := context.AfterFunc(ctx, func() {
+		if leaves(ctx, alive.Done()) {
+			cancel()
+		}
+	})
+	return alive, func() { unwatch(); cancel() }
+}
+
+// lockWhile locks mu unless ctx ends before.
+func lockWhile(ctx context.Context, mu *sync.Mutex) error {
+	if mu.TryLock() {
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		mu.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			mu.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// forget takes the file out of its entry and returns the directory, nil when it stays. Where the
+// kernel asks for the document at this very moment it has an inode of this file, and gets one of
+// another file when it asks again, as when the file was replaced: what is archived does not change.
+func (k *kernel) forget(f *file) *dir {
+	d, _ := f.place()
+	if d == nil || !d.kind.archives() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dir != d || f.entry.file.Load() != f || !f.idleLocked() || !f.numberedByID() {
+		return nil
+	}
+	f.entry.file.Store(nil)
+	k.fs.memory.unfolds(1) // which gives memory back when they are many
+	return d
+}
+
+// What the kernel is told of its own accord, and what never.
+//
+// The notifications of a name (NotifyEntry, NotifyDelete) wait in the kernel for the lock of the
+// directory. A create, mkdir, unlink, rmdir or rename holds it for as long as we take to answer, and
+// who waits for it can be ended by nobody: a process in which one waits for what the other is to
+// answer never ends. So no name is ever notified; the linter refuses it.
+//
+// Names expire with the listing that they are from: no time-out goes beyond the listing's. When one
+// changes earlier, and the kernel was told names of the directory with a time-out that still runs, a new
+// epoch begins (FUSE_NOTIFY_INC_EPOCH, Linux 6.16): the kernel looks up every name again when it is
+// used next. That takes no lock. Older kernels are told nothing.
+//
+// Attributes are notified (attrsOnly), which takes no lock either. A notification of pages waits for
+// those that are being read, from us: it is sent only for a file that nobody has open (dropPages).
+
+// epochPause is the shortest time between two epochs.
+const epochPause = 200 * time.Millisecond
+
+// start lets epochs begin.
+func (e *epochs) start(send func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.send = send
+}
+
+// stop lets no more begin.
+func (e *epochs) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.send = nil
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer = nil
+	}
+}
+
+// begin begins an epoch, or has one begin soon. It returns at once.
+func (e *epochs) begin() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.send == nil || e.timer != nil {
+		return
+	}
+	if wait := epochPause - time.Since(e.last); wait > 0 {
+		e.timer = time.AfterFunc(wait, e.late)
+		return
+	}
+	e.last = time.Now()
+	e.send()
+}
+
+// late begins the epoch that waited.
+func (e *epochs) late() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.timer == nil {
+		return // stopped
+	}
+	e.timer, e.last = nil, time.Now()
+	e.send()
+}
+
+// forgetNames makes the kernel look up the names again, which changed, where it may know them. It
+// returns at once, and may be called with any lock held.
+func (k *kernel) forgetNames(d *dir, names []string) {
+	if len(names) == 0 || d.node.Load() == nil {
+		return
+	}
+	if d.lease.runs() {
+		k.fs.epochs.begin()
+	}
+	k.fs.work.Go(func() { d.fs.kernel.forgetAttributes(d) })
+}
+
+// forgetAttributes makes the kernel ask for the attributes of the directory again.
+func (k *kernel) forgetAttributes(d *dir) {
+	node := d.node.Load()
+	if node == nil {
+		return
+	}
+	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
+		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
+	}
+}
+
+// clock is the kernel's, which goes on whatever Options.Now says.
+var clock = time.Now()
+
+// extend notes that the kernel may keep a name for so long.
+func (l *lease) extend(validity time.Duration) {
+	until := int64(time.Since(clock) + validity)
+	for {
+		before := l.until.Load()
+		if before >= until || l.until.CompareAndSwap(before, until) {
+			return
+		}
+	}
+}
+
+// runs reports whether the kernel may have names of the directory that it does not ask for.
+func (l *lease) runs() bool { return l.until.Load() > int64(time.Since(clock)) }
+
+// extendTo notes that names of one directory, with their time-outs, become such of another.
+func (l *lease) extendTo(to *lease) {
+	if l.runs() {
+		to.extend(time.Duration(l.until.Load()) - time.Since(clock))
+	}
+}
+
+// validFor is how long what the directory shows may be trusted without asking again.
+func (k *kernel) validFor(d *dir) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return k.validForLocked(d)
+}
+
+// validForLocked is validFor for who holds mu.
+func (k *kernel) validForLocked(d *dir) time.Duration {
+	oldest := d.subs.fetched
+	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
+		oldest = d.files.fetched
+	}
+	return k.trustedForLocked(d, oldest)
+}
+
+// foldersValidFor is validFor of the sub-folders, whose names rest on their listing alone:
+// nobody lists the documents of the folders of a path that is looked up.
+func (k *kernel) foldersValidFor(d *dir) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return k.foldersValidForLocked(d)
+}
+
+// foldersValidForLocked is foldersValidFor for who holds mu.
+func (k *kernel) foldersValidForLocked(d *dir) time.Duration {
+	return k.trustedForLocked(d, d.subs.fetched)
+}
+
+// trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
+// mu.
+func (k *kernel) trustedForLocked(d *dir, oldest time.Time) time.Duration {
+	longest := min(k.fs.opts.TTL, kernelTrust)
+	switch {
+	case d.kind == localDir:
+		return longest
+	case d.isLocal():
+		return 0 // until the folder is made
+	}
+	return max(0, min(longest, k.fs.opts.TTL-k.fs.now().Sub(oldest)))
+}
+
+// attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It
+// takes no lock that the opener of the file holds.
+const attrsOnly = -1
+
+// callerPID is the thread that made a request, 0 when it is of another pid namespace.
+func callerPID(ctx context.Context) uint32 {
+	if caller, ok := fuse.FromContext(ctx); ok {
+		return caller.Pid
+	}
+	return 0
+}
+
+// forgetAll makes the kernel ask for the attributes of the directory again, and of all below it.
+func (k *kernel) forgetAll(d *dir) {
+	k.forgetAttributes(d)
+	for _, below := range d.subfolders() {
+		k.forgetAll(below)
+	}
+}

@@ -1,0 +1,527 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// errUnclear says that the inbox still lists a document and its folder lists one of that
+// name which was not known there: another client's, or a copy.
+var errUnclear = errors.New("it cannot be told whether it was archived")
+
+// archiveDocument moves an inbox document into a folder of the archive, with the keywords
+// that were set on it. Whether the service gives it a new id or not, the file stays the
+// same to those who have it open.
+func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string) error {
+	if err := to.fs.lister.loadDocuments(ctx, to, needNames); err != nil {
+		return err
+	}
+	inbox := *e.doc.Load()
+	keywords, _ := c.fs.opts.State.Keywords(inbox.ID)
+	target := archive.ArchiveTarget{Folder: to.id(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
+	before := c.documentIDs(to)
+	var archived *archive.Document
+	look := func(ctx context.Context) (bool, error) {
+		docs, err := to.fs.lister.listAfresh(ctx, to)
+		archived = newDocument(docs, before, &inbox, target.Name)
+		return archived != nil, err
+	}
+	took := func(ctx context.Context) (bool, error) {
+		docs, err := d.fs.lister.listAfresh(ctx, d)
+		switch {
+		case err != nil:
+			return false, err
+		case findDocument(docs, inbox.ID) == nil:
+			return c.fs.service.LookLate(ctx, func(ctx context.Context) (bool, error) {
+				found, err := look(ctx)
+				return found && archived.Name == nameOr(target.Name, &inbox), err
+			})
+		}
+		if found, err := look(ctx); err != nil || found {
+			return false, errors.Join(errUnclear, err)
+		}
+		return false, nil
+	}
+	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+		return c.fs.service.Archive.Archive(ctx, inbox.ID, target)
+	}, took)
+	if err != nil {
+		if archive.KindOf(err) == archive.KindNotFound {
+			d.distrust()
+			to.distrust()
+		}
+		return err
+	}
+	if archived == nil {
+		if _, err := look(ctx); err != nil {
+			c.fs.log.Warnf("list after archiving: %v", err) // it is archived all the same
+		}
+	}
+	if keywords != nil {
+		if err := c.fs.opts.State.SetKeywords(inbox.ID, nil); err != nil {
+			c.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+		}
+	}
+	d.outdate()
+	to.outdate()
+	c.moveDocument(d, e, to, newName, archived)
+	log := c.fs.log.WithField("path", archive.Printable(to.pathOf(newName)))
+	if archived != nil {
+		log = log.WithField("document", archived.ID)
+	}
+	log.Infof("archived; it was document %d of an inbox", inbox.ID)
+	if archived == nil {
+		to.distrust()
+		c.fs.kernel.forgetNames(to, []string{newName}) // the kernel has the inbox document there
+	}
+	return nil
+}
+
+// documentIDs is the set of documents known in the directory.
+func (c *fileChanges) documentIDs(d *dir) map[archive.ID]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shown.here().docs.ids()
+}
+
+// newDocument finds what an inbox document became in the listing of its target: the same
+// id, or a new one with the name it was to get.
+func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *archive.Document, name string) *archive.Document {
+	name = nameOr(name, inbox)
+	var found *archive.Document
+	for i := range docs {
+		doc := &docs[i]
+		switch {
+		case before[doc.ID]:
+		case doc.ID == inbox.ID:
+			return doc
+		case doc.Name == name:
+			found = doc
+		}
+	}
+	return found
+}
+
+// nameOr is the name that a document gets, its own where none is sent.
+func nameOr(name string, doc *archive.Document) string {
+	if name == "" {
+		return doc.Name
+	}
+	return name
+}
+
+// moveDocument shows e, now the document doc, in another directory. Without doc the
+// service does not list it yet: the next listing will show it.
+func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *archive.Document) {
+	f := d.fileOf(e)
+	d.mu.Lock()
+	if now := d.shown.document(e.doc.Load().ID); now != nil {
+		e = now // a listing renamed it meanwhile
+	}
+	d.shown.drop(e)
+	d.mu.Unlock()
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if doc == nil {
+		f.dir = nil
+		return
+	}
+	if shown := to.shown.document(doc.ID); shown != nil {
+		to.shown.drop(shown) // a listing was quicker
+	}
+	shown := newEntry(name, doc, f)
+	shown.told, shown.keep = doc.Name, c.fs.keepFor()
+	f.dir, f.doc, f.entry = to, doc, shown
+	to.shown.add(shown)
+}
+
+// setAside answers the rename of an inbox document to a temporary name in its folder, by
+// which an editor that saves makes a backup before it creates the name anew (vim, Emacs).
+// The temporary name becomes a local copy. The document stays what it is at the service
+// and is not shown until a file is created under its name, which replaces its content, or
+// until the next listing shows it again. Refused, vim copies the document and removes it.
+func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName string, over *entry) error {
+	if c.fs.service.Archive.LacksReplace() {
+		return errno.ErrNoReplace
+	}
+	f := d.fileOf(e)
+	f.commit.Lock()
+	defer f.commit.Unlock()
+	replaced, err := c.mayReplace(d, newName, over)
+	switch {
+	case err != nil:
+		return errno.Refuse(syscall.EPERM, err.Error())
+	case replaced != nil:
+		return errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case f.pending() != nil:
+		return errno.Refuse(syscall.EPERM, "the document is being written")
+	}
+	up, err := c.fs.staging.spool.Create(c.fs.record(d, newName, nil))
+	if err != nil {
+		return err
+	}
+	if err := f.copyContent(ctx, up); err != nil {
+		c.fs.staging.discard(up)
+		return err
+	}
+	if err := up.Keep(); err != nil {
+		c.fs.staging.discard(up)
+		return err
+	}
+	if over != nil {
+		over.file.Load().remove()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range f.handles {
+		if err := up.Open(); err != nil {
+			c.fs.staging.discard(up)
+			return err
+		}
+	}
+	shown := f.entry
+	d.shown.drop(shown)
+	c.hideLocked(d, shown, f.doc)
+	f.doc, f.up = nil, up
+	c.fs.staging.hold(up, f)
+	f.entry = newEntry(newName, nil, f)
+	d.shown.add(f.entry)
+	return nil
+}
+
+// hideLocked sets a document aside. The caller holds mu.
+func (c *fileChanges) hideLocked(d *dir, shown *entry, doc *archive.Document) {
+	hidden := newEntry(shown.name, doc, nil)
+	hidden.told, hidden.keep = shown.told, shown.keep
+	// Its inode is another one: who has the old one open goes on with the copy.
+	hidden.file.Store(newFile(c.fs, c.fs.inodes.Local(), d, hidden, doc, nil))
+	d.shown.hide(hidden)
+}
+
+// setAsideAs returns the document of the name that is set aside, nil without one.
+func (c *fileChanges) setAsideAs(d *dir, name string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shown.hidden(name)
+}
+
+// forgetShown makes the kernel forget the name that an entry was shown under when it went
+// under another one that it is found by.
+func (c *fileChanges) forgetShown(d *dir, e *entry, used string) {
+	if e.name != used {
+		c.fs.kernel.forgetNames(d, []string{e.name})
+	}
+}
+
+// Flags of renameat2(2).
+const renameNoReplace = 1
+
+func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir, newName string, flags uint32) error {
+	if err := c.mayHold(to, newName); err != nil {
+		return err
+	}
+	if flags&^renameNoReplace != 0 {
+		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
+	}
+	e, err := d.fs.lister.lookup(ctx, d, name)
+	if err != nil {
+		return err
+	}
+	over, err := to.fs.lister.lookup(ctx, to, newName)
+	if err != nil && errno.Of(err) != syscall.ENOENT {
+		return err
+	}
+	if over != nil && over != e && flags&renameNoReplace != 0 {
+		return errno.ErrTaken
+	}
+	if over == nil {
+		over = c.setAsideAs(to, newName) // an editor puts its backup back; nobody sees what is there
+	}
+	if over == e {
+		return nil
+	}
+	target := newName
+	if over != nil {
+		target = over.name
+	}
+	err = c.renameEntry(ctx, d, e, to, target, over)
+	if errors.Is(err, errSettled) {
+		return c.rename2(ctx, d, name, to, newName, flags)
+	}
+	if err == nil {
+		c.forgetShown(d, e, name)
+		if over != nil {
+			c.forgetShown(to, over, newName)
+		}
+	}
+	return err
+}
+
+// renameEntry gives what an entry stands for another place or name, that of over where
+// there is one.
+func (c *fileChanges) renameEntry(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
+	if up := e.upload(); up != nil {
+		before := up.Record()
+		defer c.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+	}
+	switch {
+	case e.dir != nil:
+		return c.fs.folders.renameDir(d, e, to, newName, over)
+	case e.doc.Load() != nil:
+		return c.renameDocument(ctx, d, e, to, newName, over)
+	}
+	return c.renameLocal(ctx, e.file.Load(), to, newName, over)
+}
+
+// renameDocument archives an inbox document or renames a document where it lies.
+func (c *fileChanges) renameDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
+	switch {
+	case to == d && d.kind == inboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
+		return c.setAside(ctx, d, e, newName, over)
+	case to.staysLocal(newName):
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
+	case to.queuedAs() != nil:
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
+	case over != nil && over.doc.Load() != nil && to.kind.archives():
+		return errno.ErrOverArchived
+	case over != nil:
+		return errno.ErrTaken
+	case e.busy():
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
+	case to == d:
+		return c.renameHere(ctx, d, e, newName)
+	case d.kind == inboxDir && to.kind.archives():
+		return c.archiveDocument(ctx, d, e, to, newName)
+	case d.kind == inboxDir:
+		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
+	}
+	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+}
+
+// renameHere gives a document another name in its folder.
+func (c *fileChanges) renameHere(ctx context.Context, d *dir, e *entry, newName string) error {
+	shown := e.doc.Load()
+	send := names.ToSend(shown, e.name, newName)
+	if send != "" {
+		id := shown.ID
+		err := c.fs.service.Change(ctx, func(ctx context.Context) error {
+			return c.fs.service.Archive.Rename(ctx, id, send)
+		}, func(ctx context.Context) (bool, error) {
+			docs, err := d.fs.lister.listAfresh(ctx, d)
+			doc := findDocument(docs, id)
+			return doc != nil && doc.Name == send, err
+		})
+		if err != nil {
+			return err
+		}
+		d.outdate()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now := d.shown.document(shown.ID); now != nil {
+		e = now // a listing renamed it already
+	}
+	d.shown.drop(e)
+	e = e.renamed(newName)
+	if send != "" {
+		doc := *e.doc.Load()
+		doc.Name = send
+		e.setDocument(&doc)
+		e.told, e.keep = "", c.fs.keepFor()
+	}
+	d.shown.add(e)
+	return nil
+}
+
+// errSettled says that a file was archived, or failed, while its rename waited for that.
+var errSettled = errors.New("the file is not local any more")
+
+// renameLocal gives a file that is not archived another name. Out of a temporary name into
+// a real one archives it: errors reach the caller and leave the file where it was. What is
+// being sent is waited for; what is queued goes on to the archive under its new name, or is
+// taken back when that is a temporary one.
+func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *dir, newName string, over *entry) error {
+	c.fs.work.Begin()
+	defer c.fs.work.End()
+	var other *file
+	if over != nil && over.dir == nil {
+		other = to.fileOf(over)
+	}
+	defer lockCommits(f, other)()
+	up := f.pending()
+	if d, _ := f.place(); up == nil || d == nil {
+		return errSettled
+	}
+	replaced, err := to.fs.files.mayReplace(to, newName, over)
+	if err == nil {
+		err = c.recallFor(f, up, other, to.staysLocal(newName))
+	}
+	if err != nil {
+		return err
+	}
+	before := up.Record()
+	err = up.Update(func(r *spool.Record) {
+		retarget(r, c.fs.record(to, newName, replaced))
+		r.Queued = r.Queued && !to.staysLocal(newName)
+	})
+	switch {
+	case err != nil:
+		return err
+	case c.ready(f, up, to, newName):
+		return c.sendAs(ctx, f, up, before, to, newName, over, replaced)
+	}
+	c.moveTo(f, to, newName, over, replaced)
+	if up.Record().Queued {
+		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
+	}
+	return nil
+}
+
+// lockCommits locks commit of both files, of which the second may be nil, so that neither
+// is sent.
+func lockCommits(a, b *file) (unlock func()) {
+	if b == nil || a == b {
+		a.commit.Lock()
+		return a.commit.Unlock
+	}
+	if b.ino < a.ino {
+		a, b = b, a
+	}
+	a.commit.Lock()
+	b.commit.Lock()
+	return func() {
+		b.commit.Unlock()
+		a.commit.Unlock()
+	}
+}
+
+// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
+// the file itself when it is to stay local. The caller holds commit of both.
+func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bool) error {
+	if local && up.Record().Queued {
+		if err := f.recallLocked(up); err != nil {
+			return err
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	if up := other.pending(); up != nil && up.Record().Queued {
+		return other.recallLocked(up)
+	}
+	return nil
+}
+
+// sendAs archives the file under its new name, which it then has; on an error it is what it
+// was before. The caller holds commit.
+func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
+	id, sent, err := f.fs.delivery.send(ctx, f, up, to, false)
+	if err != nil {
+		return c.takeBack(f, up, before, err)
+	}
+	c.moveTo(f, to, newName, over, replaced)
+	if sent {
+		f.fs.delivery.arrived(ctx, f, up, id)
+	}
+	return nil
+}
+
+// retarget gives a record another place and name.
+func retarget(r *spool.Record, place spool.Record) {
+	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
+	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
+}
+
+// ready reports whether a local file becomes a document under the name: not when it is
+// empty, nor while somebody still writes to it, whose close then archives it. That a
+// handle is released does not count: the kernel tells it some time after the close.
+func (c *fileChanges) ready(f *file, up *spool.Upload, to *dir, name string) bool {
+	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.writing > 0 {
+		f.happenedLocked(onWrite)
+		return false
+	}
+	return true
+}
+
+// takeBack makes a file that the archive refused what it was before the rename, and keeps
+// the reason.
+func (c *fileChanges) takeBack(f *file, up *spool.Upload, before spool.Record, err error) error {
+	if kerr := up.Reopen(); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	if kerr := up.Update(func(r *spool.Record) { retarget(r, before) }); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	return errors.Join(err, up.KeepRefused(err.Error()))
+}
+
+// mayReplace says what a local file may take the name of: a local file, or an inbox
+// document, which gets the new bytes and is returned.
+func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Document, error) {
+	if over == nil {
+		return nil, nil
+	}
+	doc := over.doc.Load()
+	switch {
+	case over.dir != nil:
+		return nil, syscall.EISDIR
+	case doc != nil && d.kind != inboxDir:
+		return nil, errno.ErrOverArchived
+	case doc != nil && d.staysLocal(name):
+		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case doc != nil && c.fs.service.Archive.LacksReplace():
+		return nil, errno.ErrNoReplace
+	case doc != nil && over.busy():
+		return nil, errno.ErrSending
+	case doc != nil:
+		return doc, nil
+	}
+	if up := over.file.Load().pending(); up != nil {
+		switch s := up.State(); {
+		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
+		default:
+			return nil, errno.ErrMayHave
+		}
+	}
+	return nil, nil
+}
+
+// moveTo shows the file under another name, in place of over. With replaced it stands for
+// that document from now on, whose new bytes it holds. The caller holds commit.
+func (c *fileChanges) moveTo(f *file, to *dir, name string, over *entry, replaced *archive.Document) {
+	if over != nil {
+		to.fileOf(over).remove()
+	}
+	from, _ := f.place()
+	if from == nil {
+		return
+	}
+	f.mu.Lock()
+	shown := f.entry
+	f.dir = to
+	f.mu.Unlock()
+	from.drop(shown)
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	shown = shown.renamed(name)
+	if replaced != nil {
+		shown.setDocument(replaced)
+		shown.told = over.told
+	}
+	to.shown.add(shown)
+}
