@@ -8,6 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/xattr"
 )
 
@@ -25,7 +26,7 @@ func (n documentAttrs) Kind() xattr.Node {
 // Subject implements attrs.Node. A document that changed here is listed again first.
 func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 	if d, _ := n.f.place(); d != nil {
-		if err := d.fs.lister.loadDocuments(ctx, d, needListing); err != nil {
+		if err := d.tree.loadDocuments(ctx, d, needListing); err != nil {
 			return xattr.Subject{}, err
 		}
 	}
@@ -117,7 +118,10 @@ func (n localAttrs) SetForeign(name string, value []byte) error {
 }
 
 // dirAttrs are those of a directory.
-type dirAttrs struct{ d *dir }
+type dirAttrs struct {
+	d     *dir
+	state *state.Store
+}
 
 // Kind implements attrs.Node.
 func (n dirAttrs) Kind() xattr.Node {
@@ -137,7 +141,7 @@ func (n dirAttrs) Subject(context.Context) (s xattr.Subject, err error) {
 		}
 	}
 	if known {
-		defaults := d.fs.opts.State.Defaults(d.stateKey())
+		defaults := n.state.Defaults(stateKey(d))
 		s.Defaults.Attributes = &defaults
 	}
 	return s, nil
@@ -149,11 +153,11 @@ func (n dirAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	if d.queuedAs() != nil {
 		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
 	}
-	defaults := d.fs.opts.State.Defaults(d.stateKey())
+	defaults := n.state.Defaults(stateKey(d))
 	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
 		return err
 	}
-	return d.fs.opts.State.SetDefaults(d.stateKey(), defaults)
+	return n.state.SetDefaults(stateKey(d), defaults)
 }
 
 // reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.

@@ -25,7 +25,7 @@ func large() (*tree, *dir) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.folders(d)
-	d.fs.lister.mergeDocuments(d, letters(77, 1, many), tr.next(), pdf)
+	d.tree.mergeDocuments(d, letters(77, 1, many), tr.next(), pdf)
 	return tr, d
 }
 
@@ -38,7 +38,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		if e, err := d.fs.lister.lookup(b.Context(), d, names[i%many]); e == nil || err != nil {
+		if e, err := d.tree.lookup(b.Context(), d, names[i%many]); e == nil || err != nil {
 			b.Fatal(e, err)
 		}
 		i++
@@ -49,7 +49,7 @@ func BenchmarkLookup(b *testing.B) {
 func BenchmarkReaddir(b *testing.B) {
 	_, d := large()
 	h := &dirHandle{n: &dirNode{d: d}}
-	h.told, h.entries = d.told(true)
+	h.told, h.entries = toldOf(d, true)
 	b.ReportAllocs()
 	for b.Loop() {
 		h.next = 0
@@ -64,6 +64,6 @@ func BenchmarkMerge(b *testing.B) {
 	list := letters(77, 1, many)
 	b.ReportAllocs()
 	for b.Loop() {
-		tr.dir(folderDir).fs.lister.mergeDocuments(tr.dir(folderDir), list, tr.next(), pdf)
+		tr.mergeDocuments(tr.dir(folderDir), list, tr.next(), pdf)
 	}
 }

@@ -54,7 +54,7 @@ func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, arc
 func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
 	d := m.f.root
 	for _, name := range path {
-		if err := d.fs.lister.loadFolders(ctx, d, needNames); err != nil {
+		if err := d.tree.loadFolders(ctx, d, needNames); err != nil {
 			return 0, err
 		}
 		e := d.get(name)
@@ -78,7 +78,7 @@ func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string)
 	dirs, err := m.f.locate(ctx, wanted)
 	folders := make(map[archive.ID]control.Folder, len(dirs))
 	for id, d := range dirs {
-		folders[id] = locatedDir{id, d}
+		folders[id] = locatedDir{id, d, m.f}
 	}
 	return folders, err
 }
@@ -87,17 +87,18 @@ func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string)
 type locatedDir struct {
 	id archive.ID
 	d  *dir
+	fs *FileSystem
 }
 
 // PathOf takes the directory that has the id by then, where d is not shown any more.
 func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
 	d := l.d
 	if !d.isShown() {
-		if d = d.fs.staging.folder(folderRef{id: l.id}); d == nil {
+		if d = l.fs.staging.folder(folderRef{id: l.id}); d == nil {
 			return "", nil
 		}
 	}
-	if err := d.fs.lister.loadDocuments(ctx, d, needNames); err != nil {
+	if err := d.tree.loadDocuments(ctx, d, needNames); err != nil {
 		return "", &iofs.PathError{Op: "readlink", Path: d.path(), Err: err}
 	}
 	name := d.shownAs(doc)

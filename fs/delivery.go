@@ -7,6 +7,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/whole"
 )
@@ -108,7 +109,7 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 	}
 	var baseline spool.Baseline
 	if d != nil {
-		baseline = v.fs.lister.baseline(d)
+		baseline = v.fs.archiveTree.baseline(d)
 	}
 	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.service.Archive, baseline, v.fs.staging.queuePolicy())
 	_ = v.fs.service.Answered(err)
@@ -256,7 +257,7 @@ func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
 func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
 	later = later || v.fs.opts.Async || d.queuedAs() != nil
-	refused := d.refused()
+	refused := v.refusedIn(d)
 	err = v.seal(f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // which leaves it a whole file
@@ -271,7 +272,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, 
 	}
 	v.fs.staging.sending.Add(1)
 	defer v.fs.staging.sending.Add(-1)
-	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.service.Archive, v.fs.lister.baseline(d)); v.fs.service.Answered(err) != nil {
+	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.service.Archive, v.fs.archiveTree.baseline(d)); v.fs.service.Answered(err) != nil {
 		v.fs.service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, err
 	}
@@ -286,7 +287,7 @@ func (v *delivery) seal(f *file, up *spool.Upload, d *dir, queued bool) error {
 	}
 	meant := func(r *spool.Record) {
 		d.aim(r)
-		d.applyDefaults(r)
+		v.applyDefaults(d, r)
 	}
 	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
 	if err != nil {
@@ -335,4 +336,32 @@ func (v *delivery) keepUnwritten(f *file) {
 	if err := up.Keep(); err != nil {
 		v.fs.service.Failures.Add("keep", up, f.path(), err)
 	}
+}
+
+// refusedIn is why nothing put into the directory can be archived: the folder was not made,
+// and is not tried again by itself. Else it is nil.
+func (v *delivery) refusedIn(d *dir) error {
+	up := d.queuedAs()
+	if up == nil || up.State() != spool.Failed {
+		return nil
+	}
+	return errno.Refuse(syscall.EIO, whyWaits(v.fs.staging.spool, &spool.Record{Within: up.ID(), Queued: true}))
+}
+
+// applyDefaults fills in what an upload into the directory takes along unless the file
+// says otherwise: of each attribute the value of the nearest directory that has one.
+func (v *delivery) applyDefaults(d *dir, r *spool.Record) {
+	for at := d; at != nil; at = at.above() {
+		r.Inherit(v.fs.opts.State.Defaults(stateKey(at)))
+	}
+}
+
+// stateKey is the number under which the state keeps what was set on a directory: its
+// folder's id, and numbers that no folder has for the two that the service does not know.
+func stateKey(d *dir) archive.ID {
+	const inboxes = -1
+	if d.kind == inboxesDir {
+		return inboxes
+	}
+	return d.id()
 }

@@ -3,13 +3,11 @@ package fs
 import (
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
@@ -20,7 +18,7 @@ import (
 
 // dir is the model of one directory.
 type dir struct {
-	fs   *FileSystem
+	tree *archiveTree
 	kind dirKind
 	ino  uint64
 	gen  uint64 // generation of the inode
@@ -43,7 +41,7 @@ type dir struct {
 	parent  *dir          // nil for the root; changes for a localDir alone; guarded by mu
 	name    string        // in parent; guarded by mu
 	shown   nameSet       // the names; guarded by mu
-	late    []*file       // archived under an id that is not known yet; guarded by mu
+	late    []*leaf       // archived under an id that is not known yet; guarded by mu
 	subs    merged        // which listing of folders names reflects; guarded by mu
 	files   merged        // which listing of documents; guarded by mu
 	doubts  uint64        // how often it was distrusted; guarded by mu
@@ -108,7 +106,7 @@ type entry struct {
 	// doc is nil for what is no document; set under mu of the directory.
 	doc atomic.Pointer[archive.Document]
 	// file is made when somebody looks at the document; set under mu of the directory.
-	file atomic.Pointer[file]
+	file atomic.Pointer[leaf]
 	// told is the name that the service gave when the entry was named; another one later
 	// means that it was renamed there. Empty: not compared yet. Guarded by mu of the
 	// directory.
@@ -127,7 +125,7 @@ type instant int64
 func instantOf(t time.Time) instant { return instant(t.UnixNano()) }
 
 // newEntry is an entry for a document, for a file, or for a document that has a file.
-func newEntry(name string, doc *archive.Document, f *file) *entry {
+func newEntry(name string, doc *archive.Document, f *leaf) *entry {
 	e := &entry{name: name}
 	e.doc.Store(doc)
 	e.file.Store(f)
@@ -170,12 +168,12 @@ func (e *entry) upload() *spool.Upload {
 	return nil
 }
 
-func newDir(f *FileSystem, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
+func newDir(t *archiveTree, kind dirKind, id archive.ID, ino uint64, parent *dir, name string) *dir {
 	d := &dir{
-		fs: f, kind: kind, ino: ino, gen: f.inodes.Generation(), parent: parent, name: name,
+		tree: t, kind: kind, ino: ino, gen: t.inodes.Generation(), parent: parent, name: name,
 		free: true,
 	}
-	d.shown.dir, d.shown.changed = d, f.started
+	d.shown.dir, d.shown.changed = d, t.started
 	d.folder.Store(int64(id))
 	return d
 }
@@ -259,24 +257,6 @@ func (d *dir) document(id archive.ID) *archive.Document {
 	return nil
 }
 
-// stateKey is the number under which the state keeps what was set on a directory: its
-// folder's id, and numbers that no folder has for the two that the service does not know.
-func (d *dir) stateKey() archive.ID {
-	const inboxes = -1
-	if d.kind == inboxesDir {
-		return inboxes
-	}
-	return d.id()
-}
-
-// applyDefaults fills in what an upload into the directory takes along unless the file
-// says otherwise: of each attribute the value of the nearest directory that has one.
-func (d *dir) applyDefaults(r *spool.Record) {
-	for at := d; at != nil; at = at.above() {
-		r.Inherit(d.fs.opts.State.Defaults(at.stateKey()))
-	}
-}
-
 // get returns what a name is shown for, nil when the directory does not have it as far as
 // is known.
 func (d *dir) get(name string) *entry {
@@ -329,9 +309,9 @@ func (d *dir) drop(e *entry) {
 	d.shown.drop(e)
 }
 
-// fileOf returns the file of a document's entry and makes it when nobody looked at it
+// leafOf returns the file of a document's entry and makes it when nobody looked at it
 // before.
-func (d *dir) fileOf(e *entry) *file {
+func (d *dir) leafOf(e *entry) *leaf {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := e.file.Load(); f != nil {
@@ -345,7 +325,7 @@ func (d *dir) fileOf(e *entry) *file {
 		}
 		doc = e.doc.Load()
 	}
-	f := newFile(d.fs, d.fs.inodes.Document(doc.ID), d, e, doc, nil)
+	f := d.tree.newLeaf(d.tree.inodes.Document(doc.ID), d, e, doc)
 	e.file.Store(f)
 	return f
 }
@@ -361,7 +341,7 @@ func (d *dir) inoOf(e *entry) uint64 {
 			return ino
 		}
 	}
-	return d.fileOf(e).ino
+	return d.leafOf(e).ino
 }
 
 // namesLocked are the names under which an entry is found, for the kernel to ask again. The
@@ -379,16 +359,6 @@ func (d *dir) queuedAs() *spool.Upload {
 		return d.above().queuedAs()
 	}
 	return d.queued.Load()
-}
-
-// refused is why nothing put into the directory can be archived: the folder was not made,
-// and is not tried again by itself. Else it is nil.
-func (d *dir) refused() error {
-	up := d.queuedAs()
-	if up == nil || up.State() != spool.Failed {
-		return nil
-	}
-	return errno.Refuse(syscall.EIO, whyWaits(d.fs.staging.spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // isLocal reports whether the service knows nothing of the directory.
@@ -409,7 +379,7 @@ func (d *dir) staysLocal(name string) bool { return d.kind == localDir || names.
 // lengths is what is learned of the directory's documents. Most directories have none.
 func (d *dir) lengths() *view.FolderLengths {
 	if d.learned.Load() == nil {
-		d.learned.CompareAndSwap(nil, d.fs.lengths.Folder(d.kind.archives()))
+		d.learned.CompareAndSwap(nil, d.tree.lengths.Folder(d.kind.archives()))
 	}
 	return d.learned.Load()
 }
@@ -458,7 +428,7 @@ func (d *dir) foldableLocked(docs []archive.Document) bool {
 	if len(list) != len(docs) || len(d.shown.aside) > 0 || len(d.late) > 0 {
 		return false
 	}
-	now := instantOf(d.fs.now())
+	now := instantOf(d.tree.service.Now())
 	for i := range docs {
 		e := list[i].entry
 		if e.doc.Load() != &docs[i] || e.file.Load() != nil || e.told != docs[i].Name || now <= e.keep {
@@ -466,17 +436,6 @@ func (d *dir) foldableLocked(docs []archive.Document) bool {
 		}
 	}
 	return true
-}
-
-// told is what the directory is listed as, and its entries. Those of one that is folded are
-// left for who reads them: the kernel may list it by itself.
-func (d *dir) told(byName bool) (t *told, entries []*entry) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.shown.isFolded() {
-		entries = d.shown.held.names.all()
-	}
-	return &told{version: d.shown.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
 }
 
 // listed reports whether the directory was listed at all.
@@ -492,7 +451,7 @@ func (d *dir) enough(m *merged, n need) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	unchanged := d.kind.archives() && m.asked.Changes == d.changes.Load()
-	return (n == needNames || unchanged) && m.known && d.fs.now().Sub(m.fetched) < d.fs.opts.TTL
+	return (n == needNames || unchanged) && m.known && d.tree.service.Now().Sub(m.fetched) < d.tree.service.TTL
 }
 
 // asking is taken before a listing is asked for.
@@ -506,9 +465,9 @@ func (d *dir) asking() remote.Distrust {
 // is in the names already.
 func (d *dir) outdate() {
 	d.changes.Add(1)
-	d.fs.service.Outdate(d.id())
+	d.tree.service.Outdate(d.id())
 	if d.kind == inboxDir || d.kind == inboxesDir {
-		d.fs.service.OutdateInboxes()
+		d.tree.service.OutdateInboxes()
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // newLetters is a folder of a file system that is not mounted, whose queue sends nothing.
-func newLetters(t *testing.T) *dir {
+func newLetters(t *testing.T) (*FileSystem, *dir) {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := spool.Open(spool.Options{Dir: filepath.Join(dir, "spool"), Log: newLogged(io.Discard).log})
@@ -34,7 +34,7 @@ func newLetters(t *testing.T) *dir {
 	if err := f.staging.queue.Close(t.Context()); err != nil { // nothing is sent
 		t.Fatal(err)
 	}
-	return newDir(f, folderDir, 7, 1, f.root, "Briefe")
+	return f, newDir(f.archiveTree, folderDir, 7, 1, f.root, "Briefe")
 }
 
 // puts writes a text behind what the file has, through a handle.
@@ -58,11 +58,12 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 		"release with nothing written": func(f *file, _ context.Context) { f.fs.delivery.keepUnwritten(f) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := newLetters(t).fs.files.create(newLetters(t), "a.txt", false)
+			fs, d := newLetters(t)
+			e, err := fs.files.create(d, "a.txt", false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := e.file.Load()
+			f := fileAt(e)
 			one, other := &writeHandle{file: f, writer: true}, &writeHandle{file: f, writer: true}
 			one.puts(t, "one")
 			one.ended()

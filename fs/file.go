@@ -14,7 +14,6 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
-	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/internal/closing"
@@ -27,11 +26,10 @@ import (
 
 // leaf is a file as its directory knows it: where it is shown, and what it stands for.
 type leaf struct {
-	fs  *FileSystem
-	ino uint64
-	// as is what the file holds of its document, in the control directory; nil for what
-	// stands for it. It never changes.
-	as *control.Rendition
+	tree *archiveTree
+	ino  uint64
+	// holder is the file that the layers above make of the leaf. It never changes.
+	holder any
 
 	mu    sync.Mutex
 	dir   *dir              // where it is shown; nil when no directory shows it any more; guarded by mu
@@ -60,7 +58,10 @@ type file struct {
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func newFile(fs *FileSystem, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.fs, f.ino, f.dir, f.entry, f.doc, f.up = fs, ino, d, e, doc, up
+	f.holder, f.fs, f.ino, f.dir, f.entry, f.doc, f.up = f, fs, ino, d, e, doc, up
+	if fs != nil {
+		f.tree = fs.archiveTree
+	}
 	return f
 }
 
@@ -76,7 +77,7 @@ func (f *leaf) generation() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gen == 0 {
-		f.gen = f.fs.inodes.Generation()
+		f.gen = f.tree.inodes.Generation()
 	}
 	return f.gen
 }
@@ -112,12 +113,8 @@ func (f *leaf) place() (d *dir, name string) {
 
 // path is where the file is shown, for people.
 func (f *leaf) path() string {
-	d, name := f.place()
-	switch {
-	case d != nil:
+	if d, name := f.place(); d != nil {
 		return d.pathOf(name)
-	case f.as != nil:
-		return f.as.Path
 	}
 	if up := f.pending(); up != nil {
 		r := up.Record()
@@ -126,8 +123,16 @@ func (f *leaf) path() string {
 	return "(removed)"
 }
 
+// path is where the file is shown, for people, also in the control directory.
+func (f *readable) path() string {
+	if f.as != nil {
+		return f.as.Path
+	}
+	return f.leaf.path()
+}
+
 // archived reports whether the file is a document of the archive, which is immutable.
-func (f *leaf) archived() bool {
+func (f *readable) archived() bool {
 	if f.as != nil {
 		return f.as.Archived
 	}
@@ -663,9 +668,9 @@ func (f *file) stayUnlisted() bool {
 		return false
 	}
 	f.happenedLocked(onArrival)
-	f.entry.keep = d.fs.keepFor()
-	if !slices.Contains(d.late, f) {
-		d.late = append(d.late, f)
+	f.entry.keep = d.tree.keepFor()
+	if !slices.Contains(d.late, &f.leaf) {
+		d.late = append(d.late, &f.leaf)
 	}
 	return true
 }
@@ -773,3 +778,14 @@ func (f *file) mappable() bool {
 	defer f.mu.Unlock()
 	return f.mappers > 0
 }
+
+// fileAt is the file of an entry, nil without one.
+func fileAt(e *entry) *file {
+	if l := e.file.Load(); l != nil {
+		return l.holder.(*file)
+	}
+	return nil
+}
+
+// fileOf is the file of a document's entry in d.
+func fileOf(d *dir, e *entry) *file { return d.leafOf(e).holder.(*file) }

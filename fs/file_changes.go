@@ -70,11 +70,11 @@ func (c *fileChanges) createOpen(ctx context.Context, d *dir, name string, a acc
 	}
 	document := e.doc.Load() != nil
 	a.write, a.truncate = true, document
-	h, err := e.file.Load().openWrite(ctx, a, nil)
+	h, err := fileAt(e).openWrite(ctx, a, nil)
 	if err != nil {
 		if !document {
 			d.drop(e)
-			c.fs.staging.discard(e.file.Load().pending())
+			c.fs.staging.discard(fileAt(e).pending())
 		}
 		return nil, nil, err
 	}
@@ -98,7 +98,7 @@ func (c *fileChanges) create(d *dir, name string, temporary bool) (*entry, error
 	}
 	e := &entry{name: name}
 	f := newFile(c.fs, c.fs.inodes.Local(), d, e, nil, up)
-	e.file.Store(f)
+	e.file.Store(&f.leaf)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shown.reach(name) != nil { // a listing brought it meanwhile
@@ -157,7 +157,7 @@ func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.fs.lister.lookup(ctx, d, name)
+	e, err := d.tree.lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
@@ -166,13 +166,13 @@ func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
 	case e.dir != nil:
 		return syscall.EISDIR
 	case doc == nil:
-		return c.removeLocal(e.file.Load())
+		return c.removeLocal(fileAt(e))
 	case d.kind != inboxDir:
 		return errNoRemoval
 	case !c.fs.opts.AllowDelete:
 		return errno.Refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
 	}
-	f := d.fileOf(e)
+	f := fileOf(d, e)
 	f.commit.Lock() // new bytes of it may be on their way
 	defer f.commit.Unlock()
 	if err := c.deleteDocument(ctx, d, doc.ID); err != nil {
@@ -189,7 +189,7 @@ func (c *fileChanges) deleteDocument(ctx context.Context, d *dir, id archive.ID)
 	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
 		return c.fs.service.Archive.Delete(ctx, id)
 	}, func(ctx context.Context) (bool, error) {
-		docs, err := d.fs.lister.listAfresh(ctx, d)
+		docs, err := d.tree.listAfresh(ctx, d)
 		return findDocument(docs, id) == nil, err
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {

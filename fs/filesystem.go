@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/control"
@@ -27,20 +28,13 @@ const (
 
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
 type FileSystem struct {
+	*archiveTree
 	opts    Options
-	service *remote.Service
 	content *cache.Content
 	facts   *cache.Facts
 	log     logrus.FieldLogger
-	started time.Time
-	inodes  inode.Numbers
-	root    *dir
 	mounts  closing.Mounts
 
-	// reps says in which representation documents are read.
-	reps *view.Representations
-	// lengths asks for those that no listing tells.
-	lengths *view.Lengths
 	// passthrough says whether the kernel reads the cache itself.
 	passthrough passthrough
 	// epochs make the kernel look up names again.
@@ -65,8 +59,6 @@ type FileSystem struct {
 
 	// staging is what waits on this machine for the archive.
 	staging staging
-	// lister fills directories with what the service lists.
-	lister lister
 	// kernel is what the kernel is told.
 	kernel kernel
 	// delivery turns the bytes of files into documents.
@@ -94,12 +86,17 @@ func New(opts Options) *FileSystem {
 	}
 	opts.List.WithAutoExport = true
 	f := &FileSystem{
-		opts: opts, content: opts.Content, facts: opts.Facts,
-		log: opts.Log, started: opts.Now(),
+		archiveTree: &archiveTree{started: opts.Now()},
+		opts:        opts, content: opts.Content, facts: opts.Facts,
+		log: opts.Log,
+	}
+	f.staged, f.changed, f.expanded = &f.placing, f.kernel.forgetNames, f.memory.unfolds
+	f.newLeaf = func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
+		return &newFile(f, ino, d, e, doc, nil).leaf
 	}
 	f.errnos = errno.NewLog(f.log, f.now)
 	f.staging.init(f, opts.Spool)
-	f.lister, f.kernel, f.delivery, f.placing = lister{f}, kernel{f}, delivery{f}, placing{f}
+	f.kernel, f.delivery, f.placing = kernel{f}, delivery{f}, placing{f}
 	f.folders, f.files = folderChanges{f}, fileChanges{f}
 	f.service = remote.New(remote.Config{
 		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
@@ -120,8 +117,8 @@ func New(opts Options) *FileSystem {
 		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: f.now,
 	})
 	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, f.now)
-	f.root = newDir(f, rootDir, 0, inode.Root, nil, "")
-	inboxes := newDir(f, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
+	f.root = newDir(f.archiveTree, rootDir, 0, inode.Root, nil, "")
+	inboxes := newDir(f.archiveTree, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
 	f.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})
 	return f
 }
@@ -134,13 +131,13 @@ func (f *FileSystem) cached(key cache.Key) bool {
 	return ok
 }
 
-func (f *FileSystem) now() time.Time { return f.opts.Now() }
+func (f *FileSystem) now() time.Time { return f.service.Now() }
 
 // Check asks the service for the top of its archive, so that a mount with a wrong address
 // or wrong credentials fails at once. While the service is away what is known of it will
 // do; Away then tells why.
 func (f *FileSystem) Check(ctx context.Context) error {
-	return f.root.fs.lister.loadFolders(ctx, f.root, needNames)
+	return f.root.tree.loadFolders(ctx, f.root, needNames)
 }
 
 // Recover takes up what an earlier mount left in the spool. It does not wait for the service.
@@ -177,11 +174,11 @@ func (f *FileSystem) mayChange() error {
 func (f *FileSystem) Refresh(ctx context.Context) error {
 	f.service.OutdateAll()
 	f.control.InvalidateAll()
-	f.root.fs.lister.doubtAll(f.root)
-	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
+	f.root.tree.doubtAll(f.root)
+	if err := f.root.tree.loadFolders(ctx, f.root, needNames); err != nil {
 		return err
 	}
-	f.root.fs.kernel.forgetAll(f.root)
+	f.kernel.forgetAll(f.root)
 	f.epochs.begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)

@@ -17,7 +17,7 @@ import (
 func (tr *tree) list(d *dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
-	stale = sorted(d.fs.lister.mergeDocuments(d, docs, tr.next(), pdf))
+	stale = sorted(d.tree.mergeDocuments(d, docs, tr.next(), pdf))
 	d.foldsTo(docs, packed)
 	return stale
 }
@@ -72,7 +72,7 @@ func TestFoldingKeepsNames(t *testing.T) {
 // What a listing does not say of a directory keeps it from being folded.
 func TestFoldingLosesNothing(t *testing.T) {
 	for name, change := range map[string]func(*tree, *dir){
-		"somebody looked at a document": func(_ *tree, d *dir) { d.fileOf(d.get("Brief.pdf")) },
+		"somebody looked at a document": func(_ *tree, d *dir) { d.leafOf(d.get("Brief.pdf")) },
 		"a document was changed here": func(_ *tree, d *dir) {
 			doc := *d.document(1)
 			doc.Keywords = []string{"eilig"}
@@ -113,7 +113,7 @@ func TestFoldingLeavesFiles(t *testing.T) {
 	d := tr.dir(folderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	f := newFile(tr.FileSystem, tr.inodes.Local(), d, nil, nil, nil)
-	f.entry = newEntry("offen.pdf", nil, f)
+	f.entry = newEntry("offen.pdf", nil, &f.leaf)
 	d.add(f.entry)
 	d.fold()
 	if !isFolded(d) || d.get("offen.pdf") != f.entry || !isFolded(d) {
@@ -131,8 +131,8 @@ func TestFoldingKeepsOneFile(t *testing.T) {
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	before := d.get("Brief.pdf")
 	d.fold()
-	f := d.fileOf(before)
-	if d.fileOf(before) != f || d.fileOf(d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
+	f := fileOf(d, before)
+	if fileOf(d, before) != f || fileOf(d, d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
 		t.Error("a document has two files")
 	}
 	if d.fold(); isFolded(d) {

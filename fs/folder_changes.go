@@ -44,7 +44,7 @@ func (c *folderChanges) queueFolder(d *dir, name string, doubtful bool) (*entry,
 		return nil, err
 	}
 	d.mu.Lock()
-	e := d.fs.placing.showQueuedLocked(d, up)
+	e := c.fs.placing.showQueuedLocked(d, up)
 	d.mu.Unlock()
 	c.fs.staging.queue.Add(up)
 	return e, nil
@@ -167,18 +167,18 @@ func (c *folderChanges) retargetFolder(d *dir) {
 }
 
 func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry, error) {
-	if err := d.fs.files.mayHold(d, name); err != nil {
+	if err := c.fs.files.mayHold(d, name); err != nil {
 		return nil, err
 	}
 	if d.kind == localDir || names.IsJunkDir(name) {
-		e := &entry{name: name, dir: newDir(c.fs, localDir, 0, c.fs.inodes.Local(), d, name)}
+		e := &entry{name: name, dir: newDir(c.fs.archiveTree, localDir, 0, c.fs.inodes.Local(), d, name)}
 		d.add(e)
 		return e, nil
 	}
 	if err := mayBeFolder(name); err != nil {
 		return nil, err
 	}
-	if err := d.fs.lister.loadFolders(ctx, d, needNames); err != nil {
+	if err := d.tree.loadFolders(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
@@ -251,7 +251,7 @@ func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (
 // there before, 0 when there is none.
 func (c *folderChanges) newFolder(ctx context.Context, d *dir, name string, before map[archive.ID]bool) (archive.ID, error) {
 	d.distrust()
-	if err := d.fs.lister.loadFolders(ctx, d, needListing); err != nil {
+	if err := d.tree.loadFolders(ctx, d, needListing); err != nil {
 		return 0, err
 	}
 	d.mu.Lock()
@@ -279,7 +279,7 @@ func (c *folderChanges) addFolder(d *dir, id archive.ID, name string) *entry {
 		return e
 	}
 	e := &entry{name: name, keep: c.fs.keepFor()}
-	e.dir = newDir(c.fs, d.kind.below(), id, c.fs.inodes.Folder(id), d, name)
+	e.dir = newDir(c.fs.archiveTree, d.kind.below(), id, c.fs.inodes.Folder(id), d, name)
 	d.shown.add(e)
 	return e
 }
@@ -288,7 +288,7 @@ func (c *folderChanges) rmdir(ctx context.Context, d *dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.fs.lister.lookup(ctx, d, name)
+	e, err := d.tree.lookup(ctx, d, name)
 	switch {
 	case err != nil:
 		return err
@@ -330,9 +330,9 @@ func (c *folderChanges) retarget(d *dir) {
 		if e.dir != nil {
 			c.retargetFolder(e.dir)
 			c.retarget(e.dir)
-		} else if up := e.file.Load().pending(); up != nil {
+		} else if up := fileAt(e).pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				c.fs.service.Failures.Add("rename", up, e.file.Load().path(), err)
+				c.fs.service.Failures.Add("rename", up, fileAt(e).path(), err)
 			}
 		}
 	}

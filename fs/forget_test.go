@@ -11,7 +11,7 @@ func TestForgottenDocuments(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
-	first, second := d.fileOf(d.get("Brief.pdf")), d.fileOf(d.get("Rechnung.pdf"))
+	first, second := fileOf(d, d.get("Brief.pdf")), fileOf(d, d.get("Rechnung.pdf"))
 	if first.fs.kernel.forget(first) != d || d.get("Brief.pdf").file.Load() != nil {
 		t.Fatal("the file is kept")
 	}
@@ -26,7 +26,7 @@ func TestForgottenDocuments(t *testing.T) {
 	if !isFolded(d) {
 		t.Error("was not folded")
 	}
-	if f := d.fileOf(d.get("Brief.pdf")); f == first || f.ino != first.ino || f.generation() == first.generation() {
+	if f := fileOf(d, d.get("Brief.pdf")); f == first || f.ino != first.ino || f.generation() == first.generation() {
 		t.Error("a document that is looked at again has the inode that was forgotten")
 	}
 }
@@ -48,9 +48,9 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 			d := tr.dir(folderDir)
 			tr.list(d, "1 Brief")
 			e := d.get("Brief.pdf")
-			f := d.fileOf(e)
+			f := fileOf(d, e)
 			use(f)
-			if f.fs.kernel.forget(f) != nil || e.file.Load() != f {
+			if f.fs.kernel.forget(f) != nil || fileAt(e) != f {
 				t.Error("the file is gone")
 			}
 		})
@@ -58,7 +58,7 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.list(d, "1 Brief")
-	if f := d.fileOf(d.get("Brief.pdf")); f.fs.kernel.forget(f) != nil {
+	if f := fileOf(d, d.get("Brief.pdf")); f.fs.kernel.forget(f) != nil {
 		t.Error("an inbox document is gone")
 	}
 }

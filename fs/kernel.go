@@ -105,7 +105,7 @@ func (k *kernel) fillEntry(d *dir, e *entry, out *fuse.EntryOut) {
 		out.SetAttrTimeout(k.foldersValidFor(d))
 		return
 	}
-	f := d.fileOf(e)
+	f := fileOf(d, e)
 	out.SetAttrTimeout(k.fill(f, &out.Attr))
 	if f.pending() == nil { // else the name may go with a failed close
 		out.SetEntryTimeout(k.lendName(d, e))
@@ -262,7 +262,7 @@ func (k *kernel) forget(f *file) *dir {
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.dir != d || f.entry.file.Load() != f || !f.idleLocked() || !f.numberedByID() {
+	if f.dir != d || fileAt(f.entry) != f || !f.idleLocked() || !f.numberedByID() {
 		return nil
 	}
 	f.entry.file.Store(nil)
@@ -341,7 +341,7 @@ func (k *kernel) forgetNames(d *dir, names []string) {
 	if d.lease.runs() {
 		k.fs.epochs.begin()
 	}
-	k.fs.work.Go(func() { d.fs.kernel.forgetAttributes(d) })
+	k.fs.work.Go(func() { k.fs.kernel.forgetAttributes(d) })
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.

@@ -83,3 +83,14 @@ func (k *kernelList) closed() {
 	defer k.mu.Unlock()
 	k.open--
 }
+
+// toldOf is what a directory is listed as, and its entries. Those of one that is folded are
+// left for who reads them: the kernel may list it by itself.
+func toldOf(d *dir, byName bool) (t *told, entries []*entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.shown.isFolded() {
+		entries = d.shown.held.names.all()
+	}
+	return &told{version: d.shown.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
+}

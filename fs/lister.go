@@ -9,8 +9,10 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -23,8 +25,42 @@ type merged struct {
 	asked remote.Distrust
 }
 
-// lister fills directories with what the service lists, and finds names in them.
-type lister struct{ fs *FileSystem }
+// archiveTree is the tree of mandators, folders, inboxes and documents: it fills directories with what
+// the service lists, and finds names in them.
+type archiveTree struct {
+	service *remote.Service
+	// reps says in which representation documents are read.
+	reps *view.Representations
+	// lengths asks for those that no listing tells.
+	lengths *view.Lengths
+	inodes  inode.Numbers
+	started time.Time
+	root    *dir
+
+	// staged is what waits on this machine to be shown.
+	staged staged
+	// changed tells the kernel that names of a directory changed. It returns at once, and may be called
+	// with any lock held.
+	changed func(d *dir, names []string)
+	// expanded counts documents that are expanded from the compacted form of a directory.
+	expanded func(documents int)
+	// newLeaf makes the file of a document's entry.
+	newLeaf func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf
+}
+
+// staged is what waits on this machine, as the tree sees it. All but identify are called with mu of
+// the directory held.
+type staged interface {
+	// identify finds out which of the listed documents are files that stayed unlisted.
+	identify(ctx context.Context, d *dir, list []archive.Document)
+	// placeWaitingLocked shows what waits for a folder that is listed for the first time.
+	placeWaitingLocked(d *dir)
+	// refillLocked makes the entry of a document that was emptied long ago what the service has.
+	refillLocked(d *dir, e *entry)
+	// showListedLocked makes room for listed documents that may be files which stayed unlisted, and
+	// returns the names of those.
+	showListedLocked(d *dir, list []*archive.Document) (stale []string)
+}
 
 // need says how fresh a directory has to be for what is asked.
 type need uint8
@@ -38,17 +74,17 @@ const (
 
 // lookup finds a name; one that is missing is tried in the system's other form, if it has
 // one.
-func (l *lister) lookup(ctx context.Context, d *dir, name string) (*entry, error) {
-	e, err := l.find(ctx, d, name)
+func (t *archiveTree) lookup(ctx context.Context, d *dir, name string) (*entry, error) {
+	e, err := t.find(ctx, d, name)
 	if other := names.OtherForm(name); other != name && errors.Is(err, syscall.ENOENT) {
-		return l.find(ctx, d, other)
+		return t.find(ctx, d, other)
 	}
 	return e, err
 }
 
 // find finds a name, shown or plain. Folders are named before documents, so documents are
 // asked for only when no folder has the name; both at once where that is to be expected.
-func (l *lister) find(ctx context.Context, d *dir, name string) (*entry, error) {
+func (t *archiveTree) find(ctx context.Context, d *dir, name string) (*entry, error) {
 	if names.IsJunk(name) && d.listed() {
 		// Desktops ask for such names all the time; what was listed last is good enough.
 		if e := d.get(name); e != nil {
@@ -58,9 +94,9 @@ func (l *lister) find(ctx context.Context, d *dir, name string) (*entry, error) 
 	}
 	var docsErr error
 	if looksLikeDocument(name) && !d.enough(&d.subs, needNames) {
-		docsErr = l.load(ctx, d, needNames)
+		docsErr = t.load(ctx, d, needNames)
 	}
-	if err := l.loadFolders(ctx, d, needNames); err != nil {
+	if err := t.loadFolders(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	if e := d.get(name); e != nil && e.dir != nil {
@@ -69,7 +105,7 @@ func (l *lister) find(ctx context.Context, d *dir, name string) (*entry, error) 
 	if docsErr != nil {
 		return nil, docsErr
 	}
-	if err := l.loadDocuments(ctx, d, needNames); err != nil {
+	if err := t.loadDocuments(ctx, d, needNames); err != nil {
 		return nil, err
 	}
 	if e := d.reach(name); e != nil {
@@ -80,9 +116,9 @@ func (l *lister) find(ctx context.Context, d *dir, name string) (*entry, error) 
 
 // load makes the whole directory known. Folders and documents are asked for at the same
 // time, each at most once, and folders are named first.
-func (l *lister) load(ctx context.Context, d *dir, n need) error {
-	if !l.wantsDocuments(d, n) {
-		return l.loadFolders(ctx, d, n)
+func (t *archiveTree) load(ctx context.Context, d *dir, n need) error {
+	if !t.wantsDocuments(d, n) {
+		return t.loadFolders(ctx, d, n)
 	}
 	var docs cache.Entry[[]archive.Document]
 	var docsErr error
@@ -90,29 +126,29 @@ func (l *lister) load(ctx context.Context, d *dir, n need) error {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		docs, docsErr = l.fs.service.ListDocuments(ctx, folderOf{d})
+		docs, docsErr = t.service.ListDocuments(ctx, folderOf{d})
 	}()
-	err := l.loadFolders(ctx, d, n)
+	err := t.loadFolders(ctx, d, n)
 	<-answered
 	if err != nil {
 		return err
 	}
-	return l.showDocuments(ctx, d, docs, docsErr, asked)
+	return t.showDocuments(ctx, d, docs, docsErr, asked)
 }
 
-func (l *lister) loadFolders(ctx context.Context, d *dir, n need) error {
+func (t *archiveTree) loadFolders(ctx context.Context, d *dir, n need) error {
 	if d.isLocal() || d.enough(&d.subs, n) {
 		return nil
 	}
 	if d.kind == inboxesDir || d.kind == inboxDir {
-		return l.loadInboxes(ctx, d)
+		return t.loadInboxes(ctx, d)
 	}
 	asked := d.asking()
-	got, err := l.fs.service.ListChildren(ctx, d.id())
+	got, err := t.service.ListChildren(ctx, d.id())
 	if err != nil {
-		return l.fs.gone(d, err)
+		return t.gone(d, err)
 	}
-	l.fs.kernel.forgetNames(d, l.mergeFolders(d, got.Value.Folders, mergedOf(got, asked), got.Value.Free))
+	t.changed(d, t.mergeFolders(d, got.Value.Folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 
@@ -126,40 +162,40 @@ func mergedOf[V any](e cache.Entry[V], when remote.Distrust) merged {
 	return m
 }
 
-func (l *lister) loadDocuments(ctx context.Context, d *dir, n need) error {
-	if !l.wantsDocuments(d, n) {
+func (t *archiveTree) loadDocuments(ctx context.Context, d *dir, n need) error {
+	if !t.wantsDocuments(d, n) {
 		return nil
 	}
 	asked := d.asking()
-	got, err := l.fs.service.ListDocuments(ctx, folderOf{d})
-	return l.showDocuments(ctx, d, got, err, asked)
+	got, err := t.service.ListDocuments(ctx, folderOf{d})
+	return t.showDocuments(ctx, d, got, err, asked)
 }
 
 // wantsDocuments reports whether n takes a look at the documents.
-func (l *lister) wantsDocuments(d *dir, n need) bool {
+func (t *archiveTree) wantsDocuments(d *dir, n need) bool {
 	return d.kind.holdsDocuments() && !d.isLocal() && !d.enough(&d.files, n)
 }
 
 // showDocuments shows what asking for the documents answered.
-func (l *lister) showDocuments(ctx context.Context, d *dir, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
+func (t *archiveTree) showDocuments(ctx context.Context, d *dir, got cache.Entry[[]archive.Document], err error, when remote.Distrust) error {
 	if err != nil {
-		return l.fs.gone(d, err)
+		return t.gone(d, err)
 	}
 	if got.Stale {
-		l.fs.reps.AsBefore()
+		t.reps.AsBefore()
 	} else {
-		l.fs.reps.Choose(ctx, got.Value)
-		l.fs.placing.identify(ctx, d, got.Value)
+		t.reps.Choose(ctx, got.Value)
+		t.staged.identify(ctx, d, got.Value)
 	}
-	l.fs.kernel.forgetNames(d, l.mergeDocuments(d, got.Value, mergedOf(got, when), l.fs.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
+	t.changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
 	d.foldsTo(got.Value, got.Packed)
 	return nil
 }
 
 // listAfresh asks the service for the directory's documents, whatever is known.
-func (l *lister) listAfresh(ctx context.Context, d *dir) ([]archive.Document, error) {
+func (t *archiveTree) listAfresh(ctx context.Context, d *dir) ([]archive.Document, error) {
 	d.distrust()
-	return l.fs.service.ListAfresh(ctx, d.id())
+	return t.service.ListAfresh(ctx, d.id())
 }
 
 // folderOf is a directory whose documents are listed.
@@ -172,7 +208,7 @@ func (f folderOf) Archives() bool { return f.d.kind.archives() }
 func (f folderOf) Distrust() remote.Distrust { return f.d.asking() }
 
 func (f folderOf) Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when remote.Distrust) {
-	_ = f.d.fs.lister.showDocuments(ctx, f.d, got, nil, when) // it has no error to tell
+	_ = f.d.tree.showDocuments(ctx, f.d, got, nil, when) // it has no error to tell
 }
 
 // findDocument returns the document of that id in a listing, nil when there is none.
@@ -187,11 +223,11 @@ func findDocument(docs []archive.Document, id archive.ID) *archive.Document {
 
 // gone handles an error of a listing: a folder that the service does not have any more is
 // asked for again in its parent.
-func (f *FileSystem) gone(d *dir, err error) error {
+func (t *archiveTree) gone(d *dir, err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if parent, name := d.place(); parent != nil {
 			parent.distrust()
-			f.kernel.forgetNames(parent, []string{name})
+			t.changed(parent, []string{name})
 		}
 	}
 	return err
@@ -199,9 +235,9 @@ func (f *FileSystem) gone(d *dir, err error) error {
 
 // loadInboxes fills the directory from the one listing that tells all inboxes with all
 // their folders.
-func (l *lister) loadInboxes(ctx context.Context, d *dir) error {
+func (t *archiveTree) loadInboxes(ctx context.Context, d *dir) error {
 	asked := d.asking()
-	got, err := l.fs.service.ListInboxes(ctx)
+	got, err := t.service.ListInboxes(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +253,7 @@ func (l *lister) loadInboxes(ctx context.Context, d *dir) error {
 		}
 		folders = f.Children
 	}
-	l.fs.kernel.forgetNames(d, l.mergeFolders(d, folders, mergedOf(got, asked), got.Value.Free))
+	t.changed(d, t.mergeFolders(d, folders, mergedOf(got, asked), got.Value.Free))
 	return nil
 }
 
@@ -243,23 +279,23 @@ func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
 }
 
 // collect adds the wanted folders that are d or known below it to found.
-func (l *lister) collect(d *dir, wanted map[archive.ID]string, found map[archive.ID]*dir) {
+func (t *archiveTree) collect(d *dir, wanted map[archive.ID]string, found map[archive.ID]*dir) {
 	if _, ok := wanted[d.id()]; ok && d.kind.holdsDocuments() {
 		found[d.id()] = d
 	}
 	for _, below := range d.subfolders() {
-		l.collect(below, wanted, found)
+		t.collect(below, wanted, found)
 	}
 }
 
 // follow goes down from d, which the folders lie in, to the wanted ones.
-func (l *lister) follow(ctx context.Context, d *dir, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
+func (t *archiveTree) follow(ctx context.Context, d *dir, folders []archive.Folder, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	for i := range folders {
 		below := &folders[i]
 		if !leadsTo(below, wanted) {
 			continue
 		}
-		if err := l.loadFolders(ctx, d, needNames); err != nil {
+		if err := t.loadFolders(ctx, d, needNames); err != nil {
 			return err
 		}
 		d.mu.Lock()
@@ -271,7 +307,7 @@ func (l *lister) follow(ctx context.Context, d *dir, folders []archive.Folder, w
 		if _, ok := wanted[below.ID]; ok {
 			found[below.ID] = e.dir
 		}
-		if err := l.follow(ctx, e.dir, below.Children, wanted, found); err != nil {
+		if err := t.follow(ctx, e.dir, below.Children, wanted, found); err != nil {
 			return err
 		}
 	}
@@ -281,7 +317,7 @@ func (l *lister) follow(ctx context.Context, d *dir, folders []archive.Folder, w
 // mergeFolders takes in a listing of the sub-folders: what is new gets a name, by
 // ascending id; what is known keeps its name; what is gone is taken out. It returns the
 // names that a kernel may remember wrongly.
-func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool) (stale []string) {
+func (t *archiveTree) mergeFolders(d *dir, list []archive.Folder, m merged, free bool) (stale []string) {
 	list = append([]archive.Folder(nil), list...)
 	sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
 	d.mu.Lock()
@@ -297,9 +333,9 @@ func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = l.dropGoneLocked(d, &d.shown.folders, there)
+	stale = t.dropGoneLocked(d, &d.shown.folders, there)
 	if !d.subs.known {
-		l.reserveLocked(d, &d.shown.folders, len(list))
+		t.reserveLocked(d, &d.shown.folders, len(list))
 	}
 	for i := range list {
 		f := &list[i]
@@ -315,7 +351,7 @@ func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool
 			e.dir.moveTo(d, e.name)
 		} else {
 			name := names.OfFolder(*f, d.shown.taken)
-			e = &entry{name: name, dir: newDir(l.fs, d.kind.below(), f.ID, l.fs.inodes.Folder(f.ID), d, name)}
+			e = &entry{name: name, dir: newDir(t, d.kind.below(), f.ID, t.inodes.Folder(f.ID), d, name)}
 		}
 		e.told = f.Name
 		d.shown.add(e)
@@ -332,8 +368,8 @@ func (l *lister) mergeFolders(d *dir, list []archive.Folder, m merged, free bool
 
 // dropGoneLocked takes out what a listing does not have there any more, before what is
 // new looks for a name, and returns its names. The caller holds mu.
-func (l *lister) dropGoneLocked(d *dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
-	now := instantOf(l.fs.now())
+func (t *archiveTree) dropGoneLocked(d *dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
+	now := instantOf(t.service.Now())
 	for i := len(known.list) - 1; i >= 0; i-- { // from the end, where dropping is cheap
 		e := known.list[i].entry
 		if !there[known.list[i].id] && now > e.keep && !e.busy() {
@@ -345,14 +381,14 @@ func (l *lister) dropGoneLocked(d *dir, known *idIndex, there map[archive.ID]boo
 }
 
 // reserveLocked makes room for what is listed for the first time. The caller holds mu.
-func (l *lister) reserveLocked(d *dir, ids *idIndex, n int) {
+func (t *archiveTree) reserveLocked(d *dir, ids *idIndex, n int) {
 	ids.reserve(n)
 	d.shown.here().names.reserve(n)
 }
 
 // mergeDocuments does for documents what mergeFolders does for folders. ext says which
 // extension a document without one gets.
-func (l *lister) mergeDocuments(d *dir, list []archive.Document, m merged, ext func(*archive.Document) string) (stale []string) {
+func (t *archiveTree) mergeDocuments(d *dir, list []archive.Document, m merged, ext func(*archive.Document) string) (stale []string) {
 	order := make([]*archive.Document, len(list))
 	for i := range list {
 		order[i] = &list[i]
@@ -370,15 +406,15 @@ func (l *lister) mergeDocuments(d *dir, list []archive.Document, m merged, ext f
 	for i := range list {
 		there[list[i].ID] = true
 	}
-	stale = append(l.dropGoneLocked(d, &d.shown.here().docs, there), l.fs.placing.showListedLocked(d, order)...)
+	stale = append(t.dropGoneLocked(d, &d.shown.here().docs, there), t.staged.showListedLocked(d, order)...)
 	if !d.files.known {
-		l.reserveLocked(d, &d.shown.here().docs, len(list))
+		t.reserveLocked(d, &d.shown.here().docs, len(list))
 	}
 	for i, doc := range order {
 		if i > 0 && order[i-1].ID == doc.ID {
 			continue // listed twice
 		}
-		if name := l.mergeDocumentLocked(d, doc, ext); name != nil {
+		if name := t.mergeDocumentLocked(d, doc, ext); name != nil {
 			stale = append(stale, name...)
 		}
 	}
@@ -387,7 +423,7 @@ func (l *lister) mergeDocuments(d *dir, list []archive.Document, m merged, ext f
 	}
 	if !d.files.known {
 		d.files, d.shown.changed = m, changed
-		l.fs.placing.placeWaitingLocked(d)
+		t.staged.placeWaitingLocked(d)
 		return nil
 	}
 	d.files = m
@@ -396,9 +432,9 @@ func (l *lister) mergeDocuments(d *dir, list []archive.Document, m merged, ext f
 
 // mergeDocumentLocked takes in one document and returns the names that changed. The
 // caller holds mu.
-func (l *lister) mergeDocumentLocked(d *dir, doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
+func (t *archiveTree) mergeDocumentLocked(d *dir, doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
 	e := d.shown.document(doc.ID)
-	if e == nil && l.arrivingLocked(d, doc.Name) {
+	if e == nil && t.arrivingLocked(d, doc.Name) {
 		return nil // it may be the one; the end of the upload tells, and asks for a listing
 	}
 	if e == nil {
@@ -409,7 +445,7 @@ func (l *lister) mergeDocumentLocked(d *dir, doc *archive.Document, ext func(*ar
 	}
 	e.setDocument(doc)
 	d.shown.index(e)
-	l.fs.placing.refillLocked(d, e)
+	t.staged.refillLocked(d, e)
 	if d.shown.hides(e) {
 		return []string{d.shown.unhide(e).name}
 	}
@@ -428,7 +464,7 @@ func (l *lister) mergeDocumentLocked(d *dir, doc *archive.Document, ext func(*ar
 
 // arrivingLocked reports whether a file is being archived under the name at this moment.
 // The caller holds mu.
-func (l *lister) arrivingLocked(d *dir, name string) bool {
+func (t *archiveTree) arrivingLocked(d *dir, name string) bool {
 	e := d.shown.get(name)
 	if e == nil || e.doc.Load() != nil || !e.busy() {
 		return false
@@ -438,28 +474,28 @@ func (l *lister) arrivingLocked(d *dir, name string) bool {
 }
 
 // grace is how long what was changed here counts more than what a listing says.
-func (f *FileSystem) grace() time.Duration { return max(f.opts.TTL, time.Minute) }
+func (t *archiveTree) grace() time.Duration { return max(t.service.TTL, time.Minute) }
 
 // keepFor is until when what was just made here stays listed although a listing lacks it.
-func (f *FileSystem) keepFor() instant { return instantOf(f.now().Add(f.grace())) }
+func (t *archiveTree) keepFor() instant { return instantOf(t.service.Now().Add(t.grace())) }
 
 // doubtAll doubts the directory and all that is known below it.
-func (l *lister) doubtAll(d *dir) {
+func (t *archiveTree) doubtAll(d *dir) {
 	d.doubt()
 	for _, below := range d.subfolders() {
-		l.doubtAll(below)
+		t.doubtAll(below)
 	}
 }
 
 // baseline lists what the directory holds before something is sent there. What is known
 // within the ttl will do, with what was put in here since. A mount that shows only a part of
 // the directory does not know.
-func (l *lister) baseline(d *dir) spool.Baseline {
+func (t *archiveTree) baseline(d *dir) spool.Baseline {
 	return func(ctx context.Context) ([]*archive.Document, error) {
-		if !l.fs.opts.List.CreatedAfter.IsZero() {
+		if !t.service.List.CreatedAfter.IsZero() {
 			return nil, nil
 		}
-		if err := l.loadDocuments(ctx, d, needNames); err != nil {
+		if err := t.loadDocuments(ctx, d, needNames); err != nil {
 			return nil, err
 		}
 		d.mu.Lock()
@@ -473,12 +509,12 @@ func (l *lister) baseline(d *dir) spool.Baseline {
 }
 
 // known returns the directory of a folder that is d or lies below it.
-func (l *lister) known(d *dir, id archive.ID) *dir {
+func (t *archiveTree) known(d *dir, id archive.ID) *dir {
 	if d.kind.holdsDocuments() && d.id() == id {
 		return d
 	}
 	for _, below := range d.subfolders() {
-		if found := l.known(below, id); found != nil {
+		if found := t.known(below, id); found != nil {
 			return found
 		}
 	}

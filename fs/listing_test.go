@@ -44,8 +44,8 @@ func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	f := New(Options{Archive: slowFolders{listed: make(chan struct{})}, Log: log, TTL: time.Hour})
-	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.fs.lister.load(t.Context(), d, needNames); err != nil {
+	d := newDir(f.archiveTree, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
+	if err := d.tree.load(t.Context(), d, needNames); err != nil {
 		t.Fatal(err)
 	}
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
@@ -78,8 +78,8 @@ func TestOneListingAsksOnce(t *testing.T) {
 	f := New(Options{Archive: service, Log: log, TTL: time.Minute, Now: func() time.Time {
 		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
 	}})
-	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.fs.lister.load(t.Context(), d, needListing); err != nil {
+	d := newDir(f.archiveTree, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
+	if err := d.tree.load(t.Context(), d, needListing); err != nil {
 		t.Error(err)
 	}
 	if folders, documents := service.folders.Load(), service.documents.Load(); folders != 1 || documents != 1 {

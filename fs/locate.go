@@ -14,7 +14,7 @@ import (
 // request for the inboxes and one for the structure. What cannot be found is left out.
 func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*dir, error) {
 	found := map[archive.ID]*dir{}
-	f.root.fs.lister.collect(f.root, wanted, found)
+	f.root.tree.collect(f.root, wanted, found)
 	missing := without(wanted, found)
 	if len(missing) == 0 {
 		return found, nil
@@ -30,7 +30,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if missing = without(missing, found); len(missing) == 0 {
 		return found, nil
 	}
-	if err := f.root.fs.lister.loadFolders(ctx, f.root, needNames); err != nil {
+	if err := f.root.tree.loadFolders(ctx, f.root, needNames); err != nil {
 		return found, err
 	}
 	top := f.mandatorOf(missing)
@@ -38,7 +38,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if err != nil {
 		return found, err
 	}
-	return found, top.fs.lister.follow(ctx, top, below, missing, found)
+	return found, top.tree.follow(ctx, top, below, missing, found)
 }
 
 // without returns the wanted folders that were not found.
@@ -55,7 +55,7 @@ func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archiv
 // locateInboxes looks for folders among those of the inboxes.
 func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
 	inboxes := f.root.get(inboxesName).dir
-	if err := inboxes.fs.lister.loadFolders(ctx, inboxes, needNames); err != nil {
+	if err := inboxes.tree.loadFolders(ctx, inboxes, needNames); err != nil {
 		return err
 	}
 	listed, _ := f.service.Inboxes.Peek(struct{}{})
@@ -63,7 +63,7 @@ func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]st
 	for _, box := range listed.Value.Inboxes {
 		folders = append(folders, box.Folder)
 	}
-	return inboxes.fs.lister.follow(ctx, inboxes, folders, wanted, found)
+	return inboxes.tree.follow(ctx, inboxes, folders, wanted, found)
 }
 
 // mandatorOf is the mandator that all of the folders belong to, where there is one and its

@@ -35,7 +35,7 @@ func (tr *tree) dir(kind dirKind) *dir {
 	if kind == rootDir {
 		return tr.root
 	}
-	return newDir(tr.FileSystem, kind, 77, tr.inodes.Folder(77), tr.root, "Akten")
+	return newDir(tr.archiveTree, kind, 77, tr.inodes.Folder(77), tr.root, "Akten")
 }
 
 // next is the next listing.
@@ -51,11 +51,11 @@ func (tr *tree) folders(d *dir, list ...string) (stale []string) {
 		id, name := parse(text)
 		all = append(all, archive.Folder{ID: id, Name: name})
 	}
-	return sorted(d.fs.lister.mergeFolders(d, all, tr.next(), true))
+	return sorted(d.tree.mergeFolders(d, all, tr.next(), true))
 }
 
 func (tr *tree) documents(d *dir, list ...string) (stale []string) {
-	return sorted(d.fs.lister.mergeDocuments(d, docs(list...), tr.next(), pdf))
+	return sorted(d.tree.mergeDocuments(d, docs(list...), tr.next(), pdf))
 }
 
 func docs(list ...string) []archive.Document {
@@ -248,7 +248,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	tr.folders(d, "1 alt")
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 b.pdf")
 	old := d.get("alt").dir
-	f := d.fileOf(d.get("a.pdf"))
+	f := fileOf(d, d.get("a.pdf"))
 
 	wantStale(t, tr.folders(d, "1 neu"), "alt", "neu")
 	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b", "b (1).pdf", "b.pdf", "c.pdf")
@@ -256,7 +256,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	if d.get("neu").dir != old || old.path() != "Akten/neu" {
 		t.Errorf("the folder became another, or says it is at %s", old.path())
 	}
-	if e := d.get("b (1).pdf"); e.file.Load() != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
+	if e := d.get("b (1).pdf"); fileAt(e) != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
 		t.Errorf("the file of the document became another, of %q at %s", f.document().Name, f.path())
 	}
 }
@@ -279,13 +279,13 @@ func TestNamesSwappedAtTheService(t *testing.T) {
 func TestChangedDocumentReachesItsFile(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
-	d.fs.lister.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
-	f := d.fileOf(d.get("a.pdf"))
-	d.fs.lister.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
+	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
+	f := fileOf(d, d.get("a.pdf"))
+	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
 	if got := f.document().Keywords[0]; got != "neu" {
 		t.Errorf("the file has the keyword %s", got)
 	}
-	if d.fileOf(d.get("a.pdf")) != f {
+	if fileOf(d, d.get("a.pdf")) != f {
 		t.Error("the document has another file")
 	}
 }
@@ -299,7 +299,7 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	fresh := newEntry("neu.pdf", made, nil)
 	fresh.keep = tr.keepFor()
 	d.add(fresh)
-	below := newDir(tr.FileSystem, folderDir, 8, tr.inodes.Folder(8), d, "neu")
+	below := newDir(tr.archiveTree, folderDir, 8, tr.inodes.Folder(8), d, "neu")
 	d.add(&entry{name: "neu", dir: below, keep: tr.keepFor()})
 
 	for _, wait := range []time.Duration{0, 30 * time.Second, 30 * time.Second} {
@@ -348,8 +348,8 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(newEntry("entwurf.txt", nil, newFile(tr.FileSystem, 0, nil, nil, nil, spooled(t, emptySpool(t)))))
-	replaced := d.fileOf(d.get("a.pdf"))
+	d.add(newEntry("entwurf.txt", nil, &newFile(tr.FileSystem, 0, nil, nil, nil, spooled(t, emptySpool(t))).leaf))
+	replaced := fileOf(d, d.get("a.pdf"))
 	replaced.mu.Lock()
 	replaced.up = spooled(t, emptySpool(t))
 	replaced.mu.Unlock()
@@ -384,8 +384,8 @@ func TestOlderListingChangesNothing(t *testing.T) {
 		older := func(m merged) merged {
 			return merged{serial: m.serial - before, fetched: tr.time.Add(-time.Second), known: true}
 		}
-		wantStale(t, d.fs.lister.mergeFolders(d, []archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
-		wantStale(t, d.fs.lister.mergeDocuments(d, docs("2 z.pdf"), older(d.files), pdf))
+		wantStale(t, d.tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
+		wantStale(t, d.tree.mergeDocuments(d, docs("2 z.pdf"), older(d.files), pdf))
 		wantShown(t, d, "a/ = 1", "b.pdf = 1")
 	}
 }
@@ -395,8 +395,8 @@ func TestMergeLeavesListingsUnchanged(t *testing.T) {
 	d := tr.dir(folderDir)
 	folders := []archive.Folder{{ID: 2, Name: "b"}, {ID: 1, Name: "a"}}
 	list := docs("2 b.pdf", "1 a.pdf")
-	d.fs.lister.mergeFolders(d, folders, tr.next(), true)
-	d.fs.lister.mergeDocuments(d, list, tr.next(), pdf)
+	d.tree.mergeFolders(d, folders, tr.next(), true)
+	d.tree.mergeDocuments(d, list, tr.next(), pdf)
 	if folders[0].ID != 2 || list[0].ID != 2 {
 		t.Error("a listing that others share was put in order")
 	}
@@ -406,7 +406,7 @@ func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	for _, free := range []bool{false, true, false} {
-		d.fs.lister.mergeFolders(d, nil, tr.next(), free)
+		d.tree.mergeFolders(d, nil, tr.next(), free)
 		if d.free != free {
 			t.Errorf("free is %v, want %v", d.free, free)
 		}
@@ -458,8 +458,8 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 		listing merged
 		trusted bool
 	}{{early, false}, {late, true}, {early, false}} {
-		d.fs.lister.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
-		d.fs.lister.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
+		d.tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
+		d.tree.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
 		wantShown(t, d, "a/ = 2", "b.pdf = 1")
 		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)

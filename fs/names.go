@@ -74,7 +74,7 @@ func (s *nameSet) unfold(l *origin) {
 		all = append(all, e)
 	}
 	s.held.names.fill(all)
-	s.dir.fs.memory.unfolds(len(l.docs))
+	s.dir.tree.expanded(len(l.docs))
 }
 
 // shownNames is what the documents of entries are called, for nextShown; empty when all are
@@ -357,7 +357,7 @@ func (s *nameSet) drop(e *entry) {
 }
 
 func (s *nameSet) touch() {
-	s.changed = s.dir.fs.now()
+	s.changed = s.dir.tree.service.Now()
 	s.version++
 }
 

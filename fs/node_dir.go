@@ -15,6 +15,7 @@ import (
 // dirNode is a directory as the kernel sees it.
 type dirNode struct {
 	fusefs.Inode
+	fs   *FileSystem
 	d    *dir
 	list kernelList
 }
@@ -38,14 +39,14 @@ func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
 	if e.dir != nil {
 		return n.attach(ctx, e.dir)
 	}
-	f := n.d.fileOf(e)
+	f := fileOf(n.d, e)
 	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
 }
 
 // attach is the inode of the directory, made by the first that asks, below n.
 func (n *dirNode) attach(ctx context.Context, d *dir) *fusefs.Inode {
 	d.attached.Do(func() {
-		d.node.Store(n.NewInode(ctx, &dirNode{d: d}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
+		d.node.Store(n.NewInode(ctx, &dirNode{d: d, fs: n.fs}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
 	})
 	return d.node.Load()
 }
@@ -56,21 +57,21 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, syscall.ENAMETOOLONG
 	}
 	if d.kind == rootDir && name == controlName {
-		return d.fs.showControl(ctx, &n.Inode, d.fs.control.Root(), out)
+		return n.fs.showControl(ctx, &n.Inode, n.fs.control.Root(), out)
 	}
-	walked{d}.lookingUp(ctx, name)
-	e, err := d.fs.lister.lookup(ctx, d, name)
+	walked{d, n.fs}.lookingUp(ctx, name)
+	e, err := d.tree.lookup(ctx, d, name)
 	if err != nil {
-		errno := d.fs.errnos.Of("lookup", d.pathOf(name), err)
+		errno := n.fs.errnos.Of("lookup", d.pathOf(name), err)
 		if errno == syscall.ENOENT {
-			out.SetEntryTimeout(d.fs.kernel.lendAbsence(d, name))
+			out.SetEntryTimeout(n.fs.kernel.lendAbsence(d, name))
 		}
 		return nil, errno
 	}
 	if e.dir == nil {
-		walked{d}.looked()
+		walked{d, n.fs}.looked()
 	}
-	d.fs.kernel.fillEntry(d, e, out)
+	n.fs.kernel.fillEntry(d, e, out)
 	if e.name != name && e.name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
 	}
@@ -78,22 +79,22 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 }
 
 func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.d.fs.kernel.fillDir(n.d, &out.Attr)
-	out.SetTimeout(n.d.fs.kernel.validFor(n.d))
+	n.fs.kernel.fillDir(n.d, &out.Attr)
+	out.SetTimeout(n.fs.kernel.validFor(n.d))
 	return 0
 }
 
 // Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
 func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	if err := n.d.fs.mayChange(); err != nil {
+	if err := n.fs.mayChange(); err != nil {
 		return errno.Of(err)
 	}
-	n.d.fs.kernel.fillDir(n.d, &out.Attr)
+	n.fs.kernel.fillDir(n.d, &out.Attr)
 	return 0
 }
 
 func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	return n.d.fs.statfs(out)
+	return n.fs.statfs(out)
 }
 
 var (
@@ -107,14 +108,14 @@ var (
 // OpendirHandle asks the service for what it does not know freshly. A directory that
 // cannot be listed is an error, never an empty one.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := n.d.fs.walks, callerPID(ctx)
+	walks, pid := n.fs.walks, callerPID(ctx)
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, walked{n.d}.line())
-	if err := n.d.fs.lister.load(ctx, n.d, needListing); err != nil {
-		return nil, 0, n.d.fs.errnos.Of("list", n.d.path(), err)
+	w := walks.Opening(ctx, pid, walked{n.d, n.fs}.line())
+	if err := n.d.tree.load(ctx, n.d, needListing); err != nil {
+		return nil, 0, n.fs.errnos.Of("list", n.d.path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = n.d.told(walked{n.d}.byName(w))
+	h.told, h.entries = toldOf(n.d, walked{n.d, n.fs}.byName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -180,7 +181,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if e == nil || e.name != name || h.n.d.get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
-	h.n.d.fs.kernel.fillEntry(h.n.d, e, out)
+	h.n.fs.kernel.fillEntry(h.n.d, e, out)
 	h.looked++
 	return h.n.nodeOf(ctx, e), 0
 }
@@ -205,11 +206,11 @@ func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
-		return nil, nil, 0, n.d.fs.errnos.Of("create", n.d.pathOf(name), err)
+		return nil, nil, 0, n.fs.errnos.Of("create", n.d.pathOf(name), err)
 	}
-	n.d.fs.kernel.fillEntry(n.d, e, out)
+	n.fs.kernel.fillEntry(n.d, e, out)
 	if e.doc.Load() == nil {
 		out.SetAttrTimeout(keepNew)
 	}
@@ -220,56 +221,56 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
+		return nil, n.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
 	}
-	e, h, err := n.d.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
+	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
-		return nil, n.d.fs.errnos.Of("mknod", n.d.pathOf(name), err)
+		return nil, n.fs.errnos.Of("mknod", n.d.pathOf(name), err)
 	}
 	if errno := h.Release(ctx); errno != 0 {
 		return nil, errno
 	}
-	n.d.fs.kernel.fillEntry(n.d, e, out)
+	n.fs.kernel.fillEntry(n.d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 
 func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.d.fs.errnos.Of("link", n.d.pathOf(name), errNoLinks)
+	return nil, n.fs.errnos.Of("link", n.d.pathOf(name), errNoLinks)
 }
 
 func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.d.fs.errnos.Of("symlink", n.d.pathOf(name), errNoLinks)
+	return nil, n.fs.errnos.Of("symlink", n.d.pathOf(name), errNoLinks)
 }
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	var e *entry
-	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		var err error
-		e, err = d.fs.folders.mkdir(ctx, d, name)
-		return d.fs.errnos.Of("mkdir", d.pathOf(name), err)
+		e, err = n.fs.folders.mkdir(ctx, d, name)
+		return n.fs.errnos.Of("mkdir", d.pathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
 		return nil, errno
 	}
-	d.fs.kernel.fillEntry(d, e, out)
+	n.fs.kernel.fillEntry(d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("remove", d.pathOf(name), d.fs.files.unlink(ctx, d, name))
+	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return n.fs.errnos.Of("remove", d.pathOf(name), n.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
 
 // Rmdir removes a directory that only this machine has.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("rmdir", d.pathOf(name), d.fs.folders.rmdir(ctx, d, name))
+	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return n.fs.errnos.Of("rmdir", d.pathOf(name), n.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -280,11 +281,11 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return d.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
+		return n.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
 	}
 	d.lease.extendTo(&to.d.lease)
-	errno := d.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return d.fs.errnos.Of("rename", d.pathOf(name), d.fs.files.rename2(ctx, d, name, to.d, newName, flags))
+	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+		return n.fs.errnos.Of("rename", d.pathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -294,33 +295,33 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, dirAttrs{n.d}, name)
+	value, err := attrs.Get(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	if err != nil {
-		return 0, n.d.fs.errnos.Of("getxattr", n.d.path(), err)
+		return 0, n.fs.errnos.Of("getxattr", n.d.path(), err)
 	}
 	return reply(dest, value)
 }
 
 func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	err := n.d.fs.mayChange()
+	err := n.fs.mayChange()
 	if err == nil {
-		err = attrs.Set(ctx, dirAttrs{n.d}, name, value, int(flags))
+		err = attrs.Set(ctx, dirAttrs{n.d, n.fs.opts.State}, name, value, int(flags))
 	}
-	return n.d.fs.errnos.Of("setxattr", n.d.path(), err)
+	return n.fs.errnos.Of("setxattr", n.d.path(), err)
 }
 
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	err := n.d.fs.mayChange()
+	err := n.fs.mayChange()
 	if err == nil {
-		err = attrs.Remove(ctx, dirAttrs{n.d}, name)
+		err = attrs.Remove(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	}
-	return n.d.fs.errnos.Of("removexattr", n.d.path(), err)
+	return n.fs.errnos.Of("removexattr", n.d.path(), err)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, dirAttrs{n.d})
+	names, err := attrs.List(ctx, dirAttrs{n.d, n.fs.opts.State})
 	if err != nil {
-		return 0, n.d.fs.errnos.Of("listxattr", n.d.path(), err)
+		return 0, n.fs.errnos.Of("listxattr", n.d.path(), err)
 	}
 	return reply(dest, joined(names))
 }

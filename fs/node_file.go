@@ -25,7 +25,7 @@ type fileNode struct {
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if d, _ := n.f.place(); d != nil {
-		walked{d}.looked()
+		walked{d, n.f.fs}.looked()
 	}
 	n.f.learnSize(ctx)
 	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
@@ -145,7 +145,7 @@ var _ = fusefs.NodeOnForgetter((*fileNode)(nil))
 // OnForget drops the model of an archived document that has nothing to itself.
 func (n *fileNode) OnForget() {
 	if d := n.f.fs.kernel.forget(n.f); d != nil {
-		d.fs.forgotten.add(d)
+		n.f.fs.forgotten.add(d)
 	}
 }
 

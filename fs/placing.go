@@ -23,7 +23,7 @@ type placing struct{ fs *FileSystem }
 func (p *placing) showQueuedLocked(d *dir, up *spool.Upload) *entry {
 	ino := p.fs.inodes.Local()
 	e := &entry{name: names.Numbered(up.Record().Name, d.shown.taken)}
-	e.dir = newDir(p.fs, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
+	e.dir = newDir(p.fs.archiveTree, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
 	e.dir.queued.Store(up)
 	p.fs.staging.mu.Lock()
 	defer p.fs.staging.mu.Unlock()
@@ -72,7 +72,7 @@ func nothingIn(r *spool.Record) bool {
 // refillLocked makes the entry of a document that was emptied long enough ago what the
 // service has. The caller holds mu of the directory.
 func (p *placing) refillLocked(d *dir, e *entry) {
-	f := e.file.Load()
+	f := fileAt(e)
 	if f == nil {
 		return
 	}
@@ -146,7 +146,8 @@ func (p *placing) mayBeLocked(d *dir, r *spool.Record, list []*archive.Document)
 // unlisted, and gives up those that no listing has shown for long. It returns their names.
 // The caller holds mu.
 func (p *placing) showListedLocked(d *dir, list []*archive.Document) (stale []string) {
-	d.late = slices.DeleteFunc(d.late, func(f *file) bool {
+	d.late = slices.DeleteFunc(d.late, func(l *leaf) bool {
+		f := l.holder.(*file)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		up := f.up
@@ -208,10 +209,10 @@ func (p *placing) placeLocked(d *dir, up *spool.Upload) {
 		p.placeArchivedLocked(d, up, &r)
 	case r.Directory:
 		p.placeFolderLocked(d, up)
-	case r.Replace != 0 && e != nil && e.file.Load() != nil: // in use, with its old bytes
+	case r.Replace != 0 && e != nil && fileAt(e) != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
 		if f := p.fs.staging.holder(up); f.standFor(d, e) {
-			e.file.Store(f)
+			e.file.Store(&f.leaf)
 		}
 	case len(r.Local) > 0:
 		p.localPathLocked(d, r.Local, up)
@@ -242,14 +243,14 @@ func (p *placing) placeArchivedLocked(d *dir, up *spool.Upload, r *spool.Record)
 		}
 	}
 	f := p.fs.staging.holder(up)
-	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, &f.leaf)
 	switch {
 	case len(found) > 0:
 		p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
 	case f.standFor(d, e):
 		e.keep = p.fs.keepFor()
 		d.shown.add(e)
-		d.late = append(d.late, f)
+		d.late = append(d.late, &f.leaf)
 	}
 }
 
@@ -270,7 +271,7 @@ func (p *placing) localPathLocked(d *dir, path []string, up *spool.Upload) {
 	for i, name := range path {
 		e := d.shown.get(name)
 		if e == nil {
-			e = &entry{name: name, dir: newDir(p.fs, localDir, 0, p.fs.inodes.Local(), d, name)}
+			e = &entry{name: name, dir: newDir(p.fs.archiveTree, localDir, 0, p.fs.inodes.Local(), d, name)}
 			d.shown.add(e)
 		}
 		if e.dir == nil || e.dir.kind != localDir {
@@ -298,7 +299,7 @@ func (p *placing) looseLocked(d *dir, up *spool.Upload) {
 			d.shown.drop(e)
 		}
 	}
-	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
+	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, &f.leaf)
 	if f.standFor(d, e) {
 		d.shown.add(e)
 	}

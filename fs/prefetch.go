@@ -11,7 +11,10 @@ import (
 )
 
 // walked is a directory as package prefetch sees it.
-type walked struct{ *dir }
+type walked struct {
+	*dir
+	fs *FileSystem
+}
 
 // ID is the folder's id.
 func (w walked) ID() archive.ID { return w.id() }
@@ -19,20 +22,20 @@ func (w walked) ID() archive.ID { return w.id() }
 // Wants reports whether the directory is walkable and cannot be listed without a request.
 func (w walked) Wants() bool {
 	id := w.id()
-	return w.walkable() && (!w.enough(&w.subs, needListing) && !w.fs.service.Children.Fresh(id) ||
-		!w.enough(&w.files, needListing) && !w.fs.service.Documents.Fresh(id))
+	return w.walkable() && (!w.enough(&w.subs, needListing) && !w.tree.service.Children.Fresh(id) ||
+		!w.enough(&w.files, needListing) && !w.tree.service.Documents.Fresh(id))
 }
 
 // walkable reports whether listings of the directory are prefetched: it is a folder of the
 // archive, of which the mount shows all documents.
 func (w walked) walkable() bool {
-	return w.kind.archives() && !w.isLocal() && w.fs.opts.List.CreatedAfter.IsZero()
+	return w.kind.archives() && !w.isLocal() && w.tree.service.List.CreatedAfter.IsZero()
 }
 
 // line is the directory, the one that it lies in, and so on, the root last.
 func (w walked) line() (line []prefetch.Folder) {
 	for d := w.dir; d != nil; d = d.above() {
-		line = append(line, walked{d})
+		line = append(line, walked{d, w.fs})
 	}
 	return line
 }
@@ -55,7 +58,7 @@ func (w walked) finds(name string) bool {
 		return false
 	}
 	e := w.get(name)
-	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.fs.lister.wantsDocuments(w.dir, needNames)
+	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.tree.wantsDocuments(w.dir, needNames)
 }
 
 // looksLikeDocument reports whether a name is rather one of a document than of a folder.
@@ -100,7 +103,7 @@ func (w walked) fetch(e *entry) bool {
 	if doc == nil || e.busy() {
 		return false
 	}
-	f := w.fileOf(e)
+	f := fileOf(w.dir, e)
 	key := f.key()
 	size, known := f.currentSize()
 	if _, there := w.fs.content.Trusted(key, f.maxAge(key.Representation)); there || !known {

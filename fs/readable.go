@@ -8,11 +8,16 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/control"
 )
 
 // readable is a file as those who read it know it. Its fields are guarded by mu of the leaf.
 type readable struct {
 	leaf
+	fs *FileSystem
+	// as is what the file holds of its document, in the control directory; nil for what
+	// stands for it. It never changes.
+	as *control.Rendition
 	// content is the serial of the content that the kernel may have pages of, 0 when that is
 	// not known.
 	content uint64
@@ -227,12 +232,12 @@ func (f *readable) readNext(ctx context.Context) {
 		return
 	}
 	_, cached := f.fs.content.Trusted(key, f.maxAge(key.Representation))
-	n := f.fs.readAhead.Opening(callerPID(ctx), walked{d}, key.Document, cached)
+	n := f.fs.readAhead.Opening(callerPID(ctx), walked{d, f.fs}, key.Document, cached)
 	if n <= 0 {
 		return
 	}
 	for _, e := range after(d.entries(), name) {
-		if n > 0 && (walked{d}).fetch(e) {
+		if n > 0 && (walked{d, f.fs}).fetch(e) {
 			n--
 		}
 	}
@@ -543,9 +548,7 @@ func (f *readable) supersede(tid uint32) {
 		return
 	}
 	if d != nil {
-		if now := f.entry.file.Load(); now != nil && &now.readable == f {
-			f.entry.file.CompareAndSwap(now, newFile(f.fs, f.ino, d, f.entry, f.doc, nil))
-		}
+		f.entry.file.CompareAndSwap(&f.leaf, f.tree.newLeaf(f.ino, d, f.entry, f.doc))
 	}
 	if f.superseded == nil {
 		f.superseded = map[uint32]bool{}

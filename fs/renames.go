@@ -19,7 +19,7 @@ var errUnclear = errors.New("it cannot be told whether it was archived")
 // that were set on it. Whether the service gives it a new id or not, the file stays the
 // same to those who have it open.
 func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string) error {
-	if err := to.fs.lister.loadDocuments(ctx, to, needNames); err != nil {
+	if err := to.tree.loadDocuments(ctx, to, needNames); err != nil {
 		return err
 	}
 	inbox := *e.doc.Load()
@@ -28,12 +28,12 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
-		docs, err := to.fs.lister.listAfresh(ctx, to)
+		docs, err := to.tree.listAfresh(ctx, to)
 		archived = newDocument(docs, before, &inbox, target.Name)
 		return archived != nil, err
 	}
 	took := func(ctx context.Context) (bool, error) {
-		docs, err := d.fs.lister.listAfresh(ctx, d)
+		docs, err := d.tree.listAfresh(ctx, d)
 		switch {
 		case err != nil:
 			return false, err
@@ -119,7 +119,7 @@ func nameOr(name string, doc *archive.Document) string {
 // moveDocument shows e, now the document doc, in another directory. Without doc the
 // service does not list it yet: the next listing will show it.
 func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *archive.Document) {
-	f := d.fileOf(e)
+	f := fileOf(d, e)
 	d.mu.Lock()
 	if now := d.shown.document(e.doc.Load().ID); now != nil {
 		e = now // a listing renamed it meanwhile
@@ -137,7 +137,7 @@ func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *
 	if shown := to.shown.document(doc.ID); shown != nil {
 		to.shown.drop(shown) // a listing was quicker
 	}
-	shown := newEntry(name, doc, f)
+	shown := newEntry(name, doc, &f.leaf)
 	shown.told, shown.keep = doc.Name, c.fs.keepFor()
 	f.dir, f.doc, f.entry = to, doc, shown
 	to.shown.add(shown)
@@ -152,7 +152,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName st
 	if c.fs.service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
-	f := d.fileOf(e)
+	f := fileOf(d, e)
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	replaced, err := c.mayReplace(d, newName, over)
@@ -177,7 +177,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName st
 		return err
 	}
 	if over != nil {
-		over.file.Load().remove()
+		fileAt(over).remove()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -194,7 +194,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName st
 	c.hideLocked(d, shown, f.doc)
 	f.doc, f.up = nil, up
 	c.fs.staging.hold(up, f)
-	f.entry = newEntry(newName, nil, f)
+	f.entry = newEntry(newName, nil, &f.leaf)
 	d.shown.add(f.entry)
 	return nil
 }
@@ -204,7 +204,7 @@ func (c *fileChanges) hideLocked(d *dir, shown *entry, doc *archive.Document) {
 	hidden := newEntry(shown.name, doc, nil)
 	hidden.told, hidden.keep = shown.told, shown.keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.file.Store(newFile(c.fs, c.fs.inodes.Local(), d, hidden, doc, nil))
+	hidden.file.Store(&newFile(c.fs, c.fs.inodes.Local(), d, hidden, doc, nil).leaf)
 	d.shown.hide(hidden)
 }
 
@@ -233,11 +233,11 @@ func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir,
 	if flags&^renameNoReplace != 0 {
 		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
 	}
-	e, err := d.fs.lister.lookup(ctx, d, name)
+	e, err := d.tree.lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
-	over, err := to.fs.lister.lookup(ctx, to, newName)
+	over, err := to.tree.lookup(ctx, to, newName)
 	if err != nil && errno.Of(err) != syscall.ENOENT {
 		return err
 	}
@@ -280,7 +280,7 @@ func (c *fileChanges) renameEntry(ctx context.Context, d *dir, e *entry, to *dir
 	case e.doc.Load() != nil:
 		return c.renameDocument(ctx, d, e, to, newName, over)
 	}
-	return c.renameLocal(ctx, e.file.Load(), to, newName, over)
+	return c.renameLocal(ctx, fileAt(e), to, newName, over)
 }
 
 // renameDocument archives an inbox document or renames a document where it lies.
@@ -317,7 +317,7 @@ func (c *fileChanges) renameHere(ctx context.Context, d *dir, e *entry, newName 
 		err := c.fs.service.Change(ctx, func(ctx context.Context) error {
 			return c.fs.service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
-			docs, err := d.fs.lister.listAfresh(ctx, d)
+			docs, err := d.tree.listAfresh(ctx, d)
 			doc := findDocument(docs, id)
 			return doc != nil && doc.Name == send, err
 		})
@@ -355,14 +355,14 @@ func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *dir, newName
 	defer c.fs.work.End()
 	var other *file
 	if over != nil && over.dir == nil {
-		other = to.fileOf(over)
+		other = fileOf(to, over)
 	}
 	defer lockCommits(f, other)()
 	up := f.pending()
 	if d, _ := f.place(); up == nil || d == nil {
 		return errSettled
 	}
-	replaced, err := to.fs.files.mayReplace(to, newName, over)
+	replaced, err := c.fs.files.mayReplace(to, newName, over)
 	if err == nil {
 		err = c.recallFor(f, up, other, to.staysLocal(newName))
 	}
@@ -491,7 +491,7 @@ func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Doc
 	case doc != nil:
 		return doc, nil
 	}
-	if up := over.file.Load().pending(); up != nil {
+	if up := fileAt(over).pending(); up != nil {
 		switch s := up.State(); {
 		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
 		default:
@@ -505,7 +505,7 @@ func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Doc
 // that document from now on, whose new bytes it holds. The caller holds commit.
 func (c *fileChanges) moveTo(f *file, to *dir, name string, over *entry, replaced *archive.Document) {
 	if over != nil {
-		to.fileOf(over).remove()
+		fileOf(to, over).remove()
 	}
 	from, _ := f.place()
 	if from == nil {

@@ -139,7 +139,7 @@ func (s *staging) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, e
 	case up.Record().Directory:
 		return s.makeQueued(ctx, up)
 	}
-	return s.holder(up).fs.delivery.deliverQueued(ctx, s.holder(up), up)
+	return s.fs.delivery.deliverQueued(ctx, s.holder(up), up)
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
@@ -344,7 +344,7 @@ func (s *staging) forgetFolder(up *spool.Upload) error {
 	}
 	parent, name := d.place()
 	if e := parent.get(name); e != nil && e.dir == d {
-		if err := parent.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
+		if err := s.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
 			return err
 		}
 		s.fs.kernel.forgetNames(parent, []string{name})
@@ -406,7 +406,7 @@ func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
 	delete(s.waiting, from)
 	s.mu.Unlock()
 	if d != nil {
-		d.fs.placing.made(d, id)
+		s.fs.placing.made(d, id)
 	}
 	for _, inside := range s.spool.List() {
 		if inside.Record().Within == up.ID() {
@@ -561,5 +561,5 @@ func (s *staging) folder(ref folderRef) *dir {
 		defer s.mu.Unlock()
 		return s.queuedDirs[ref.within]
 	}
-	return s.fs.root.fs.lister.known(s.fs.root, ref.id)
+	return s.fs.root.tree.known(s.fs.root, ref.id)
 }

@@ -47,27 +47,27 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = d.told(walked{d}.byName(w))
+		h.told, h.entries = toldOf(d, walked{d, tr.FileSystem}.byName(w))
 		return h
 	}
-	if (walked{d}).byName(nil) {
+	if (walked{d, tr.FileSystem}).byName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
 	for _, e := range d.entries() {
-		if e.file.Load() != nil {
+		if fileAt(e) != nil {
 			t.Errorf("%s has a file", e.name)
 		}
-		if ino := d.inoOf(e); ino != d.fileOf(e).ino {
-			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, d.fileOf(e).ino)
+		if ino := d.inoOf(e); ino != fileOf(d, e).ino {
+			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, fileOf(d, e).ino)
 		}
 	}
-	walked{d}.looked()
+	walked{d, tr.FileSystem}.looked()
 	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := new(prefetch.Walk)
-	if !(walked{d}).byName(other) {
+	if !(walked{d, tr.FileSystem}).byName(other) {
 		t.Error("another walk did not look")
 	}
 }
@@ -78,7 +78,7 @@ func TestNumbersWithoutIDs(t *testing.T) {
 	d := tr.dir(folderDir)
 	tr.documents(d, "-4 a.pdf")
 	e := d.entries()[0]
-	if first, again := d.inoOf(e), d.inoOf(e); first != again || first != d.fileOf(e).ino {
+	if first, again := d.inoOf(e), d.inoOf(e); first != again || first != fileOf(d, e).ino {
 		t.Errorf("numbers %d and %d", first, again)
 	}
 }
@@ -89,7 +89,7 @@ func TestReaddirAllocatesNothing(t *testing.T) {
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
 	h := &dirHandle{n: &dirNode{d: d}}
-	h.told, h.entries = d.told(true)
+	h.told, h.entries = toldOf(d, true)
 	ctx := context.Background()
 	var out fuse.EntryOut
 	allocs := testing.AllocsPerRun(100, func() {
@@ -116,7 +116,7 @@ func TestFindAllocatesNothing(t *testing.T) {
 	tr.folders(d)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
 	allocs := testing.AllocsPerRun(100, func() {
-		if e, err := d.fs.lister.lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
+		if e, err := d.tree.lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
 			t.Fatal(e, err)
 		}
 	})
