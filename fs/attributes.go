@@ -137,7 +137,7 @@ func (n dirAttrs) Subject(context.Context) (s xattr.Subject, err error) {
 	if n.Kind() == xattr.NodeDirectory {
 		s.Kind, s.Path = d.kind.String(), "/"+d.path()
 		if known {
-			s.ID = d.id()
+			s.ID = d.ID()
 		}
 	}
 	if known {

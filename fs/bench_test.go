@@ -21,7 +21,7 @@ func letters(folder, first archive.ID, n int) []archive.Document {
 }
 
 // large is a folder whose documents are known.
-func large() (*tree, *dir) {
+func large() (*testTree, *dir) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.folders(d)

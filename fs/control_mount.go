@@ -69,7 +69,7 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 	if d.kind == inboxesDir {
 		return 0, errno.Refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
 	}
-	return d.id(), nil
+	return d.ID(), nil
 }
 
 func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {

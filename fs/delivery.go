@@ -363,5 +363,5 @@ func stateKey(d *dir) archive.ID {
 	if d.kind == inboxesDir {
 		return inboxes
 	}
-	return d.id()
+	return d.ID()
 }

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	fusefs "github.com/hanwen/go-fuse/v2/fs"
-
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/names"
@@ -26,8 +24,8 @@ type dir struct {
 	folder atomic.Int64                 // its id; negative while the folder is queued
 	queued atomic.Pointer[spool.Upload] // what makes the folder, nil when the service has it
 
-	// node is the inode, nil until the kernel asks for it; attached makes it once.
-	node     atomic.Pointer[fusefs.Inode]
+	// node is what the kernel knows it by, nil until it asks for it; attached makes it once.
+	node     atomic.Value
 	attached sync.Once
 
 	// namedFor is the walk that was told this directory's documents by name alone, until
@@ -178,10 +176,10 @@ func newDir(t *archiveTree, kind dirKind, id archive.ID, ino uint64, parent *dir
 	return d
 }
 
-// id is the folder's id; for a localDir that of the nearest folder above.
-func (d *dir) id() archive.ID {
+// ID is the folder's id; for a localDir that of the nearest folder above.
+func (d *dir) ID() archive.ID {
 	if d.kind == localDir {
-		return d.above().id()
+		return d.above().ID()
 	}
 	return archive.ID(d.folder.Load())
 }
@@ -370,7 +368,7 @@ func (d *dir) aim(r *spool.Record) {
 		r.Folder, r.Within = 0, up.ID()
 		return
 	}
-	r.Folder, r.Within = d.id(), ""
+	r.Folder, r.Within = d.ID(), ""
 }
 
 // staysLocal reports whether a file of that name in the directory is never uploaded.
@@ -465,7 +463,7 @@ func (d *dir) asking() remote.Distrust {
 // is in the names already.
 func (d *dir) outdate() {
 	d.changes.Add(1)
-	d.tree.service.Outdate(d.id())
+	d.tree.service.Outdate(d.ID())
 	if d.kind == inboxDir || d.kind == inboxesDir {
 		d.tree.service.OutdateInboxes()
 	}

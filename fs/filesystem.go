@@ -13,7 +13,6 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/inode"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
@@ -85,41 +84,36 @@ func New(opts Options) *FileSystem {
 		opts.Mode = ContentAuto
 	}
 	opts.List.WithAutoExport = true
-	f := &FileSystem{
-		archiveTree: &archiveTree{started: opts.Now()},
-		opts:        opts, content: opts.Content, facts: opts.Facts,
-		log: opts.Log,
-	}
-	f.staged, f.changed, f.expanded = &f.placing, f.kernel.forgetNames, f.memory.unfolds
-	f.newLeaf = func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
-		return &newFile(f, ino, d, e, doc, nil).leaf
-	}
-	f.errnos = errno.NewLog(f.log, f.now)
-	f.staging.init(f, opts.Spool)
+	f := &FileSystem{opts: opts, content: opts.Content, facts: opts.Facts, log: opts.Log}
+	f.errnos = errno.NewLog(f.log, opts.Now)
 	f.kernel, f.delivery, f.placing = kernel{f}, delivery{f}, placing{f}
 	f.folders, f.files = folderChanges{f}, fileChanges{f}
-	f.service = remote.New(remote.Config{
-		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
-		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
-	})
-	f.reps = &view.Representations{
+	f.staging.init(f, opts.Spool, opts.Now)
+	reps := &view.Representations{
 		Mode: opts.Mode, Service: opts.Archive, Cached: f.cached, Pause: opts.TTL, Log: opts.Log, Now: opts.Now, Work: &f.work,
 	}
-	f.lengths = &view.Lengths{Representations: f.reps, Facts: opts.Facts}
 	if opts.Known != nil {
-		f.reps.Kept = opts.Known.Representation()
+		reps.Kept = opts.Known.Representation()
 	}
-	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, f.now, opts.TTL)
+	f.archiveTree = newArchiveTree(treeConfig{
+		service: remote.New(remote.Config{
+			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
+			Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
+		}),
+		reps: reps, lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, started: opts.Now(),
+		staged: &f.placing, changed: f.kernel.forgetNames, expanded: f.memory.unfolds,
+		newLeaf: func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
+			return &newFile(f, ino, d, e, doc, nil).leaf
+		},
+	})
+	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
 	var prefetching context.Context
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
 	f.walks = prefetch.NewWalks(prefetching, prefetch.Options{
 		Service: opts.Archive, Answered: f.service.Answered, Folders: f.service.Children, Documents: f.service.Documents,
-		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: f.now,
+		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: opts.Now,
 	})
-	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, f.now)
-	f.root = newDir(f.archiveTree, rootDir, 0, inode.Root, nil, "")
-	inboxes := newDir(f.archiveTree, inboxesDir, 0, inode.Inboxes, f.root, inboxesName)
-	f.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})
+	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now)
 	return f
 }
 

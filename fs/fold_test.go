@@ -14,7 +14,7 @@ import (
 
 // list takes in a listing of documents as it comes out of the cache, and notes where it came
 // from.
-func (tr *tree) list(d *dir, list ...string) (stale []string) {
+func (tr *testTree) list(d *dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
 	stale = sorted(d.tree.mergeDocuments(d, docs, tr.next(), pdf))
@@ -71,22 +71,22 @@ func TestFoldingKeepsNames(t *testing.T) {
 
 // What a listing does not say of a directory keeps it from being folded.
 func TestFoldingLosesNothing(t *testing.T) {
-	for name, change := range map[string]func(*tree, *dir){
-		"somebody looked at a document": func(_ *tree, d *dir) { d.leafOf(d.get("Brief.pdf")) },
-		"a document was changed here": func(_ *tree, d *dir) {
+	for name, change := range map[string]func(*testTree, *dir){
+		"somebody looked at a document": func(_ *testTree, d *dir) { d.leafOf(d.get("Brief.pdf")) },
+		"a document was changed here": func(_ *testTree, d *dir) {
 			doc := *d.document(1)
 			doc.Keywords = []string{"eilig"}
 			d.update(&doc)
 		},
-		"a document came from here": func(tr *tree, d *dir) {
+		"a document came from here": func(tr *testTree, d *dir) {
 			e := newEntry("neu.pdf", &archive.Document{ID: 9, Name: "neu.pdf"}, nil)
 			e.told = "neu.pdf"
 			d.add(e)
 		},
-		"a document is gone":              func(_ *tree, d *dir) { d.drop(d.get("Brief.pdf")) },
-		"a document stays for a while":    func(tr *tree, d *dir) { d.get("Brief.pdf").keep = instantOf(tr.time.Add(time.Minute)) },
-		"a document was not compared yet": func(_ *tree, d *dir) { d.get("Brief.pdf").told = "" },
-		"nothing was listed":              func(_ *tree, d *dir) { d.shown.origin = nil },
+		"a document is gone":              func(_ *testTree, d *dir) { d.drop(d.get("Brief.pdf")) },
+		"a document stays for a while":    func(tr *testTree, d *dir) { d.get("Brief.pdf").keep = instantOf(tr.time.Add(time.Minute)) },
+		"a document was not compared yet": func(_ *testTree, d *dir) { d.get("Brief.pdf").told = "" },
+		"nothing was listed":              func(_ *testTree, d *dir) { d.shown.origin = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree()

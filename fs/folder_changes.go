@@ -234,7 +234,7 @@ func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (
 		return id != 0, err
 	}
 	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
-		made, err := c.fs.service.Archive.CreateFolder(ctx, d.id(), name)
+		made, err := c.fs.service.Archive.CreateFolder(ctx, d.ID(), name)
 		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
 		return err
 	}, look)
@@ -312,7 +312,7 @@ func (c *folderChanges) renameDir(d *dir, e *entry, to *dir, newName string, ove
 		return c.renameQueued(d, e, to, newName)
 	case e.dir.kind != localDir:
 		return errno.ErrNotMoved
-	case to.kind != localDir && !names.IsJunkDir(newName) || to.id() != d.id():
+	case to.kind != localDir && !names.IsJunkDir(newName) || to.ID() != d.ID():
 		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:
 		return errno.ErrTaken

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
@@ -335,7 +336,7 @@ func (e *epochs) late() {
 // forgetNames makes the kernel look up the names again, which changed, where it may know them. It
 // returns at once, and may be called with any lock held.
 func (k *kernel) forgetNames(d *dir, names []string) {
-	if len(names) == 0 || d.node.Load() == nil {
+	if len(names) == 0 || inodeOf(d) == nil {
 		return
 	}
 	if d.lease.runs() {
@@ -346,13 +347,19 @@ func (k *kernel) forgetNames(d *dir, names []string) {
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.
 func (k *kernel) forgetAttributes(d *dir) {
-	node := d.node.Load()
+	node := inodeOf(d)
 	if node == nil {
 		return
 	}
 	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
 		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
 	}
+}
+
+// inodeOf is the inode of a directory, nil until the kernel asks for it.
+func inodeOf(d *dir) *fusefs.Inode {
+	n, _ := d.node.Load().(*fusefs.Inode)
+	return n
 }
 
 // clock is the kernel's, which goes on whatever Options.Now says.

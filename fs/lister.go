@@ -25,27 +25,41 @@ type merged struct {
 	asked remote.Distrust
 }
 
-// archiveTree is the tree of mandators, folders, inboxes and documents: it fills directories with what
-// the service lists, and finds names in them.
-type archiveTree struct {
+// treeConfig configures an archiveTree. The functions return at once, and may be called with any lock
+// held.
+type treeConfig struct {
 	service *remote.Service
 	// reps says in which representation documents are read.
 	reps *view.Representations
 	// lengths asks for those that no listing tells.
 	lengths *view.Lengths
-	inodes  inode.Numbers
+	// started is when the mount began.
 	started time.Time
-	root    *dir
-
 	// staged is what waits on this machine to be shown.
 	staged staged
-	// changed tells the kernel that names of a directory changed. It returns at once, and may be called
-	// with any lock held.
+	// changed tells the kernel that names of a directory changed.
 	changed func(d *dir, names []string)
 	// expanded counts documents that are expanded from the compacted form of a directory.
 	expanded func(documents int)
 	// newLeaf makes the file of a document's entry.
 	newLeaf func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf
+}
+
+// archiveTree is the tree of mandators, folders, inboxes and documents: it fills directories with what
+// the service lists, and finds names in them. It is safe for concurrent use.
+type archiveTree struct {
+	treeConfig
+	inodes inode.Numbers
+	root   *dir
+}
+
+// newArchiveTree makes a tree of which nothing is listed yet.
+func newArchiveTree(c treeConfig) *archiveTree {
+	t := &archiveTree{treeConfig: c}
+	t.root = newDir(t, rootDir, 0, inode.Root, nil, "")
+	inboxes := newDir(t, inboxesDir, 0, inode.Inboxes, t.root, inboxesName)
+	t.root.shown.here().names.put(&entry{name: inboxesName, dir: inboxes})
+	return t
 }
 
 // staged is what waits on this machine, as the tree sees it. All but identify are called with mu of
@@ -144,7 +158,7 @@ func (t *archiveTree) loadFolders(ctx context.Context, d *dir, n need) error {
 		return t.loadInboxes(ctx, d)
 	}
 	asked := d.asking()
-	got, err := t.service.ListChildren(ctx, d.id())
+	got, err := t.service.ListChildren(ctx, d.ID())
 	if err != nil {
 		return t.gone(d, err)
 	}
@@ -195,13 +209,13 @@ func (t *archiveTree) showDocuments(ctx context.Context, d *dir, got cache.Entry
 // listAfresh asks the service for the directory's documents, whatever is known.
 func (t *archiveTree) listAfresh(ctx context.Context, d *dir) ([]archive.Document, error) {
 	d.distrust()
-	return t.service.ListAfresh(ctx, d.id())
+	return t.service.ListAfresh(ctx, d.ID())
 }
 
 // folderOf is a directory whose documents are listed.
 type folderOf struct{ d *dir }
 
-func (f folderOf) ID() archive.ID { return f.d.id() }
+func (f folderOf) ID() archive.ID { return f.d.ID() }
 
 func (f folderOf) Archives() bool { return f.d.kind.archives() }
 
@@ -247,7 +261,7 @@ func (t *archiveTree) loadInboxes(ctx context.Context, d *dir) error {
 			folders = append(folders, box.Folder)
 		}
 	} else {
-		f, ok := findInbox(got.Value.Inboxes, d.id())
+		f, ok := findInbox(got.Value.Inboxes, d.ID())
 		if !ok {
 			return syscall.ENOENT
 		}
@@ -280,8 +294,8 @@ func findFolder(f archive.Folder, id archive.ID) (archive.Folder, bool) {
 
 // collect adds the wanted folders that are d or known below it to found.
 func (t *archiveTree) collect(d *dir, wanted map[archive.ID]string, found map[archive.ID]*dir) {
-	if _, ok := wanted[d.id()]; ok && d.kind.holdsDocuments() {
-		found[d.id()] = d
+	if _, ok := wanted[d.ID()]; ok && d.kind.holdsDocuments() {
+		found[d.ID()] = d
 	}
 	for _, below := range d.subfolders() {
 		t.collect(below, wanted, found)
@@ -510,7 +524,7 @@ func (t *archiveTree) baseline(d *dir) spool.Baseline {
 
 // known returns the directory of a folder that is d or lies below it.
 func (t *archiveTree) known(d *dir, id archive.ID) *dir {
-	if d.kind.holdsDocuments() && d.id() == id {
+	if d.kind.holdsDocuments() && d.ID() == id {
 		return d
 	}
 	for _, below := range d.subfolders() {

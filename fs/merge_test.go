@@ -16,22 +16,22 @@ import (
 )
 
 // tree is a file system without services whose clock a test moves.
-type tree struct {
+type testTree struct {
 	*FileSystem
 	time   time.Time
 	serial uint64
 }
 
-func newTree() *tree {
+func newTree() *testTree {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	tr := &tree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
+	tr := &testTree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
 	tr.FileSystem = New(Options{Log: log, Now: func() time.Time { return tr.time }})
 	return tr
 }
 
 // dir is a new directory of a kind.
-func (tr *tree) dir(kind dirKind) *dir {
+func (tr *testTree) dir(kind dirKind) *dir {
 	if kind == rootDir {
 		return tr.root
 	}
@@ -39,13 +39,13 @@ func (tr *tree) dir(kind dirKind) *dir {
 }
 
 // next is the next listing.
-func (tr *tree) next() merged {
+func (tr *testTree) next() merged {
 	tr.serial++
 	return merged{serial: tr.serial, fetched: tr.time, known: true}
 }
 
 // folders and documents take in listings, written as "ID NAME".
-func (tr *tree) folders(d *dir, list ...string) (stale []string) {
+func (tr *testTree) folders(d *dir, list ...string) (stale []string) {
 	var all []archive.Folder
 	for _, text := range list {
 		id, name := parse(text)
@@ -54,7 +54,7 @@ func (tr *tree) folders(d *dir, list ...string) (stale []string) {
 	return sorted(d.tree.mergeFolders(d, all, tr.next(), true))
 }
 
-func (tr *tree) documents(d *dir, list ...string) (stale []string) {
+func (tr *testTree) documents(d *dir, list ...string) (stale []string) {
 	return sorted(d.tree.mergeDocuments(d, docs(list...), tr.next(), pdf))
 }
 
@@ -90,7 +90,7 @@ func shown(d *dir) []string {
 		switch {
 		case e.dir != nil && e.dir.kind == inboxesDir:
 		case e.dir != nil:
-			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.id()))
+			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.ID()))
 		case e.doc.Load() != nil:
 			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.Load().ID))
 		default:
@@ -421,8 +421,8 @@ func TestKindsOfFolders(t *testing.T) {
 		tr := newTree()
 		d := tr.dir(kind)
 		tr.folders(d, "5 a")
-		if got := d.get("a").dir; got.kind != want || got.id() != 5 || got.ino != tr.inodes.Folder(5) {
-			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.id(), got.ino)
+		if got := d.get("a").dir; got.kind != want || got.ID() != 5 || got.ino != tr.inodes.Folder(5) {
+			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.ID(), got.ino)
 		}
 	}
 }
@@ -485,7 +485,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
 				t.Fatal(err)
 			}
-			tr.staging.waiting[folderRef{id: d.id()}] = []*spool.Upload{up}
+			tr.staging.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
 			tr.documents(d)
 			if trusted := d.enough(&d.files, needNames); trusted != (name == "waits") {
 				t.Errorf("trusted: %v", trusted)

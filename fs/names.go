@@ -329,7 +329,7 @@ func (s *nameSet) taken(name string) bool {
 func (s *nameSet) add(e *entry) {
 	s.here().names.put(e)
 	if e.dir != nil && e.dir.kind != localDir {
-		s.folders.put(e.dir.id(), e)
+		s.folders.put(e.dir.ID(), e)
 	}
 	if doc := e.doc.Load(); doc != nil {
 		s.here().docs.put(doc.ID, e)
@@ -343,8 +343,8 @@ func (s *nameSet) drop(e *entry) {
 	if s.here().names.get(e.name) == e {
 		s.here().names.remove(e.name)
 	}
-	if e.dir != nil && e.dir.kind != localDir && s.folders.get(e.dir.id()) == e {
-		s.folders.remove(e.dir.id())
+	if e.dir != nil && e.dir.kind != localDir && s.folders.get(e.dir.ID()) == e {
+		s.folders.remove(e.dir.ID())
 	}
 	if doc := e.doc.Load(); doc != nil && s.here().docs.get(doc.ID) == e {
 		s.here().docs.remove(doc.ID)

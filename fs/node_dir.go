@@ -48,7 +48,7 @@ func (n *dirNode) attach(ctx context.Context, d *dir) *fusefs.Inode {
 	d.attached.Do(func() {
 		d.node.Store(n.NewInode(ctx, &dirNode{d: d, fs: n.fs}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
 	})
-	return d.node.Load()
+	return inodeOf(d)
 }
 
 func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {

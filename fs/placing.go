@@ -45,7 +45,7 @@ func (p *placing) made(d *dir, id archive.ID) {
 		parent.shown.drop(listed)
 		p.fs.kernel.forgetNames(parent, []string{listed.name})
 	}
-	parent.shown.folders.remove(d.id())
+	parent.shown.folders.remove(d.ID())
 	d.folder.Store(int64(id))
 	if e != nil && e.dir == d {
 		e.told, e.keep = "", p.fs.keepFor()
@@ -186,7 +186,7 @@ func (p *placing) placeWaiting(d *dir) {
 // placeWaitingLocked shows what was recovered of a folder that is listed for the first
 // time, or is queued itself. The caller holds mu.
 func (p *placing) placeWaitingLocked(d *dir) {
-	ref := folderRef{id: d.id()}
+	ref := folderRef{id: d.ID()}
 	if up := d.queuedAs(); up != nil {
 		ref = folderRef{within: up.ID()}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 )
@@ -16,12 +15,9 @@ type walked struct {
 	fs *FileSystem
 }
 
-// ID is the folder's id.
-func (w walked) ID() archive.ID { return w.id() }
-
 // Wants reports whether the directory is walkable and cannot be listed without a request.
 func (w walked) Wants() bool {
-	id := w.id()
+	id := w.ID()
 	return w.walkable() && (!w.enough(&w.subs, needListing) && !w.tree.service.Children.Fresh(id) ||
 		!w.enough(&w.files, needListing) && !w.tree.service.Documents.Fresh(id))
 }

@@ -24,7 +24,7 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 	}
 	inbox := *e.doc.Load()
 	keywords, _ := c.fs.opts.State.Keywords(inbox.ID)
-	target := archive.ArchiveTarget{Folder: to.id(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
+	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {

@@ -17,7 +17,7 @@ import (
 // rendition returns the file that holds a rendition: the one that the kernel has at the path, as
 // long as that holds the same and no other file has taken its place; else a new one.
 func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
-	in := f.root.node.Load()
+	in := inodeOf(f.root)
 	for name := range strings.SplitSeq(as.Path, "/") {
 		if in != nil {
 			in = in.GetChild(name)

@@ -35,11 +35,11 @@ type staging struct {
 }
 
 // init makes an empty one.
-func (s *staging) init(fs *FileSystem, sp *spool.Spool) {
+func (s *staging) init(fs *FileSystem, sp *spool.Spool, now func() time.Time) {
 	s.fs, s.spool = fs, sp
 	s.waiting, s.holders = map[folderRef][]*spool.Upload{}, map[string]*file{}
 	s.queuedDirs, s.cutOff = map[string]*dir{}, map[string]bool{}
-	s.queue = background.New(s.deliverQueued, s.deliverable, fs.now)
+	s.queue = background.New(s.deliverQueued, s.deliverable, now)
 }
 
 // listAgain makes the document of an upload that no folder shows appear where the folder is
