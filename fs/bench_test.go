@@ -45,19 +45,6 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// BenchmarkReaddir reads a known folder of 10,000 documents, as a walk does.
-func BenchmarkReaddir(b *testing.B) {
-	_, d := large()
-	h := &dirHandle{n: &dirNode{d: d}}
-	h.told, h.entries = toldOf(d, true)
-	b.ReportAllocs()
-	for b.Loop() {
-		h.next = 0
-		for e, _ := h.Readdirent(b.Context()); e != nil; e, _ = h.Readdirent(b.Context()) {
-		}
-	}
-}
-
 // BenchmarkMerge names and takes in a listing of 10,000 documents.
 func BenchmarkMerge(b *testing.B) {
 	tr := newTree()

@@ -543,3 +543,10 @@ func (d *dir) inInbox() bool {
 	}
 	return d.kind == inboxDir
 }
+
+// isFolded reports whether the directory is in its compacted form.
+func (d *dir) isFolded() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.shown.isFolded()
+}

@@ -58,11 +58,14 @@ type file struct {
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func newFile(fs *FileSystem, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.holder, f.fs, f.ino, f.dir, f.entry, f.doc, f.up = f, fs, ino, d, e, doc, up
-	if fs != nil {
-		f.tree = fs.archiveTree
-	}
+	f.fs = fs
+	f.init(fs.archiveTree, f, ino, d, e, doc, up)
 	return f
+}
+
+// init makes the leaf of an entry in a directory. Before that nobody else knows it.
+func (f *leaf) init(t *archiveTree, holder any, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) {
+	f.tree, f.holder, f.ino, f.dir, f.entry, f.doc, f.up = t, holder, ino, d, e, doc, up
 }
 
 // pending returns the file's bytes in the spool, nil when there are none.

@@ -112,8 +112,8 @@ func TestFoldingLeavesFiles(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
-	f := newFile(tr.FileSystem, tr.inodes.Local(), d, nil, nil, nil)
-	f.entry = newEntry("offen.pdf", nil, &f.leaf)
+	f := localLeaf(tr.archiveTree, d, nil, nil)
+	f.entry = newEntry("offen.pdf", nil, f)
 	d.add(f.entry)
 	d.fold()
 	if !isFolded(d) || d.get("offen.pdf") != f.entry || !isFolded(d) {
@@ -131,8 +131,8 @@ func TestFoldingKeepsOneFile(t *testing.T) {
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	before := d.get("Brief.pdf")
 	d.fold()
-	f := fileOf(d, before)
-	if fileOf(d, before) != f || fileOf(d, d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
+	f := d.leafOf(before)
+	if d.leafOf(before) != f || d.leafOf(d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
 		t.Error("a document has two files")
 	}
 	if d.fold(); isFolded(d) {

@@ -8,9 +8,7 @@ import (
 
 // What the kernel forgets takes no memory for it, and its folder is folded.
 func TestForgottenDocuments(t *testing.T) {
-	tr := newTree()
-	d := tr.dir(folderDir)
-	tr.list(d, "1 Brief", "2 Rechnung.pdf")
+	fs, d := holds(t, folderDir, named(1, "Brief"), named(2, "Rechnung.pdf"))
 	first, second := fileOf(d, d.get("Brief.pdf")), fileOf(d, d.get("Rechnung.pdf"))
 	if first.fs.kernel.forget(first) != d || d.get("Brief.pdf").file.Load() != nil {
 		t.Fatal("the file is kept")
@@ -18,12 +16,12 @@ func TestForgottenDocuments(t *testing.T) {
 	if first.fs.kernel.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
-	if d.fold(); isFolded(d) {
+	if d.fold(); d.isFolded() {
 		t.Error("was folded although a document is known to the kernel")
 	}
 	(&fileNode{f: second}).OnForget()
-	tr.forgotten.fold()
-	if !isFolded(d) {
+	fs.forgotten.fold()
+	if !d.isFolded() {
 		t.Error("was not folded")
 	}
 	if f := fileOf(d, d.get("Brief.pdf")); f == first || f.ino != first.ino || f.generation() == first.generation() {
@@ -44,9 +42,7 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr := newTree()
-			d := tr.dir(folderDir)
-			tr.list(d, "1 Brief")
+			_, d := holds(t, folderDir, named(1, "Brief"))
 			e := d.get("Brief.pdf")
 			f := fileOf(d, e)
 			use(f)
@@ -54,11 +50,5 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 				t.Error("the file is gone")
 			}
 		})
-	}
-	tr := newTree()
-	d := tr.dir(inboxDir)
-	tr.list(d, "1 Brief")
-	if f := fileOf(d, d.get("Brief.pdf")); f.fs.kernel.forget(f) != nil {
-		t.Error("an inbox document is gone")
 	}
 }

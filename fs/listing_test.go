@@ -3,18 +3,16 @@ package fs
 import (
 	"context"
 	"errors"
-	"io"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 )
 
-// service is an Archive, under a name that is not one of its methods.
-type service interface{ Archive }
+// service is a remote.Archive, under a name that is not one of its methods.
+type service interface{ remote.Archive }
 
 // slowFolders is a service that lists folders only when documents were listed.
 type slowFolders struct {
@@ -41,10 +39,8 @@ func (s slowFolders) ContentInfo(context.Context, archive.ID, archive.Representa
 }
 
 func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	f := New(Options{Archive: slowFolders{listed: make(chan struct{})}, Log: log, TTL: time.Hour})
-	d := newDir(f.archiveTree, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
+	f := treeOf(slowFolders{listed: make(chan struct{})}, time.Now)
+	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
 	if err := d.tree.load(t.Context(), d, needNames); err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +67,12 @@ func (s *countedLists) Documents(ctx context.Context, id archive.ID, o archive.L
 
 // However little of its age is left to what is listed, one listing asks once.
 func TestOneListingAsksOnce(t *testing.T) {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
 	var hours atomic.Int64
 	service := &countedLists{slowFolders: slowFolders{listed: make(chan struct{})}}
-	f := New(Options{Archive: service, Log: log, TTL: time.Minute, Now: func() time.Time {
+	f := treeOf(service, func() time.Time {
 		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
-	}})
-	d := newDir(f.archiveTree, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
+	})
+	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
 	if err := d.tree.load(t.Context(), d, needListing); err != nil {
 		t.Error(err)
 	}

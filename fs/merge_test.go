@@ -1,7 +1,7 @@
 package fs
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -12,22 +12,58 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// tree is a file system without services whose clock a test moves.
+// testTree is a tree without a service whose clock a test moves.
 type testTree struct {
-	*FileSystem
+	*archiveTree
 	time   time.Time
 	serial uint64
 }
 
 func newTree() *testTree {
+	tr := &testTree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
+	tr.archiveTree = treeOf(nil, func() time.Time { return tr.time })
+	return tr
+}
+
+// treeOf is the tree of a service in which nothing waits on this machine.
+func treeOf(service remote.Archive, now func() time.Time) *archiveTree {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	tr := &testTree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
-	tr.FileSystem = New(Options{Log: log, Now: func() time.Time { return tr.time }})
-	return tr
+	work := new(background.Work)
+	reps := &view.Representations{Mode: view.Original, Log: log, Now: now, Work: work}
+	return newArchiveTree(treeConfig{
+		service: remote.New(remote.Config{
+			Archive: service, TTL: time.Minute, Listings: 16, Log: log, Now: now, Work: work, Answers: func() {},
+		}),
+		reps: reps, lengths: &view.Lengths{Representations: reps}, started: now(), staged: nothing{},
+		changed: func(*dir, []string) {}, expanded: func(int) {},
+		newLeaf: func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
+			l := new(leaf)
+			l.init(d.tree, nil, ino, d, e, doc, nil)
+			return l
+		},
+	})
+}
+
+// nothing waits on this machine.
+type nothing struct{}
+
+func (nothing) identify(context.Context, *dir, []archive.Document)          {}
+func (nothing) placeWaitingLocked(*dir)                                     {}
+func (nothing) refillLocked(*dir, *entry)                                   {}
+func (nothing) showListedLocked(*dir, []*archive.Document) (stale []string) { return nil }
+
+// localLeaf is a file that is not archived.
+func localLeaf(t *archiveTree, d *dir, e *entry, up *spool.Upload) *leaf {
+	l := new(leaf)
+	l.init(t, nil, 0, d, e, nil, up)
+	return l
 }
 
 // dir is a new directory of a kind.
@@ -248,7 +284,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	tr.folders(d, "1 alt")
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 b.pdf")
 	old := d.get("alt").dir
-	f := fileOf(d, d.get("a.pdf"))
+	f := d.leafOf(d.get("a.pdf"))
 
 	wantStale(t, tr.folders(d, "1 neu"), "alt", "neu")
 	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b", "b (1).pdf", "b.pdf", "c.pdf")
@@ -256,7 +292,7 @@ func TestRenamedAtTheService(t *testing.T) {
 	if d.get("neu").dir != old || old.path() != "Akten/neu" {
 		t.Errorf("the folder became another, or says it is at %s", old.path())
 	}
-	if e := d.get("b (1).pdf"); fileAt(e) != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
+	if e := d.get("b (1).pdf"); e.file.Load() != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
 		t.Errorf("the file of the document became another, of %q at %s", f.document().Name, f.path())
 	}
 }
@@ -280,12 +316,12 @@ func TestChangedDocumentReachesItsFile(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
-	f := fileOf(d, d.get("a.pdf"))
+	f := d.leafOf(d.get("a.pdf"))
 	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
 	if got := f.document().Keywords[0]; got != "neu" {
 		t.Errorf("the file has the keyword %s", got)
 	}
-	if fileOf(d, d.get("a.pdf")) != f {
+	if d.leafOf(d.get("a.pdf")) != f {
 		t.Error("the document has another file")
 	}
 }
@@ -348,8 +384,8 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(newEntry("entwurf.txt", nil, &newFile(tr.FileSystem, 0, nil, nil, nil, spooled(t, emptySpool(t))).leaf))
-	replaced := fileOf(d, d.get("a.pdf"))
+	d.add(newEntry("entwurf.txt", nil, localLeaf(tr.archiveTree, nil, nil, spooled(t, emptySpool(t)))))
+	replaced := d.leafOf(d.get("a.pdf"))
 	replaced.mu.Lock()
 	replaced.up = spooled(t, emptySpool(t))
 	replaced.mu.Unlock()
@@ -447,7 +483,6 @@ func TestModificationTimeFollowsNames(t *testing.T) {
 // before the difference: it is shown, and asked for again.
 func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 	tr := newTree()
-	tr.opts.TTL = time.Minute
 	d := tr.dir(folderDir)
 	early := tr.next()
 	early.asked = d.asking()
@@ -464,32 +499,5 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)
 		}
-	}
-}
-
-// What waited in the spool may have been archived while the folder was listed for the first time:
-// then the listing may be from before that, and the next who looks for a name asks again.
-func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
-	for name, end := range map[string]func(*spool.Upload) error{
-		"waits":  func(*spool.Upload) error { return nil },
-		"is not": (*spool.Upload).Remove,
-	} {
-		t.Run(name, func(t *testing.T) {
-			tr := newTree()
-			tr.opts.TTL = time.Minute
-			d := tr.dir(folderDir)
-			tr.folders(d)
-			tr.staging.spool = emptySpool(t)
-			up := spooled(t, tr.staging.spool)
-			_, err := up.WriteAt([]byte("Inhalt"), 0)
-			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
-				t.Fatal(err)
-			}
-			tr.staging.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
-			tr.documents(d)
-			if trusted := d.enough(&d.files, needNames); trusted != (name == "waits") {
-				t.Errorf("trusted: %v", trusted)
-			}
-		})
 	}
 }

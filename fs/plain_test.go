@@ -74,7 +74,7 @@ func TestShownNameGoesBeforePlainName(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(folderDir)
 	tr.documents(d, "1 a")
-	local := newEntry("a", nil, &newFile(tr.FileSystem, 0, d, nil, nil, nil).leaf)
+	local := newEntry("a", nil, localLeaf(tr.archiveTree, d, nil, nil))
 	d.add(local)
 	if d.reach("a") != local {
 		t.Error("the document hides the file of that name")
@@ -101,16 +101,15 @@ func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	d := tr.dir(inboxDir)
 	tr.documents(d, "1 a", "2 a")
 	e := d.reach("a")
-	f := fileOf(d, e)
 	d.mu.Lock()
 	d.shown.drop(e)
-	tr.files.hideLocked(d, e, f.doc)
+	d.shown.hide(newEntry(e.name, e.doc.Load(), nil))
 	d.mu.Unlock()
 	wantReached(t, d, "a", 0)
-	if hidden := tr.files.setAsideAs(d, "a"); hidden == nil || hidden.doc.Load().ID != 1 {
+	if hidden := d.shown.hidden("a"); hidden == nil || hidden.doc.Load().ID != 1 {
 		t.Errorf("set aside as a is %v", hidden)
 	}
-	if shown := tr.files.showAgain(d, "a"); shown == nil || shown.name != "a.pdf" {
+	if shown := d.shown.unhide(d.shown.hidden("a")); shown == nil || shown.name != "a.pdf" {
 		t.Errorf("shown again is %v", shown)
 	}
 	wantReached(t, d, "a", 1)

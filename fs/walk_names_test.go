@@ -2,11 +2,13 @@ package fs
 
 import (
 	"context"
+	"fmt"
 	"syscall"
 	"testing"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
+	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 )
 
@@ -41,16 +43,14 @@ func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
 // A walk makes no file of a document that nobody looks at, and is told all of documents
 // after it looked at one.
 func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
-	tr := newTree()
-	d := tr.dir(folderDir)
-	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
+	fs, d := holds(t, folderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = toldOf(d, walked{d, tr.FileSystem}.byName(w))
+		h.told, h.entries = toldOf(d, walked{d, fs}.byName(w))
 		return h
 	}
-	if (walked{d, tr.FileSystem}).byName(nil) {
+	if (walked{d, fs}).byName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
@@ -62,21 +62,19 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, fileOf(d, e).ino)
 		}
 	}
-	walked{d, tr.FileSystem}.looked()
+	walked{d, fs}.looked()
 	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := new(prefetch.Walk)
-	if !(walked{d, tr.FileSystem}).byName(other) {
+	if !(walked{d, fs}).byName(other) {
 		t.Error("another walk did not look")
 	}
 }
 
 // What has no id that makes a number keeps the one of its file.
 func TestNumbersWithoutIDs(t *testing.T) {
-	tr := newTree()
-	d := tr.dir(folderDir)
-	tr.documents(d, "-4 a.pdf")
+	_, d := holds(t, folderDir, named(-4, "a.pdf"))
 	e := d.entries()[0]
 	if first, again := d.inoOf(e), d.inoOf(e); first != again || first != fileOf(d, e).ino {
 		t.Errorf("numbers %d and %d", first, again)
@@ -85,9 +83,7 @@ func TestNumbersWithoutIDs(t *testing.T) {
 
 // To read a known directory allocates nothing for an entry.
 func TestReaddirAllocatesNothing(t *testing.T) {
-	tr := newTree()
-	d := tr.dir(folderDir)
-	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 c.pdf")
+	_, d := holds(t, folderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
 	h := &dirHandle{n: &dirNode{d: d}}
 	h.told, h.entries = toldOf(d, true)
 	ctx := context.Background()
@@ -122,5 +118,22 @@ func TestFindAllocatesNothing(t *testing.T) {
 	})
 	if allocs > 0 {
 		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// BenchmarkReaddir reads a known folder of 10,000 documents, as a walk does.
+func BenchmarkReaddir(b *testing.B) {
+	list := make([]archive.Document, 10_000)
+	for i := range list {
+		list[i] = named(archive.ID(i+1), fmt.Sprintf("Rechnung Nr. %06d.pdf", i))
+	}
+	_, d := holds(b, folderDir, list...)
+	h := &dirHandle{n: &dirNode{d: d}}
+	h.told, h.entries = toldOf(d, true)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.next = 0
+		for e, _ := h.Readdirent(b.Context()); e != nil; e, _ = h.Readdirent(b.Context()) {
+		}
 	}
 }

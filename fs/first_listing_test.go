@@ -1,0 +1,49 @@
+package fs
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// What waited in the spool may have been archived while the folder was listed for the first time:
+// then the listing may be from before that, and the next who looks for a name asks again.
+func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
+	for name, end := range map[string]func(*spool.Upload) error{
+		"waits":  func(*spool.Upload) error { return nil },
+		"is not": (*spool.Upload).Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs, d := unlisted(t, folderDir)
+			s, err := spool.Open(spool.Options{Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			fs.staging.spool = s
+			up, err := s.Create(spool.Record{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = up.WriteAt([]byte("Inhalt"), 0)
+			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
+				t.Fatal(err)
+			}
+			fs.staging.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
+			for _, asked := range []bool{true, name != "waits"} {
+				before := fs.service.Archive.(*holding).lists
+				if err := d.tree.load(t.Context(), d, needNames); err != nil {
+					t.Fatal(err)
+				}
+				if again := fs.service.Archive.(*holding).lists > before; again != asked {
+					t.Errorf("the service was asked: %v, want %v", again, asked)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package fs
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/archive"
+)
+
+// anyArchive is an Archive, under a name that is not one of its methods.
+type anyArchive interface{ Archive }
+
+// holding is a service with one folder: each of its documents is called by the text after its id.
+type holding struct {
+	anyArchive
+	documents []archive.Document
+	lists     int // how often they were listed
+}
+
+func (h *holding) Children(context.Context, archive.ID) (archive.Structure, error) {
+	return archive.Structure{Free: true}, nil
+}
+
+func (h *holding) Documents(context.Context, archive.ID, archive.ListOptions) ([]archive.Document, error) {
+	h.lists++
+	return h.documents, nil
+}
+
+// holds is a directory of a kind that has been listed, in a file system that is not mounted.
+func holds(t testing.TB, kind dirKind, documents ...archive.Document) (*FileSystem, *dir) {
+	t.Helper()
+	f, d := unlisted(t, kind, documents...)
+	if err := d.tree.load(t.Context(), d, needListing); err != nil {
+		t.Fatal(err)
+	}
+	return f, d
+}
+
+// unlisted is one that nobody has listed, in a file system that is not mounted.
+func unlisted(t testing.TB, kind dirKind, documents ...archive.Document) (*FileSystem, *dir) {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	f := New(Options{Archive: &holding{documents: documents}, Log: log, TTL: time.Hour, Mode: ContentOriginal})
+	return f, newDir(f.archiveTree, kind, 77, f.inodes.Folder(77), f.root, "Akten")
+}
+
+// named is a document with a name.
+func named(id archive.ID, name string) archive.Document { return archive.Document{ID: id, Name: name} }
