@@ -13,13 +13,14 @@ import (
 // has listed the documents beside them: else each further look at the path asks for them
 // again.
 func TestFoldersOfAPathAreRemembered(t *testing.T) {
-	f := New(Options{TTL: time.Minute})
-	d := newDir(f.archiveTree, mandatorDir, 1, 8, f.root, "Muster GmbH")
-	list := []archive.Folder{{ID: 2, Name: "Rechnungen"}}
-	for age, want := range map[time.Duration]time.Duration{0: time.Minute, 40 * time.Second: 20 * time.Second, 2 * time.Minute: 0} {
-		now := f.started
-		f.service.Now = func() time.Time { return now }
-		d.tree.mergeFolders(d, list, merged{serial: d.subs.serial + 1, fetched: now.Add(-age), known: true}, true)
+	f, d := unlisted(t, mandatorDir)
+	f.service.Archive.(*holding).folders = []archive.Folder{{ID: 2, Name: "Rechnungen"}}
+	if err := d.tree.loadFolders(t.Context(), d, needNames); err != nil {
+		t.Fatal(err)
+	}
+	listed := f.service.Now
+	for age, want := range map[time.Duration]time.Duration{0: time.Hour, 40 * time.Minute: 20 * time.Minute, 2 * time.Hour: 0} {
+		f.service.Now = func() time.Time { return listed().Add(age) }
 		var out fuse.EntryOut
 		f.kernel.fillEntry(d, d.get("Rechnungen"), &out)
 		if out.EntryTimeout() != want || out.AttrTimeout() != want {

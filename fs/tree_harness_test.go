@@ -18,11 +18,12 @@ type anyArchive interface{ Archive }
 type holding struct {
 	anyArchive
 	documents []archive.Document
+	folders   []archive.Folder
 	lists     int // how often they were listed
 }
 
 func (h *holding) Children(context.Context, archive.ID) (archive.Structure, error) {
-	return archive.Structure{Free: true}, nil
+	return archive.Structure{Free: true, Folders: h.folders}, nil
 }
 
 func (h *holding) Documents(context.Context, archive.ID, archive.ListOptions) ([]archive.Document, error) {
@@ -45,7 +46,10 @@ func unlisted(t testing.TB, kind dirKind, documents ...archive.Document) (*FileS
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	f := New(Options{Archive: &holding{documents: documents}, Log: log, TTL: time.Hour, Mode: ContentOriginal})
+	now := time.Now()
+	f := New(Options{
+		Archive: &holding{documents: documents}, Log: log, TTL: time.Hour, Mode: ContentOriginal, Now: func() time.Time { return now },
+	})
 	return f, newDir(f.archiveTree, kind, 77, f.inodes.Folder(77), f.root, "Akten")
 }
 

@@ -105,22 +105,6 @@ func TestReaddirAllocatesNothing(t *testing.T) {
 	}
 }
 
-// To find a known name allocates nothing.
-func TestFindAllocatesNothing(t *testing.T) {
-	tr := newTree()
-	d := tr.dir(folderDir)
-	tr.folders(d)
-	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	allocs := testing.AllocsPerRun(100, func() {
-		if e, err := d.tree.lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
-			t.Fatal(e, err)
-		}
-	})
-	if allocs > 0 {
-		t.Errorf("%v allocations", allocs)
-	}
-}
-
 // BenchmarkReaddir reads a known folder of 10,000 documents, as a walk does.
 func BenchmarkReaddir(b *testing.B) {
 	list := make([]archive.Document, 10_000)
