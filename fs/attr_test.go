@@ -7,22 +7,23 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // The folders of a path that was looked up keep their names in the kernel, although nobody
 // has listed the documents beside them: else each further look at the path asks for them
 // again.
 func TestFoldersOfAPathAreRemembered(t *testing.T) {
-	f, d := unlisted(t, mandatorDir)
-	f.service.Archive.(*holding).folders = []archive.Folder{{ID: 2, Name: "Rechnungen"}}
-	if err := d.tree.loadFolders(t.Context(), d, needNames); err != nil {
+	f, d := unlisted(t, tree.MandatorDir)
+	f.Service.Archive.(*holding).folders = []archive.Folder{{ID: 2, Name: "Rechnungen"}}
+	if err := d.Tree.LoadFolders(t.Context(), d, tree.NeedNames); err != nil {
 		t.Fatal(err)
 	}
-	listed := f.service.Now
+	listed := f.Service.Now
 	for age, want := range map[time.Duration]time.Duration{0: time.Hour, 40 * time.Minute: 20 * time.Minute, 2 * time.Hour: 0} {
-		f.service.Now = func() time.Time { return listed().Add(age) }
+		f.Service.Now = func() time.Time { return listed().Add(age) }
 		var out fuse.EntryOut
-		f.kernel.fillEntry(d, d.get("Rechnungen"), &out)
+		f.kernel.fillEntry(d, d.Get("Rechnungen"), &out)
 		if out.EntryTimeout() != want || out.AttrTimeout() != want {
 			t.Errorf("a listing %s old: name %s, attributes %s, want %s", age, out.EntryTimeout(), out.AttrTimeout(), want)
 		}

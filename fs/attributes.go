@@ -7,6 +7,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 	"github.com/archivefs/archivefs/xattr"
@@ -25,12 +26,12 @@ func (n documentAttrs) Kind() xattr.Node {
 
 // Subject implements attrs.Node. A document that changed here is listed again first.
 func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
-	if d, _ := n.f.place(); d != nil {
-		if err := d.tree.loadDocuments(ctx, d, needListing); err != nil {
+	if d, _ := n.f.Place(); d != nil {
+		if err := d.Tree.LoadDocuments(ctx, d, tree.NeedListing); err != nil {
 			return xattr.Subject{}, err
 		}
 	}
-	doc := *n.f.document()
+	doc := *n.f.Document()
 	if kept, ok := n.f.fs.opts.State.Keywords(doc.ID); ok {
 		doc.Keywords = kept
 	}
@@ -39,15 +40,15 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 
 // Data implements attrs.Described.
 func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
-	data, err := n.f.fs.service.Archive.Data(ctx, n.f.document().ID)
+	data, err := n.f.fs.Service.Archive.Data(ctx, n.f.Document().ID)
 	return data, n.f.missed(err)
 }
 
 // Change implements attrs.Node: it asks the service, or keeps the keywords of an inbox document
 // until that is archived.
 func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) error {
-	f, doc := n.f, *n.f.document()
-	d, _ := f.place()
+	f, doc := n.f, *n.f.Document()
+	d, _ := f.Place()
 	if d == nil {
 		return syscall.ENOENT
 	}
@@ -58,14 +59,14 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		}
 		return f.fs.opts.State.SetKeywords(doc.ID, keywords)
 	}
-	err := a.Change(ctx, f.fs.service.Archive, &doc, value)
+	err := a.Change(ctx, f.fs.Service.Archive, &doc, value)
 	switch {
 	case archive.KindOf(err) == archive.KindUnsupported:
 		return errno.Refuse(syscall.EPERM, err.Error())
 	case err != nil:
 		return f.missed(err)
 	}
-	d.update(&doc)
+	d.Update(&doc)
 	f.forgetData(doc.ID)
 	return nil
 }
@@ -119,13 +120,13 @@ func (n localAttrs) SetForeign(name string, value []byte) error {
 
 // dirAttrs are those of a directory.
 type dirAttrs struct {
-	d     *dir
+	d     *tree.Dir
 	state *state.Store
 }
 
 // Kind implements attrs.Node.
 func (n dirAttrs) Kind() xattr.Node {
-	if n.d.kind == rootDir || n.d.kind == inboxesDir {
+	if n.d.Kind == tree.RootDir || n.d.Kind == tree.InboxesDir {
 		return xattr.NodeRoot
 	}
 	return xattr.NodeDirectory
@@ -133,9 +134,9 @@ func (n dirAttrs) Kind() xattr.Node {
 
 // Subject implements attrs.Node.
 func (n dirAttrs) Subject(context.Context) (s xattr.Subject, err error) {
-	d, known := n.d, n.d.kind != localDir && n.d.queuedAs() == nil
+	d, known := n.d, n.d.Kind != tree.LocalDir && n.d.QueuedAs() == nil
 	if n.Kind() == xattr.NodeDirectory {
-		s.Kind, s.Path = d.kind.String(), "/"+d.path()
+		s.Kind, s.Path = d.Kind.String(), "/"+d.Path()
 		if known {
 			s.ID = d.ID()
 		}
@@ -150,7 +151,7 @@ func (n dirAttrs) Subject(context.Context) (s xattr.Subject, err error) {
 // Change implements attrs.Node.
 func (n dirAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	d := n.d
-	if d.queuedAs() != nil {
+	if d.QueuedAs() != nil {
 		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
 	}
 	defaults := n.state.Defaults(stateKey(d))

@@ -54,7 +54,7 @@ var (
 func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if file, ok := found.(*file); ok {
 		out.SetAttrTimeout(file.fs.kernel.fill(file, &out.Attr))
-		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.ino, Gen: file.generation()}), 0
+		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.Ino, Gen: file.Generation()}), 0
 	}
 	var node interface {
 		fusefs.InodeEmbedder
@@ -95,7 +95,7 @@ func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
 	}
 	n.fs.kernel.fillOwner(out)
 	if a.Time.IsZero() {
-		a.Time = n.fs.started
+		a.Time = n.fs.Started
 	}
 	fillTime(out, a.Time)
 	return 0

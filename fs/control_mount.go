@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -34,13 +35,13 @@ var _ control.Mount = (*controlMount)(nil)
 func (m *controlMount) Status() any { return m.f.Status() }
 
 func (m *controlMount) Data(ctx context.Context, id archive.ID) (archive.DocumentData, error) {
-	data, err := m.f.service.Archive.Data(ctx, id)
-	return data, m.f.service.Answered(err)
+	data, err := m.f.Service.Archive.Data(ctx, id)
+	return data, m.f.Service.Answered(err)
 }
 
 func (m *controlMount) Search(ctx context.Context, search archive.Search, limit int) (archive.Hits, error) {
-	hits, err := m.f.service.Archive.Search(ctx, search, limit)
-	return hits, m.f.service.Answered(err)
+	hits, err := m.f.Service.Archive.Search(ctx, search, limit)
+	return hits, m.f.Service.Answered(err)
 }
 
 func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
@@ -48,26 +49,26 @@ func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, arc
 	if d == nil {
 		return nil, false, false
 	}
-	return d.document(id), d.kind.archives(), true
+	return d.Document(id), d.Kind.Archives(), true
 }
 
 func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.ID, error) {
-	d := m.f.root
+	d := m.f.Root
 	for _, name := range path {
-		if err := d.tree.loadFolders(ctx, d, needNames); err != nil {
+		if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
 			return 0, err
 		}
-		e := d.get(name)
+		e := d.Get(name)
 		if e == nil {
-			e = d.get(names.OtherForm(name))
+			e = d.Get(names.OtherForm(name))
 		}
-		if e == nil || e.dir == nil || e.dir.isLocal() {
-			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.pathOf(name)))
+		if e == nil || e.Dir == nil || e.Dir.IsLocal() {
+			return 0, errno.Refuse(syscall.ENOENT, "the archive has no folder "+archive.Printable(d.PathOf(name)))
 		}
-		d = e.dir
+		d = e.Dir
 	}
-	if d.kind == inboxesDir {
-		return 0, errno.Refuse(syscall.EINVAL, "in:"+inboxesName+" is followed by the name of an inbox: in:"+inboxesName+" in:NAME")
+	if d.Kind == tree.InboxesDir {
+		return 0, errno.Refuse(syscall.EINVAL, "in:"+tree.InboxesName+" is followed by the name of an inbox: in:"+tree.InboxesName+" in:NAME")
 	}
 	return d.ID(), nil
 }
@@ -86,33 +87,33 @@ func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string)
 // locatedDir is the directory that a folder was found as.
 type locatedDir struct {
 	id archive.ID
-	d  *dir
+	d  *tree.Dir
 	fs *FileSystem
 }
 
 // PathOf takes the directory that has the id by then, where d is not shown any more.
 func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
 	d := l.d
-	if !d.isShown() {
+	if !d.IsShown() {
 		if d = l.fs.staging.folder(folderRef{id: l.id}); d == nil {
 			return "", nil
 		}
 	}
-	if err := d.tree.loadDocuments(ctx, d, needNames); err != nil {
-		return "", &iofs.PathError{Op: "readlink", Path: d.path(), Err: err}
+	if err := d.Tree.LoadDocuments(ctx, d, tree.NeedNames); err != nil {
+		return "", &iofs.PathError{Op: "readlink", Path: d.Path(), Err: err}
 	}
-	name := d.shownAs(doc)
+	name := d.ShownAs(doc)
 	if name == "" {
 		return "", nil
 	}
-	return d.pathOf(name), nil
+	return d.PathOf(name), nil
 }
 
 func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {
 	return m.f.rendition(r, doc)
 }
 
-func (m *controlMount) Representation() archive.Representation { return m.f.reps.Order()[0] }
+func (m *controlMount) Representation() archive.Representation { return m.f.Reps.Order()[0] }
 
 func (m *controlMount) Evict(key cache.Key) { m.f.content.Remove(key) }
 
@@ -153,7 +154,7 @@ func (m *controlMount) UploadFile(id string) (control.Node, error) {
 		return nil, syscall.ENOENT
 	}
 	if m.kept[id] == nil {
-		m.kept[id] = newFile(m.f, m.f.inodes.Local(), nil, nil, nil, up)
+		m.kept[id] = newFile(m.f, m.f.Inodes.Local(), nil, nil, nil, up)
 	}
 	return m.kept[id], nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/whole"
 )
@@ -40,7 +41,7 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 	case d == nil: // recovered and not shown yet
 		v.fs.staging.listAgain(&r)
 	case id != 0:
-		d.outdate()
+		d.Outdate()
 		v.become(f, d, v.confirmed(f, &r, id, d))
 		f.detach()
 	case f.stayUnlisted():
@@ -54,39 +55,39 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
 	v.fs.log.WithField("path", archive.Printable(f.path())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
-	v.fs.service.Failures.Mend(r)
+	v.fs.Service.Failures.Mend(r)
 	d := f.lastPlace()
 	if d == nil {
 		v.fs.staging.listAgain(r)
 		v.fs.staging.discard(up)
 		return
 	}
-	d.distrust() // it may have the very name
-	_, name := f.place()
+	d.Distrust() // it may have the very name
+	_, name := f.Place()
 	f.remove()
 	v.fs.kernel.forgetNames(d, []string{name})
 }
 
 // confirmed is the document as far as is known without a listing.
-func (v *delivery) confirmed(f *file, r *spool.Record, id archive.ID, d *dir) *archive.Document {
-	return d.kind.confirmed(r, id, d.document(id), v.fs.now())
+func (v *delivery) confirmed(f *file, r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
+	return d.Kind.Confirmed(r, id, d.Document(id), v.fs.now())
 }
 
 // become makes doc what the file stands for.
-func (v *delivery) become(f *file, d *dir, doc *archive.Document) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
-		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
-		v.fs.kernel.forgetNames(d, []string{shown.name})
+func (v *delivery) become(f *file, d *tree.Dir, doc *archive.Document) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry {
+		d.Shown.Drop(shown) // a listing was quicker: it keeps the name given here
+		v.fs.kernel.forgetNames(d, []string{shown.Name})
 	}
-	f.doc, f.sized = doc, false
-	f.entry.doc.Store(doc)
-	f.entry.keep, f.entry.told = v.fs.keepFor(), ""
-	if f.dir == d { // else it was removed meanwhile
-		d.shown.add(f.entry)
+	f.Doc, f.sized = doc, false
+	f.Entry.Doc.Store(doc)
+	f.Entry.Keep, f.Entry.Told = v.fs.KeepFor(), ""
+	if f.Dir == d { // else it was removed meanwhile
+		d.Shown.Add(f.Entry)
 	}
 }
 
@@ -95,7 +96,7 @@ func (v *delivery) become(f *file, d *dir, doc *archive.Document) {
 func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload) (wait bool, err error) {
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if f.pending() != up || f.gone() || !up.Record().Queued {
+	if f.Pending() != up || f.gone() || !up.Record().Queued {
 		return false, background.ErrMoot // changed, or removed, meanwhile
 	}
 	if up.State() == spool.Created { // recalled for a change that did not come
@@ -103,16 +104,16 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 			return !errors.Is(err, background.ErrMoot), err
 		}
 	}
-	d, _ := f.place()
+	d, _ := f.Place()
 	if err := v.leaveQueuedFolder(f, up, d); err != nil {
 		return false, errors.Join(background.ErrMoot, err)
 	}
 	var baseline spool.Baseline
 	if d != nil {
-		baseline = v.fs.archiveTree.baseline(d)
+		baseline = v.fs.Tree.Baseline(d)
 	}
-	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.service.Archive, baseline, v.fs.staging.queuePolicy())
-	_ = v.fs.service.Answered(err)
+	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.Service.Archive, baseline, v.fs.staging.queuePolicy())
+	_ = v.fs.Service.Answered(err)
 	switch {
 	case err == nil:
 		v.arrived(ctx, f, up, id)
@@ -121,7 +122,7 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 		v.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	v.fs.service.Failures.Add("archive", up, f.path(), err)
+	v.fs.Service.Failures.Add("archive", up, f.path(), err)
 	v.giveUp(f, up)
 	return false, err
 }
@@ -135,7 +136,7 @@ func (v *delivery) recommit(f *file, up *spool.Upload) error {
 	case errors.As(err, &changed):
 		return background.ErrMoot
 	case err != nil:
-		v.fs.service.Failures.Add("archive", up, f.path(), err)
+		v.fs.Service.Failures.Add("archive", up, f.path(), err)
 		return err
 	}
 	f.happened(onQueue)
@@ -144,12 +145,12 @@ func (v *delivery) recommit(f *file, up *spool.Upload) error {
 
 // leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
 // the file was put there. Where the folder failed the upload fails.
-func (v *delivery) leaveQueuedFolder(f *file, up *spool.Upload, d *dir) error {
+func (v *delivery) leaveQueuedFolder(f *file, up *spool.Upload, d *tree.Dir) error {
 	if up.Record().Within == "" {
 		return nil
 	}
-	if d != nil && d.queuedAs() == nil {
-		return up.Update(d.aim)
+	if d != nil && d.QueuedAs() == nil {
+		return up.Update(d.Aim)
 	}
 	return v.fs.staging.failInFolder(up)
 }
@@ -163,18 +164,18 @@ const errFailed = syscall.EIO
 // or on its way, and a retry can create the name anew. A document stays in any case, with
 // its old bytes when it leaves. The caller holds commit.
 func (v *delivery) giveUp(f *file, up *spool.Upload) {
-	if d, name := f.place(); d != nil {
-		d.distrust() // the service may have it after all, or not even the document
+	if d, name := f.Place(); d != nil {
+		d.Distrust() // the service may have it after all, or not even the document
 		v.fs.kernel.forgetNames(d, []string{name})
 	}
-	f.mu.Lock()
+	f.Mu.Lock()
 	f.happenedLocked(onRefusal)
-	stays, document := f.phase == failed, f.doc != nil
-	f.mu.Unlock()
+	stays, document := f.phase == failed, f.Doc != nil
+	f.Mu.Unlock()
 	switch {
 	case stays:
 		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			v.fs.service.Failures.Add("show as failed", up, f.path(), err)
+			v.fs.Service.Failures.Add("show as failed", up, f.path(), err)
 		}
 	case document:
 		f.detach()
@@ -194,15 +195,15 @@ func (v *delivery) abandon(f *file, reason string) {
 
 // abandonLocked is abandon for callers that hold commit.
 func (v *delivery) abandonLocked(f *file, reason string) {
-	f.mu.Lock()
-	up, gone := f.up, f.phase == removed
-	f.mu.Unlock()
+	f.Mu.Lock()
+	up, gone := f.Up, f.phase == removed
+	f.Mu.Unlock()
 	if up == nil || gone {
 		return
 	}
-	v.fs.service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
+	v.fs.Service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
 	if err := up.Fail(reason, false); err != nil {
-		v.fs.service.Failures.Add("keep as failed", up, f.path(), err)
+		v.fs.Service.Failures.Add("keep as failed", up, f.path(), err)
 	}
 	v.giveUp(f, up)
 }
@@ -215,9 +216,9 @@ func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
 	defer v.fs.work.End()
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	f.mu.Lock()
-	up, todo, bad, d, doc, writing := f.up, f.phase.unfinished(), f.spoiltLocked(), f.dir, f.doc, f.writing
-	f.mu.Unlock()
+	f.Mu.Lock()
+	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.spoiltLocked(), f.Dir, f.Doc, f.writing
+	f.Mu.Unlock()
 	switch {
 	case up == nil || !todo:
 		return nil // another close came first
@@ -235,8 +236,8 @@ func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
 	case writing > 0: // by now: their close ends the file
 		return f.accept(up)
 	}
-	_, name := f.place()
-	if doc == nil && (d.staysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
+	_, name := f.Place()
+	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
 		f.happened(onKeep)
 		return up.Keep()
 	}
@@ -254,16 +255,16 @@ func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
 // document's id, 0 when the service does not tell it. With later it only queues them, as it
 // does where the folder itself is queued. On an error the upload is failed and keeps the
 // reason. The caller holds commit.
-func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, later bool) (id archive.ID, sent bool, err error) {
+func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	later = later || v.fs.opts.Async || d.queuedAs() != nil
+	later = later || v.fs.opts.Async || d.QueuedAs() != nil
 	refused := v.refusedIn(d)
 	err = v.seal(f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // which leaves it a whole file
 	}
 	if err != nil {
-		v.fs.service.Failures.Add("archive", up, f.path(), err)
+		v.fs.Service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
@@ -272,8 +273,8 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, 
 	}
 	v.fs.staging.sending.Add(1)
 	defer v.fs.staging.sending.Add(-1)
-	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.service.Archive, v.fs.archiveTree.baseline(d)); v.fs.service.Answered(err) != nil {
-		v.fs.service.Failures.Add("archive", up, f.path(), err)
+	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Tree.Baseline(d)); v.fs.Service.Answered(err) != nil {
+		v.fs.Service.Failures.Add("archive", up, f.path(), err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -281,12 +282,12 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *dir, 
 
 // seal makes the bytes complete, with the directory's defaults, durably. With queued they
 // are accepted for the background.
-func (v *delivery) seal(f *file, up *spool.Upload, d *dir, queued bool) error {
+func (v *delivery) seal(f *file, up *spool.Upload, d *tree.Dir, queued bool) error {
 	if err := whole.Check(up); err != nil {
 		return err
 	}
 	meant := func(r *spool.Record) {
-		d.aim(r)
+		d.Aim(r)
 		v.applyDefaults(d, r)
 	}
 	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
@@ -303,18 +304,18 @@ func (v *delivery) seal(f *file, up *spool.Upload, d *dir, queued bool) error {
 // endWriting finishes a file whose last writer has gone, when its closes did not. They
 // were answered with success. One who has begun to write meanwhile ends it instead.
 func (v *delivery) endWriting(ctx context.Context, f *file) {
-	f.mu.Lock()
-	up, todo, doc := f.up, f.phase.unfinished(), f.doc
+	f.Mu.Lock()
+	up, todo, doc := f.Up, f.phase.unfinished(), f.Doc
 	nothing := up == nil || f.phase == removed || f.writing > 0
 	if !nothing && todo {
 		f.happenedLocked(onAnswer)
 	}
-	f.mu.Unlock()
+	f.Mu.Unlock()
 	switch {
 	case nothing:
 	case todo:
 		if err := v.fs.delivery.finish(ctx, f, true); err != nil {
-			v.fs.service.Failures.Add("archive after close", up, f.path(), err)
+			v.fs.Service.Failures.Add("archive after close", up, f.path(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
 		v.keepUnwritten(f)
@@ -334,14 +335,14 @@ func (v *delivery) keepUnwritten(f *file) {
 		return
 	}
 	if err := up.Keep(); err != nil {
-		v.fs.service.Failures.Add("keep", up, f.path(), err)
+		v.fs.Service.Failures.Add("keep", up, f.path(), err)
 	}
 }
 
 // refusedIn is why nothing put into the directory can be archived: the folder was not made,
 // and is not tried again by itself. Else it is nil.
-func (v *delivery) refusedIn(d *dir) error {
-	up := d.queuedAs()
+func (v *delivery) refusedIn(d *tree.Dir) error {
+	up := d.QueuedAs()
 	if up == nil || up.State() != spool.Failed {
 		return nil
 	}
@@ -350,17 +351,17 @@ func (v *delivery) refusedIn(d *dir) error {
 
 // applyDefaults fills in what an upload into the directory takes along unless the file
 // says otherwise: of each attribute the value of the nearest directory that has one.
-func (v *delivery) applyDefaults(d *dir, r *spool.Record) {
-	for at := d; at != nil; at = at.above() {
+func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
+	for at := d; at != nil; at = at.Above() {
 		r.Inherit(v.fs.opts.State.Defaults(stateKey(at)))
 	}
 }
 
 // stateKey is the number under which the state keeps what was set on a directory: its
 // folder's id, and numbers that no folder has for the two that the service does not know.
-func stateKey(d *dir) archive.ID {
+func stateKey(d *tree.Dir) archive.ID {
 	const inboxes = -1
-	if d.kind == inboxesDir {
+	if d.Kind == tree.InboxesDir {
 		return inboxes
 	}
 	return d.ID()

@@ -13,8 +13,7 @@
 //     this machine, and placing shows that in the tree. phase.go has the states of a written file.
 //   - A file is modelled in three layers with one lock: a leaf of the tree, the content that it shows
 //     (readable), and the bytes that are written to it (file).
-//   - A dir is the model of one directory. Its nameSet is which names it shows; the lister fills it
-//     from the listings, and it keeps every name that it has shown.
+//   - internal/tree is the model of the directories: which names each of them shows, and for what.
 //   - internal/prefetch asks for listings and contents before programs do, internal/view decides which
 //     representation and which length a file has, internal/attrs answers for attributes.
 //   - internal/remote is the archive service: listings, whether it answers, changes that take effect

@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/internal/state"
 )
 
 // newLetters is a folder of a file system that is not mounted, whose queue sends nothing.
-func newLetters(t *testing.T) (*FileSystem, *dir) {
+func newLetters(t *testing.T) (*FileSystem, *tree.Dir) {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := spool.Open(spool.Options{Dir: filepath.Join(dir, "spool"), Log: newLogged(io.Discard).log})
@@ -34,7 +35,7 @@ func newLetters(t *testing.T) (*FileSystem, *dir) {
 	if err := f.staging.queue.Close(t.Context()); err != nil { // nothing is sent
 		t.Fatal(err)
 	}
-	return f, newDir(f.archiveTree, folderDir, 7, 1, f.root, "Briefe")
+	return f, tree.NewDir(f.Tree, tree.FolderDir, 7, 1, f.Root, "Briefe")
 }
 
 // puts writes a text behind what the file has, through a handle.
@@ -69,7 +70,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			one.ended()
 			other.puts(t, "half")
 			end(f, t.Context())
-			if r := f.up.Record(); r.State != spool.Created || r.Closed {
+			if r := f.Up.Record(); r.State != spool.Created || r.Closed {
 				t.Fatalf("while another one writes it is %+v", r)
 			}
 			other.puts(t, "whole")
@@ -77,7 +78,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			if err := f.fs.delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
-			if r := f.up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
+			if r := f.Up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
 				t.Errorf("after the last close it is %+v", r)
 			}
 		})

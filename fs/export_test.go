@@ -20,8 +20,8 @@ func (f *FileSystem) KernelReads() bool {
 }
 
 func (f *readable) isReadByKernel() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	return f.way == byKernel
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
 	"github.com/archivefs/archivefs/xattr"
@@ -23,22 +23,6 @@ import (
 
 // A file is modelled in three layers, each with its own state and one lock for all: a leaf of the tree, the
 // content that it shows, and the bytes that are written to it.
-
-// leaf is a file as its directory knows it: where it is shown, and what it stands for.
-type leaf struct {
-	tree *archiveTree
-	ino  uint64
-	// holder is the file that the layers above make of the leaf. It never changes.
-	holder any
-
-	mu    sync.Mutex
-	dir   *dir              // where it is shown; nil when no directory shows it any more; guarded by mu
-	entry *entry            // in dir; guarded by mu
-	doc   *archive.Document // nil until the archive has it; guarded by mu
-	up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by mu
-	// gen is the generation of the inode, 0 before there is one; guarded by mu.
-	gen uint64
-}
 
 // file is a document, a file whose bytes are in the spool, or a document that is about to get new
 // bytes. Its fields are guarded by mu of the leaf, but for commit.
@@ -56,74 +40,11 @@ type file struct {
 }
 
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
-func newFile(fs *FileSystem, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) *file {
+func newFile(fs *FileSystem, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
 	f.fs = fs
-	f.init(fs.archiveTree, f, ino, d, e, doc, up)
+	f.Init(fs.Tree, f, ino, d, e, doc, up)
 	return f
-}
-
-// init makes the leaf of an entry in a directory. Before that nobody else knows it.
-func (f *leaf) init(t *archiveTree, holder any, ino uint64, d *dir, e *entry, doc *archive.Document, up *spool.Upload) {
-	f.tree, f.holder, f.ino, f.dir, f.entry, f.doc, f.up = t, holder, ino, d, e, doc, up
-}
-
-// pending returns the file's bytes in the spool, nil when there are none.
-func (f *leaf) pending() *spool.Upload {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.up
-}
-
-// generation is that of the file's inode.
-func (f *leaf) generation() uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.gen == 0 {
-		f.gen = f.tree.inodes.Generation()
-	}
-	return f.gen
-}
-
-// document returns the document, nil when the archive does not have the file.
-func (f *leaf) document() *archive.Document {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.doc
-}
-
-func (f *leaf) setDocument(doc *archive.Document) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.doc = doc
-}
-
-func (f *leaf) setEntry(e *entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.entry = e
-}
-
-// place returns where the file is shown; dir is nil when nowhere.
-func (f *leaf) place() (d *dir, name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dir == nil {
-		return nil, ""
-	}
-	return f.dir, f.entry.name
-}
-
-// path is where the file is shown, for people.
-func (f *leaf) path() string {
-	if d, name := f.place(); d != nil {
-		return d.pathOf(name)
-	}
-	if up := f.pending(); up != nil {
-		r := up.Record()
-		return r.Path + "/" + r.Name
-	}
-	return "(removed)"
 }
 
 // path is where the file is shown, for people, also in the control directory.
@@ -131,7 +52,7 @@ func (f *readable) path() string {
 	if f.as != nil {
 		return f.as.Path
 	}
-	return f.leaf.path()
+	return f.Leaf.Path()
 }
 
 // archived reports whether the file is a document of the archive, which is immutable.
@@ -139,29 +60,29 @@ func (f *readable) archived() bool {
 	if f.as != nil {
 		return f.as.Archived
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.doc != nil && f.dir != nil && f.dir.kind.archives()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Doc != nil && f.Dir != nil && f.Dir.Kind.Archives()
 }
 
 // state is the value of the attribute state.
 func (f *file) state() xattr.State {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up != nil && f.up.State() != spool.Confirmed {
-		switch r := f.up.Record(); {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != nil && f.Up.State() != spool.Confirmed {
+		switch r := f.Up.Record(); {
 		case r.State == spool.Failed:
 			return xattr.StateFailed
 		case r.Queued:
 			return xattr.StatePending
-		case r.State == spool.Created && (r.Closed || f.doc == nil && f.dir != nil && (r.Temporary || f.dir.staysLocal(f.entry.name))):
+		case r.State == spool.Created && (r.Closed || f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name))):
 			return xattr.StateLocal
 		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
 			return xattr.StatePending
 		}
 		return xattr.StateLocal
 	}
-	if f.dir != nil && f.dir.kind == inboxDir || f.as != nil && f.as.Inbox {
+	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.as != nil && f.as.Inbox {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived
@@ -170,11 +91,11 @@ func (f *file) state() xattr.State {
 // modified is the modification time: what was kept for a file put in here, else when it
 // was archived, else when it was created.
 func (f *file) modified() time.Time {
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		r := up.Record()
 		return modifiedOf(&r)
 	}
-	doc := f.document()
+	doc := f.Document()
 	if t, ok := f.fs.opts.State.Time(doc.ID); ok {
 		return t
 	}
@@ -184,33 +105,33 @@ func (f *file) modified() time.Time {
 	if !doc.Created.IsZero() {
 		return doc.Created
 	}
-	return f.fs.started
+	return f.fs.Started
 }
 
 // lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
 // on: nil. The caller holds commit, so that the file stays there.
-func (f *file) lastPlace() *dir {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dir == nil {
+func (f *file) lastPlace() *tree.Dir {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir == nil {
 		f.happenedLocked(onUnlink)
 	}
-	return f.dir
+	return f.Dir
 }
 
 // detach parts the file from its bytes in the spool, also those of open handles.
 func (f *file) detach() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == nil {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == nil {
 		return
 	}
 	for range f.handles {
-		if err := f.up.Close(); err != nil {
+		if err := f.Up.Close(); err != nil {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
 	}
-	f.up = nil
+	f.Up = nil
 	f.happenedLocked(onArrival)
 }
 
@@ -219,7 +140,7 @@ func (f *file) detach() {
 
 // attrs are the attributes of the file.
 func (f *file) attrs() attrs.Node {
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		return localAttrs{f, up}
 	}
 	return documentAttrs{f}
@@ -227,14 +148,14 @@ func (f *file) attrs() attrs.Node {
 
 // gone reports whether the file's name was removed.
 func (f *file) gone() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	return f.phase == removed
 }
 
 // shownNode is the node of a file that is handed to package control.
 func (f *file) shownNode() fusefs.InodeEmbedder {
-	switch up := f.pending(); {
+	switch up := f.Pending(); {
 	case f.as != nil:
 		return &renditionNode{fileNode{f: f}}
 	case up != nil && up.Record().Directory:
@@ -267,7 +188,7 @@ func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func
 		return err
 	}
 	defer f.commit.Unlock()
-	if up = f.pending(); writing && (up == nil || up.State() == spool.Failed) {
+	if up = f.Pending(); writing && (up == nil || up.State() == spool.Failed) {
 		return errFailed
 	}
 	up, err := f.stageLocked(ctx, empty)
@@ -280,9 +201,9 @@ func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func
 // writtenBy returns the file's bytes in the spool, and whether the handle is among those
 // that write to them.
 func (f *file) writtenBy(h *writeHandle) (up *spool.Upload, writing bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.up, h != nil && h.writing
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up, h != nil && h.writing
 }
 
 // changed notes the outcome of a change, which it returns. One that failed before it
@@ -306,7 +227,7 @@ func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
 // untouched ends what a handle began that could not truncate the file, when nobody else
 // writes to it. Bytes that did not change are what they were; others fail.
 func (f *file) untouched(ctx context.Context) {
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
 			f.fs.staging.queue.Add(up)
 			return
@@ -317,25 +238,18 @@ func (f *file) untouched(ctx context.Context) {
 
 // spoil remembers that the bytes are not what the program meant to write.
 func (f *file) spoil(up *spool.Upload, err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == up {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == up {
 		f.spoilLocked(err)
 	}
 	return err
 }
 
-// numberedByID reports whether the next file of the document has the same inode number. What was
-// put in here has another one, which programs compare before and after they open it.
-func (f *leaf) numberedByID() bool {
-	ino, ok := inode.OfDocument(f.doc.ID)
-	return ok && ino == f.ino
-}
-
 // idleLocked reports whether the file is a document and nothing else: nobody has it open, no
 // bytes of it wait. The caller holds mu.
 func (f *file) idleLocked() bool {
-	return f.doc != nil && f.up == nil && f.phase == clean && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
+	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
 		f.reading == nil && f.superseded == nil
 }
 
@@ -344,9 +258,9 @@ func (f *file) mayWrite() error {
 	if err := f.fs.mayChange(); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	kept := f.dir == nil && f.phase != removed // in the control directory
-	f.mu.Unlock()
+	f.Mu.Lock()
+	kept := f.Dir == nil && f.phase != removed // in the control directory
+	f.Mu.Unlock()
 	switch {
 	case f.as != nil:
 		return errno.ErrNotHere
@@ -354,11 +268,11 @@ func (f *file) mayWrite() error {
 		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
 	case f.archivedUnlisted():
 		return errno.ErrArchived
-	case f.pending() != nil:
+	case f.Pending() != nil:
 		return nil
 	case f.archived():
 		return errno.ErrArchived
-	case f.fs.service.Archive.LacksReplace():
+	case f.fs.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -368,18 +282,18 @@ func (f *file) mayWrite() error {
 // does not bring them back. Who has it open goes on with them until the last close. The
 // file goes on standing for them, for who holds its inode.
 func (f *file) remove() {
-	d, _ := f.place()
+	d, _ := f.Place()
 	if d == nil {
 		return
 	}
-	d.mu.Lock()
-	f.mu.Lock()
-	d.shown.drop(f.entry)
-	f.dir = nil
+	d.Mu.Lock()
+	f.Mu.Lock()
+	d.Shown.Drop(f.Entry)
+	f.Dir = nil
 	f.happenedLocked(onUnlink)
-	up := f.up
-	f.mu.Unlock()
-	d.mu.Unlock()
+	up := f.Up
+	f.Mu.Unlock()
+	d.Mu.Unlock()
 	if up != nil {
 		f.fs.staging.discard(up)
 	}
@@ -387,17 +301,17 @@ func (f *file) remove() {
 
 // hide takes the file out of its folder on its own, which the kernel is told.
 func (f *file) hide() {
-	d, _ := f.place()
+	d, _ := f.Place()
 	if d == nil {
 		return
 	}
-	d.mu.Lock()
-	f.mu.Lock()
-	name := f.entry.name
-	d.shown.drop(f.entry)
-	f.dir = nil
-	f.mu.Unlock()
-	d.mu.Unlock()
+	d.Mu.Lock()
+	f.Mu.Lock()
+	name := f.Entry.Name
+	d.Shown.Drop(f.Entry)
+	f.Dir = nil
+	f.Mu.Unlock()
+	d.Mu.Unlock()
 	f.fs.kernel.forgetNames(d, []string{name})
 }
 
@@ -407,9 +321,9 @@ func (f *file) accept(up *spool.Upload) error {
 	if err := up.Sync(); err != nil {
 		return f.spoil(up, err)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == up {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == up {
 		f.happenedLocked(onAnswer)
 	}
 	return nil
@@ -417,9 +331,9 @@ func (f *file) accept(up *spool.Upload) error {
 
 // wrote notes that the bytes were changed, through h where there is a handle.
 func (f *file) wrote(up *spool.Upload, h *writeHandle) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up != up {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != up {
 		return // archived meanwhile, with these bytes
 	}
 	f.happenedLocked(onWrite)
@@ -438,8 +352,8 @@ func (f *file) happenedLocked(e event) { f.phase = f.phase.after(e) }
 
 // happened is happenedLocked for who holds nothing.
 func (f *file) happened(e event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	f.happenedLocked(e)
 }
 
@@ -463,8 +377,8 @@ func (f *file) spoiltLocked() error {
 // openLater opens the document without its content, where its length is known all the same;
 // nil where the content is to be opened.
 func (f *file) openLater(a access) *laterHandle {
-	d, _ := f.place()
-	if a.write || d == nil || !d.unread.Load() || !f.fs.reps.Settled() {
+	d, _ := f.Place()
+	if a.write || d == nil || !d.Unread.Load() || !f.fs.Reps.Settled() {
 		return nil
 	}
 	key := f.key()
@@ -489,23 +403,20 @@ func (f *file) openLater(a access) *laterHandle {
 // enterUnread is enterHandle for a file of which no handle reads anything, nor the kernel, and
 // that no other one has taken the place of.
 func (f *file) enterUnread(h *writeHandle) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.reading != nil || f.up != nil || f.superseded != nil || f.way == byKernel {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.reading != nil || f.Up != nil || f.superseded != nil || f.way == byKernel {
 		return false
 	}
 	f.enterLocked(h)
 	return true
 }
 
-// Number is the inode number.
-func (f *leaf) Number() uint64 { return f.ino }
-
 // record describes a file that is created in a directory; doc is the inbox document that
 // it gets new bytes for, or nil.
-func (f *FileSystem) record(d *dir, name string, doc *archive.Document) spool.Record {
-	r := spool.Record{Inbox: d.inInbox(), Path: d.path(), Local: d.local(), Name: name}
-	d.aim(&r)
+func (f *FileSystem) record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
+	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
+	d.Aim(&r)
 	if doc != nil {
 		r.Replace = doc.ID
 		r.DocumentName = doc.Name
@@ -519,7 +430,7 @@ var errAsClosed = errno.Refuse(syscall.EPERM, "it is being archived as it was cl
 // mayStage refuses, without waiting, to stage what cannot be replaced, or is about to be
 // archived.
 func (f *file) mayStage() error {
-	up := f.pending()
+	up := f.Pending()
 	if up == nil {
 		return f.mayRewrite()
 	}
@@ -535,17 +446,17 @@ func (f *file) mayStage() error {
 // wanted. What is queued is taken back. What cannot be replaced is not staged. The caller
 // holds commit.
 func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
 	}
 	if err := f.mayRewrite(); err != nil { // archived, or found out, meanwhile
 		return nil, err
 	}
-	d, name := f.place()
+	d, name := f.Place()
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.fs.staging.spool.Create(f.fs.record(d, name, f.document()))
+	up, err := f.fs.staging.spool.Create(f.fs.record(d, name, f.Document()))
 	if err != nil {
 		return nil, err
 	}
@@ -555,14 +466,14 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 			return nil, err
 		}
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	for range f.handles {
 		if err := up.Open(); err != nil {
 			return nil, err
 		}
 	}
-	f.up = up
+	f.Up = up
 	f.happenedLocked(onStage)
 	f.fs.staging.hold(up, f)
 	return up, nil
@@ -573,9 +484,9 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 // close.
 func (f *file) mayRewrite() error {
 	switch {
-	case f.document() == nil, f.archived():
+	case f.Document() == nil, f.archived():
 		return errno.ErrArchived
-	case f.fs.service.Archive.LacksReplace():
+	case f.fs.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -607,16 +518,16 @@ func (f *file) unsealLocked(up *spool.Upload) error {
 	}
 	switch up.State() {
 	case spool.Failed:
-		if d, _ := f.place(); d == nil {
+		if d, _ := f.Place(); d == nil {
 			return errFailed // kept as it was when it failed
 		}
 		if err := up.Reopen(); err != nil {
 			return err
 		}
-		f.mu.Lock()
-		orphaned := f.doc == nil && up.Record().Replace != 0
+		f.Mu.Lock()
+		orphaned := f.Doc == nil && up.Record().Replace != 0
 		f.happenedLocked(onRecall)
-		f.mu.Unlock()
+		f.Mu.Unlock()
 		if orphaned { // the document that it was to replace is gone
 			return up.Update(func(r *spool.Record) { r.Replace = 0 })
 		}
@@ -658,41 +569,41 @@ func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
 
 // stayUnlisted keeps the confirmed file where it is shown. It is false when that is nowhere.
 func (f *file) stayUnlisted() bool {
-	d, _ := f.place()
+	d, _ := f.Place()
 	if d == nil {
 		return false
 	}
-	d.distrust()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dir != d {
+	d.Distrust()
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir != d {
 		return false
 	}
 	f.happenedLocked(onArrival)
-	f.entry.keep = d.tree.keepFor()
-	if !slices.Contains(d.late, &f.leaf) {
-		d.late = append(d.late, &f.leaf)
+	f.Entry.Keep = d.Tree.KeepFor()
+	if !slices.Contains(d.Late, &f.Leaf) {
+		d.Late = append(d.Late, &f.Leaf)
 	}
 	return true
 }
 
 // archivedUnlisted reports whether the archive has the file under an id that is not known.
 func (f *file) archivedUnlisted() bool {
-	up := f.pending()
+	up := f.Pending()
 	return up != nil && up.State() == spool.Confirmed
 }
 
 // standFor gives a file that no folder shows its place. It is false when the file has one
 // or needs none any more.
-func (f *file) standFor(d *dir, e *entry) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up == nil || f.phase == removed || f.dir != nil {
+func (f *file) standFor(d *tree.Dir, e *tree.Entry) bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == nil || f.phase == removed || f.Dir != nil {
 		return false
 	}
-	f.dir, f.entry, f.doc = d, e, e.doc.Load()
+	f.Dir, f.Entry, f.Doc = d, e, e.Doc.Load()
 	return true
 }
 
@@ -723,10 +634,10 @@ func (f *file) openWrite(ctx context.Context, a access, v *docReader) (*writeHan
 
 // enterHandle counts an open handle, which holds the bytes in the spool open.
 func (f *file) enterHandle(h *writeHandle) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up != nil {
-		if err := f.up.Open(); err != nil {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != nil {
+		if err := f.Up.Open(); err != nil {
 			return err
 		}
 	}
@@ -749,8 +660,8 @@ func (f *file) enterLocked(h *writeHandle) {
 // leaveHandle undoes enterHandle and reports whether it was the last handle that might
 // write.
 func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	f.handles--
 	if h.writer {
 		f.writers--
@@ -759,8 +670,8 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 	if h.maps {
 		f.mappers--
 	}
-	if f.up != nil {
-		if err := f.up.Close(); err != nil {
+	if f.Up != nil {
+		if err := f.Up.Close(); err != nil {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
 	}
@@ -770,25 +681,25 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 // unfinished returns the bytes in the spool and whether they were written to since they
 // were archived last. Nothing becomes of a file that was removed.
 func (f *file) unfinished() (up *spool.Upload, todo bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.up, f.up != nil && f.phase.unfinished()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up, f.Up != nil && f.phase.unfinished()
 }
 
 // mappable reports whether somebody may write to the file through a mapping.
 func (f *file) mappable() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	return f.mappers > 0
 }
 
 // fileAt is the file of an entry, nil without one.
-func fileAt(e *entry) *file {
-	if l := e.file.Load(); l != nil {
-		return l.holder.(*file)
+func fileAt(e *tree.Entry) *file {
+	if l := e.File.Load(); l != nil {
+		return l.Holder.(*file)
 	}
 	return nil
 }
 
 // fileOf is the file of a document's entry in d.
-func fileOf(d *dir, e *entry) *file { return d.leafOf(e).holder.(*file) }
+func fileOf(d *tree.Dir, e *tree.Entry) *file { return d.LeafOf(e).Holder.(*file) }

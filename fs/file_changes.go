@@ -10,31 +10,32 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // fileChanges makes, removes and renames files and documents.
 type fileChanges struct{ fs *FileSystem }
 
 // showAgain shows the document of the name that was set aside, nil without one.
-func (c *fileChanges) showAgain(d *dir, name string) *entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	hidden := d.shown.hidden(name)
-	if hidden == nil || d.shown.taken(name) {
+func (c *fileChanges) showAgain(d *tree.Dir, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	hidden := d.Shown.Hidden(name)
+	if hidden == nil || d.Shown.Taken(name) {
 		return nil
 	}
-	return d.shown.unhide(hidden)
+	return d.Shown.Unhide(hidden)
 }
 
 // mayHold refuses a new name in a directory. In the root and among the inboxes nothing
 // can be made, not even what would stay local.
-func (c *fileChanges) mayHold(d *dir, name string) error {
+func (c *fileChanges) mayHold(d *tree.Dir, name string) error {
 	switch {
 	case c.fs.mayChange() != nil:
 		return c.fs.mayChange()
-	case d.kind == rootDir:
+	case d.Kind == tree.RootDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
-	case d.kind == inboxesDir:
+	case d.Kind == tree.InboxesDir:
 		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
 	case len(name) > names.Max:
 		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
@@ -49,9 +50,9 @@ func (c *fileChanges) mayHold(d *dir, name string) error {
 }
 
 // isArchived reports whether an archived document is found under the name.
-func (c *fileChanges) isArchived(d *dir, name string) bool {
-	e := d.reach(name)
-	return e != nil && e.doc.Load() != nil && d.kind.archives() && !e.busy()
+func (c *fileChanges) isArchived(d *tree.Dir, name string) bool {
+	e := d.Reach(name)
+	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()
 }
 
 // keepNew is how long the kernel may trust what it is told of a file that it has just made: a
@@ -60,7 +61,7 @@ const keepNew = time.Second
 
 // createOpen makes a file in the spool and opens it for writing. A temporary one stays here until
 // it gets another name.
-func (c *fileChanges) createOpen(ctx context.Context, d *dir, name string, a access, temporary bool) (*entry, *writeHandle, error) {
+func (c *fileChanges) createOpen(ctx context.Context, d *tree.Dir, name string, a access, temporary bool) (*tree.Entry, *writeHandle, error) {
 	if err := c.mayHold(d, name); err != nil {
 		return nil, nil, err
 	}
@@ -68,13 +69,13 @@ func (c *fileChanges) createOpen(ctx context.Context, d *dir, name string, a acc
 	if err != nil {
 		return nil, nil, err
 	}
-	document := e.doc.Load() != nil
+	document := e.Doc.Load() != nil
 	a.write, a.truncate = true, document
 	h, err := fileAt(e).openWrite(ctx, a, nil)
 	if err != nil {
 		if !document {
-			d.drop(e)
-			c.fs.staging.discard(fileAt(e).pending())
+			d.Drop(e)
+			c.fs.staging.discard(fileAt(e).Pending())
 		}
 		return nil, nil, err
 	}
@@ -83,8 +84,8 @@ func (c *fileChanges) createOpen(ctx context.Context, d *dir, name string, a acc
 
 // create puts an empty file into the spool and shows it. Under the name of a document that
 // was set aside it is that document, which gets new bytes.
-func (c *fileChanges) create(d *dir, name string, temporary bool) (*entry, error) {
-	if d.reach(name) != nil {
+func (c *fileChanges) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, error) {
+	if d.Reach(name) != nil {
 		return nil, errno.ErrTaken
 	}
 	if e := c.showAgain(d, name); e != nil {
@@ -96,16 +97,16 @@ func (c *fileChanges) create(d *dir, name string, temporary bool) (*entry, error
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{name: name}
-	f := newFile(c.fs, c.fs.inodes.Local(), d, e, nil, up)
-	e.file.Store(&f.leaf)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.shown.reach(name) != nil { // a listing brought it meanwhile
+	e := &tree.Entry{Name: name}
+	f := newFile(c.fs, c.fs.Inodes.Local(), d, e, nil, up)
+	e.File.Store(&f.Leaf)
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.Shown.Reach(name) != nil { // a listing brought it meanwhile
 		c.fs.staging.discard(up)
 		return nil, errno.ErrTaken
 	}
-	d.shown.add(e)
+	d.Shown.Add(e)
 	c.fs.staging.hold(up, f)
 	return e, nil
 }
@@ -153,21 +154,21 @@ func (c *fileChanges) setSize(ctx context.Context, f *file, h *writeHandle, size
 // errNoRemoval refuses to delete what is archived.
 var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not deleted")
 
-func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
+func (c *fileChanges) unlink(ctx context.Context, d *tree.Dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.tree.lookup(ctx, d, name)
+	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
-	doc := e.doc.Load()
+	doc := e.Doc.Load()
 	switch {
-	case e.dir != nil:
+	case e.Dir != nil:
 		return syscall.EISDIR
 	case doc == nil:
 		return c.removeLocal(fileAt(e))
-	case d.kind != inboxDir:
+	case d.Kind != tree.InboxDir:
 		return errNoRemoval
 	case !c.fs.opts.AllowDelete:
 		return errno.Refuse(syscall.EPERM, "documents of an inbox are deleted only where the archive is mounted with --allow-delete")
@@ -178,19 +179,19 @@ func (c *fileChanges) unlink(ctx context.Context, d *dir, name string) error {
 	if err := c.deleteDocument(ctx, d, doc.ID); err != nil {
 		return err
 	}
-	d.outdate()
+	d.Outdate()
 	f.remove()
 	c.forgetShown(d, e, name)
 	return nil
 }
 
 // deleteDocument deletes an inbox document.
-func (c *fileChanges) deleteDocument(ctx context.Context, d *dir, id archive.ID) error {
-	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
-		return c.fs.service.Archive.Delete(ctx, id)
+func (c *fileChanges) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) error {
+	err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
+		return c.fs.Service.Archive.Delete(ctx, id)
 	}, func(ctx context.Context) (bool, error) {
-		docs, err := d.tree.listAfresh(ctx, d)
-		return findDocument(docs, id) == nil, err
+		docs, err := d.Tree.ListAfresh(ctx, d)
+		return tree.FindDocument(docs, id) == nil, err
 	})
 	if archive.KindOf(err) == archive.KindUnsupported {
 		return errno.Refuse(syscall.EPERM, err.Error())
@@ -203,13 +204,13 @@ func (c *fileChanges) deleteDocument(ctx context.Context, d *dir, id archive.ID)
 func (c *fileChanges) removeLocal(f *file) error {
 	f.commit.Lock()
 	defer f.commit.Unlock()
-	if f.document() != nil || f.archivedUnlisted() {
+	if f.Document() != nil || f.archivedUnlisted() {
 		return errNoRemoval
 	}
-	if d, _ := f.place(); d == nil {
+	if d, _ := f.Place(); d == nil {
 		return syscall.ENOENT // it was archived meanwhile, or failed
 	}
-	up := f.pending()
+	up := f.Pending()
 	if up.Record().Queued { // who has it open goes on writing
 		if err := f.recallLocked(up); err != nil {
 			return err

@@ -15,19 +15,14 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
-// Names at the top of the mount that are not mandators.
-const (
-	inboxesName = "inboxes"
-	controlName = ".archivefs"
-)
-
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
 type FileSystem struct {
-	*archiveTree
+	*tree.Tree
 	opts    Options
 	content *cache.Content
 	facts   *cache.Facts
@@ -95,22 +90,22 @@ func New(opts Options) *FileSystem {
 	if opts.Known != nil {
 		reps.Kept = opts.Known.Representation()
 	}
-	f.archiveTree = newArchiveTree(treeConfig{
-		service: remote.New(remote.Config{
+	f.Tree = tree.New(tree.Config{
+		Service: remote.New(remote.Config{
 			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
 			Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
 		}),
-		reps: reps, lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, started: opts.Now(),
-		staged: &f.placing, changed: f.kernel.forgetNames, expanded: f.memory.unfolds,
-		newLeaf: func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
-			return &newFile(f, ino, d, e, doc, nil).leaf
+		Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, Started: opts.Now(),
+		Staged: &f.placing, Changed: f.kernel.forgetNames, Expanded: f.memory.unfolds,
+		NewLeaf: func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf {
+			return &newFile(f, ino, d, e, doc, nil).Leaf
 		},
 	})
 	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
 	var prefetching context.Context
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
 	f.walks = prefetch.NewWalks(prefetching, prefetch.Options{
-		Service: opts.Archive, Answered: f.service.Answered, Folders: f.service.Children, Documents: f.service.Documents,
+		Service: opts.Archive, Answered: f.Service.Answered, Folders: f.Service.Children, Documents: f.Service.Documents,
 		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: opts.Now,
 	})
 	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now)
@@ -118,20 +113,20 @@ func New(opts Options) *FileSystem {
 }
 
 // Away returns why the service could not be asked the last time, nil when it answered.
-func (f *FileSystem) Away() *Failure { return f.service.Away() }
+func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
 func (f *FileSystem) cached(key cache.Key) bool {
 	_, ok := f.content.Lookup(key)
 	return ok
 }
 
-func (f *FileSystem) now() time.Time { return f.service.Now() }
+func (f *FileSystem) now() time.Time { return f.Service.Now() }
 
 // Check asks the service for the top of its archive, so that a mount with a wrong address
 // or wrong credentials fails at once. While the service is away what is known of it will
 // do; Away then tells why.
 func (f *FileSystem) Check(ctx context.Context) error {
-	return f.root.tree.loadFolders(ctx, f.root, needNames)
+	return f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames)
 }
 
 // Recover takes up what an earlier mount left in the spool. It does not wait for the service.
@@ -166,13 +161,13 @@ func (f *FileSystem) mayChange() error {
 // those of archived documents never change. It returns why the service cannot be asked; what
 // is known is shown then.
 func (f *FileSystem) Refresh(ctx context.Context) error {
-	f.service.OutdateAll()
+	f.Service.OutdateAll()
 	f.control.InvalidateAll()
-	f.root.tree.doubtAll(f.root)
-	if err := f.root.tree.loadFolders(ctx, f.root, needNames); err != nil {
+	f.Root.Tree.DoubtAll(f.Root)
+	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return err
 	}
-	f.kernel.forgetAll(f.root)
+	f.kernel.forgetAll(f.Root)
 	f.epochs.begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -15,7 +16,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 		"is not": (*spool.Upload).Remove,
 	} {
 		t.Run(name, func(t *testing.T) {
-			fs, d := unlisted(t, folderDir)
+			fs, d := unlisted(t, tree.FolderDir)
 			s, err := spool.Open(spool.Options{Dir: t.TempDir()})
 			if err != nil {
 				t.Fatal(err)
@@ -36,11 +37,11 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 			}
 			fs.staging.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
 			for _, asked := range []bool{true, name != "waits"} {
-				before := fs.service.Archive.(*holding).lists
-				if err := d.tree.load(t.Context(), d, needNames); err != nil {
+				before := fs.Service.Archive.(*holding).lists
+				if err := d.Tree.Load(t.Context(), d, tree.NeedNames); err != nil {
 					t.Fatal(err)
 				}
-				if again := fs.service.Archive.(*holding).lists > before; again != asked {
+				if again := fs.Service.Archive.(*holding).lists > before; again != asked {
 					t.Errorf("the service was asked: %v, want %v", again, asked)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -28,24 +29,24 @@ type folderMaker struct {
 const recentlyAway = 5 * time.Second
 
 // queuesFolders reports whether a new folder is queued without asking the service.
-func (c *folderChanges) queuesFolders(d *dir) bool {
-	if d.queuedAs() != nil {
+func (c *folderChanges) queuesFolders(d *tree.Dir) bool {
+	if d.QueuedAs() != nil {
 		return true
 	}
-	away := c.fs.service.Away()
+	away := c.fs.Service.Away()
 	return c.fs.opts.Async && away != nil && c.fs.now().Sub(away.Time) < recentlyAway
 }
 
 // queueFolder makes a folder that the service is to have later. doubtful says that it was
 // asked for it and may have made it.
-func (c *folderChanges) queueFolder(d *dir, name string, doubtful bool) (*entry, error) {
+func (c *folderChanges) queueFolder(d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
 	up, err := c.fs.staging.spool.CreateFolder(c.fs.record(d, name, nil), doubtful)
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
+	d.Mu.Lock()
 	e := c.fs.placing.showQueuedLocked(d, up)
-	d.mu.Unlock()
+	d.Mu.Unlock()
 	c.fs.staging.queue.Add(up)
 	return e, nil
 }
@@ -66,14 +67,14 @@ func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
 
 func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 	if !m.inbox {
-		s, err := m.fs.service.Archive.Children(ctx, m.parent)
+		s, err := m.fs.Service.Archive.Children(ctx, m.parent)
 		return s.Folders, err
 	}
-	boxes, err := m.fs.service.Archive.Inboxes(ctx)
+	boxes, err := m.fs.Service.Archive.Inboxes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	parent, ok := findInbox(boxes.Inboxes, m.parent)
+	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
 	if !ok {
 		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
 	}
@@ -82,14 +83,14 @@ func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 
 // Make implements spool.FolderMaker.
 func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
-	f, err := m.fs.service.Archive.CreateFolder(ctx, m.parent, m.name)
+	f, err := m.fs.Service.Archive.CreateFolder(ctx, m.parent, m.name)
 	return f.ID, err
 }
 
 // removeQueued removes a queued folder, which must be empty, before the service has it.
 // While it is being made that is waited for.
-func (c *folderChanges) removeQueued(d *dir, e *entry) error {
-	up := e.dir.queuedAs()
+func (c *folderChanges) removeQueued(d *tree.Dir, e *tree.Entry) error {
+	up := e.Dir.QueuedAs()
 	if up == nil {
 		return errno.ErrNotRemoved
 	}
@@ -98,9 +99,9 @@ func (c *folderChanges) removeQueued(d *dir, e *entry) error {
 }
 
 // removeQueuedLocked is removeQueued for callers that hold the folder locked.
-func (c *folderChanges) removeQueuedLocked(d *dir, e *entry, up *spool.Upload) error {
+func (c *folderChanges) removeQueuedLocked(d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
 	switch {
-	case e.dir.queuedAs() == nil:
+	case e.Dir.QueuedAs() == nil:
 		return errno.ErrNotRemoved // it was made meanwhile
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
@@ -108,7 +109,7 @@ func (c *folderChanges) removeQueuedLocked(d *dir, e *entry, up *spool.Upload) e
 	if err := up.Remove(); err != nil {
 		return err
 	}
-	d.drop(e)
+	d.Drop(e)
 	c.fs.staging.letGo(up)
 	c.fs.staging.mu.Lock()
 	defer c.fs.staging.mu.Unlock()
@@ -118,8 +119,8 @@ func (c *folderChanges) removeQueuedLocked(d *dir, e *entry, up *spool.Upload) e
 
 // renameQueued gives a queued folder another place or name. While it is being made that is
 // waited for.
-func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) error {
-	up := e.dir.queuedAs()
+func (c *folderChanges) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
+	up := e.Dir.QueuedAs()
 	if up == nil {
 		return errno.ErrNotMoved
 	}
@@ -127,15 +128,15 @@ func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) 
 		return err
 	}
 	defer c.fs.staging.lockFolder(up)()
-	to.mu.Lock()
-	free := to.free
-	to.mu.Unlock()
+	to.Mu.Lock()
+	free := to.Free
+	to.Mu.Unlock()
 	switch {
-	case e.dir.queuedAs() == nil:
+	case e.Dir.QueuedAs() == nil:
 		return errno.ErrNotMoved // it was made meanwhile
 	case !free:
 		return errno.ErrNotFree
-	case to.kind == localDir, names.IsJunkDir(newName), to.kind.below() != e.dir.kind:
+	case to.Kind == tree.LocalDir, names.IsJunkDir(newName), to.Kind.Below() != e.Dir.Kind:
 		return errno.Refuse(syscall.EPERM, "a folder that waits to be made becomes one of the same kind, or none")
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
@@ -143,10 +144,10 @@ func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) 
 	if err := up.Update(func(r *spool.Record) { retarget(r, c.fs.record(to, newName, nil)) }); err != nil {
 		return err
 	}
-	d.drop(e)
-	e.dir.moveTo(to, newName)
-	to.add(e.renamed(newName))
-	c.retarget(e.dir)
+	d.Drop(e)
+	e.Dir.MoveTo(to, newName)
+	to.Add(e.Renamed(newName))
+	c.retarget(e.Dir)
 	if up.Record().Queued {
 		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
 	}
@@ -155,35 +156,35 @@ func (c *folderChanges) renameQueued(d *dir, e *entry, to *dir, newName string) 
 
 // retargetFolder writes the place of a queued folder, which a folder above left, into its
 // record.
-func (c *folderChanges) retargetFolder(d *dir) {
-	up := d.queued.Load()
+func (c *folderChanges) retargetFolder(d *tree.Dir) {
+	up := d.Queued.Load()
 	if up == nil {
 		return
 	}
-	above := d.above()
-	if err := up.Update(func(r *spool.Record) { r.Path = above.path() }); err != nil {
-		c.fs.service.Failures.Add("rename", up, d.path(), err)
+	above := d.Above()
+	if err := up.Update(func(r *spool.Record) { r.Path = above.Path() }); err != nil {
+		c.fs.Service.Failures.Add("rename", up, d.Path(), err)
 	}
 }
 
-func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry, error) {
+func (c *folderChanges) mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
 	if err := c.fs.files.mayHold(d, name); err != nil {
 		return nil, err
 	}
-	if d.kind == localDir || names.IsJunkDir(name) {
-		e := &entry{name: name, dir: newDir(c.fs.archiveTree, localDir, 0, c.fs.inodes.Local(), d, name)}
-		d.add(e)
+	if d.Kind == tree.LocalDir || names.IsJunkDir(name) {
+		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.fs.Tree, tree.LocalDir, 0, c.fs.Inodes.Local(), d, name)}
+		d.Add(e)
 		return e, nil
 	}
 	if err := mayBeFolder(name); err != nil {
 		return nil, err
 	}
-	if err := d.tree.loadFolders(ctx, d, needNames); err != nil {
+	if err := d.Tree.LoadFolders(ctx, d, tree.NeedNames); err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	free := d.free
-	d.mu.Unlock()
+	d.Mu.Lock()
+	free := d.Free
+	d.Mu.Unlock()
 	if !free {
 		return nil, errno.ErrNotFree
 	}
@@ -193,15 +194,15 @@ func (c *folderChanges) mkdir(ctx context.Context, d *dir, name string) (*entry,
 	id, err := c.createFolder(ctx, d, name)
 	switch {
 	case err != nil && c.fs.opts.Async && archive.Away(err):
-		_ = c.fs.service.Answered(err) // so that the next one is not asked for, and in doubt, too
+		_ = c.fs.Service.Answered(err) // so that the next one is not asked for, and in doubt, too
 		return c.queueFolder(d, name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
 	}
-	d.outdate()
-	if d.kind.archives() {
-		c.fs.service.Children.Put(id, archive.Structure{Free: free})
-		c.fs.service.Documents.Put(id, nil)
+	d.Outdate()
+	if d.Kind.Archives() {
+		c.fs.Service.Children.Put(id, archive.Structure{Free: free})
+		c.fs.Service.Documents.Put(id, nil)
 	}
 	return c.addFolder(d, id, name), nil
 }
@@ -221,7 +222,7 @@ var errQueueLooks = errors.New("the folder is queued")
 // createFolder creates a folder and finds out its id, by a listing where the answer does
 // not tell it. A service that has no time is neither looked at nor waited for where folders
 // are queued.
-func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (archive.ID, error) {
+func (c *folderChanges) createFolder(ctx context.Context, d *tree.Dir, name string) (archive.ID, error) {
 	before := c.folderIDs(d)
 	var id archive.ID
 	var busy bool
@@ -233,8 +234,8 @@ func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (
 		id, err = c.newFolder(ctx, d, name, before)
 		return id != 0, err
 	}
-	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
-		made, err := c.fs.service.Archive.CreateFolder(ctx, d.ID(), name)
+	err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
+		made, err := c.fs.Service.Archive.CreateFolder(ctx, d.ID(), name)
 		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
 		return err
 	}, look)
@@ -249,90 +250,90 @@ func (c *folderChanges) createFolder(ctx context.Context, d *dir, name string) (
 
 // newFolder lists the directory afresh and returns the folder of that name that was not
 // there before, 0 when there is none.
-func (c *folderChanges) newFolder(ctx context.Context, d *dir, name string, before map[archive.ID]bool) (archive.ID, error) {
-	d.distrust()
-	if err := d.tree.loadFolders(ctx, d, needListing); err != nil {
+func (c *folderChanges) newFolder(ctx context.Context, d *tree.Dir, name string, before map[archive.ID]bool) (archive.ID, error) {
+	d.Distrust()
+	if err := d.Tree.LoadFolders(ctx, d, tree.NeedListing); err != nil {
 		return 0, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, e := range d.shown.folders.list {
-		if !before[e.id] && e.entry.told == name {
-			return e.id, nil
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	for _, e := range d.Shown.Folders.List {
+		if !before[e.ID] && e.Entry.Told == name {
+			return e.ID, nil
 		}
 	}
 	return 0, nil
 }
 
 // folderIDs is the set of sub-folders known now.
-func (c *folderChanges) folderIDs(d *dir) map[archive.ID]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.shown.folders.ids()
+func (c *folderChanges) folderIDs(d *tree.Dir) map[archive.ID]bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Folders.IDs()
 }
 
 // addFolder shows a folder that was created here.
-func (c *folderChanges) addFolder(d *dir, id archive.ID, name string) *entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if e := d.shown.folders.get(id); e != nil {
+func (c *folderChanges) addFolder(d *tree.Dir, id archive.ID, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if e := d.Shown.Folders.Get(id); e != nil {
 		return e
 	}
-	e := &entry{name: name, keep: c.fs.keepFor()}
-	e.dir = newDir(c.fs.archiveTree, d.kind.below(), id, c.fs.inodes.Folder(id), d, name)
-	d.shown.add(e)
+	e := &tree.Entry{Name: name, Keep: c.fs.KeepFor()}
+	e.Dir = tree.NewDir(c.fs.Tree, d.Kind.Below(), id, c.fs.Inodes.Folder(id), d, name)
+	d.Shown.Add(e)
 	return e
 }
 
-func (c *folderChanges) rmdir(ctx context.Context, d *dir, name string) error {
+func (c *folderChanges) rmdir(ctx context.Context, d *tree.Dir, name string) error {
 	if err := c.fs.mayChange(); err != nil {
 		return err
 	}
-	e, err := d.tree.lookup(ctx, d, name)
+	e, err := d.Tree.Lookup(ctx, d, name)
 	switch {
 	case err != nil:
 		return err
-	case e.dir == nil:
+	case e.Dir == nil:
 		return syscall.ENOTDIR
-	case !e.dir.isLocal():
+	case !e.Dir.IsLocal():
 		return errno.ErrNotRemoved
-	case len(e.dir.entries()) > 0:
+	case len(e.Dir.Entries()) > 0:
 		return syscall.ENOTEMPTY
-	case e.dir.kind != localDir:
+	case e.Dir.Kind != tree.LocalDir:
 		return c.removeQueued(d, e)
 	}
-	d.drop(e)
+	d.Drop(e)
 	return nil
 }
 
 // renameDir renames a directory that only this machine has; folders stay where they are.
-func (c *folderChanges) renameDir(d *dir, e *entry, to *dir, newName string, over *entry) error {
+func (c *folderChanges) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
-	case e.dir.queuedAs() != nil && e.dir.kind != localDir && over == nil:
+	case e.Dir.QueuedAs() != nil && e.Dir.Kind != tree.LocalDir && over == nil:
 		return c.renameQueued(d, e, to, newName)
-	case e.dir.kind != localDir:
+	case e.Dir.Kind != tree.LocalDir:
 		return errno.ErrNotMoved
-	case to.kind != localDir && !names.IsJunkDir(newName) || to.ID() != d.ID():
+	case to.Kind != tree.LocalDir && !names.IsJunkDir(newName) || to.ID() != d.ID():
 		return errno.Refuse(syscall.EPERM, "a directory of this machine's own stays one, where it is")
 	case over != nil:
 		return errno.ErrTaken
 	}
-	d.drop(e)
-	e.dir.moveTo(to, newName)
-	to.add(e.renamed(newName))
-	c.retarget(e.dir)
+	d.Drop(e)
+	e.Dir.MoveTo(to, newName)
+	to.Add(e.Renamed(newName))
+	c.retarget(e.Dir)
 	return nil
 }
 
 // retarget writes the directory's new place into the records of the files below it.
-func (c *folderChanges) retarget(d *dir) {
-	for _, e := range d.entries() {
-		if e.dir != nil {
-			c.retargetFolder(e.dir)
-			c.retarget(e.dir)
-		} else if up := fileAt(e).pending(); up != nil {
-			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.local(), d.path() }); err != nil {
-				c.fs.service.Failures.Add("rename", up, fileAt(e).path(), err)
+func (c *folderChanges) retarget(d *tree.Dir) {
+	for _, e := range d.Entries() {
+		if e.Dir != nil {
+			c.retargetFolder(e.Dir)
+			c.retarget(e.Dir)
+		} else if up := fileAt(e).Pending(); up != nil {
+			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
+				c.fs.Service.Failures.Add("rename", up, fileAt(e).path(), err)
 			}
 		}
 	}

@@ -3,24 +3,26 @@ package fs
 import (
 	"sync"
 	"time"
+
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // forgotten are directories of which the kernel has forgotten documents.
 type forgotten struct {
 	mu   sync.Mutex
-	dirs map[*dir]bool // guarded by mu
-	rest *time.Timer   // folds them; guarded by mu
+	dirs map[*tree.Dir]bool // guarded by mu
+	rest *time.Timer        // folds them; guarded by mu
 }
 
 // forgetRest is how long after the last document the directories are folded: the kernel forgets
 // many at a time.
 const forgetRest = time.Second
 
-func (g *forgotten) add(d *dir) {
+func (g *forgotten) add(d *tree.Dir) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.dirs == nil {
-		g.dirs = map[*dir]bool{}
+		g.dirs = map[*tree.Dir]bool{}
 	}
 	g.dirs[d] = true
 	if g.rest == nil {
@@ -37,6 +39,6 @@ func (g *forgotten) fold() {
 	g.dirs = nil
 	g.mu.Unlock()
 	for d := range dirs {
-		d.fold()
+		d.Fold()
 	}
 }

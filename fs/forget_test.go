@@ -3,28 +3,29 @@ package fs
 import (
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // What the kernel forgets takes no memory for it, and its folder is folded.
 func TestForgottenDocuments(t *testing.T) {
-	fs, d := holds(t, folderDir, named(1, "Brief"), named(2, "Rechnung.pdf"))
-	first, second := fileOf(d, d.get("Brief.pdf")), fileOf(d, d.get("Rechnung.pdf"))
-	if first.fs.kernel.forget(first) != d || d.get("Brief.pdf").file.Load() != nil {
+	fs, d := holds(t, tree.FolderDir, named(1, "Brief"), named(2, "Rechnung.pdf"))
+	first, second := fileOf(d, d.Get("Brief.pdf")), fileOf(d, d.Get("Rechnung.pdf"))
+	if first.fs.kernel.forget(first) != d || d.Get("Brief.pdf").File.Load() != nil {
 		t.Fatal("the file is kept")
 	}
 	if first.fs.kernel.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
-	if d.fold(); d.isFolded() {
+	if d.Fold(); d.IsFolded() {
 		t.Error("was folded although a document is known to the kernel")
 	}
 	(&fileNode{f: second}).OnForget()
 	fs.forgotten.fold()
-	if !d.isFolded() {
+	if !d.IsFolded() {
 		t.Error("was not folded")
 	}
-	if f := fileOf(d, d.get("Brief.pdf")); f == first || f.ino != first.ino || f.generation() == first.generation() {
+	if f := fileOf(d, d.Get("Brief.pdf")); f == first || f.Ino != first.Ino || f.Generation() == first.Generation() {
 		t.Error("a document that is looked at again has the inode that was forgotten")
 	}
 }
@@ -32,18 +33,18 @@ func TestForgottenDocuments(t *testing.T) {
 // What a file has to itself outlives its inode.
 func TestForgottenFilesInUseStay(t *testing.T) {
 	for name, use := range map[string]func(*file){
-		"bytes that wait":   func(f *file) { f.up = &spool.Upload{} },
+		"bytes that wait":   func(f *file) { f.Up = &spool.Upload{} },
 		"an open handle":    func(f *file) { f.handles++ },
 		"a writer":          func(f *file) { f.writers++ },
 		"a reader":          func(f *file) { f.reading = &reading{} },
 		"a failed write":    func(f *file) { f.phase = spoiled },
-		"no document":       func(f *file) { f.doc = nil },
+		"no document":       func(f *file) { f.Doc = nil },
 		"removed":           func(f *file) { f.phase = removed },
 		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, d := holds(t, folderDir, named(1, "Brief"))
-			e := d.get("Brief.pdf")
+			_, d := holds(t, tree.FolderDir, named(1, "Brief"))
+			e := d.Get("Brief.pdf")
 			f := fileOf(d, e)
 			use(f)
 			if f.fs.kernel.forget(f) != nil || fileAt(e) != f {

@@ -100,8 +100,8 @@ func (h *readHandle) Flush(context.Context) syscall.Errno { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
-	if d, _ := h.file.place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
-		d.unread.Store(true)
+	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
+		d.Unread.Store(true)
 		h.file.fs.readAhead.Stop(walked{d, h.file.fs})
 	}
 	h.file.fs.handles.remove(h)
@@ -118,8 +118,8 @@ func (h *readHandle) Release(context.Context) syscall.Errno {
 var _ = fusefs.FileReader((*laterHandle)(nil))
 
 func (h *laterHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	if d, _ := h.file.place(); d != nil {
-		d.unread.Store(false)
+	if d, _ := h.file.Place(); d != nil {
+		d.Unread.Store(false)
 	}
 	r, err := h.contentReader(ctx)
 	if err == nil && r.Size() != h.size {

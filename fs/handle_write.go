@@ -97,8 +97,8 @@ func (h *writeHandle) accept(up *spool.Upload) error {
 
 // perhapsEnded notes a close of which cannot be told whether it was the handle's last.
 func (h *writeHandle) perhapsEnded() {
-	h.file.mu.Lock()
-	defer h.file.mu.Unlock()
+	h.file.Mu.Lock()
+	defer h.file.Mu.Unlock()
 	h.perhaps = true
 }
 
@@ -109,9 +109,9 @@ var errAborted = errors.New("the mount was aborted while a program was writing i
 // each program that ends a file by itself closes it before, which we are told.
 func (h *writeHandle) cutOff() {
 	f := h.file
-	f.mu.Lock()
+	f.Mu.Lock()
 	half := h.writing && !h.perhaps
-	f.mu.Unlock()
+	f.Mu.Unlock()
 	if half {
 		f.fs.delivery.abandon(f, errAborted.Error())
 	}
@@ -135,8 +135,8 @@ func (h *writeHandle) end(up *spool.Upload) (last bool, err error) {
 // amongOthers reports whether other handles write to the file.
 func (h *writeHandle) amongOthers() bool {
 	f := h.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if h.writing {
 		return f.writing > 1
 	}
@@ -146,8 +146,8 @@ func (h *writeHandle) amongOthers() bool {
 // ended notes that the program has closed the handle.
 func (h *writeHandle) ended() (others bool) {
 	f := h.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if h.writing {
 		h.writing = false
 		f.writing--
@@ -159,9 +159,9 @@ func (h *writeHandle) ended() (others bool) {
 // failed to write them forgets that it has them, and would answer the next sync with success.
 func (h *writeHandle) spoiled() error {
 	f := h.file
-	f.mu.Lock()
+	f.Mu.Lock()
 	err := f.spoiltLocked()
-	f.mu.Unlock()
+	f.Mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (h *writeHandle) spoiled() error {
 // handle wrote failed with the close of another one.
 func (h *writeHandle) outcome() error {
 	f := h.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if h.writing && f.phase.ended() {
 		return errFailed
 	}
@@ -219,12 +219,12 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 
 func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	f := h.file
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		n, err := up.ReadAt(dest, off)
 		if err == nil || err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
 			return fuse.ReadResultData(dest[:n]), 0
 		}
-		if f.pending() == up {
+		if f.Pending() == up {
 			return nil, f.readErrno(err)
 		}
 		// It was archived at this moment.
@@ -243,7 +243,7 @@ func (h *writeHandle) contentReader(ctx context.Context) (*cache.Reader, error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.reader == nil || !h.reader.current() {
-		if h.file.document() == nil {
+		if h.file.Document() == nil {
 			return nil, syscall.EIO
 		}
 		v, err := h.file.openContent(ctx)
@@ -271,7 +271,7 @@ func (h *writeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.
 
 // Fsync makes the bytes durable on this machine. That they are archived is close's word.
 func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
-	up := h.file.pending()
+	up := h.file.Pending()
 	if up == nil {
 		return 0
 	}
@@ -298,7 +298,7 @@ func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
 	if f.fs.opts.Async {
 		up.BeginSync()
 	}
-	switch closing.Examine(callerPID(ctx), h.opener, f.ino, f.mappable(), &f.fs.mounts) {
+	switch closing.Examine(callerPID(ctx), h.opener, f.Ino, f.mappable(), &f.fs.mounts) {
 	case closing.More:
 		return 0
 	case closing.Unknown: // the end shows at release

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/closing"
 )
@@ -28,9 +28,6 @@ type epochs struct {
 	timer *time.Timer // of the one that waits, nil for none; guarded by mu
 }
 
-// lease is until when the kernel may use names of a directory without asking.
-type lease struct{ until atomic.Int64 } // nanoseconds since clock
-
 // keepSize is how long the kernel may trust the attributes of a document whose exact
 // length is known: it never changes.
 const keepSize = time.Hour
@@ -39,18 +36,18 @@ const blockSize = 512 // unit of st_blocks (stat(2))
 
 // fill writes a file's attributes and returns how long they may be trusted.
 func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
-	out.Ino = f.ino
+	out.Ino = f.Ino
 	out.Mode = fuse.S_IFREG | 0o666&^k.fs.opts.Umask
 	k.fillOwner(out)
 	fillTime(out, f.modified())
 	out.Blksize = 4096
 	switch exact := k.fillSize(f, out); {
-	case !exact, f.pending() != nil:
+	case !exact, f.Pending() != nil:
 		return 0
 	case f.immutable(f.key().Representation):
 		return keepSize
 	}
-	d, _ := f.place()
+	d, _ := f.Place()
 	if _, open, _ := f.openedSize(); open || d == nil {
 		return 0 // its length may be another one when the last reader has gone
 	}
@@ -66,7 +63,7 @@ func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
 		size, known = f.formerSize()
 	}
 	if !known {
-		size = view.Estimate(f.document())
+		size = view.Estimate(f.Document())
 	}
 	f.tell(size)
 	out.Size = uint64(max(size, 0))
@@ -77,13 +74,13 @@ func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
 }
 
 // fillDir writes a directory's attributes.
-func (k *kernel) fillDir(d *dir, out *fuse.Attr) {
-	out.Ino = d.ino
+func (k *kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
+	out.Ino = d.Ino
 	out.Mode = fuse.S_IFDIR | 0o777&^k.fs.opts.Umask
 	k.fillOwner(out)
-	d.mu.Lock()
-	changed := d.shown.changed
-	d.mu.Unlock()
+	d.Mu.Lock()
+	changed := d.Shown.Changed
+	d.Mu.Unlock()
 	fillTime(out, changed)
 	out.Blksize = 4096
 }
@@ -99,49 +96,49 @@ func fillTime(out *fuse.Attr, t time.Time) {
 
 // fillEntry writes the answer to a lookup of e in d: attributes, and how long they and
 // the name may be trusted.
-func (k *kernel) fillEntry(d *dir, e *entry, out *fuse.EntryOut) {
-	if e.dir != nil {
-		k.fillDir(e.dir, &out.Attr)
+func (k *kernel) fillEntry(d *tree.Dir, e *tree.Entry, out *fuse.EntryOut) {
+	if e.Dir != nil {
+		k.fillDir(e.Dir, &out.Attr)
 		out.SetEntryTimeout(k.lendName(d, e))
 		out.SetAttrTimeout(k.foldersValidFor(d))
 		return
 	}
 	f := fileOf(d, e)
 	out.SetAttrTimeout(k.fill(f, &out.Attr))
-	if f.pending() == nil { // else the name may go with a failed close
+	if f.Pending() == nil { // else the name may go with a failed close
 		out.SetEntryTimeout(k.lendName(d, e))
 	}
 }
 
 // lendName is how long the kernel may keep the name of e, which is noted; 0 when it has become
 // another one's, or nobody's, by now.
-func (k *kernel) lendName(d *dir, e *entry) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.shown.held.names.get(e.name) != e {
+func (k *kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.Shown.Held.Names.Get(e.Name) != e {
 		return 0
 	}
 	validity := k.validForLocked(d)
-	if e.dir != nil {
+	if e.Dir != nil {
 		validity = k.foldersValidForLocked(d)
 	}
-	d.lease.extend(validity)
+	d.Lease.Extend(validity)
 	return validity
 }
 
 // lendAbsence is how long the kernel may remember that the directory does not have a name, which
 // is noted. Names that desktops ask for all the time are remembered whatever is known.
-func (k *kernel) lendAbsence(d *dir, name string) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.shown.reach(name) != nil {
+func (k *kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.Shown.Reach(name) != nil {
 		return 0
 	}
 	validity := k.validForLocked(d)
 	if names.IsJunk(name) {
 		validity = min(k.fs.opts.TTL, kernelTrust)
 	}
-	d.lease.extend(validity)
+	d.Lease.Extend(validity)
 	return validity
 }
 
@@ -203,7 +200,7 @@ func (k *kernel) outlive(ctx context.Context, change func(context.Context) sysca
 
 // changeNames is outlive for a change of names. The kernel, to which it has failed when nobody
 // waited for it, forgets those.
-func (k *kernel) changeNames(ctx context.Context, d *dir, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
+func (k *kernel) changeNames(ctx context.Context, d *tree.Dir, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
 	return k.outlive(ctx, change, func() {
 		for _, p := range names {
 			k.forgetNames(p.d, []string{p.name})
@@ -213,7 +210,7 @@ func (k *kernel) changeNames(ctx context.Context, d *dir, change func(context.Co
 
 // placed is a name in a directory.
 type placed struct {
-	d    *dir
+	d    *tree.Dir
 	name string
 }
 
@@ -254,19 +251,19 @@ func lockWhile(ctx context.Context, mu *sync.Mutex) error {
 // forget takes the file out of its entry and returns the directory, nil when it stays. Where the
 // kernel asks for the document at this very moment it has an inode of this file, and gets one of
 // another file when it asks again, as when the file was replaced: what is archived does not change.
-func (k *kernel) forget(f *file) *dir {
-	d, _ := f.place()
-	if d == nil || !d.kind.archives() {
+func (k *kernel) forget(f *file) *tree.Dir {
+	d, _ := f.Place()
+	if d == nil || !d.Kind.Archives() {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dir != d || fileAt(f.entry) != f || !f.idleLocked() || !f.numberedByID() {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir != d || fileAt(f.Entry) != f || !f.idleLocked() || !f.NumberedByID() {
 		return nil
 	}
-	f.entry.file.Store(nil)
+	f.Entry.File.Store(nil)
 	k.fs.memory.unfolds(1) // which gives memory back when they are many
 	return d
 }
@@ -335,94 +332,70 @@ func (e *epochs) late() {
 
 // forgetNames makes the kernel look up the names again, which changed, where it may know them. It
 // returns at once, and may be called with any lock held.
-func (k *kernel) forgetNames(d *dir, names []string) {
+func (k *kernel) forgetNames(d *tree.Dir, names []string) {
 	if len(names) == 0 || inodeOf(d) == nil {
 		return
 	}
-	if d.lease.runs() {
+	if d.Lease.Runs() {
 		k.fs.epochs.begin()
 	}
 	k.fs.work.Go(func() { k.fs.kernel.forgetAttributes(d) })
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.
-func (k *kernel) forgetAttributes(d *dir) {
+func (k *kernel) forgetAttributes(d *tree.Dir) {
 	node := inodeOf(d)
 	if node == nil {
 		return
 	}
 	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.path()), errno)
+		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.Path()), errno)
 	}
 }
 
 // inodeOf is the inode of a directory, nil until the kernel asks for it.
-func inodeOf(d *dir) *fusefs.Inode {
-	n, _ := d.node.Load().(*fusefs.Inode)
+func inodeOf(d *tree.Dir) *fusefs.Inode {
+	n, _ := d.Node.Load().(*fusefs.Inode)
 	return n
 }
 
-// clock is the kernel's, which goes on whatever Options.Now says.
-var clock = time.Now()
-
-// extend notes that the kernel may keep a name for so long.
-func (l *lease) extend(validity time.Duration) {
-	until := int64(time.Since(clock) + validity)
-	for {
-		before := l.until.Load()
-		if before >= until || l.until.CompareAndSwap(before, until) {
-			return
-		}
-	}
-}
-
-// runs reports whether the kernel may have names of the directory that it does not ask for.
-func (l *lease) runs() bool { return l.until.Load() > int64(time.Since(clock)) }
-
-// extendTo notes that names of one directory, with their time-outs, become such of another.
-func (l *lease) extendTo(to *lease) {
-	if l.runs() {
-		to.extend(time.Duration(l.until.Load()) - time.Since(clock))
-	}
-}
-
 // validFor is how long what the directory shows may be trusted without asking again.
-func (k *kernel) validFor(d *dir) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (k *kernel) validFor(d *tree.Dir) time.Duration {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
 	return k.validForLocked(d)
 }
 
 // validForLocked is validFor for who holds mu.
-func (k *kernel) validForLocked(d *dir) time.Duration {
-	oldest := d.subs.fetched
-	if d.kind.holdsDocuments() && d.files.fetched.Before(oldest) {
-		oldest = d.files.fetched
+func (k *kernel) validForLocked(d *tree.Dir) time.Duration {
+	oldest := d.Subs.Fetched
+	if d.Kind.HoldsDocuments() && d.Files.Fetched.Before(oldest) {
+		oldest = d.Files.Fetched
 	}
 	return k.trustedForLocked(d, oldest)
 }
 
 // foldersValidFor is validFor of the sub-folders, whose names rest on their listing alone:
 // nobody lists the documents of the folders of a path that is looked up.
-func (k *kernel) foldersValidFor(d *dir) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (k *kernel) foldersValidFor(d *tree.Dir) time.Duration {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
 	return k.foldersValidForLocked(d)
 }
 
 // foldersValidForLocked is foldersValidFor for who holds mu.
-func (k *kernel) foldersValidForLocked(d *dir) time.Duration {
-	return k.trustedForLocked(d, d.subs.fetched)
+func (k *kernel) foldersValidForLocked(d *tree.Dir) time.Duration {
+	return k.trustedForLocked(d, d.Subs.Fetched)
 }
 
 // trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
 // mu.
-func (k *kernel) trustedForLocked(d *dir, oldest time.Time) time.Duration {
+func (k *kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 	longest := min(k.fs.opts.TTL, kernelTrust)
 	switch {
-	case d.kind == localDir:
+	case d.Kind == tree.LocalDir:
 		return longest
-	case d.isLocal():
+	case d.IsLocal():
 		return 0 // until the folder is made
 	}
 	return max(0, min(longest, k.fs.opts.TTL-k.fs.now().Sub(oldest)))
@@ -441,9 +414,9 @@ func callerPID(ctx context.Context) uint32 {
 }
 
 // forgetAll makes the kernel ask for the attributes of the directory again, and of all below it.
-func (k *kernel) forgetAll(d *dir) {
+func (k *kernel) forgetAll(d *tree.Dir) {
 	k.forgetAttributes(d)
-	for _, below := range d.subfolders() {
+	for _, below := range d.Subfolders() {
 		k.forgetAll(below)
 	}
 }

@@ -2,6 +2,8 @@ package fs
 
 import (
 	"sync"
+
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // The kernel keeps what it reads of a directory, where it is asked to, and lists it again by
@@ -86,11 +88,11 @@ func (k *kernelList) closed() {
 
 // toldOf is what a directory is listed as, and its entries. Those of one that is folded are
 // left for who reads them: the kernel may list it by itself.
-func toldOf(d *dir, byName bool) (t *told, entries []*entry) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.shown.isFolded() {
-		entries = d.shown.held.names.all()
+func toldOf(d *tree.Dir, byName bool) (t *told, entries []*tree.Entry) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if !d.Shown.IsFolded() {
+		entries = d.Shown.Held.Names.All()
 	}
-	return &told{version: d.shown.version, serials: [2]uint64{d.subs.serial, d.files.serial}, byName: byName}, entries
+	return &told{version: d.Shown.Version, serials: [2]uint64{d.Subs.Serial, d.Files.Serial}, byName: byName}, entries
 }

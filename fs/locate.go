@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // A search, and who asks for a document by its id, learns the ids of folders, of which some
@@ -12,9 +13,9 @@ import (
 // locate returns the directories of folders that are told by their ids, each with the name
 // of its mandator, empty in an inbox. Those that nobody looked at are asked for with one
 // request for the inboxes and one for the structure. What cannot be found is left out.
-func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*dir, error) {
-	found := map[archive.ID]*dir{}
-	f.root.tree.collect(f.root, wanted, found)
+func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*tree.Dir, error) {
+	found := map[archive.ID]*tree.Dir{}
+	f.Root.Tree.Collect(f.Root, wanted, found)
 	missing := without(wanted, found)
 	if len(missing) == 0 {
 		return found, nil
@@ -30,7 +31,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if missing = without(missing, found); len(missing) == 0 {
 		return found, nil
 	}
-	if err := f.root.tree.loadFolders(ctx, f.root, needNames); err != nil {
+	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return found, err
 	}
 	top := f.mandatorOf(missing)
@@ -38,11 +39,11 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 	if err != nil {
 		return found, err
 	}
-	return found, top.tree.follow(ctx, top, below, missing, found)
+	return found, top.Tree.Follow(ctx, top, below, missing, found)
 }
 
 // without returns the wanted folders that were not found.
-func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archive.ID]string {
+func without(wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) map[archive.ID]string {
 	missing := map[archive.ID]string{}
 	for id, mandator := range wanted {
 		if found[id] == nil && id > 0 {
@@ -53,53 +54,40 @@ func without(wanted map[archive.ID]string, found map[archive.ID]*dir) map[archiv
 }
 
 // locateInboxes looks for folders among those of the inboxes.
-func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*dir) error {
-	inboxes := f.root.get(inboxesName).dir
-	if err := inboxes.tree.loadFolders(ctx, inboxes, needNames); err != nil {
+func (f *FileSystem) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) error {
+	inboxes := f.Root.Get(tree.InboxesName).Dir
+	if err := inboxes.Tree.LoadFolders(ctx, inboxes, tree.NeedNames); err != nil {
 		return err
 	}
-	listed, _ := f.service.Inboxes.Peek(struct{}{})
+	listed, _ := f.Service.Inboxes.Peek(struct{}{})
 	folders := make([]archive.Folder, 0, len(listed.Value.Inboxes))
 	for _, box := range listed.Value.Inboxes {
 		folders = append(folders, box.Folder)
 	}
-	return inboxes.tree.follow(ctx, inboxes, folders, wanted, found)
+	return inboxes.Tree.Follow(ctx, inboxes, folders, wanted, found)
 }
 
 // mandatorOf is the mandator that all of the folders belong to, where there is one and its
 // name says which; else the top of the archive.
-func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *dir {
+func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *tree.Dir {
 	names := map[string]bool{}
 	for _, mandator := range wanted {
 		names[mandator] = true
 	}
-	f.root.mu.Lock()
-	defer f.root.mu.Unlock()
-	var top *dir
-	for _, e := range f.root.shown.folders.list {
-		if !names[e.entry.told] {
+	f.Root.Mu.Lock()
+	defer f.Root.Mu.Unlock()
+	var top *tree.Dir
+	for _, e := range f.Root.Shown.Folders.List {
+		if !names[e.Entry.Told] {
 			continue
 		}
 		if top != nil {
-			return f.root
+			return f.Root
 		}
-		top = e.entry.dir
+		top = e.Entry.Dir
 	}
 	if top == nil || len(names) > 1 {
-		return f.root
+		return f.Root
 	}
 	return top
-}
-
-// leadsTo reports whether a folder, or one below it, is wanted.
-func leadsTo(f *archive.Folder, wanted map[archive.ID]string) bool {
-	if _, ok := wanted[f.ID]; ok {
-		return true
-	}
-	for i := range f.Children {
-		if leadsTo(&f.Children[i], wanted) {
-			return true
-		}
-	}
-	return false
 }

@@ -36,8 +36,8 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	root := &dirNode{d: f.root, fs: f}
-	f.root.node.Store(root.EmbeddedInode())
+	root := &dirNode{d: f.Root, fs: f}
+	f.Root.Node.Store(root.EmbeddedInode())
 	options := f.mountOptions()
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
 		MountOptions:    options,

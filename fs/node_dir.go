@@ -10,43 +10,44 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // dirNode is a directory as the kernel sees it.
 type dirNode struct {
 	fusefs.Inode
 	fs   *FileSystem
-	d    *dir
+	d    *tree.Dir
 	list kernelList
 }
 
 // dirHandle is an open directory: one listing, from its opening on.
 type dirHandle struct {
 	n       *dirNode
-	entries []*entry // nil until it is read, when the directory was folded
+	entries []*tree.Entry // nil until it is read, when the directory was folded
 	told    *told
 	keep    bool // the kernel keeps what it reads
 	drop    drop // what it had, once it reads or closes this
 	next    int
-	last    *entry
+	last    *tree.Entry
 	looked  int           // entries that were told with attributes
 	out     fuse.DirEntry // of last; the library copies it
 }
 
 // nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
 // a file is found again by its number and generation while the kernel knows it.
-func (n *dirNode) nodeOf(ctx context.Context, e *entry) *fusefs.Inode {
-	if e.dir != nil {
-		return n.attach(ctx, e.dir)
+func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
+	if e.Dir != nil {
+		return n.attach(ctx, e.Dir)
 	}
 	f := fileOf(n.d, e)
-	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.ino, Gen: f.generation()})
+	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
 }
 
 // attach is the inode of the directory, made by the first that asks, below n.
-func (n *dirNode) attach(ctx context.Context, d *dir) *fusefs.Inode {
-	d.attached.Do(func() {
-		d.node.Store(n.NewInode(ctx, &dirNode{d: d, fs: n.fs}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.ino, Gen: d.gen}))
+func (n *dirNode) attach(ctx context.Context, d *tree.Dir) *fusefs.Inode {
+	d.Attached.Do(func() {
+		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, fs: n.fs}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
 	})
 	return inodeOf(d)
 }
@@ -56,23 +57,23 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if len(name) > names.Max {
 		return nil, syscall.ENAMETOOLONG
 	}
-	if d.kind == rootDir && name == controlName {
+	if d.Kind == tree.RootDir && name == tree.ControlName {
 		return n.fs.showControl(ctx, &n.Inode, n.fs.control.Root(), out)
 	}
 	walked{d, n.fs}.lookingUp(ctx, name)
-	e, err := d.tree.lookup(ctx, d, name)
+	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
-		errno := n.fs.errnos.Of("lookup", d.pathOf(name), err)
+		errno := n.fs.errnos.Of("lookup", d.PathOf(name), err)
 		if errno == syscall.ENOENT {
 			out.SetEntryTimeout(n.fs.kernel.lendAbsence(d, name))
 		}
 		return nil, errno
 	}
-	if e.dir == nil {
+	if e.Dir == nil {
 		walked{d, n.fs}.looked()
 	}
 	n.fs.kernel.fillEntry(d, e, out)
-	if e.name != name && e.name != names.OtherForm(name) {
+	if e.Name != name && e.Name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
 	}
 	return n.nodeOf(ctx, e), 0
@@ -111,8 +112,8 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 	walks, pid := n.fs.walks, callerPID(ctx)
 	defer walks.Opened(pid)
 	w := walks.Opening(ctx, pid, walked{n.d, n.fs}.line())
-	if err := n.d.tree.load(ctx, n.d, needListing); err != nil {
-		return nil, 0, n.fs.errnos.Of("list", n.d.path(), err)
+	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
+		return nil, 0, n.fs.errnos.Of("list", n.d.Path(), err)
 	}
 	h := &dirHandle{n: n}
 	h.told, h.entries = toldOf(n.d, walked{n.d, n.fs}.byName(w))
@@ -126,7 +127,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 // told names alone is folded.
 func (h *dirHandle) Releasedir(context.Context, uint32) {
 	if h.told.byName {
-		h.n.d.fold()
+		h.n.d.Fold()
 	}
 	if h.keep {
 		h.n.list.closed()
@@ -157,16 +158,16 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 	out := &h.out
 	out.Off = uint64(h.next) //nolint:gosec // an index
 	if at < len(dots) {
-		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.ino
+		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.Ino
 		return out, 0
 	}
 	e := h.entries[at-len(dots)]
 	h.last = e
-	out.Name = e.name
-	if e.dir != nil {
-		out.Mode, out.Ino = fuse.S_IFDIR, e.dir.ino
+	out.Name = e.Name
+	if e.Dir != nil {
+		out.Mode, out.Ino = fuse.S_IFDIR, e.Dir.Ino
 	} else {
-		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.inoOf(e)
+		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.InoOf(e)
 	}
 	return out, 0
 }
@@ -175,10 +176,10 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 // nothing but that there is no more than a name.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
-	if h.told.byName && e != nil && e.dir == nil && e.name == name {
+	if h.told.byName && e != nil && e.Dir == nil && e.Name == name {
 		return nil, syscall.ENODATA
 	}
-	if e == nil || e.name != name || h.n.d.get(name) != e {
+	if e == nil || e.Name != name || h.n.d.Get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
 	h.n.fs.kernel.fillEntry(h.n.d, e, out)
@@ -189,7 +190,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 // need sees to it that the entries are there.
 func (h *dirHandle) need() {
 	if h.entries == nil {
-		h.entries = h.n.d.entries()
+		h.entries = h.n.d.Entries()
 	}
 }
 
@@ -208,10 +209,10 @@ func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
 	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
-		return nil, nil, 0, n.fs.errnos.Of("create", n.d.pathOf(name), err)
+		return nil, nil, 0, n.fs.errnos.Of("create", n.d.PathOf(name), err)
 	}
 	n.fs.kernel.fillEntry(n.d, e, out)
-	if e.doc.Load() == nil {
+	if e.Doc.Load() == nil {
 		out.SetAttrTimeout(keepNew)
 	}
 	return n.nodeOf(ctx, e), h, 0, 0
@@ -221,11 +222,11 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, n.fs.errnos.Of("mknod", n.d.pathOf(name), errNoLinks)
+		return nil, n.fs.errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
 	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
-		return nil, n.fs.errnos.Of("mknod", n.d.pathOf(name), err)
+		return nil, n.fs.errnos.Of("mknod", n.d.PathOf(name), err)
 	}
 	if errno := h.Release(ctx); errno != 0 {
 		return nil, errno
@@ -235,21 +236,21 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 }
 
 func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.errnos.Of("link", n.d.pathOf(name), errNoLinks)
+	return nil, n.fs.errnos.Of("link", n.d.PathOf(name), errNoLinks)
 }
 
 func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.errnos.Of("symlink", n.d.pathOf(name), errNoLinks)
+	return nil, n.fs.errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
 }
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
-	var e *entry
+	var e *tree.Entry
 	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		var err error
 		e, err = n.fs.folders.mkdir(ctx, d, name)
-		return n.fs.errnos.Of("mkdir", d.pathOf(name), err)
+		return n.fs.errnos.Of("mkdir", d.PathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
 		return nil, errno
@@ -262,7 +263,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("remove", d.pathOf(name), n.fs.files.unlink(ctx, d, name))
+		return n.fs.errnos.Of("remove", d.PathOf(name), n.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -270,7 +271,7 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("rmdir", d.pathOf(name), n.fs.folders.rmdir(ctx, d, name))
+		return n.fs.errnos.Of("rmdir", d.PathOf(name), n.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -281,11 +282,11 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return n.fs.errnos.Of("rename", d.pathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+controlName))
+		return n.fs.errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
 	}
-	d.lease.extendTo(&to.d.lease)
+	d.Lease.ExtendTo(&to.d.Lease)
 	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("rename", d.pathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
+		return n.fs.errnos.Of("rename", d.PathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -297,7 +298,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	value, err := attrs.Get(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	if err != nil {
-		return 0, n.fs.errnos.Of("getxattr", n.d.path(), err)
+		return 0, n.fs.errnos.Of("getxattr", n.d.Path(), err)
 	}
 	return reply(dest, value)
 }
@@ -307,7 +308,7 @@ func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags
 	if err == nil {
 		err = attrs.Set(ctx, dirAttrs{n.d, n.fs.opts.State}, name, value, int(flags))
 	}
-	return n.fs.errnos.Of("setxattr", n.d.path(), err)
+	return n.fs.errnos.Of("setxattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
@@ -315,13 +316,13 @@ func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	if err == nil {
 		err = attrs.Remove(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	}
-	return n.fs.errnos.Of("removexattr", n.d.path(), err)
+	return n.fs.errnos.Of("removexattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	names, err := attrs.List(ctx, dirAttrs{n.d, n.fs.opts.State})
 	if err != nil {
-		return 0, n.fs.errnos.Of("listxattr", n.d.path(), err)
+		return 0, n.fs.errnos.Of("listxattr", n.d.Path(), err)
 	}
 	return reply(dest, joined(names))
 }

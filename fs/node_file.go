@@ -24,7 +24,7 @@ type fileNode struct {
 }
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	if d, _ := n.f.place(); d != nil {
+	if d, _ := n.f.Place(); d != nil {
 		walked{d, n.f.fs}.looked()
 	}
 	n.f.learnSize(ctx)
@@ -45,12 +45,12 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 		}
 	}
 	if mtime, ok := in.GetMTime(); ok {
-		if up := f.pending(); up != nil {
+		if up := f.Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Mtime = mtime }); err != nil {
 				return f.fs.errnos.Of("set time", f.path(), err)
 			}
-		} else if _, here := f.fs.opts.State.Time(f.document().ID); here {
-			f.fs.opts.State.SetTime(f.document().ID, mtime)
+		} else if _, here := f.fs.opts.State.Time(f.Document().ID); here {
+			f.fs.opts.State.SetTime(f.Document().ID, mtime)
 		}
 	}
 	out.SetTimeout(f.fs.kernel.fill(f, &out.Attr))
@@ -68,7 +68,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		}
 	}
 	var v *docReader
-	if f.pending() == nil {
+	if f.Pending() == nil {
 		if !a.write && f.onlyForThumbnail(ctx) {
 			return nil, 0, f.fs.errnos.Of("open", "", errThumbnail) // without a path: said once for a whole folder
 		}

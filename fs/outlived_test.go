@@ -3,6 +3,7 @@ package fs
 import (
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -20,11 +21,11 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 		"being dropped":           {change: func(f *file) { f.outlived() }},
 		"read by the kernel":      {change: func(f *file) { f.way = byKernel }},
 		"replaced by another one": {change: func(f *file) { f.superseded = map[uint32]bool{} }},
-		"written to":              {change: func(f *file) { f.up = &spool.Upload{} }},
-		"shown nowhere":           {change: func(f *file) { f.dir = nil }},
+		"written to":              {change: func(f *file) { f.Up = &spool.Upload{} }},
+		"shown nowhere":           {change: func(f *file) { f.Dir = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFile(nil, 0, &dir{}, nil, nil, nil)
+			f := newFile(nil, 0, &tree.Dir{}, nil, nil, nil)
 			f.way = throughUs
 			tt.change(f)
 			if _, got := f.outlived(); got != tt.want {

@@ -9,6 +9,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -20,43 +21,43 @@ type placing struct{ fs *FileSystem }
 
 // showQueuedLocked shows a queued folder; nil when the service has it by now. The caller
 // holds mu.
-func (p *placing) showQueuedLocked(d *dir, up *spool.Upload) *entry {
-	ino := p.fs.inodes.Local()
-	e := &entry{name: names.Numbered(up.Record().Name, d.shown.taken)}
-	e.dir = newDir(p.fs.archiveTree, d.kind.below(), -archive.ID(ino), ino, d, e.name) //nolint:gosec // a counter
-	e.dir.queued.Store(up)
+func (p *placing) showQueuedLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
+	ino := p.fs.Inodes.Local()
+	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
+	e.Dir = tree.NewDir(p.fs.Tree, d.Kind.Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
+	e.Dir.Queued.Store(up)
 	p.fs.staging.mu.Lock()
 	defer p.fs.staging.mu.Unlock()
 	if up.State() == spool.Confirmed {
 		return nil
 	}
-	p.fs.staging.queuedDirs[up.ID()] = e.dir
-	d.shown.add(e)
+	p.fs.staging.queuedDirs[up.ID()] = e.Dir
+	d.Shown.Add(e)
 	return e
 }
 
 // made gives a queued directory the id of its folder. A listing that was quicker shows it
 // under another name, which goes.
-func (p *placing) made(d *dir, id archive.ID) {
-	parent, name := d.place()
-	parent.mu.Lock()
-	e := parent.shown.get(name)
-	if listed := parent.shown.folders.get(id); listed != nil && listed != e {
-		parent.shown.drop(listed)
-		p.fs.kernel.forgetNames(parent, []string{listed.name})
+func (p *placing) made(d *tree.Dir, id archive.ID) {
+	parent, name := d.Place()
+	parent.Mu.Lock()
+	e := parent.Shown.Get(name)
+	if listed := parent.Shown.Folders.Get(id); listed != nil && listed != e {
+		parent.Shown.Drop(listed)
+		p.fs.kernel.forgetNames(parent, []string{listed.Name})
 	}
-	parent.shown.folders.remove(d.ID())
-	d.folder.Store(int64(id))
-	if e != nil && e.dir == d {
-		e.told, e.keep = "", p.fs.keepFor()
-		parent.shown.folders.put(id, e)
+	parent.Shown.Folders.Remove(d.ID())
+	d.Folder.Store(int64(id))
+	if e != nil && e.Dir == d {
+		e.Told, e.Keep = "", p.fs.KeepFor()
+		parent.Shown.Folders.Put(id, e)
 	}
-	d.mu.Lock()
-	d.subs, d.files = merged{}, merged{}
-	d.queued.Store(nil) // from here on the service is asked
-	d.mu.Unlock()
-	parent.mu.Unlock()
-	parent.outdate()
+	d.Mu.Lock()
+	d.Subs, d.Files = tree.Merged{}, tree.Merged{}
+	d.Queued.Store(nil) // from here on the service is asked
+	d.Mu.Unlock()
+	parent.Mu.Unlock()
+	parent.Outdate()
 }
 
 // An archive holds no empty document. An inbox document that is emptied and closed stays at
@@ -69,23 +70,23 @@ func nothingIn(r *spool.Record) bool {
 	return r.Replace != 0 && r.State == spool.Created && r.Closed && r.Size == 0
 }
 
-// refillLocked makes the entry of a document that was emptied long enough ago what the
+// RefillLocked makes the entry of a document that was emptied long enough ago what the
 // service has. The caller holds mu of the directory.
-func (p *placing) refillLocked(d *dir, e *entry) {
+func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f := fileAt(e)
 	if f == nil {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	up := f.up
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	up := f.Up
 	if up == nil || f.handles > 0 {
 		return
 	}
-	if r := up.Record(); !nothingIn(&r) || p.fs.now().Before(r.Changed.Add(p.fs.grace())) {
+	if r := up.Record(); !nothingIn(&r) || p.fs.now().Before(r.Changed.Add(p.fs.Grace())) {
 		return
 	}
-	f.up = nil
+	f.Up = nil
 	f.happenedLocked(onArrival)
 	p.fs.work.Go(func() {
 		p.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
@@ -97,17 +98,17 @@ func (p *placing) refillLocked(d *dir, e *entry) {
 // listing is shown. The others are downloaded when they are read.
 const mostIdentified = 64
 
-// identify finds out which documents of a listing are files that stayed unlisted, and moves
+// Identify finds out which documents of a listing are files that stayed unlisted, and moves
 // their bytes into the content cache.
-func (p *placing) identify(ctx context.Context, d *dir, list []archive.Document) {
+func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Document) {
 	docs := make([]*archive.Document, len(list))
 	for i := range list {
 		docs[i] = &list[i]
 	}
 	found := map[*spool.Upload][]archive.ID{}
-	d.mu.Lock()
-	for _, f := range d.late {
-		up := f.pending()
+	d.Mu.Lock()
+	for _, f := range d.Late {
+		up := f.Pending()
 		if up == nil || len(found) == mostIdentified {
 			continue
 		}
@@ -117,12 +118,12 @@ func (p *placing) identify(ctx context.Context, d *dir, list []archive.Document)
 			}
 		}
 	}
-	d.mu.Unlock()
+	d.Mu.Unlock()
 	var asks errgroup.Group
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := p.fs.staging.spool.Identify(ctx, up, p.fs.service.Archive, ids); id != 0 {
+			if id := p.fs.staging.spool.Identify(ctx, up, p.fs.Service.Archive, ids); id != 0 {
 				p.fs.staging.settle(up, id)
 			}
 			return nil
@@ -133,32 +134,32 @@ func (p *placing) identify(ctx context.Context, d *dir, list []archive.Document)
 
 // mayBeLocked are those of the documents that are new here and may be what was sent. The caller
 // holds mu.
-func (p *placing) mayBeLocked(d *dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
+func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
 	for _, doc := range list {
-		if d.shown.document(doc.ID) == nil && r.MayBe(doc) {
+		if d.Shown.Document(doc.ID) == nil && r.MayBe(doc) {
 			ids = append(ids, doc.ID)
 		}
 	}
 	return ids
 }
 
-// showListedLocked makes room for the documents of a listing that may be files which stayed
+// ShowListedLocked makes room for the documents of a listing that may be files which stayed
 // unlisted, and gives up those that no listing has shown for long. It returns their names.
 // The caller holds mu.
-func (p *placing) showListedLocked(d *dir, list []*archive.Document) (stale []string) {
-	d.late = slices.DeleteFunc(d.late, func(l *leaf) bool {
-		f := l.holder.(*file)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		up := f.up
+func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
+	d.Late = slices.DeleteFunc(d.Late, func(l *tree.Leaf) bool {
+		f := l.Holder.(*file)
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
+		up := f.Up
 		r := up.Record()
 		found := p.mayBeLocked(d, &r, list)
-		if len(found) == 0 && instantOf(p.fs.now()) < f.entry.keep {
+		if len(found) == 0 && tree.InstantOf(p.fs.now()) < f.Entry.Keep {
 			return false
 		}
-		stale = append(stale, f.entry.name)
-		d.shown.drop(f.entry)
-		f.dir = nil // who has it open reads on
+		stale = append(stale, f.Entry.Name)
+		d.Shown.Drop(f.Entry)
+		f.Dir = nil // who has it open reads on
 		f.happenedLocked(onUnlink)
 		p.fs.work.Go(func() { p.fs.staging.ended(up, &r, found) })
 		return true
@@ -167,27 +168,27 @@ func (p *placing) showListedLocked(d *dir, list []*archive.Document) (stale []st
 }
 
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
-func (p *placing) placeWaiting(d *dir) {
-	d.mu.Lock()
-	before := d.shown.all()
-	if d.files.known || d.isLocal() {
-		p.placeWaitingLocked(d)
+func (p *placing) placeWaiting(d *tree.Dir) {
+	d.Mu.Lock()
+	before := d.Shown.All()
+	if d.Files.Known || d.IsLocal() {
+		p.PlaceWaitingLocked(d)
 	}
 	var shown []string
-	for _, e := range d.shown.all() {
-		if _, ok := findName(before, e.name); !ok {
-			shown = append(shown, e.name)
+	for _, e := range d.Shown.All() {
+		if _, ok := tree.FindName(before, e.Name); !ok {
+			shown = append(shown, e.Name)
 		}
 	}
-	d.mu.Unlock()
+	d.Mu.Unlock()
 	p.fs.kernel.forgetNames(d, shown)
 }
 
-// placeWaitingLocked shows what was recovered of a folder that is listed for the first
+// PlaceWaitingLocked shows what was recovered of a folder that is listed for the first
 // time, or is queued itself. The caller holds mu.
-func (p *placing) placeWaitingLocked(d *dir) {
+func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 	ref := folderRef{id: d.ID()}
-	if up := d.queuedAs(); up != nil {
+	if up := d.QueuedAs(); up != nil {
 		ref = folderRef{within: up.ID()}
 	}
 	p.fs.staging.mu.Lock()
@@ -199,20 +200,20 @@ func (p *placing) placeWaitingLocked(d *dir) {
 	}
 }
 
-func (p *placing) placeLocked(d *dir, up *spool.Upload) {
+func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 	r := up.Record()
 	_, there := p.fs.staging.spool.Get(up.ID())
-	switch e := d.shown.document(r.Replace); {
+	switch e := d.Shown.Document(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
-		d.outdate()
-		d.doubtLocked()
+		d.Outdate()
+		d.DoubtLocked()
 		p.placeArchivedLocked(d, up, &r)
 	case r.Directory:
 		p.placeFolderLocked(d, up)
 	case r.Replace != 0 && e != nil && fileAt(e) != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
 		if f := p.fs.staging.holder(up); f.standFor(d, e) {
-			e.file.Store(&f.leaf)
+			e.File.Store(&f.Leaf)
 		}
 	case len(r.Local) > 0:
 		p.localPathLocked(d, r.Local, up)
@@ -224,83 +225,83 @@ func (p *placing) placeLocked(d *dir, up *spool.Upload) {
 // placeArchivedLocked shows a file that was archived while the folder was listed for the first
 // time, unless the listing has its document. Where that is not known the file stays unlisted.
 // The caller holds mu.
-func (p *placing) placeArchivedLocked(d *dir, up *spool.Upload, r *spool.Record) {
+func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Record) {
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
 		return
 	}
 	if r.Document != 0 {
-		if d.shown.document(r.Document) == nil {
-			e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, p.fs.now()), nil)
-			e.keep = p.fs.keepFor()
-			d.shown.add(e)
+		if d.Shown.Document(r.Document) == nil {
+			e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.fs.now()), nil)
+			e.Keep = p.fs.KeepFor()
+			d.Shown.Add(e)
 		}
 		return
 	}
 	var found []archive.ID
-	for _, listed := range d.shown.documents() {
-		if doc := listed.entry.doc.Load(); r.MayBe(doc) {
+	for _, listed := range d.Shown.Documents() {
+		if doc := listed.Entry.Doc.Load(); r.MayBe(doc) {
 			found = append(found, doc.ID)
 		}
 	}
 	f := p.fs.staging.holder(up)
-	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, &f.leaf)
+	e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 	switch {
 	case len(found) > 0:
 		p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
 	case f.standFor(d, e):
-		e.keep = p.fs.keepFor()
-		d.shown.add(e)
-		d.late = append(d.late, &f.leaf)
+		e.Keep = p.fs.KeepFor()
+		d.Shown.Add(e)
+		d.Late = append(d.Late, &f.Leaf)
 	}
 }
 
 // placeFolderLocked shows a queued folder with all that lies in it. The caller holds mu.
-func (p *placing) placeFolderLocked(d *dir, up *spool.Upload) {
+func (p *placing) placeFolderLocked(d *tree.Dir, up *spool.Upload) {
 	e := p.showQueuedLocked(d, up)
 	if e == nil {
 		return
 	}
-	e.dir.mu.Lock()
-	defer e.dir.mu.Unlock()
-	p.placeWaitingLocked(e.dir)
+	e.Dir.Mu.Lock()
+	defer e.Dir.Mu.Unlock()
+	p.PlaceWaitingLocked(e.Dir)
 }
 
 // localPathLocked makes the local directories of path and puts the file there. The
 // caller holds mu of d, which is above all of them.
-func (p *placing) localPathLocked(d *dir, path []string, up *spool.Upload) {
+func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) {
 	for i, name := range path {
-		e := d.shown.get(name)
+		e := d.Shown.Get(name)
 		if e == nil {
-			e = &entry{name: name, dir: newDir(p.fs.archiveTree, localDir, 0, p.fs.inodes.Local(), d, name)}
-			d.shown.add(e)
+			e = &tree.Entry{Name: name, Dir: tree.NewDir(p.fs.Tree, tree.LocalDir, 0, p.fs.Inodes.Local(), d, name)}
+			d.Shown.Add(e)
 		}
-		if e.dir == nil || e.dir.kind != localDir {
+		if e.Dir == nil || e.Dir.Kind != tree.LocalDir {
 			p.looseLocked(d, up)
 			return
 		}
 		if i == len(path)-1 {
-			e.dir.mu.Lock()
-			p.looseLocked(e.dir, up)
-			e.dir.mu.Unlock()
+			e.Dir.Mu.Lock()
+			p.looseLocked(e.Dir, up)
+			e.Dir.Mu.Unlock()
 			return
 		}
-		d = e.dir
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d = e.Dir
+		d.Mu.Lock()
+		defer d.Mu.Unlock()
 	}
 }
 
 // looseLocked shows a file of the spool under a free name. A document that has its name and
 // may be the one that is being sent gives way until that is known. The caller holds mu.
-func (p *placing) looseLocked(d *dir, up *spool.Upload) {
+func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	f, r := p.fs.staging.holder(up), up.Record()
-	if e := d.shown.get(r.Name); e != nil && r.State == spool.Sending {
-		if doc := e.doc.Load(); doc != nil && r.MayBe(doc) {
-			d.shown.drop(e)
+	if e := d.Shown.Get(r.Name); e != nil && r.State == spool.Sending {
+		if doc := e.Doc.Load(); doc != nil && r.MayBe(doc) {
+			d.Shown.Drop(e)
 		}
 	}
-	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, &f.leaf)
+	e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 	if f.standFor(d, e) {
-		d.shown.add(e)
+		d.Shown.Add(e)
 	}
 }

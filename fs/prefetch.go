@@ -7,30 +7,31 @@ import (
 
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // walked is a directory as package prefetch sees it.
 type walked struct {
-	*dir
+	*tree.Dir
 	fs *FileSystem
 }
 
 // Wants reports whether the directory is walkable and cannot be listed without a request.
 func (w walked) Wants() bool {
 	id := w.ID()
-	return w.walkable() && (!w.enough(&w.subs, needListing) && !w.tree.service.Children.Fresh(id) ||
-		!w.enough(&w.files, needListing) && !w.tree.service.Documents.Fresh(id))
+	return w.walkable() && (!w.Enough(&w.Subs, tree.NeedListing) && !w.Tree.Service.Children.Fresh(id) ||
+		!w.Enough(&w.Files, tree.NeedListing) && !w.Tree.Service.Documents.Fresh(id))
 }
 
 // walkable reports whether listings of the directory are prefetched: it is a folder of the
 // archive, of which the mount shows all documents.
 func (w walked) walkable() bool {
-	return w.kind.archives() && !w.isLocal() && w.tree.service.List.CreatedAfter.IsZero()
+	return w.Kind.Archives() && !w.IsLocal() && w.Tree.Service.List.CreatedAfter.IsZero()
 }
 
 // line is the directory, the one that it lies in, and so on, the root last.
 func (w walked) line() (line []prefetch.Folder) {
-	for d := w.dir; d != nil; d = d.above() {
+	for d := w.Dir; d != nil; d = d.Above() {
 		line = append(line, walked{d, w.fs})
 	}
 	return line
@@ -50,15 +51,12 @@ func (w walked) lookingUp(ctx context.Context, name string) {
 // finds reports whether a name needs nothing that was not shown here before. A name without
 // an extension is taken for one of a folder.
 func (w walked) finds(name string) bool {
-	if !w.enough(&w.subs, needNames) {
+	if !w.Enough(&w.Subs, tree.NeedNames) {
 		return false
 	}
-	e := w.get(name)
-	return e != nil && e.dir != nil || !looksLikeDocument(name) || !w.tree.wantsDocuments(w.dir, needNames)
+	e := w.Get(name)
+	return e != nil && e.Dir != nil || !tree.LooksLikeDocument(name) || !w.Tree.WantsDocuments(w.Dir, tree.NeedNames)
 }
-
-// looksLikeDocument reports whether a name is rather one of a document than of a folder.
-func looksLikeDocument(name string) bool { return names.Ext(name) != "" }
 
 // A walk that only reads names (find, ls -R) needs no attributes of documents, and a document
 // that nobody looks at costs neither the kernel nor this process an inode. So a walk gets names
@@ -71,13 +69,13 @@ func (w walked) byName(by *prefetch.Walk) bool {
 	if by.Looks() {
 		return false
 	}
-	w.namedFor.Store(by)
+	w.NamedFor.Store(by)
 	return true
 }
 
 // looked notes that somebody looked at a document of the directory.
 func (w walked) looked() {
-	if by := w.namedFor.Load(); by != nil && w.namedFor.CompareAndSwap(by, nil) {
+	if by := w.NamedFor.Load(); by != nil && w.NamedFor.CompareAndSwap(by, nil) {
 		by.Look()
 	}
 }
@@ -86,20 +84,20 @@ func (w walked) looked() {
 const maxSearch = 64
 
 // after returns the entries that follow the one of a name, some, then those from the first.
-func after(entries []*entry, name string) []*entry {
-	at := sort.Search(len(entries), func(i int) bool { return entries[i].name > name })
+func after(entries []*tree.Entry, name string) []*tree.Entry {
+	at := sort.Search(len(entries), func(i int) bool { return entries[i].Name > name })
 	next := entries[at:min(len(entries), at+maxSearch)]
 	return append(slices.Clip(next), entries[:min(at, maxSearch-len(next))]...)
 }
 
 // fetch prefetches the entry's document into the cache, unless it is there or of unknown
 // length, and reports whether it does.
-func (w walked) fetch(e *entry) bool {
-	doc := e.doc.Load()
-	if doc == nil || e.busy() {
+func (w walked) fetch(e *tree.Entry) bool {
+	doc := e.Doc.Load()
+	if doc == nil || e.Busy() {
 		return false
 	}
-	f := fileOf(w.dir, e)
+	f := fileOf(w.Dir, e)
 	key := f.key()
 	size, known := f.currentSize()
 	if _, there := w.fs.content.Trusted(key, f.maxAge(key.Representation)); there || !known {

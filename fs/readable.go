@@ -9,11 +9,12 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // readable is a file as those who read it know it. Its fields are guarded by mu of the leaf.
 type readable struct {
-	leaf
+	tree.Leaf
 	fs *FileSystem
 	// as is what the file holds of its document, in the control directory; nil for what
 	// stands for it. It never changes.
@@ -70,11 +71,11 @@ func (f *readable) forgetData(doc archive.ID) {
 	f.fs.content.Remove(key)
 	f.fs.facts.Forget(key)
 	f.fs.control.DataChanged(doc)
-	if f.fs.reps.Of(doc) != archive.Data {
+	if f.fs.Reps.Of(doc) != archive.Data {
 		return
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	f.sized = false
 }
 
@@ -83,7 +84,7 @@ func (f *readable) key() cache.Key {
 	if f.as != nil {
 		return f.as.Key
 	}
-	return cache.Key{Document: f.document().ID, Representation: f.fs.reps.Of(f.document().ID)}
+	return cache.Key{Document: f.Document().ID, Representation: f.fs.Reps.Of(f.Document().ID)}
 }
 
 // formerSize is the length of what a reader got before.
@@ -98,10 +99,10 @@ func (f *readable) formerSize() (size int64, ok bool) {
 // never changes keeps the length it was found to have. That of anything else is looked for
 // anew when the content would be asked for again.
 func (f *readable) currentSize() (size int64, ok bool) {
-	if up := f.pending(); up != nil {
+	if up := f.Pending(); up != nil {
 		return up.Size(), true
 	}
-	doc, key := f.document(), f.key()
+	doc, key := f.Document(), f.key()
 	immutable := f.immutable(key.Representation)
 	if size, open, ok := f.openedSize(); ok && (open || immutable) {
 		return size, true
@@ -114,12 +115,12 @@ func (f *readable) currentSize() (size int64, ok bool) {
 			return size, true
 		}
 	}
-	if d, _ := f.place(); d != nil {
-		if size, ok := d.lengths().Get(doc.ID); ok {
+	if d, _ := f.Place(); d != nil {
+		if size, ok := d.Lengths().Get(doc.ID); ok {
 			return size, true
 		}
 	}
-	return f.fs.lengths.Listed(doc, key.Representation)
+	return f.fs.Lengths.Listed(doc, key.Representation)
 }
 
 // learnSize finds out the exact length of a document of which none is known, within bounds:
@@ -128,31 +129,31 @@ func (f *readable) learnSize(ctx context.Context) {
 	if _, ok := f.currentSize(); ok {
 		return
 	}
-	if d, _ := f.place(); d != nil {
-		d.lengths().Learn(ctx, f.document().ID, shownEntries(d.entries()))
+	if d, _ := f.Place(); d != nil {
+		d.Lengths().Learn(ctx, f.Document().ID, shownEntries(d.Entries()))
 	}
 }
 
 // shownEntries is what a directory shows, in the order of the names.
-type shownEntries []*entry
+type shownEntries []*tree.Entry
 
 func (l shownEntries) Len() int { return len(l) }
 
-func (l shownEntries) Document(i int) *archive.Document { return l[i].doc.Load() }
+func (l shownEntries) Document(i int) *archive.Document { return l[i].Doc.Load() }
 
 // openedSize is the length that the last open found out; open says that its content is
 // still being read.
 func (f *readable) openedSize() (size int64, open, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	return f.opened, f.reading != nil, f.sized
 }
 
 // tell notes the length that the kernel is told, and reports whether it was told another
 // one before.
 func (f *readable) tell(size int64) (other bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	other, f.told = f.told != size, size
 	return other
 }
@@ -173,7 +174,7 @@ func (f *readable) direct(r *cache.Reader, a access) bool {
 func (f *readable) wayLocked(r *cache.Reader, direct bool) bool {
 	direct = direct && f.handles == 0
 	switch {
-	case direct && f.way == throughUs && f.superseded == nil && f.up == nil && f.dir != nil:
+	case direct && f.way == throughUs && f.superseded == nil && f.Up == nil && f.Dir != nil:
 		return false
 	case direct && f.way == undecided, direct && f.way == byKernel && f.content == r.Serial():
 		f.way = byKernel
@@ -187,17 +188,17 @@ func (f *readable) wayLocked(r *cache.Reader, direct bool) bool {
 // another inode (wayLocked), so that nobody will use the pages of this one, and nobody has it
 // open. Nobody can then open it before done is called.
 func (f *readable) outlived() (done func(), ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if f.reading != nil || f.handles > 0 || f.opening > 0 || f.dropping != nil ||
-		f.way != throughUs || f.superseded != nil || f.up != nil || f.dir == nil {
+		f.way != throughUs || f.superseded != nil || f.Up != nil || f.Dir == nil {
 		return nil, false
 	}
 	dropping := make(chan struct{})
 	f.dropping = dropping
 	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
 		f.dropping = nil
 		close(dropping)
 	}, true
@@ -205,26 +206,26 @@ func (f *readable) outlived() (done func(), ok bool) {
 
 // enterOpen begins to open the file, not while its pages are dropped, and leave ends that.
 func (f *readable) enterOpen() (leave func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	for f.dropping != nil {
 		dropping := f.dropping
-		f.mu.Unlock()
+		f.Mu.Unlock()
 		<-dropping
-		f.mu.Lock()
+		f.Mu.Lock()
 	}
 	f.opening++
 	return func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
+		f.Mu.Lock()
+		defer f.Mu.Unlock()
 		f.opening--
 	}
 }
 
 // readNext prefetches the documents after f, which is about to be opened for reading.
 func (f *readable) readNext(ctx context.Context) {
-	d, name := f.place()
-	if d == nil || !f.fs.reps.Settled() {
+	d, name := f.Place()
+	if d == nil || !f.fs.Reps.Settled() {
 		return
 	}
 	key := f.key()
@@ -236,7 +237,7 @@ func (f *readable) readNext(ctx context.Context) {
 	if n <= 0 {
 		return
 	}
-	for _, e := range after(d.entries(), name) {
+	for _, e := range after(d.Entries(), name) {
 		if n > 0 && (walked{d, f.fs}).fetch(e) {
 			n--
 		}
@@ -260,9 +261,9 @@ func (f *readable) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	if f.as != nil {
 		return f.openAs(ctx, f.as.Key.Document, f.as.Key.Representation)
 	}
-	doc := f.document().ID
-	order := f.fs.reps.Order()
-	if first := f.fs.reps.Of(doc); first != order[0] {
+	doc := f.Document().ID
+	order := f.fs.Reps.Order()
+	if first := f.fs.Reps.Of(doc); first != order[0] {
 		if r, err := f.openAs(ctx, doc, first); err == nil {
 			return r, nil // put in here, and still cached as it was uploaded
 		}
@@ -271,13 +272,13 @@ func (f *readable) fetchContent(ctx context.Context) (*cache.Reader, error) {
 	for _, rep := range order {
 		var r *cache.Reader
 		if r, err = f.openAs(ctx, doc, rep); err == nil {
-			f.fs.reps.Found(rep)
+			f.fs.Reps.Found(rep)
 			return r, nil
 		}
 		if archive.KindOf(err) != archive.KindUnsupported {
 			break
 		}
-		f.fs.reps.Lacks(rep, doc)
+		f.fs.Reps.Lacks(rep, doc)
 	}
 	return nil, f.missed(err)
 }
@@ -286,8 +287,8 @@ func (f *readable) fetchContent(ctx context.Context) (*cache.Reader, error) {
 // have it any more, its directory is listed again.
 func (f *readable) missed(err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
-		if d, name := f.place(); d != nil {
-			d.distrust()
+		if d, name := f.Place(); d != nil {
+			d.Distrust()
 			f.fs.kernel.forgetNames(d, []string{name})
 		}
 	}
@@ -313,10 +314,10 @@ func (f *readable) maxAge(rep archive.Representation) time.Duration {
 func (f *readable) openAs(ctx context.Context, doc archive.ID, rep archive.Representation) (*cache.Reader, error) {
 	key := cache.Key{Document: doc, Representation: rep}
 	r, err := f.fs.content.Open(ctx, key, f.maxAge(rep), func(ctx context.Context, w cache.Want) (*archive.Content, error) {
-		c, err := f.fs.service.Archive.Content(ctx, archive.ContentRequest{
+		c, err := f.fs.Service.Archive.Content(ctx, archive.ContentRequest{
 			Document: doc, Representation: rep, Offset: w.Offset, Length: w.Length, Match: w.Match, NoneMatch: w.NoneMatch,
 		})
-		return c, f.fs.service.Answered(err)
+		return c, f.fs.Service.Answered(err)
 	})
 	if err != nil {
 		return nil, err
@@ -324,8 +325,8 @@ func (f *readable) openAs(ctx context.Context, doc archive.ID, rep archive.Repre
 	if f.immutable(rep) {
 		f.fs.facts.Learn(key, r.Size())
 	}
-	if d, _ := f.place(); d != nil && rep == archive.Original {
-		d.lengths().Found(doc, r.Size())
+	if d, _ := f.Place(); d != nil && rep == archive.Original {
+		d.Lengths().Found(doc, r.Size())
 	}
 	return r, nil
 }
@@ -345,8 +346,8 @@ func (f *readable) readErrno(err error) syscall.Errno {
 
 // gaveWay reports whether another file has taken the place of this one.
 func (f *readable) gaveWay() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	return f.superseded != nil
 }
 
@@ -358,7 +359,7 @@ func (f *readable) Measure(ctx context.Context) error {
 	}
 	key := f.as.Key
 	if key.Representation == archive.Original || key.Representation == archive.PDF {
-		info, err := f.fs.service.Archive.ContentInfo(ctx, key.Document, key.Representation)
+		info, err := f.fs.Service.Archive.ContentInfo(ctx, key.Document, key.Representation)
 		if archive.KindOf(err) != archive.KindUnsupported {
 			if err == nil && info.Size > 0 { // many services answer 0 when they do not know
 				f.measured(info.Size)
@@ -385,8 +386,8 @@ func (f *readable) measured(size int64) {
 	if f.immutable(f.as.Key.Representation) {
 		f.fs.facts.Learn(f.as.Key, size)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if f.reading == nil {
 		f.opened, f.sized = size, true
 	}
@@ -398,8 +399,8 @@ func (f *readable) onlyForThumbnail(ctx context.Context) bool {
 	if f.fs.opts.Thumbnails || f.as != nil {
 		return false
 	}
-	doc := f.document().ID
-	rep := f.fs.reps.Of(doc)
+	doc := f.Document().ID
+	rep := f.fs.Reps.Of(doc)
 	if _, here := f.fs.content.Trusted(cache.Key{Document: doc, Representation: rep}, f.maxAge(rep)); here {
 		return false
 	}
@@ -412,7 +413,7 @@ func (v *docReader) Close() error {
 		return nil
 	}
 	f := v.file
-	f.mu.Lock()
+	f.Mu.Lock()
 	v.of.views--
 	if !v.writes {
 		v.of.readers--
@@ -421,7 +422,7 @@ func (v *docReader) Close() error {
 	if last && f.reading == v.of {
 		f.reading = nil
 	}
-	f.mu.Unlock()
+	f.Mu.Unlock()
 	var err error
 	if last {
 		err = v.Reader.Close()
@@ -432,14 +433,14 @@ func (v *docReader) Close() error {
 // current reports whether the view is of what the file holds: not when it was written to
 // through the mount since.
 func (v *docReader) current() bool {
-	v.file.mu.Lock()
-	defer v.file.mu.Unlock()
+	v.file.Mu.Lock()
+	defer v.file.Mu.Unlock()
 	return v.file.reading == v.of && !v.file.rewrittenLocked()
 }
 
 // rewrittenLocked reports whether the file got other bytes here since its content was
 // opened last. The caller holds mu.
-func (f *readable) rewrittenLocked() bool { return f.up != nil || !f.sized }
+func (f *readable) rewrittenLocked() bool { return f.Up != nil || !f.sized }
 
 // viewLocked is a further view of what the file's handles read. The caller holds mu.
 func (f *readable) viewLocked(writes bool) *docReader {
@@ -456,8 +457,8 @@ func (f *readable) viewLocked(writes bool) *docReader {
 // returns nil also when the kernel could read r itself (direct), and not this inode. same
 // says that the kernel's pages are of this content.
 func (f *readable) enter(r *cache.Reader, writes, direct bool) (v *docReader, same bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	same = f.content == r.Serial()
 	switch now := f.reading; {
 	case now != nil && now.reader.Serial() == r.Serial():
@@ -517,8 +518,8 @@ func (f *readable) openContent(ctx context.Context) (*docReader, error) {
 // join is a view of what the file's handles read, nil when that is nothing, or not what
 // the file holds.
 func (f *readable) join() *docReader {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if f.reading == nil || f.rewrittenLocked() {
 		return nil
 	}
@@ -528,8 +529,8 @@ func (f *readable) join() *docReader {
 // doubtPages makes the kernel drop the file's pages when its document is opened next: they
 // hold what was written, which the service may refuse.
 func (f *readable) doubtPages() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	f.content = 0
 }
 
@@ -537,18 +538,18 @@ func (f *readable) doubtPages() {
 // next lookup finds. It has the same number: programs compare those before and after they
 // open a file. Those who have this one open keep it. tid is the thread that is told so.
 func (f *readable) supersede(tid uint32) {
-	d, _ := f.place()
+	d, _ := f.Place()
 	if d != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d.Mu.Lock()
+		defer d.Mu.Unlock()
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.up != nil || f.dir != d {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != nil || f.Dir != d {
 		return
 	}
 	if d != nil {
-		f.entry.file.CompareAndSwap(&f.leaf, f.tree.newLeaf(f.ino, d, f.entry, f.doc))
+		f.Entry.File.CompareAndSwap(&f.Leaf, f.Tree.NewLeaf(f.Ino, d, f.Entry, f.Doc))
 	}
 	if f.superseded == nil {
 		f.superseded = map[uint32]bool{}
@@ -562,8 +563,8 @@ func (f *readable) supersede(tid uint32) {
 // what those read that have it open, as with a file that was replaced by rename(2). Nobody
 // may begin to write to it.
 func (f *readable) openFormer(a access) (*docReader, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	switch told := f.superseded; {
 	case told == nil:
 		return nil, nil

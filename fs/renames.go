@@ -8,6 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -18,27 +19,27 @@ var errUnclear = errors.New("it cannot be told whether it was archived")
 // archiveDocument moves an inbox document into a folder of the archive, with the keywords
 // that were set on it. Whether the service gives it a new id or not, the file stays the
 // same to those who have it open.
-func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string) error {
-	if err := to.tree.loadDocuments(ctx, to, needNames); err != nil {
+func (c *fileChanges) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
+	if err := to.Tree.LoadDocuments(ctx, to, tree.NeedNames); err != nil {
 		return err
 	}
-	inbox := *e.doc.Load()
+	inbox := *e.Doc.Load()
 	keywords, _ := c.fs.opts.State.Keywords(inbox.ID)
-	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.name, newName), Keywords: keywords}
+	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
 	before := c.documentIDs(to)
 	var archived *archive.Document
 	look := func(ctx context.Context) (bool, error) {
-		docs, err := to.tree.listAfresh(ctx, to)
+		docs, err := to.Tree.ListAfresh(ctx, to)
 		archived = newDocument(docs, before, &inbox, target.Name)
 		return archived != nil, err
 	}
 	took := func(ctx context.Context) (bool, error) {
-		docs, err := d.tree.listAfresh(ctx, d)
+		docs, err := d.Tree.ListAfresh(ctx, d)
 		switch {
 		case err != nil:
 			return false, err
-		case findDocument(docs, inbox.ID) == nil:
-			return c.fs.service.LookLate(ctx, func(ctx context.Context) (bool, error) {
+		case tree.FindDocument(docs, inbox.ID) == nil:
+			return c.fs.Service.LookLate(ctx, func(ctx context.Context) (bool, error) {
 				found, err := look(ctx)
 				return found && archived.Name == nameOr(target.Name, &inbox), err
 			})
@@ -48,13 +49,13 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 		}
 		return false, nil
 	}
-	err := c.fs.service.Change(ctx, func(ctx context.Context) error {
-		return c.fs.service.Archive.Archive(ctx, inbox.ID, target)
+	err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
+		return c.fs.Service.Archive.Archive(ctx, inbox.ID, target)
 	}, took)
 	if err != nil {
 		if archive.KindOf(err) == archive.KindNotFound {
-			d.distrust()
-			to.distrust()
+			d.Distrust()
+			to.Distrust()
 		}
 		return err
 	}
@@ -68,26 +69,26 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *dir, e *entry, to 
 			c.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}
 	}
-	d.outdate()
-	to.outdate()
+	d.Outdate()
+	to.Outdate()
 	c.moveDocument(d, e, to, newName, archived)
-	log := c.fs.log.WithField("path", archive.Printable(to.pathOf(newName)))
+	log := c.fs.log.WithField("path", archive.Printable(to.PathOf(newName)))
 	if archived != nil {
 		log = log.WithField("document", archived.ID)
 	}
 	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
-		to.distrust()
+		to.Distrust()
 		c.fs.kernel.forgetNames(to, []string{newName}) // the kernel has the inbox document there
 	}
 	return nil
 }
 
 // documentIDs is the set of documents known in the directory.
-func (c *fileChanges) documentIDs(d *dir) map[archive.ID]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.shown.here().docs.ids()
+func (c *fileChanges) documentIDs(d *tree.Dir) map[archive.ID]bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Here().Docs.IDs()
 }
 
 // newDocument finds what an inbox document became in the listing of its target: the same
@@ -118,29 +119,29 @@ func nameOr(name string, doc *archive.Document) string {
 
 // moveDocument shows e, now the document doc, in another directory. Without doc the
 // service does not list it yet: the next listing will show it.
-func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *archive.Document) {
+func (c *fileChanges) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name string, doc *archive.Document) {
 	f := fileOf(d, e)
-	d.mu.Lock()
-	if now := d.shown.document(e.doc.Load().ID); now != nil {
+	d.Mu.Lock()
+	if now := d.Shown.Document(e.Doc.Load().ID); now != nil {
 		e = now // a listing renamed it meanwhile
 	}
-	d.shown.drop(e)
-	d.mu.Unlock()
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	d.Shown.Drop(e)
+	d.Mu.Unlock()
+	to.Mu.Lock()
+	defer to.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if doc == nil {
-		f.dir = nil
+		f.Dir = nil
 		return
 	}
-	if shown := to.shown.document(doc.ID); shown != nil {
-		to.shown.drop(shown) // a listing was quicker
+	if shown := to.Shown.Document(doc.ID); shown != nil {
+		to.Shown.Drop(shown) // a listing was quicker
 	}
-	shown := newEntry(name, doc, &f.leaf)
-	shown.told, shown.keep = doc.Name, c.fs.keepFor()
-	f.dir, f.doc, f.entry = to, doc, shown
-	to.shown.add(shown)
+	shown := tree.NewEntry(name, doc, &f.Leaf)
+	shown.Told, shown.Keep = doc.Name, c.fs.KeepFor()
+	f.Dir, f.Doc, f.Entry = to, doc, shown
+	to.Shown.Add(shown)
 }
 
 // setAside answers the rename of an inbox document to a temporary name in its folder, by
@@ -148,8 +149,8 @@ func (c *fileChanges) moveDocument(d *dir, e *entry, to *dir, name string, doc *
 // The temporary name becomes a local copy. The document stays what it is at the service
 // and is not shown until a file is created under its name, which replaces its content, or
 // until the next listing shows it again. Refused, vim copies the document and removes it.
-func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName string, over *entry) error {
-	if c.fs.service.Archive.LacksReplace() {
+func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
+	if c.fs.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
 	f := fileOf(d, e)
@@ -161,7 +162,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName st
 		return errno.Refuse(syscall.EPERM, err.Error())
 	case replaced != nil:
 		return errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case f.pending() != nil:
+	case f.Pending() != nil:
 		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
 	up, err := c.fs.staging.spool.Create(c.fs.record(d, newName, nil))
@@ -179,65 +180,65 @@ func (c *fileChanges) setAside(ctx context.Context, d *dir, e *entry, newName st
 	if over != nil {
 		fileAt(over).remove()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	for range f.handles {
 		if err := up.Open(); err != nil {
 			c.fs.staging.discard(up)
 			return err
 		}
 	}
-	shown := f.entry
-	d.shown.drop(shown)
-	c.hideLocked(d, shown, f.doc)
-	f.doc, f.up = nil, up
+	shown := f.Entry
+	d.Shown.Drop(shown)
+	c.hideLocked(d, shown, f.Doc)
+	f.Doc, f.Up = nil, up
 	c.fs.staging.hold(up, f)
-	f.entry = newEntry(newName, nil, &f.leaf)
-	d.shown.add(f.entry)
+	f.Entry = tree.NewEntry(newName, nil, &f.Leaf)
+	d.Shown.Add(f.Entry)
 	return nil
 }
 
 // hideLocked sets a document aside. The caller holds mu.
-func (c *fileChanges) hideLocked(d *dir, shown *entry, doc *archive.Document) {
-	hidden := newEntry(shown.name, doc, nil)
-	hidden.told, hidden.keep = shown.told, shown.keep
+func (c *fileChanges) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
+	hidden := tree.NewEntry(shown.Name, doc, nil)
+	hidden.Told, hidden.Keep = shown.Told, shown.Keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.file.Store(&newFile(c.fs, c.fs.inodes.Local(), d, hidden, doc, nil).leaf)
-	d.shown.hide(hidden)
+	hidden.File.Store(&newFile(c.fs, c.fs.Inodes.Local(), d, hidden, doc, nil).Leaf)
+	d.Shown.Hide(hidden)
 }
 
 // setAsideAs returns the document of the name that is set aside, nil without one.
-func (c *fileChanges) setAsideAs(d *dir, name string) *entry {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.shown.hidden(name)
+func (c *fileChanges) setAsideAs(d *tree.Dir, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Hidden(name)
 }
 
 // forgetShown makes the kernel forget the name that an entry was shown under when it went
 // under another one that it is found by.
-func (c *fileChanges) forgetShown(d *dir, e *entry, used string) {
-	if e.name != used {
-		c.fs.kernel.forgetNames(d, []string{e.name})
+func (c *fileChanges) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
+	if e.Name != used {
+		c.fs.kernel.forgetNames(d, []string{e.Name})
 	}
 }
 
 // Flags of renameat2(2).
 const renameNoReplace = 1
 
-func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir, newName string, flags uint32) error {
+func (c *fileChanges) rename2(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
 	if err := c.mayHold(to, newName); err != nil {
 		return err
 	}
 	if flags&^renameNoReplace != 0 {
 		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
 	}
-	e, err := d.tree.lookup(ctx, d, name)
+	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
 		return err
 	}
-	over, err := to.tree.lookup(ctx, to, newName)
+	over, err := to.Tree.Lookup(ctx, to, newName)
 	if err != nil && errno.Of(err) != syscall.ENOENT {
 		return err
 	}
@@ -252,7 +253,7 @@ func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir,
 	}
 	target := newName
 	if over != nil {
-		target = over.name
+		target = over.Name
 	}
 	err = c.renameEntry(ctx, d, e, to, target, over)
 	if errors.Is(err, errSettled) {
@@ -269,77 +270,77 @@ func (c *fileChanges) rename2(ctx context.Context, d *dir, name string, to *dir,
 
 // renameEntry gives what an entry stands for another place or name, that of over where
 // there is one.
-func (c *fileChanges) renameEntry(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
-	if up := e.upload(); up != nil {
+func (c *fileChanges) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
+	if up := e.Upload(); up != nil {
 		before := up.Record()
 		defer c.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
-	case e.dir != nil:
+	case e.Dir != nil:
 		return c.fs.folders.renameDir(d, e, to, newName, over)
-	case e.doc.Load() != nil:
+	case e.Doc.Load() != nil:
 		return c.renameDocument(ctx, d, e, to, newName, over)
 	}
 	return c.renameLocal(ctx, fileAt(e), to, newName, over)
 }
 
 // renameDocument archives an inbox document or renames a document where it lies.
-func (c *fileChanges) renameDocument(ctx context.Context, d *dir, e *entry, to *dir, newName string, over *entry) error {
+func (c *fileChanges) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
-	case to == d && d.kind == inboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
+	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
 		return c.setAside(ctx, d, e, newName, over)
-	case to.staysLocal(newName):
+	case to.StaysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
-	case to.queuedAs() != nil:
+	case to.QueuedAs() != nil:
 		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
-	case over != nil && over.doc.Load() != nil && to.kind.archives():
+	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
 		return errno.ErrOverArchived
 	case over != nil:
 		return errno.ErrTaken
-	case e.busy():
+	case e.Busy():
 		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
 	case to == d:
 		return c.renameHere(ctx, d, e, newName)
-	case d.kind == inboxDir && to.kind.archives():
+	case d.Kind == tree.InboxDir && to.Kind.Archives():
 		return c.archiveDocument(ctx, d, e, to, newName)
-	case d.kind == inboxDir:
+	case d.Kind == tree.InboxDir:
 		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
 	}
 	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
 }
 
 // renameHere gives a document another name in its folder.
-func (c *fileChanges) renameHere(ctx context.Context, d *dir, e *entry, newName string) error {
-	shown := e.doc.Load()
-	send := names.ToSend(shown, e.name, newName)
+func (c *fileChanges) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
+	shown := e.Doc.Load()
+	send := names.ToSend(shown, e.Name, newName)
 	if send != "" {
 		id := shown.ID
-		err := c.fs.service.Change(ctx, func(ctx context.Context) error {
-			return c.fs.service.Archive.Rename(ctx, id, send)
+		err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
+			return c.fs.Service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
-			docs, err := d.tree.listAfresh(ctx, d)
-			doc := findDocument(docs, id)
+			docs, err := d.Tree.ListAfresh(ctx, d)
+			doc := tree.FindDocument(docs, id)
 			return doc != nil && doc.Name == send, err
 		})
 		if err != nil {
 			return err
 		}
-		d.outdate()
+		d.Outdate()
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if now := d.shown.document(shown.ID); now != nil {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if now := d.Shown.Document(shown.ID); now != nil {
 		e = now // a listing renamed it already
 	}
-	d.shown.drop(e)
-	e = e.renamed(newName)
+	d.Shown.Drop(e)
+	e = e.Renamed(newName)
 	if send != "" {
-		doc := *e.doc.Load()
+		doc := *e.Doc.Load()
 		doc.Name = send
-		e.setDocument(&doc)
-		e.told, e.keep = "", c.fs.keepFor()
+		e.SetDocument(&doc)
+		e.Told, e.Keep = "", c.fs.KeepFor()
 	}
-	d.shown.add(e)
+	d.Shown.Add(e)
 	return nil
 }
 
@@ -350,21 +351,21 @@ var errSettled = errors.New("the file is not local any more")
 // a real one archives it: errors reach the caller and leave the file where it was. What is
 // being sent is waited for; what is queued goes on to the archive under its new name, or is
 // taken back when that is a temporary one.
-func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *dir, newName string, over *entry) error {
+func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *tree.Dir, newName string, over *tree.Entry) error {
 	c.fs.work.Begin()
 	defer c.fs.work.End()
 	var other *file
-	if over != nil && over.dir == nil {
+	if over != nil && over.Dir == nil {
 		other = fileOf(to, over)
 	}
 	defer lockCommits(f, other)()
-	up := f.pending()
-	if d, _ := f.place(); up == nil || d == nil {
+	up := f.Pending()
+	if d, _ := f.Place(); up == nil || d == nil {
 		return errSettled
 	}
 	replaced, err := c.fs.files.mayReplace(to, newName, over)
 	if err == nil {
-		err = c.recallFor(f, up, other, to.staysLocal(newName))
+		err = c.recallFor(f, up, other, to.StaysLocal(newName))
 	}
 	if err != nil {
 		return err
@@ -372,7 +373,7 @@ func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *dir, newName
 	before := up.Record()
 	err = up.Update(func(r *spool.Record) {
 		retarget(r, c.fs.record(to, newName, replaced))
-		r.Queued = r.Queued && !to.staysLocal(newName)
+		r.Queued = r.Queued && !to.StaysLocal(newName)
 	})
 	switch {
 	case err != nil:
@@ -394,7 +395,7 @@ func lockCommits(a, b *file) (unlock func()) {
 		a.commit.Lock()
 		return a.commit.Unlock
 	}
-	if b.ino < a.ino {
+	if b.Ino < a.Ino {
 		a, b = b, a
 	}
 	a.commit.Lock()
@@ -416,7 +417,7 @@ func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bo
 	if other == nil {
 		return nil
 	}
-	if up := other.pending(); up != nil && up.Record().Queued {
+	if up := other.Pending(); up != nil && up.Record().Queued {
 		return other.recallLocked(up)
 	}
 	return nil
@@ -424,7 +425,7 @@ func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bo
 
 // sendAs archives the file under its new name, which it then has; on an error it is what it
 // was before. The caller holds commit.
-func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *dir, newName string, over *entry, replaced *archive.Document) error {
+func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	id, sent, err := f.fs.delivery.send(ctx, f, up, to, false)
 	if err != nil {
 		return c.takeBack(f, up, before, err)
@@ -445,12 +446,12 @@ func retarget(r *spool.Record, place spool.Record) {
 // ready reports whether a local file becomes a document under the name: not when it is
 // empty, nor while somebody still writes to it, whose close then archives it. That a
 // handle is released does not count: the kernel tells it some time after the close.
-func (c *fileChanges) ready(f *file, up *spool.Upload, to *dir, name string) bool {
-	if to.staysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
+func (c *fileChanges) ready(f *file, up *spool.Upload, to *tree.Dir, name string) bool {
+	if to.StaysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
 	if f.writing > 0 {
 		f.happenedLocked(onWrite)
 		return false
@@ -472,26 +473,26 @@ func (c *fileChanges) takeBack(f *file, up *spool.Upload, before spool.Record, e
 
 // mayReplace says what a local file may take the name of: a local file, or an inbox
 // document, which gets the new bytes and is returned.
-func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Document, error) {
+func (c *fileChanges) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive.Document, error) {
 	if over == nil {
 		return nil, nil
 	}
-	doc := over.doc.Load()
+	doc := over.Doc.Load()
 	switch {
-	case over.dir != nil:
+	case over.Dir != nil:
 		return nil, syscall.EISDIR
-	case doc != nil && d.kind != inboxDir:
+	case doc != nil && d.Kind != tree.InboxDir:
 		return nil, errno.ErrOverArchived
-	case doc != nil && d.staysLocal(name):
+	case doc != nil && d.StaysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && c.fs.service.Archive.LacksReplace():
+	case doc != nil && c.fs.Service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
-	case doc != nil && over.busy():
+	case doc != nil && over.Busy():
 		return nil, errno.ErrSending
 	case doc != nil:
 		return doc, nil
 	}
-	if up := fileAt(over).pending(); up != nil {
+	if up := fileAt(over).Pending(); up != nil {
 		switch s := up.State(); {
 		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
 		default:
@@ -503,25 +504,25 @@ func (c *fileChanges) mayReplace(d *dir, name string, over *entry) (*archive.Doc
 
 // moveTo shows the file under another name, in place of over. With replaced it stands for
 // that document from now on, whose new bytes it holds. The caller holds commit.
-func (c *fileChanges) moveTo(f *file, to *dir, name string, over *entry, replaced *archive.Document) {
+func (c *fileChanges) moveTo(f *file, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
 	if over != nil {
 		fileOf(to, over).remove()
 	}
-	from, _ := f.place()
+	from, _ := f.Place()
 	if from == nil {
 		return
 	}
-	f.mu.Lock()
-	shown := f.entry
-	f.dir = to
-	f.mu.Unlock()
-	from.drop(shown)
-	to.mu.Lock()
-	defer to.mu.Unlock()
-	shown = shown.renamed(name)
+	f.Mu.Lock()
+	shown := f.Entry
+	f.Dir = to
+	f.Mu.Unlock()
+	from.Drop(shown)
+	to.Mu.Lock()
+	defer to.Mu.Unlock()
+	shown = shown.Renamed(name)
 	if replaced != nil {
-		shown.setDocument(replaced)
-		shown.told = over.told
+		shown.SetDocument(replaced)
+		shown.Told = over.Told
 	}
-	to.shown.add(shown)
+	to.Shown.Add(shown)
 }

@@ -17,7 +17,7 @@ import (
 // rendition returns the file that holds a rendition: the one that the kernel has at the path, as
 // long as that holds the same and no other file has taken its place; else a new one.
 func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
-	in := inodeOf(f.root)
+	in := inodeOf(f.Root)
 	for name := range strings.SplitSeq(as.Path, "/") {
 		if in != nil {
 			in = in.GetChild(name)
@@ -25,7 +25,7 @@ func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *fil
 	}
 	if in != nil {
 		if n, ok := in.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
-			n.f.setDocument(doc)
+			n.f.SetDocument(doc)
 			return n.f
 		}
 	}

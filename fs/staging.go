@@ -14,6 +14,7 @@ import (
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -30,7 +31,7 @@ type staging struct {
 	mu         sync.Mutex
 	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
 	holders    map[string]*file              // what stands for an upload, by its id; guarded by mu
-	queuedDirs map[string]*dir               // folders that are queued, by their upload; guarded by mu
+	queuedDirs map[string]*tree.Dir          // folders that are queued, by their upload; guarded by mu
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
 }
 
@@ -38,25 +39,25 @@ type staging struct {
 func (s *staging) init(fs *FileSystem, sp *spool.Spool, now func() time.Time) {
 	s.fs, s.spool = fs, sp
 	s.waiting, s.holders = map[folderRef][]*spool.Upload{}, map[string]*file{}
-	s.queuedDirs, s.cutOff = map[string]*dir{}, map[string]bool{}
+	s.queuedDirs, s.cutOff = map[string]*tree.Dir{}, map[string]bool{}
 	s.queue = background.New(s.deliverQueued, s.deliverable, now)
 }
 
 // listAgain makes the document of an upload that no folder shows appear where the folder is
 // known.
 func (s *staging) listAgain(r *spool.Record) {
-	s.fs.service.Documents.Invalidate(r.Folder)
+	s.fs.Service.Documents.Invalidate(r.Folder)
 	if d := s.folder(refOf(r)); d != nil {
-		d.distrust()
+		d.Distrust()
 		s.fs.kernel.forgetNames(d, []string{r.Name})
 	}
 }
 
-// outdate is dir.outdate of a folder, whether anybody has looked at it or not.
+// outdate is tree.Dir.Outdate of a folder, whether anybody has looked at it or not.
 func (s *staging) outdate(id archive.ID) {
-	s.fs.service.Outdate(id)
+	s.fs.Service.Outdate(id)
 	if d := s.folder(folderRef{id: id}); d != nil {
-		d.outdate()
+		d.Outdate()
 	}
 }
 
@@ -65,7 +66,7 @@ func (s *staging) outdate(id archive.ID) {
 // that the archive had before has a time of its own, and bytes that the service says.
 func (s *staging) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
-	s.fs.service.Failures.Mend(&r)
+	s.fs.Service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {
 		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
@@ -86,9 +87,9 @@ func (s *staging) settle(up *spool.Upload, id archive.ID) {
 // is asked again by the next mount.
 func (s *staging) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := s.fs.service.Archive.SetAutoExport(detached(ctx), id, true)
+		err := s.fs.Service.Archive.SetAutoExport(detached(ctx), id, true)
 		if err != nil {
-			s.fs.service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
+			s.fs.Service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
 		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
 			s.letGo(up)
@@ -162,7 +163,7 @@ func (s *staging) failInFolder(up *spool.Upload) error {
 	if there {
 		err = errors.New(whyWaits(s.spool, &r))
 	}
-	s.fs.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	s.fs.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 
@@ -178,7 +179,7 @@ func (s *staging) holder(up *spool.Upload) *file {
 	if held := s.holders[up.ID()]; held != nil {
 		return held
 	}
-	held := newFile(s.fs, s.fs.inodes.Local(), nil, nil, nil, up)
+	held := newFile(s.fs, s.fs.Inodes.Local(), nil, nil, nil, up)
 	switch r := up.Record(); {
 	case r.Queued:
 		held.phase = accepted
@@ -226,7 +227,7 @@ func (s *staging) retry(up *spool.Upload, asItIs bool) error {
 	for _, in := range inside {
 		if r := in.Record(); r.State == spool.Failed {
 			if err := s.retry(in, false); err != nil {
-				s.fs.service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
+				s.fs.Service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
 			}
 		}
 	}
@@ -278,10 +279,10 @@ func (s *staging) retryOne(up *spool.Upload, asItIs bool) error {
 		}
 	}
 	if r.State == spool.Failed {
-		held.mu.Lock()
+		held.Mu.Lock()
 		held.happenedLocked(onQueue)
-		shown := held.dir != nil
-		held.mu.Unlock()
+		shown := held.Dir != nil
+		held.Mu.Unlock()
 		if !shown && !r.Directory {
 			s.await(up)
 		}
@@ -298,7 +299,7 @@ func (s *staging) leftFolder(up *spool.Upload, before *spool.Record) {
 		return
 	}
 	if err := s.retry(up, false); err != nil {
-		s.fs.service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
+		s.fs.Service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
 	}
 }
 
@@ -321,7 +322,7 @@ func (s *staging) forget(up *spool.Upload) error {
 	if err := up.Remove(); err != nil {
 		return err
 	}
-	if held.document() != nil {
+	if held.Document() != nil {
 		held.detach() // the document is what it was
 	} else {
 		held.hide()
@@ -342,8 +343,8 @@ func (s *staging) forgetFolder(up *spool.Upload) error {
 	if d == nil {
 		return up.Remove()
 	}
-	parent, name := d.place()
-	if e := parent.get(name); e != nil && e.dir == d {
+	parent, name := d.Place()
+	if e := parent.Get(name); e != nil && e.Dir == d {
 		if err := s.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
 			return err
 		}
@@ -383,7 +384,7 @@ func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 		return false, errors.Join(background.ErrMoot, s.failInFolder(up))
 	}
 	id, err := s.spool.DeliverFolder(ctx, up, &folderMaker{fs: s.fs, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
-	_ = s.fs.service.Answered(err)
+	_ = s.fs.Service.Answered(err)
 	switch {
 	case err == nil:
 		s.folderMade(up, id)
@@ -391,7 +392,7 @@ func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	case up.Record().Queued:
 		return true, err
 	}
-	s.fs.service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
+	s.fs.Service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
@@ -411,14 +412,14 @@ func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
 	for _, inside := range s.spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				s.fs.service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+				s.fs.Service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
 	r := up.Record()
-	s.fs.service.Failures.Mend(&r)
+	s.fs.Service.Failures.Mend(&r)
 	s.outdate(r.Folder)
-	s.fs.service.OutdateInboxes()
+	s.fs.Service.OutdateInboxes()
 	s.discard(up)
 	s.queue.Resume()
 }
@@ -462,8 +463,8 @@ func (s *staging) recover() {
 // had begun: it is confirmed when the archive has it, else failed, because that close
 // cannot be answered any more. While the service is away it waits.
 func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	id, err := s.spool.Resolve(ctx, up, s.fs.service.Archive)
-	_ = s.fs.service.Answered(err)
+	id, err := s.spool.Resolve(ctx, up, s.fs.Service.Archive)
+	_ = s.fs.Service.Answered(err)
 	r := up.Record()
 	if r.State == spool.Sending || r.State == spool.Committed {
 		return true, err
@@ -472,7 +473,7 @@ func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err
 	delete(s.cutOff, up.ID())
 	s.mu.Unlock()
 	if err != nil {
-		s.fs.service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+		s.fs.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
 	s.settle(up, id)
@@ -555,11 +556,11 @@ func (s *staging) awaits(up *spool.Upload, r *spool.Record) bool {
 }
 
 // folder returns the directory of a folder, nil when nobody has looked at it.
-func (s *staging) folder(ref folderRef) *dir {
+func (s *staging) folder(ref folderRef) *tree.Dir {
 	if ref.within != "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.queuedDirs[ref.within]
 	}
-	return s.fs.root.tree.known(s.fs.root, ref.id)
+	return s.fs.Root.Tree.Known(s.fs.Root, ref.id)
 }

@@ -99,14 +99,14 @@ const (
 
 // Status takes stock.
 func (f *FileSystem) Status() Status {
-	failures := f.service.Failures.List()
+	failures := f.Service.Failures.List()
 	used, _ := f.staging.spool.Usage()
 	s := Status{
-		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.started, PID: f.opts.PID, StateDir: f.opts.StateDir,
+		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.errnos.Refusals(),
-		Requests: f.service.Archive.Stats(),
+		Requests: f.Service.Archive.Stats(),
 		Cache: CacheStatus{
-			Folders: f.service.Children.Stats(), Documents: f.service.Documents.Stats(), Inboxes: f.service.Inboxes.Stats(),
+			Folders: f.Service.Children.Stats(), Documents: f.Service.Documents.Stats(), Inboxes: f.Service.Inboxes.Stats(),
 			Content: f.content.Stats(),
 		},
 		Uploads: UploadStatus{Sending: f.staging.sending.Load(), Bytes: used, List: []UploadInfo{}},
@@ -114,7 +114,7 @@ func (f *FileSystem) Status() Status {
 	if err := f.staging.spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()
 	}
-	if away := f.service.Away(); away != nil {
+	if away := f.Service.Away(); away != nil {
 		s.Health = HealthAway
 		if len(failures) == 0 || !failures[0].Says(away.Text) { // an upload may say the same
 			s.LastErrors = slices.Insert(s.LastErrors, 0, *away)

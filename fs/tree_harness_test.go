@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // anyArchive is an Archive, under a name that is not one of its methods.
@@ -32,17 +33,17 @@ func (h *holding) Documents(context.Context, archive.ID, archive.ListOptions) ([
 }
 
 // holds is a directory of a kind that has been listed, in a file system that is not mounted.
-func holds(t testing.TB, kind dirKind, documents ...archive.Document) (*FileSystem, *dir) {
+func holds(t testing.TB, kind tree.DirKind, documents ...archive.Document) (*FileSystem, *tree.Dir) {
 	t.Helper()
 	f, d := unlisted(t, kind, documents...)
-	if err := d.tree.load(t.Context(), d, needListing); err != nil {
+	if err := d.Tree.Load(t.Context(), d, tree.NeedListing); err != nil {
 		t.Fatal(err)
 	}
 	return f, d
 }
 
 // unlisted is one that nobody has listed, in a file system that is not mounted.
-func unlisted(t testing.TB, kind dirKind, documents ...archive.Document) (*FileSystem, *dir) {
+func unlisted(t testing.TB, kind tree.DirKind, documents ...archive.Document) (*FileSystem, *tree.Dir) {
 	t.Helper()
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -50,7 +51,7 @@ func unlisted(t testing.TB, kind dirKind, documents ...archive.Document) (*FileS
 	f := New(Options{
 		Archive: &holding{documents: documents}, Log: log, TTL: time.Hour, Mode: ContentOriginal, Now: func() time.Time { return now },
 	})
-	return f, newDir(f.archiveTree, kind, 77, f.inodes.Folder(77), f.root, "Akten")
+	return f, tree.NewDir(f.Tree, kind, 77, f.Inodes.Folder(77), f.Root, "Akten")
 }
 
 // named is a document with a name.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
+	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
 // readAll reads an open directory as READDIRPLUS does and counts the entries that got more
@@ -27,7 +28,7 @@ func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
 		if de.Name == "." || de.Name == ".." {
 			continue
 		}
-		if h.told.byName && h.last.dir == nil {
+		if h.told.byName && h.last.Dir == nil {
 			var out fuse.EntryOut
 			if node, errno := h.Lookup(t.Context(), de.Name, &out); node != nil || errno != syscall.ENODATA {
 				t.Errorf("%s: %v, %v", de.Name, node, errno)
@@ -43,7 +44,7 @@ func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
 // A walk makes no file of a document that nobody looks at, and is told all of documents
 // after it looked at one.
 func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
-	fs, d := holds(t, folderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
+	fs, d := holds(t, tree.FolderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
@@ -54,12 +55,12 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
-	for _, e := range d.entries() {
+	for _, e := range d.Entries() {
 		if fileAt(e) != nil {
-			t.Errorf("%s has a file", e.name)
+			t.Errorf("%s has a file", e.Name)
 		}
-		if ino := d.inoOf(e); ino != fileOf(d, e).ino {
-			t.Errorf("%s has the number %d, and %d when somebody looks", e.name, ino, fileOf(d, e).ino)
+		if ino := d.InoOf(e); ino != fileOf(d, e).Ino {
+			t.Errorf("%s has the number %d, and %d when somebody looks", e.Name, ino, fileOf(d, e).Ino)
 		}
 	}
 	walked{d, fs}.looked()
@@ -74,16 +75,16 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 
 // What has no id that makes a number keeps the one of its file.
 func TestNumbersWithoutIDs(t *testing.T) {
-	_, d := holds(t, folderDir, named(-4, "a.pdf"))
-	e := d.entries()[0]
-	if first, again := d.inoOf(e), d.inoOf(e); first != again || first != fileOf(d, e).ino {
+	_, d := holds(t, tree.FolderDir, named(-4, "a.pdf"))
+	e := d.Entries()[0]
+	if first, again := d.InoOf(e), d.InoOf(e); first != again || first != fileOf(d, e).Ino {
 		t.Errorf("numbers %d and %d", first, again)
 	}
 }
 
 // To read a known directory allocates nothing for an entry.
 func TestReaddirAllocatesNothing(t *testing.T) {
-	_, d := holds(t, folderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
+	_, d := holds(t, tree.FolderDir, named(1, "a.pdf"), named(2, "b.pdf"), named(3, "c.pdf"))
 	h := &dirHandle{n: &dirNode{d: d}}
 	h.told, h.entries = toldOf(d, true)
 	ctx := context.Background()
@@ -111,7 +112,7 @@ func BenchmarkReaddir(b *testing.B) {
 	for i := range list {
 		list[i] = named(archive.ID(i+1), fmt.Sprintf("Rechnung Nr. %06d.pdf", i))
 	}
-	_, d := holds(b, folderDir, list...)
+	_, d := holds(b, tree.FolderDir, list...)
 	h := &dirHandle{n: &dirNode{d: d}}
 	h.told, h.entries = toldOf(d, true)
 	b.ReportAllocs()

@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"testing"
@@ -8,21 +8,21 @@ import (
 // The kernel is told of a directory only where it may have names of it.
 func TestLease(t *testing.T) {
 	var from, to lease
-	if from.runs() {
+	if from.Runs() {
 		t.Error("it has names that it was never told")
 	}
-	from.extendTo(&to)
-	from.extend(0)
-	if from.runs() || to.runs() {
+	from.ExtendTo(&to)
+	from.Extend(0)
+	if from.Runs() || to.Runs() {
 		t.Error("it has a name that it may not keep")
 	}
-	from.extend(time.Hour)
-	from.extend(time.Nanosecond)
-	if !from.runs() {
+	from.Extend(time.Hour)
+	from.Extend(time.Nanosecond)
+	if !from.Runs() {
 		t.Error("a name that it may keep for an hour is forgotten")
 	}
-	from.extendTo(&to)
-	if !to.runs() {
+	from.ExtendTo(&to)
+	if !to.Runs() {
 		t.Error("a name was moved there, and is forgotten")
 	}
 }

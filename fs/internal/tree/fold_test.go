@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 
 // list takes in a listing of documents as it comes out of the cache, and notes where it came
 // from.
-func (tr *testTree) list(d *dir, list ...string) (stale []string) {
+func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
-	stale = sorted(d.tree.mergeDocuments(d, docs, tr.next(), pdf))
+	stale = sorted(d.Tree.mergeDocuments(d, docs, tr.next(), pdf))
 	d.foldsTo(docs, packed)
 	return stale
 }
 
-func isFolded(d *dir) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.shown.origin != nil && d.shown.origin.folded && len(d.shown.held.docs.list) == 0
+func isFolded(d *Dir) bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.origin != nil && d.Shown.origin.folded && len(d.Shown.Held.Docs.List) == 0
 }
 
-func shownIn(d *dir) (names []string) {
-	for _, e := range d.entries() {
-		names = append(names, e.name)
+func shownIn(d *Dir) (names []string) {
+	for _, e := range d.Entries() {
+		names = append(names, e.Name)
 	}
 	return names
 }
@@ -39,7 +39,7 @@ func shownIn(d *dir) (names []string) {
 // included, and finds them in the same ways.
 func TestFoldingKeepsNames(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d, "5 Brief")
 	tr.list(d, "1 Brief", "2 Brief.pdf", "3 Rechnung.pdf", "4 a/b")
 	tr.list(d, "2 Brief.pdf", "3 Rechnung.pdf", "4 a/b", "6 Rechnung.pdf") // keeps "Brief (2).pdf"
@@ -48,22 +48,22 @@ func TestFoldingKeepsNames(t *testing.T) {
 		t.Fatalf("shown are %q, want %q", before, want)
 	}
 	for range 2 {
-		d.fold()
+		d.Fold()
 		if !isFolded(d) {
 			t.Fatal("was not folded")
 		}
-		if e := d.get("Brief"); e == nil || e.dir == nil || !isFolded(d) {
+		if e := d.Get("Brief"); e == nil || e.Dir == nil || !isFolded(d) {
 			t.Error("a directory is not found in what is folded")
 		}
 		if after := shownIn(d); !slices.Equal(after, before) || isFolded(d) {
 			t.Errorf("shown are %q, before %q", after, before)
 		}
 	}
-	d.fold()
-	if e := d.reach("a_b"); e == nil || e.name != "a_b.pdf" {
+	d.Fold()
+	if e := d.Reach("a_b"); e == nil || e.Name != "a_b.pdf" {
 		t.Errorf("the plain name reaches %+v", e)
 	}
-	d.fold()
+	d.Fold()
 	if stale := tr.list(d, "2 Brief.pdf", "3 Rechnung.pdf"); !slices.Contains(stale, "Rechnung (6).pdf") || !slices.Contains(stale, "a_b.pdf") {
 		t.Errorf("a listing after it makes %q stale", stale)
 	}
@@ -71,38 +71,38 @@ func TestFoldingKeepsNames(t *testing.T) {
 
 // What a listing does not say of a directory keeps it from being folded.
 func TestFoldingLosesNothing(t *testing.T) {
-	for name, change := range map[string]func(*testTree, *dir){
-		"somebody looked at a document": func(_ *testTree, d *dir) { d.leafOf(d.get("Brief.pdf")) },
-		"a document was changed here": func(_ *testTree, d *dir) {
-			doc := *d.document(1)
+	for name, change := range map[string]func(*testTree, *Dir){
+		"somebody looked at a document": func(_ *testTree, d *Dir) { d.LeafOf(d.Get("Brief.pdf")) },
+		"a document was changed here": func(_ *testTree, d *Dir) {
+			doc := *d.Document(1)
 			doc.Keywords = []string{"eilig"}
-			d.update(&doc)
+			d.Update(&doc)
 		},
-		"a document came from here": func(tr *testTree, d *dir) {
-			e := newEntry("neu.pdf", &archive.Document{ID: 9, Name: "neu.pdf"}, nil)
-			e.told = "neu.pdf"
-			d.add(e)
+		"a document came from here": func(tr *testTree, d *Dir) {
+			e := NewEntry("neu.pdf", &archive.Document{ID: 9, Name: "neu.pdf"}, nil)
+			e.Told = "neu.pdf"
+			d.Add(e)
 		},
-		"a document is gone":              func(_ *testTree, d *dir) { d.drop(d.get("Brief.pdf")) },
-		"a document stays for a while":    func(tr *testTree, d *dir) { d.get("Brief.pdf").keep = instantOf(tr.time.Add(time.Minute)) },
-		"a document was not compared yet": func(_ *testTree, d *dir) { d.get("Brief.pdf").told = "" },
-		"nothing was listed":              func(_ *testTree, d *dir) { d.shown.origin = nil },
+		"a document is gone":              func(_ *testTree, d *Dir) { d.Drop(d.Get("Brief.pdf")) },
+		"a document stays for a while":    func(tr *testTree, d *Dir) { d.Get("Brief.pdf").Keep = InstantOf(tr.time.Add(time.Minute)) },
+		"a document was not compared yet": func(_ *testTree, d *Dir) { d.Get("Brief.pdf").Told = "" },
+		"nothing was listed":              func(_ *testTree, d *Dir) { d.Shown.origin = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree()
-			d := tr.dir(folderDir)
+			d := tr.dir(FolderDir)
 			tr.list(d, "1 Brief", "2 Rechnung.pdf")
 			change(tr, d)
-			d.fold()
+			d.Fold()
 			if isFolded(d) {
 				t.Error("was folded")
 			}
 		})
 	}
 	tr := newTree()
-	d := tr.dir(inboxDir)
+	d := tr.dir(InboxDir)
 	tr.list(d, "1 Brief")
-	if d.fold(); isFolded(d) {
+	if d.Fold(); isFolded(d) {
 		t.Error("an inbox was folded")
 	}
 }
@@ -110,13 +110,13 @@ func TestFoldingLosesNothing(t *testing.T) {
 // A file that is not archived stays while documents around it are folded.
 func TestFoldingLeavesFiles(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
-	f := localLeaf(tr.archiveTree, d, nil, nil)
-	f.entry = newEntry("offen.pdf", nil, f)
-	d.add(f.entry)
-	d.fold()
-	if !isFolded(d) || d.get("offen.pdf") != f.entry || !isFolded(d) {
+	f := localLeaf(tr.Tree, d, nil, nil)
+	f.Entry = NewEntry("offen.pdf", nil, f)
+	d.Add(f.Entry)
+	d.Fold()
+	if !isFolded(d) || d.Get("offen.pdf") != f.Entry || !isFolded(d) {
 		t.Error("the file is not there, or nothing was folded")
 	}
 	if got := shownIn(d); fmt.Sprint(got) != "[Brief.pdf Rechnung.pdf offen.pdf]" {
@@ -127,15 +127,15 @@ func TestFoldingLeavesFiles(t *testing.T) {
 // Who found an entry before its directory was folded gets the file that others get.
 func TestFoldingKeepsOneFile(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
-	before := d.get("Brief.pdf")
-	d.fold()
-	f := d.leafOf(before)
-	if d.leafOf(before) != f || d.leafOf(d.get("Brief.pdf")) != f || f.entry != d.get("Brief.pdf") {
+	before := d.Get("Brief.pdf")
+	d.Fold()
+	f := d.LeafOf(before)
+	if d.LeafOf(before) != f || d.LeafOf(d.Get("Brief.pdf")) != f || f.Entry != d.Get("Brief.pdf") {
 		t.Error("a document has two files")
 	}
-	if d.fold(); isFolded(d) {
+	if d.Fold(); isFolded(d) {
 		t.Error("was folded")
 	}
 }
@@ -166,19 +166,19 @@ func TestShownNames(t *testing.T) {
 func TestMemoryOfDocuments(t *testing.T) {
 	const folders, each = 2000, 10
 	tr := newTree()
-	dirs := make([]*dir, folders)
+	dirs := make([]*Dir, folders)
 	before := heapInUse()
 	for i := range dirs {
 		var list []string
 		for j := range each {
 			list = append(list, fmt.Sprintf("%d Rechnung Stadtwerke 2024-03-01 Nr. %06d.pdf", i*each+j+1, i*each+j+1))
 		}
-		dirs[i] = tr.dir(folderDir)
+		dirs[i] = tr.dir(FolderDir)
 		tr.list(dirs[i], list...)
 	}
 	unfolded := (heapInUse() - before) / (folders * each)
 	for _, d := range dirs {
-		d.fold()
+		d.Fold()
 	}
 	folded := (heapInUse() - before) / (folders * each)
 	t.Logf("bytes for each document, a tenth of its folder included: %d unfolded, %d folded", unfolded, folded)

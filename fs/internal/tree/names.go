@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"cmp"
@@ -31,50 +31,51 @@ type origin struct {
 // names that tell two of them apart, plain names beside those with an extension, and names that are set
 // aside. Everything in it is guarded by mu of the directory, which the callers of its methods hold.
 type nameSet struct {
-	dir     *dir
-	held    contents          // without documents while they are folded: reached by here
+	dir     *Dir
+	Held    contents          // without documents while they are folded: reached by here
 	origin  *origin           // where the documents come from, if they can be folded
-	folders idIndex           // by the ids of folders
-	aside   map[string]*entry // documents of docs that are not shown, by name
-	changed time.Time         // when the names changed last
-	version uint64            // how often they changed
+	Folders idIndex           // by the ids of folders
+	aside   map[string]*Entry // documents of docs that are not shown, by name
+	Changed time.Time         // when the names changed last
+	Version uint64            // how often they changed
 }
 
-// contents are the entries of a directory. They are reached by nameSet.here.
+// contents are the entries of a directory. They are reached by nameSet.Here.
 type contents struct {
-	names nameIndex
-	docs  idIndex
-	plain map[string][]*entry // documents of docs by plain name where that is not shown, by ascending id
+	Names nameIndex
+	Docs  idIndex
+	plain map[string][]*Entry // documents of docs by plain name where that is not shown, by ascending id
 }
 
-// here are the entries, unfolded.
-func (s *nameSet) here() *contents {
-	if s.isFolded() {
+// Here are the entries, unfolded.
+func (s *nameSet) Here() *contents {
+	if s.IsFolded() {
 		s.unfold(s.origin)
 	}
-	return &s.held
+	return &s.Held
 }
 
-func (s *nameSet) isFolded() bool { return s.origin != nil && s.origin.folded }
+// IsFolded reports whether the directory is in its compacted form.
+func (s *nameSet) IsFolded() bool { return s.origin != nil && s.origin.folded }
 
 // unfold undoes fold.
 func (s *nameSet) unfold(l *origin) {
 	l.docs = cache.PackedDocuments().Unpack(l.packed)
 	l.folded = false
-	entries := make([]entry, len(l.docs))
-	all := append(make([]*entry, 0, len(l.docs)+len(s.folders.list)), s.held.names.all()...)
-	s.held.docs.list = make([]idEntry, len(l.docs))
+	entries := make([]Entry, len(l.docs))
+	all := append(make([]*Entry, 0, len(l.docs)+len(s.Folders.List)), s.Held.Names.All()...)
+	s.Held.Docs.List = make([]idEntry, len(l.docs))
 	for i := range l.docs {
 		doc, e := &l.docs[i], &entries[i]
-		e.name, l.names = nextShown(l.names, doc.Name)
-		e.told = doc.Name
-		e.doc.Store(doc)
-		s.held.docs.list[i] = idEntry{doc.ID, e}
+		e.Name, l.names = nextShown(l.names, doc.Name)
+		e.Told = doc.Name
+		e.Doc.Store(doc)
+		s.Held.Docs.List[i] = idEntry{doc.ID, e}
 		s.index(e)
 		all = append(all, e)
 	}
-	s.held.names.fill(all)
-	s.dir.tree.expanded(len(l.docs))
+	s.Held.Names.fill(all)
+	s.dir.Tree.Expanded(len(l.docs))
 }
 
 // shownNames is what the documents of entries are called, for nextShown; empty when all are
@@ -83,9 +84,9 @@ func shownNames(list []idEntry) string {
 	var b []byte
 	same := true
 	for i := range list {
-		e := list[i].entry
-		b = appendShown(b, e.name, e.told)
-		same = same && e.name == e.told
+		e := list[i].Entry
+		b = appendShown(b, e.Name, e.Told)
+		same = same && e.Name == e.Told
 	}
 	if same {
 		return ""
@@ -129,57 +130,57 @@ func nextCount(names string) (n int, rest string) {
 // are found in a sorted slice, and names as well up to smallIndex of them.
 
 // idIndex finds entries by the id of their folder or document. The zero value is empty.
-type idIndex struct{ list []idEntry } // by ascending id
+type idIndex struct{ List []idEntry } // by ascending id
 
 type idEntry struct {
-	id    archive.ID
-	entry *entry
+	ID    archive.ID
+	Entry *Entry
 }
 
 func (x *idIndex) find(id archive.ID) (int, bool) {
-	if n := len(x.list); n > 0 && x.list[n-1].id < id {
+	if n := len(x.List); n > 0 && x.List[n-1].ID < id {
 		return n, false // what is new has the highest id
 	}
-	return slices.BinarySearchFunc(x.list, id, func(e idEntry, id archive.ID) int { return cmp.Compare(e.id, id) })
+	return slices.BinarySearchFunc(x.List, id, func(e idEntry, id archive.ID) int { return cmp.Compare(e.ID, id) })
 }
 
-// get returns the entry of an id, nil without one.
-func (x *idIndex) get(id archive.ID) *entry {
+// Get returns the entry of an id, nil without one.
+func (x *idIndex) Get(id archive.ID) *Entry {
 	if at, ok := x.find(id); ok {
-		return x.list[at].entry
+		return x.List[at].Entry
 	}
 	return nil
 }
 
-// put makes e the entry of the id.
-func (x *idIndex) put(id archive.ID, e *entry) {
+// Put makes e the entry of the id.
+func (x *idIndex) Put(id archive.ID, e *Entry) {
 	at, ok := x.find(id)
 	if ok {
-		x.list[at].entry = e
+		x.List[at].Entry = e
 		return
 	}
-	x.list = slices.Insert(x.list, at, idEntry{id, e})
+	x.List = slices.Insert(x.List, at, idEntry{id, e})
 }
 
-// remove takes out an id.
-func (x *idIndex) remove(id archive.ID) {
+// Remove takes out an id.
+func (x *idIndex) Remove(id archive.ID) {
 	if at, ok := x.find(id); ok {
-		x.list = slices.Delete(x.list, at, at+1)
+		x.List = slices.Delete(x.List, at, at+1)
 	}
 }
 
 // reserve makes room for so many entries more, at once and no more than that.
 func (x *idIndex) reserve(n int) {
-	if cap(x.list)-len(x.list) < n {
-		x.list = append(make([]idEntry, 0, len(x.list)+n), x.list...)
+	if cap(x.List)-len(x.List) < n {
+		x.List = append(make([]idEntry, 0, len(x.List)+n), x.List...)
 	}
 }
 
-// ids is the set of them.
-func (x *idIndex) ids() map[archive.ID]bool {
-	ids := make(map[archive.ID]bool, len(x.list))
-	for _, e := range x.list {
-		ids[e.id] = true
+// IDs is the set of them.
+func (x *idIndex) IDs() map[archive.ID]bool {
+	ids := make(map[archive.ID]bool, len(x.List))
+	for _, e := range x.List {
+		ids[e.ID] = true
 	}
 	return ids
 }
@@ -191,23 +192,23 @@ const smallIndex = 64
 type nameIndex struct {
 	// sorted are the entries in the order of their names: all of them without a map, else
 	// nil when it must be made anew.
-	sorted []*entry
+	sorted []*Entry
 	// lent says that sorted was handed out, so that it is not written to any more.
 	lent  bool
-	names map[string]*entry
+	names map[string]*Entry
 }
 
 func (x *nameIndex) find(name string) (int, bool) {
-	return findName(x.sorted, name)
+	return FindName(x.sorted, name)
 }
 
-// findName finds a name in entries in the order of their names.
-func findName(sorted []*entry, name string) (int, bool) {
-	return slices.BinarySearchFunc(sorted, name, func(e *entry, name string) int { return strings.Compare(e.name, name) })
+// FindName finds a name in entries in the order of their names.
+func FindName(sorted []*Entry, name string) (int, bool) {
+	return slices.BinarySearchFunc(sorted, name, func(e *Entry, name string) int { return strings.Compare(e.Name, name) })
 }
 
-// get returns the entry of a name, nil without one.
-func (x *nameIndex) get(name string) *entry {
+// Get returns the entry of a name, nil without one.
+func (x *nameIndex) Get(name string) *Entry {
 	if x.names != nil {
 		return x.names[name]
 	}
@@ -218,14 +219,14 @@ func (x *nameIndex) get(name string) *entry {
 }
 
 // put makes e the entry of its name.
-func (x *nameIndex) put(e *entry) {
+func (x *nameIndex) put(e *Entry) {
 	if x.names != nil {
-		x.names[e.name] = e
+		x.names[e.Name] = e
 		x.sorted = nil
 		return
 	}
 	x.own(1)
-	at, ok := x.find(e.name)
+	at, ok := x.find(e.Name)
 	switch {
 	case ok:
 		x.sorted[at] = e
@@ -239,9 +240,9 @@ func (x *nameIndex) put(e *entry) {
 
 // grow goes over to a map that has room for n names.
 func (x *nameIndex) grow(n int) {
-	x.names = make(map[string]*entry, n)
+	x.names = make(map[string]*Entry, n)
 	for _, e := range x.sorted {
-		x.names[e.name] = e
+		x.names[e.Name] = e
 	}
 	x.sorted, x.lent = nil, false
 }
@@ -262,18 +263,18 @@ func (x *nameIndex) remove(name string) {
 // own makes sorted a slice that may be written to, with room for n entries more.
 func (x *nameIndex) own(n int) {
 	if x.lent {
-		x.sorted, x.lent = append(make([]*entry, 0, len(x.sorted)+n), x.sorted...), false
+		x.sorted, x.lent = append(make([]*Entry, 0, len(x.sorted)+n), x.sorted...), false
 	}
 }
 
 // fill makes these the entries, which no others were before. It keeps the slice.
-func (x *nameIndex) fill(entries []*entry) {
+func (x *nameIndex) fill(entries []*Entry) {
 	*x = nameIndex{sorted: entries}
 	if len(entries) > smallIndex {
 		x.grow(len(entries))
 		return
 	}
-	slices.SortFunc(x.sorted, func(a, b *entry) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(x.sorted, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // reserve makes room for so many names more, at once and no more than that.
@@ -283,82 +284,82 @@ func (x *nameIndex) reserve(n int) {
 	case len(x.sorted)+n > smallIndex:
 		x.grow(len(x.sorted) + n)
 	case cap(x.sorted)-len(x.sorted) < n:
-		x.sorted, x.lent = append(make([]*entry, 0, len(x.sorted)+n), x.sorted...), false
+		x.sorted, x.lent = append(make([]*Entry, 0, len(x.sorted)+n), x.sorted...), false
 	}
 }
 
-// all returns the entries in the order of their names. The slice is never written to.
-func (x *nameIndex) all() []*entry {
+// All returns the entries in the order of their names. The slice is never written to.
+func (x *nameIndex) All() []*Entry {
 	if x.names == nil {
 		x.lent = true
 		return x.sorted
 	}
 	if x.sorted == nil {
-		x.sorted = make([]*entry, 0, len(x.names))
+		x.sorted = make([]*Entry, 0, len(x.names))
 		for _, e := range x.names {
 			x.sorted = append(x.sorted, e)
 		}
-		slices.SortFunc(x.sorted, func(a, b *entry) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(x.sorted, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return x.sorted
 }
 
-// get returns what a name is shown for, nil when the directory does not have it as far as is known.
-func (s *nameSet) get(name string) *entry {
-	if e := s.held.names.get(name); e != nil {
+// Get returns what a name is shown for, nil when the directory does not have it as far as is known.
+func (s *nameSet) Get(name string) *Entry {
+	if e := s.Held.Names.Get(name); e != nil {
 		return e // a directory, for which nothing is unfolded
 	}
-	return s.here().names.get(name)
+	return s.Here().Names.Get(name)
 }
 
-// all returns the entries in the order of their names. The slice is shared: it is never written to.
-func (s *nameSet) all() []*entry { return s.here().names.all() }
+// All returns the entries in the order of their names. The slice is shared: it is never written to.
+func (s *nameSet) All() []*Entry { return s.Here().Names.All() }
 
-// document returns the entry of a document, shown or set aside, nil without one.
-func (s *nameSet) document(id archive.ID) *entry { return s.here().docs.get(id) }
+// Document returns the entry of a document, shown or set aside, nil without one.
+func (s *nameSet) Document(id archive.ID) *Entry { return s.Here().Docs.Get(id) }
 
-// documents returns the entries of all documents by ascending id.
-func (s *nameSet) documents() []idEntry { return s.here().docs.list }
+// Documents returns the entries of all documents by ascending id.
+func (s *nameSet) Documents() []idEntry { return s.Here().Docs.List }
 
-// taken reports whether a name is used.
-func (s *nameSet) taken(name string) bool {
-	return s.here().names.get(name) != nil || s.dir.kind == rootDir && (name == inboxesName || name == controlName)
+// Taken reports whether a name is used.
+func (s *nameSet) Taken(name string) bool {
+	return s.Here().Names.Get(name) != nil || s.dir.Kind == RootDir && (name == InboxesName || name == ControlName)
 }
 
-// add puts an entry under its name.
-func (s *nameSet) add(e *entry) {
-	s.here().names.put(e)
-	if e.dir != nil && e.dir.kind != localDir {
-		s.folders.put(e.dir.ID(), e)
+// Add puts an entry under its name.
+func (s *nameSet) Add(e *Entry) {
+	s.Here().Names.put(e)
+	if e.Dir != nil && e.Dir.Kind != LocalDir {
+		s.Folders.Put(e.Dir.ID(), e)
 	}
-	if doc := e.doc.Load(); doc != nil {
-		s.here().docs.put(doc.ID, e)
+	if doc := e.Doc.Load(); doc != nil {
+		s.Here().Docs.Put(doc.ID, e)
 		s.index(e)
 	}
 	s.touch()
 }
 
-// drop takes an entry out.
-func (s *nameSet) drop(e *entry) {
-	if s.here().names.get(e.name) == e {
-		s.here().names.remove(e.name)
+// Drop takes an entry out.
+func (s *nameSet) Drop(e *Entry) {
+	if s.Here().Names.Get(e.Name) == e {
+		s.Here().Names.remove(e.Name)
 	}
-	if e.dir != nil && e.dir.kind != localDir && s.folders.get(e.dir.ID()) == e {
-		s.folders.remove(e.dir.ID())
+	if e.Dir != nil && e.Dir.Kind != LocalDir && s.Folders.Get(e.Dir.ID()) == e {
+		s.Folders.Remove(e.Dir.ID())
 	}
-	if doc := e.doc.Load(); doc != nil && s.here().docs.get(doc.ID) == e {
-		s.here().docs.remove(doc.ID)
+	if doc := e.Doc.Load(); doc != nil && s.Here().Docs.Get(doc.ID) == e {
+		s.Here().Docs.Remove(doc.ID)
 	}
 	s.unindex(e)
-	if s.aside[e.name] == e {
-		delete(s.aside, e.name)
+	if s.aside[e.Name] == e {
+		delete(s.aside, e.Name)
 	}
 	s.touch()
 }
 
 func (s *nameSet) touch() {
-	s.changed = s.dir.tree.service.Now()
-	s.version++
+	s.Changed = s.dir.Tree.Service.Now()
+	s.Version++
 }
 
 // A document that is shown with an extension which it does not have is reached under its
@@ -366,10 +367,10 @@ func (s *nameSet) touch() {
 // again (rsync -a) after a fresh mount finds what is archived. It is listed once. In an
 // index, because programs ask for many names that are not there.
 
-// reach is reach. Of several documents of one plain name it is the first; while that
+// Reach is reach. Of several documents of one plain name it is the first; while that
 // is set aside its name is nobody else's.
-func (s *nameSet) reach(name string) *entry {
-	if e := s.here().names.get(name); e != nil {
+func (s *nameSet) Reach(name string) *Entry {
+	if e := s.Here().Names.Get(name); e != nil {
 		return e
 	}
 	if e := s.plain(name); e != nil && !s.hides(e) {
@@ -380,15 +381,15 @@ func (s *nameSet) reach(name string) *entry {
 
 // plain returns the first document that has the plain name and is shown under another
 // one, set aside or not.
-func (s *nameSet) plain(name string) *entry {
-	if list := s.here().plain[name]; len(list) > 0 {
+func (s *nameSet) plain(name string) *Entry {
+	if list := s.Here().plain[name]; len(list) > 0 {
 		return list[0]
 	}
 	return nil
 }
 
 // index makes a document's entry found by its plain name as it is now.
-func (s *nameSet) index(e *entry) {
+func (s *nameSet) index(e *Entry) {
 	plain := s.plainOf(e)
 	if plain == e.plain {
 		return
@@ -398,70 +399,70 @@ func (s *nameSet) index(e *entry) {
 		return
 	}
 	e.plain = plain
-	if s.here().plain == nil {
-		s.here().plain = map[string][]*entry{}
+	if s.Here().plain == nil {
+		s.Here().plain = map[string][]*Entry{}
 	}
-	list := s.here().plain[plain]
-	at, _ := slices.BinarySearchFunc(list, e.doc.Load().ID, byID)
-	s.here().plain[plain] = slices.Insert(list, at, e)
+	list := s.Here().plain[plain]
+	at, _ := slices.BinarySearchFunc(list, e.Doc.Load().ID, byID)
+	s.Here().plain[plain] = slices.Insert(list, at, e)
 }
 
 // plainOf is the name under which an entry is found beside its own, empty for none. In an
 // inbox, where documents can be overwritten and removed, a name never falls to a document
 // that was told apart from the one which had it.
-func (s *nameSet) plainOf(e *entry) string {
-	plain := names.Plain(e.doc.Load())
+func (s *nameSet) plainOf(e *Entry) string {
+	plain := names.Plain(e.Doc.Load())
 	switch {
-	case names.Ext(plain) != "", plain == e.name:
+	case names.Ext(plain) != "", plain == e.Name:
 	case names.IsJunk(plain): // programs make and remove such names as they like
-	case s.dir.kind.archives(), names.IsExtended(plain, e.name):
+	case s.dir.Kind.Archives(), names.IsExtended(plain, e.Name):
 		return plain
 	}
 	return ""
 }
 
 // unindex undoes index.
-func (s *nameSet) unindex(e *entry) {
+func (s *nameSet) unindex(e *Entry) {
 	if e.plain == "" {
 		return
 	}
-	list := slices.DeleteFunc(s.here().plain[e.plain], func(other *entry) bool { return other == e })
+	list := slices.DeleteFunc(s.Here().plain[e.plain], func(other *Entry) bool { return other == e })
 	if len(list) == 0 {
-		delete(s.here().plain, e.plain)
+		delete(s.Here().plain, e.plain)
 	} else {
-		s.here().plain[e.plain] = list
+		s.Here().plain[e.plain] = list
 	}
 	e.plain = ""
 }
 
-func byID(e *entry, id archive.ID) int { return cmp.Compare(e.doc.Load().ID, id) }
+func byID(e *Entry, id archive.ID) int { return cmp.Compare(e.Doc.Load().ID, id) }
 
-// hide keeps a document in mind that is set aside, under its name.
-func (s *nameSet) hide(hidden *entry) {
+// Hide keeps a document in mind that is set aside, under its name.
+func (s *nameSet) Hide(hidden *Entry) {
 	if s.aside == nil {
-		s.aside = map[string]*entry{}
+		s.aside = map[string]*Entry{}
 	}
-	s.aside[hidden.name] = hidden
-	s.here().docs.put(hidden.doc.Load().ID, hidden)
+	s.aside[hidden.Name] = hidden
+	s.Here().Docs.Put(hidden.Doc.Load().ID, hidden)
 	s.index(hidden)
 }
 
 // hides reports whether an entry is set aside.
-func (s *nameSet) hides(e *entry) bool { return s.aside[e.name] == e }
+func (s *nameSet) hides(e *Entry) bool { return s.aside[e.Name] == e }
 
-// unhide shows a document again that was set aside, under its name or, where that is
+// Unhide shows a document again that was set aside, under its name or, where that is
 // taken, under one told apart by its id.
-func (s *nameSet) unhide(hidden *entry) *entry {
-	s.drop(hidden)
-	if s.taken(hidden.name) {
-		hidden = hidden.renamed(names.OfDocument(hidden.doc.Load(), "", s.taken))
+func (s *nameSet) Unhide(hidden *Entry) *Entry {
+	s.Drop(hidden)
+	if s.Taken(hidden.Name) {
+		hidden = hidden.Renamed(names.OfDocument(hidden.Doc.Load(), "", s.Taken))
 	}
-	s.add(hidden)
+	s.Add(hidden)
 	return hidden
 }
 
-// hidden returns the document of the name that is set aside, nil without one.
-func (s *nameSet) hidden(name string) *entry {
+// Hidden returns the document of the name that is set aside, nil without one.
+func (s *nameSet) Hidden(name string) *Entry {
 	if hidden := s.aside[name]; hidden != nil {
 		return hidden
 	}

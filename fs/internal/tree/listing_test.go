@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"context"
@@ -40,8 +40,8 @@ func (s slowFolders) ContentInfo(context.Context, archive.ID, archive.Representa
 
 func TestFoldersAreNamedFirstWhicheverComesFirst(t *testing.T) {
 	f := treeOf(slowFolders{listed: make(chan struct{})}, time.Now)
-	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.tree.load(t.Context(), d, needNames); err != nil {
+	d := NewDir(f, FolderDir, 77, f.Inodes.Folder(77), f.Root, "Akten")
+	if err := d.Tree.Load(t.Context(), d, NeedNames); err != nil {
 		t.Fatal(err)
 	}
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9")
@@ -72,8 +72,8 @@ func TestOneListingAsksOnce(t *testing.T) {
 	f := treeOf(service, func() time.Time {
 		return time.Unix(0, 0).Add(time.Duration(hours.Add(1)) * time.Hour)
 	})
-	d := newDir(f, folderDir, 77, f.inodes.Folder(77), f.root, "Akten")
-	if err := d.tree.load(t.Context(), d, needListing); err != nil {
+	d := NewDir(f, FolderDir, 77, f.Inodes.Folder(77), f.Root, "Akten")
+	if err := d.Tree.Load(t.Context(), d, NeedListing); err != nil {
 		t.Error(err)
 	}
 	if folders, documents := service.folders.Load(), service.documents.Load(); folders != 1 || documents != 1 {

@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"fmt"
@@ -21,24 +21,24 @@ func letters(folder, first archive.ID, n int) []archive.Document {
 }
 
 // large is a folder whose documents are known.
-func large() (*testTree, *dir) {
+func large() (*testTree, *Dir) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d)
-	d.tree.mergeDocuments(d, letters(77, 1, many), tr.next(), pdf)
+	d.Tree.mergeDocuments(d, letters(77, 1, many), tr.next(), pdf)
 	return tr, d
 }
 
 func BenchmarkLookup(b *testing.B) {
 	_, d := large()
 	names := make([]string, 0, many)
-	for _, e := range d.entries() {
-		names = append(names, e.name)
+	for _, e := range d.Entries() {
+		names = append(names, e.Name)
 	}
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		if e, err := d.tree.lookup(b.Context(), d, names[i%many]); e == nil || err != nil {
+		if e, err := d.Tree.Lookup(b.Context(), d, names[i%many]); e == nil || err != nil {
 			b.Fatal(e, err)
 		}
 		i++
@@ -51,6 +51,6 @@ func BenchmarkMerge(b *testing.B) {
 	list := letters(77, 1, many)
 	b.ReportAllocs()
 	for b.Loop() {
-		tr.mergeDocuments(tr.dir(folderDir), list, tr.next(), pdf)
+		tr.mergeDocuments(tr.dir(FolderDir), list, tr.next(), pdf)
 	}
 }

@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"strings"
@@ -8,11 +8,11 @@ import (
 )
 
 // wantReached fails the test unless the name leads to the document, 0 for none.
-func wantReached(t *testing.T, d *dir, name string, want archive.ID) {
+func wantReached(t *testing.T, d *Dir, name string, want archive.ID) {
 	t.Helper()
 	var got archive.ID
-	if e := d.reach(name); e != nil {
-		got = e.doc.Load().ID
+	if e := d.Reach(name); e != nil {
+		got = e.Doc.Load().ID
 	}
 	if got != want {
 		t.Errorf("%q leads to document %d, want %d", name, got, want)
@@ -43,7 +43,7 @@ func TestReachedByPlainName(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newTree()
-			d := tr.dir(folderDir)
+			d := tr.dir(FolderDir)
 			tr.documents(d, tt.list...)
 			wantReached(t, d, tt.by, tt.want)
 		})
@@ -52,7 +52,7 @@ func TestReachedByPlainName(t *testing.T) {
 
 func TestPlainNamesFollowTheListing(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.documents(d, "1 a", "2 a", "3 b.pdf")
 	wantReached(t, d, "a", 1)
 	wantStale(t, tr.documents(d, "2 a", "3 b.pdf", "4 c"), "a.pdf", "c", "c.pdf")
@@ -65,28 +65,28 @@ func TestPlainNamesFollowTheListing(t *testing.T) {
 	tr.documents(d, "2 x", "5 b.pdf")
 	wantReached(t, d, "b.pdf", 0) // nobody moves up
 	tr.documents(d, "3 b.pdf")
-	if len(d.shown.here().plain) != 0 {
-		t.Errorf("the index still has %v", d.shown.here().plain)
+	if len(d.Shown.Here().plain) != 0 {
+		t.Errorf("the index still has %v", d.Shown.Here().plain)
 	}
 }
 
 func TestShownNameGoesBeforePlainName(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.documents(d, "1 a")
-	local := newEntry("a", nil, localLeaf(tr.archiveTree, d, nil, nil))
-	d.add(local)
-	if d.reach("a") != local {
+	local := NewEntry("a", nil, localLeaf(tr.Tree, d, nil, nil))
+	d.Add(local)
+	if d.Reach("a") != local {
 		t.Error("the document hides the file of that name")
 	}
-	d.drop(local)
+	d.Drop(local)
 	wantReached(t, d, "a", 1)
 }
 
 // What is removed or overwritten under a name must have been called so.
 func TestNoOtherInboxDocumentGetsAPlainName(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(inboxDir)
+	d := tr.dir(InboxDir)
 	tr.documents(d, "1 scan.pdf", "2 scan.pdf", "3 Scan", "4 Scan")
 	wantReached(t, d, "Scan", 3)
 	tr.documents(d, "2 scan.pdf", "4 Scan")
@@ -98,18 +98,18 @@ func TestNoOtherInboxDocumentGetsAPlainName(t *testing.T) {
 // The name of a document that an editor is about to replace is not lent to another one.
 func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(inboxDir)
+	d := tr.dir(InboxDir)
 	tr.documents(d, "1 a", "2 a")
-	e := d.reach("a")
-	d.mu.Lock()
-	d.shown.drop(e)
-	d.shown.hide(newEntry(e.name, e.doc.Load(), nil))
-	d.mu.Unlock()
+	e := d.Reach("a")
+	d.Mu.Lock()
+	d.Shown.Drop(e)
+	d.Shown.Hide(NewEntry(e.Name, e.Doc.Load(), nil))
+	d.Mu.Unlock()
 	wantReached(t, d, "a", 0)
-	if hidden := d.shown.hidden("a"); hidden == nil || hidden.doc.Load().ID != 1 {
+	if hidden := d.Shown.Hidden("a"); hidden == nil || hidden.Doc.Load().ID != 1 {
 		t.Errorf("set aside as a is %v", hidden)
 	}
-	if shown := d.shown.unhide(d.shown.hidden("a")); shown == nil || shown.name != "a.pdf" {
+	if shown := d.Shown.Unhide(d.Shown.Hidden("a")); shown == nil || shown.Name != "a.pdf" {
 		t.Errorf("shown again is %v", shown)
 	}
 	wantReached(t, d, "a", 1)

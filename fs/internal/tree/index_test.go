@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"fmt"
@@ -21,36 +21,36 @@ func TestIndexesAreLikeMaps(t *testing.T) {
 				var names nameIndex
 				ids.reserve(reserve)
 				names.reserve(reserve)
-				wantIDs, wantNames := map[archive.ID]*entry{}, map[string]*entry{}
+				wantIDs, wantNames := map[archive.ID]*Entry{}, map[string]*Entry{}
 				for range 3 * limit {
 					id := archive.ID(r.IntN(limit))
 					name := fmt.Sprint(id)
-					before := names.all()
+					before := names.All()
 					copied := slices.Clone(before)
 					if r.IntN(3) == 0 {
-						ids.remove(id)
+						ids.Remove(id)
 						names.remove(name)
 						delete(wantIDs, id)
 						delete(wantNames, name)
 					} else {
-						e := &entry{name: name}
-						ids.put(id, e)
+						e := &Entry{Name: name}
+						ids.Put(id, e)
 						names.put(e)
 						wantIDs[id], wantNames[name] = e, e
 					}
 					if !slices.Equal(before, copied) {
 						t.Fatal("a slice that was handed out has changed")
 					}
-					if ids.get(id) != wantIDs[id] || names.get(name) != wantNames[name] {
-						t.Fatalf("%s: %v, %v", name, ids.get(id), names.get(name))
+					if ids.Get(id) != wantIDs[id] || names.Get(name) != wantNames[name] {
+						t.Fatalf("%s: %v, %v", name, ids.Get(id), names.Get(name))
 					}
 				}
-				if got := ids.ids(); len(got) != len(wantIDs) || len(ids.list) != len(wantIDs) {
+				if got := ids.IDs(); len(got) != len(wantIDs) || len(ids.List) != len(wantIDs) {
 					t.Errorf("%d ids, want %d", len(got), len(wantIDs))
 				}
 				var all []string
-				for _, e := range names.all() {
-					all = append(all, e.name)
+				for _, e := range names.All() {
+					all = append(all, e.Name)
 				}
 				if want := slices.Sorted(maps.Keys(wantNames)); !slices.Equal(all, want) {
 					t.Errorf("%q, want %q", all, want)

@@ -1,4 +1,4 @@
-package fs
+package tree
 
 import (
 	"context"
@@ -20,32 +20,32 @@ import (
 
 // testTree is a tree without a service whose clock a test moves.
 type testTree struct {
-	*archiveTree
+	*Tree
 	time   time.Time
 	serial uint64
 }
 
 func newTree() *testTree {
 	tr := &testTree{time: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)}
-	tr.archiveTree = treeOf(nil, func() time.Time { return tr.time })
+	tr.Tree = treeOf(nil, func() time.Time { return tr.time })
 	return tr
 }
 
 // treeOf is the tree of a service in which nothing waits on this machine.
-func treeOf(service remote.Archive, now func() time.Time) *archiveTree {
+func treeOf(service remote.Archive, now func() time.Time) *Tree {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	work := new(background.Work)
 	reps := &view.Representations{Mode: view.Original, Log: log, Now: now, Work: work}
-	return newArchiveTree(treeConfig{
-		service: remote.New(remote.Config{
+	return New(Config{
+		Service: remote.New(remote.Config{
 			Archive: service, TTL: time.Minute, Listings: 16, Log: log, Now: now, Work: work, Answers: func() {},
 		}),
-		reps: reps, lengths: &view.Lengths{Representations: reps}, started: now(), staged: nothing{},
-		changed: func(*dir, []string) {}, expanded: func(int) {},
-		newLeaf: func(ino uint64, d *dir, e *entry, doc *archive.Document) *leaf {
-			l := new(leaf)
-			l.init(d.tree, nil, ino, d, e, doc, nil)
+		Reps: reps, Lengths: &view.Lengths{Representations: reps}, Started: now(), Staged: nothing{},
+		Changed: func(*Dir, []string) {}, Expanded: func(int) {},
+		NewLeaf: func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf {
+			l := new(Leaf)
+			l.Init(d.Tree, nil, ino, d, e, doc, nil)
 			return l
 		},
 	})
@@ -54,44 +54,44 @@ func treeOf(service remote.Archive, now func() time.Time) *archiveTree {
 // nothing waits on this machine.
 type nothing struct{}
 
-func (nothing) identify(context.Context, *dir, []archive.Document)          {}
-func (nothing) placeWaitingLocked(*dir)                                     {}
-func (nothing) refillLocked(*dir, *entry)                                   {}
-func (nothing) showListedLocked(*dir, []*archive.Document) (stale []string) { return nil }
+func (nothing) Identify(context.Context, *Dir, []archive.Document)          {}
+func (nothing) PlaceWaitingLocked(*Dir)                                     {}
+func (nothing) RefillLocked(*Dir, *Entry)                                   {}
+func (nothing) ShowListedLocked(*Dir, []*archive.Document) (stale []string) { return nil }
 
 // localLeaf is a file that is not archived.
-func localLeaf(t *archiveTree, d *dir, e *entry, up *spool.Upload) *leaf {
-	l := new(leaf)
-	l.init(t, nil, 0, d, e, nil, up)
+func localLeaf(t *Tree, d *Dir, e *Entry, up *spool.Upload) *Leaf {
+	l := new(Leaf)
+	l.Init(t, nil, 0, d, e, nil, up)
 	return l
 }
 
 // dir is a new directory of a kind.
-func (tr *testTree) dir(kind dirKind) *dir {
-	if kind == rootDir {
-		return tr.root
+func (tr *testTree) dir(kind DirKind) *Dir {
+	if kind == RootDir {
+		return tr.Root
 	}
-	return newDir(tr.archiveTree, kind, 77, tr.inodes.Folder(77), tr.root, "Akten")
+	return NewDir(tr.Tree, kind, 77, tr.Inodes.Folder(77), tr.Root, "Akten")
 }
 
 // next is the next listing.
-func (tr *testTree) next() merged {
+func (tr *testTree) next() Merged {
 	tr.serial++
-	return merged{serial: tr.serial, fetched: tr.time, known: true}
+	return Merged{Serial: tr.serial, Fetched: tr.time, Known: true}
 }
 
 // folders and documents take in listings, written as "ID NAME".
-func (tr *testTree) folders(d *dir, list ...string) (stale []string) {
+func (tr *testTree) folders(d *Dir, list ...string) (stale []string) {
 	var all []archive.Folder
 	for _, text := range list {
 		id, name := parse(text)
 		all = append(all, archive.Folder{ID: id, Name: name})
 	}
-	return sorted(d.tree.mergeFolders(d, all, tr.next(), true))
+	return sorted(d.Tree.mergeFolders(d, all, tr.next(), true))
 }
 
-func (tr *testTree) documents(d *dir, list ...string) (stale []string) {
-	return sorted(d.tree.mergeDocuments(d, docs(list...), tr.next(), pdf))
+func (tr *testTree) documents(d *Dir, list ...string) (stale []string) {
+	return sorted(d.Tree.mergeDocuments(d, docs(list...), tr.next(), pdf))
 }
 
 func docs(list ...string) []archive.Document {
@@ -120,23 +120,23 @@ func sorted(names []string) []string {
 
 // shown lists what a directory shows as "NAME = ID", with a slash behind directories, in
 // the order of these texts.
-func shown(d *dir) []string {
+func shown(d *Dir) []string {
 	var all []string
-	for _, e := range d.entries() {
+	for _, e := range d.Entries() {
 		switch {
-		case e.dir != nil && e.dir.kind == inboxesDir:
-		case e.dir != nil:
-			all = append(all, fmt.Sprintf("%s/ = %d", e.name, e.dir.ID()))
-		case e.doc.Load() != nil:
-			all = append(all, fmt.Sprintf("%s = %d", e.name, e.doc.Load().ID))
+		case e.Dir != nil && e.Dir.Kind == InboxesDir:
+		case e.Dir != nil:
+			all = append(all, fmt.Sprintf("%s/ = %d", e.Name, e.Dir.ID()))
+		case e.Doc.Load() != nil:
+			all = append(all, fmt.Sprintf("%s = %d", e.Name, e.Doc.Load().ID))
 		default:
-			all = append(all, e.name+" = local")
+			all = append(all, e.Name+" = local")
 		}
 	}
 	return sorted(all)
 }
 
-func wantShown(t *testing.T, d *dir, want ...string) {
+func wantShown(t *testing.T, d *Dir, want ...string) {
 	t.Helper()
 	if got := shown(d); !slices.Equal(got, want) {
 		t.Errorf("shown is\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -174,7 +174,7 @@ func TestNamesOfDocuments(t *testing.T) {
 					slices.Reverse(tt.list)
 				}
 				tr := newTree()
-				d := tr.dir(folderDir)
+				d := tr.dir(FolderDir)
 				wantStale(t, tr.documents(d, tt.list...)) // nothing was known before
 				wantShown(t, d, tt.want...)
 			}
@@ -201,7 +201,7 @@ func TestNamesOfFolders(t *testing.T) {
 					slices.Reverse(tt.list)
 				}
 				tr := newTree()
-				d := tr.dir(mandatorDir)
+				d := tr.dir(MandatorDir)
 				wantStale(t, tr.folders(d, tt.list...))
 				wantShown(t, d, tt.want...)
 			}
@@ -211,20 +211,20 @@ func TestNamesOfFolders(t *testing.T) {
 
 func TestMandatorsNamedLikeWhatTheMountHas(t *testing.T) {
 	tr := newTree()
-	tr.folders(tr.root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH")
-	wantShown(t, tr.root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1")
-	if e := tr.root.get(inboxesName); e == nil || e.dir.kind != inboxesDir {
+	tr.folders(tr.Root, "1 inboxes", "2 .archivefs", "3 Inboxes", "4 Muster GmbH")
+	wantShown(t, tr.Root, ".archivefs (2)/ = 2", "Inboxes/ = 3", "Muster GmbH/ = 4", "inboxes (1)/ = 1")
+	if e := tr.Root.Get(InboxesName); e == nil || e.Dir.Kind != InboxesDir {
 		t.Errorf("inboxes is %+v", e)
 	}
 
-	d := tr.dir(mandatorDir)
+	d := tr.dir(MandatorDir)
 	tr.folders(d, "1 inboxes", "2 .archivefs")
 	wantShown(t, d, ".archivefs/ = 2", "inboxes/ = 1")
 }
 
 func TestFoldersAreNamedBeforeDocuments(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d, "9 a.pdf")
 	tr.documents(d, "1 a.pdf", "9 b.pdf")
 	wantShown(t, d, "a (1).pdf = 1", "a.pdf/ = 9", "b.pdf = 9")
@@ -232,7 +232,7 @@ func TestFoldersAreNamedBeforeDocuments(t *testing.T) {
 
 func TestRunningMountKeepsNames(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.documents(d, "5 a.pdf", "7 a.pdf")
 	wantShown(t, d, "a (7).pdf = 7", "a.pdf = 5")
 
@@ -259,19 +259,19 @@ func TestRunningMountKeepsNames(t *testing.T) {
 
 	// A fresh mount names them anew.
 	fresh := newTree()
-	d = fresh.dir(folderDir)
+	d = fresh.dir(FolderDir)
 	fresh.documents(d, "9 a.pdf", "7 a.pdf", "3 a.pdf")
 	wantShown(t, d, "a (7).pdf = 7", "a (9).pdf = 9", "a.pdf = 3")
 }
 
 func TestRunningMountKeepsFolders(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(mandatorDir)
+	d := tr.dir(MandatorDir)
 	tr.folders(d, "5 a", "7 a")
-	five, seven := d.get("a").dir, d.get("a (7)").dir
+	five, seven := d.Get("a").Dir, d.Get("a (7)").Dir
 	wantStale(t, tr.folders(d, "3 a", "5 a", "7 a"), "a (3)")
 	wantShown(t, d, "a (3)/ = 3", "a (7)/ = 7", "a/ = 5")
-	if d.get("a").dir != five || d.get("a (7)").dir != seven {
+	if d.Get("a").Dir != five || d.Get("a (7)").Dir != seven {
 		t.Error("a folder that stays became another directory")
 	}
 	wantStale(t, tr.folders(d, "3 a", "7 a"), "a")
@@ -280,30 +280,30 @@ func TestRunningMountKeepsFolders(t *testing.T) {
 
 func TestRenamedAtTheService(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d, "1 alt")
 	tr.documents(d, "1 a.pdf", "2 b.pdf", "3 b.pdf")
-	old := d.get("alt").dir
-	f := d.leafOf(d.get("a.pdf"))
+	old := d.Get("alt").Dir
+	f := d.LeafOf(d.Get("a.pdf"))
 
 	wantStale(t, tr.folders(d, "1 neu"), "alt", "neu")
 	wantStale(t, tr.documents(d, "1 b", "2 c.pdf", "3 b.pdf"), "a.pdf", "b", "b (1).pdf", "b.pdf", "c.pdf")
 	wantShown(t, d, "b (1).pdf = 1", "b (3).pdf = 3", "c.pdf = 2", "neu/ = 1")
-	if d.get("neu").dir != old || old.path() != "Akten/neu" {
-		t.Errorf("the folder became another, or says it is at %s", old.path())
+	if d.Get("neu").Dir != old || old.Path() != "Akten/neu" {
+		t.Errorf("the folder became another, or says it is at %s", old.Path())
 	}
-	if e := d.get("b (1).pdf"); e.file.Load() != f || f.document().Name != "b" || f.path() != "Akten/b (1).pdf" {
-		t.Errorf("the file of the document became another, of %q at %s", f.document().Name, f.path())
+	if e := d.Get("b (1).pdf"); e.File.Load() != f || f.Document().Name != "b" || f.Path() != "Akten/b (1).pdf" {
+		t.Errorf("the file of the document became another, of %q at %s", f.Document().Name, f.Path())
 	}
 }
 
 func TestNamesSwappedAtTheService(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
 	tr.documents(d, "1 b.pdf", "2 a.pdf")
 	for id, name := range map[archive.ID]string{1: "b.pdf", 2: "a.pdf"} {
-		if doc := d.document(id); doc == nil || doc.Name != name {
+		if doc := d.Document(id); doc == nil || doc.Name != name {
 			t.Errorf("document %d is %+v, want it with the name %s", id, doc, name)
 		}
 	}
@@ -314,29 +314,29 @@ func TestNamesSwappedAtTheService(t *testing.T) {
 
 func TestChangedDocumentReachesItsFile(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
-	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
-	f := d.leafOf(d.get("a.pdf"))
-	d.tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
-	if got := f.document().Keywords[0]; got != "neu" {
+	d := tr.dir(FolderDir)
+	d.Tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"alt"}}}, tr.next(), pdf)
+	f := d.LeafOf(d.Get("a.pdf"))
+	d.Tree.mergeDocuments(d, []archive.Document{{ID: 1, Name: "a.pdf", Keywords: []string{"neu"}}}, tr.next(), pdf)
+	if got := f.Document().Keywords[0]; got != "neu" {
 		t.Errorf("the file has the keyword %s", got)
 	}
-	if d.leafOf(d.get("a.pdf")) != f {
+	if d.LeafOf(d.Get("a.pdf")) != f {
 		t.Error("the document has another file")
 	}
 }
 
 func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d)
 	tr.documents(d)
 	made := &archive.Document{ID: 9, Name: "neu.pdf"}
-	fresh := newEntry("neu.pdf", made, nil)
-	fresh.keep = tr.keepFor()
-	d.add(fresh)
-	below := newDir(tr.archiveTree, folderDir, 8, tr.inodes.Folder(8), d, "neu")
-	d.add(&entry{name: "neu", dir: below, keep: tr.keepFor()})
+	fresh := NewEntry("neu.pdf", made, nil)
+	fresh.Keep = tr.KeepFor()
+	d.Add(fresh)
+	below := NewDir(tr.Tree, FolderDir, 8, tr.Inodes.Folder(8), d, "neu")
+	d.Add(&Entry{Name: "neu", Dir: below, Keep: tr.KeepFor()})
 
 	for _, wait := range []time.Duration{0, 30 * time.Second, 30 * time.Second} {
 		tr.time = tr.time.Add(wait)
@@ -382,13 +382,13 @@ func spooled(t *testing.T, s *spool.Spool) *spool.Upload {
 
 func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(inboxDir)
+	d := tr.dir(InboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.add(newEntry("entwurf.txt", nil, localLeaf(tr.archiveTree, nil, nil, spooled(t, emptySpool(t)))))
-	replaced := d.leafOf(d.get("a.pdf"))
-	replaced.mu.Lock()
-	replaced.up = spooled(t, emptySpool(t))
-	replaced.mu.Unlock()
+	d.Add(NewEntry("entwurf.txt", nil, localLeaf(tr.Tree, nil, nil, spooled(t, emptySpool(t)))))
+	replaced := d.LeafOf(d.Get("a.pdf"))
+	replaced.Mu.Lock()
+	replaced.Up = spooled(t, emptySpool(t))
+	replaced.Mu.Unlock()
 
 	wantStale(t, tr.documents(d), "b.pdf")
 	wantShown(t, d, "a.pdf = 1", "entwurf.txt = local")
@@ -400,12 +400,12 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 
 func TestEntriesAreInTheOrderOfNames(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	for _, list := range [][]string{{"1 c", "2 a"}, {"1 c", "2 a", "3 b", "4 B", "5 ä"}} {
 		tr.folders(d, list...)
 		tr.documents(d, list...)
-		entries := d.entries()
-		if len(entries) != 2*len(list) || !slices.IsSortedFunc(entries, func(a, b *entry) int { return strings.Compare(a.name, b.name) }) {
+		entries := d.Entries()
+		if len(entries) != 2*len(list) || !slices.IsSortedFunc(entries, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Errorf("%d entries for %d folders and documents, or not in order: %q", len(entries), len(list), shown(d))
 		}
 	}
@@ -413,26 +413,26 @@ func TestEntriesAreInTheOrderOfNames(t *testing.T) {
 
 func TestOlderListingChangesNothing(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d, "1 a")
 	tr.documents(d, "1 b.pdf")
 	for before := range uint64(2) {
-		older := func(m merged) merged {
-			return merged{serial: m.serial - before, fetched: tr.time.Add(-time.Second), known: true}
+		older := func(m Merged) Merged {
+			return Merged{Serial: m.Serial - before, Fetched: tr.time.Add(-time.Second), Known: true}
 		}
-		wantStale(t, d.tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "z"}}, older(d.subs), true))
-		wantStale(t, d.tree.mergeDocuments(d, docs("2 z.pdf"), older(d.files), pdf))
+		wantStale(t, d.Tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "z"}}, older(d.Subs), true))
+		wantStale(t, d.Tree.mergeDocuments(d, docs("2 z.pdf"), older(d.Files), pdf))
 		wantShown(t, d, "a/ = 1", "b.pdf = 1")
 	}
 }
 
 func TestMergeLeavesListingsUnchanged(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	folders := []archive.Folder{{ID: 2, Name: "b"}, {ID: 1, Name: "a"}}
 	list := docs("2 b.pdf", "1 a.pdf")
-	d.tree.mergeFolders(d, folders, tr.next(), true)
-	d.tree.mergeDocuments(d, list, tr.next(), pdf)
+	d.Tree.mergeFolders(d, folders, tr.next(), true)
+	d.Tree.mergeDocuments(d, list, tr.next(), pdf)
 	if folders[0].ID != 2 || list[0].ID != 2 {
 		t.Error("a listing that others share was put in order")
 	}
@@ -440,42 +440,42 @@ func TestMergeLeavesListingsUnchanged(t *testing.T) {
 
 func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	for _, free := range []bool{false, true, false} {
-		d.tree.mergeFolders(d, nil, tr.next(), free)
-		if d.free != free {
-			t.Errorf("free is %v, want %v", d.free, free)
+		d.Tree.mergeFolders(d, nil, tr.next(), free)
+		if d.Free != free {
+			t.Errorf("free is %v, want %v", d.Free, free)
 		}
 	}
 }
 
 func TestKindsOfFolders(t *testing.T) {
-	tests := map[dirKind]dirKind{
-		rootDir: mandatorDir, mandatorDir: folderDir, folderDir: folderDir, inboxesDir: inboxDir, inboxDir: inboxDir,
+	tests := map[DirKind]DirKind{
+		RootDir: MandatorDir, MandatorDir: FolderDir, FolderDir: FolderDir, InboxesDir: InboxDir, InboxDir: InboxDir,
 	}
 	for kind, want := range tests {
 		tr := newTree()
 		d := tr.dir(kind)
 		tr.folders(d, "5 a")
-		if got := d.get("a").dir; got.kind != want || got.ID() != 5 || got.ino != tr.inodes.Folder(5) {
-			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.kind, got.ID(), got.ino)
+		if got := d.Get("a").Dir; got.Kind != want || got.ID() != 5 || got.Ino != tr.Inodes.Folder(5) {
+			t.Errorf("a folder below a directory of kind %d is of kind %d, id %d, inode %d", kind, got.Kind, got.ID(), got.Ino)
 		}
 	}
 }
 
 func TestModificationTimeFollowsNames(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.documents(d, "1 a.pdf")
 	first := tr.time
 	tr.time = tr.time.Add(time.Hour)
 	tr.documents(d, "1 a.pdf")
-	if !d.shown.changed.Equal(first) {
-		t.Errorf("a listing without news changed the directory's time to %v", d.shown.changed)
+	if !d.Shown.Changed.Equal(first) {
+		t.Errorf("a listing without news changed the directory's time to %v", d.Shown.Changed)
 	}
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	if !d.shown.changed.Equal(tr.time) {
-		t.Errorf("a new document left the directory's time at %v", d.shown.changed)
+	if !d.Shown.Changed.Equal(tr.time) {
+		t.Errorf("a new document left the directory's time at %v", d.Shown.Changed)
 	}
 }
 
@@ -483,21 +483,21 @@ func TestModificationTimeFollowsNames(t *testing.T) {
 // before the difference: it is shown, and asked for again.
 func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	early := tr.next()
 	early.asked = d.asking()
-	d.distrust()
+	d.Distrust()
 	late := tr.next()
 	late.asked = d.asking()
 	for _, tt := range []struct {
-		listing merged
+		listing Merged
 		trusted bool
 	}{{early, false}, {late, true}, {early, false}} {
-		d.tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
-		d.tree.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
+		d.Tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
+		d.Tree.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
 		wantShown(t, d, "a/ = 2", "b.pdf = 1")
-		if d.enough(&d.subs, needNames) != tt.trusted || d.enough(&d.files, needNames) != tt.trusted {
-			t.Errorf("listing %d: want trusted %v", tt.listing.serial, tt.trusted)
+		if d.Enough(&d.Subs, NeedNames) != tt.trusted || d.Enough(&d.Files, NeedNames) != tt.trusted {
+			t.Errorf("listing %d: want trusted %v", tt.listing.Serial, tt.trusted)
 		}
 	}
 }
@@ -505,11 +505,11 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 // To find a known name allocates nothing.
 func TestFindAllocatesNothing(t *testing.T) {
 	tr := newTree()
-	d := tr.dir(folderDir)
+	d := tr.dir(FolderDir)
 	tr.folders(d)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
 	allocs := testing.AllocsPerRun(100, func() {
-		if e, err := d.tree.lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
+		if e, err := d.Tree.Lookup(context.Background(), d, "b.pdf"); err != nil || e == nil {
 			t.Fatal(e, err)
 		}
 	})

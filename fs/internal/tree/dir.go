@@ -1,0 +1,561 @@
+package tree
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
+	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/view"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Dir is the model of one directory.
+type Dir struct {
+	Tree *Tree
+	Kind DirKind
+	Ino  uint64
+	Gen  uint64 // generation of the inode
+
+	Folder atomic.Int64                 // its id; negative while the folder is queued
+	Queued atomic.Pointer[spool.Upload] // what makes the folder, nil when the service has it
+
+	// Node is what the kernel knows it by, nil until it asks for it; attached makes it once.
+	Node     atomic.Value
+	Attached sync.Once
+
+	// NamedFor is the walk that was told this directory's documents by name alone, until
+	// somebody looks at one of them.
+	NamedFor atomic.Pointer[prefetch.Walk]
+
+	learned atomic.Pointer[view.FolderLengths] // made when somebody wants to know one: by lengths
+	Unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
+
+	Mu      sync.Mutex
+	parent  *Dir          // nil for the root; changes for a LocalDir alone; guarded by Mu
+	name    string        // in parent; guarded by Mu
+	Shown   nameSet       // the names; guarded by Mu
+	Late    []*Leaf       // archived under an id that is not known yet; guarded by Mu
+	Subs    Merged        // which listing of folders names reflects; guarded by Mu
+	Files   Merged        // which listing of documents; guarded by Mu
+	doubts  uint64        // how often it was distrusted; guarded by Mu
+	changes atomic.Uint64 // how often it was outdated
+	// Lease is until when the kernel may use names of it without asking.
+	Lease lease
+	Free  bool // whether folders may be created here; guarded by Mu
+}
+
+// DirKind says what a directory stands for.
+type DirKind uint8
+
+const (
+	RootDir     DirKind = iota // the mandators, and inboxes
+	InboxesDir                 // the inboxes
+	MandatorDir                // a top-level folder of the archive
+	FolderDir                  // a folder below a mandator
+	InboxDir                   // an inbox, or a folder in one
+	LocalDir                   // a directory that only this machine has
+)
+
+// String is the value of the attribute kind.
+func (k DirKind) String() string {
+	switch k {
+	case MandatorDir:
+		return "mandator"
+	case FolderDir:
+		return "folder"
+	case InboxDir:
+		return "inbox"
+	case LocalDir:
+		return "local"
+	case RootDir, InboxesDir:
+	}
+	return ""
+}
+
+// HoldsDocuments reports whether documents can lie in such a directory.
+func (k DirKind) HoldsDocuments() bool { return k == MandatorDir || k == FolderDir || k == InboxDir }
+
+// Archives reports whether a document in such a directory is archived.
+func (k DirKind) Archives() bool { return k == MandatorDir || k == FolderDir }
+
+// Below is the kind of a folder inside a directory of kind k.
+func (k DirKind) Below() DirKind {
+	switch k {
+	case RootDir:
+		return MandatorDir
+	case InboxesDir, InboxDir:
+		return InboxDir
+	case MandatorDir, FolderDir, LocalDir:
+	}
+	return FolderDir
+}
+
+// Entry is one name in a directory: a sub-directory, a document, or a file that is not
+// archived. Open directories go on reading it without a lock, so its name never changes:
+// under another name there is another entry.
+type Entry struct {
+	Name string
+	Dir  *Dir
+	// Doc is nil for what is no document; set under mu of the directory.
+	Doc atomic.Pointer[archive.Document]
+	// File is made when somebody looks at the document; set under mu of the directory.
+	File atomic.Pointer[Leaf]
+	// Told is the name that the service gave when the entry was named; another one later
+	// means that it was renamed there. Empty: not compared yet. Guarded by mu of the
+	// directory.
+	Told string
+	// plain is the name under which its directory finds it beside its own, empty for none.
+	// Guarded by mu of the directory.
+	plain string
+	// Keep is until when the entry stays although a listing lacks it: what was just made
+	// here may show in listings a little later. Guarded by mu of the directory.
+	Keep instant
+}
+
+// instant is a time in a third of its memory, nanoseconds since 1970; 0 is none.
+type instant int64
+
+// InstantOf is a time as an instant.
+func InstantOf(t time.Time) instant { return instant(t.UnixNano()) }
+
+// NewEntry is an entry for a document, for a file, or for a document that has a file.
+func NewEntry(name string, doc *archive.Document, f *Leaf) *Entry {
+	e := &Entry{Name: name}
+	e.Doc.Store(doc)
+	e.File.Store(f)
+	return e
+}
+
+// Renamed is the same entry under another name. The caller holds mu of its directory and
+// shows the one instead of the other.
+func (e *Entry) Renamed(name string) *Entry {
+	r := NewEntry(name, e.Doc.Load(), e.File.Load())
+	r.Dir, r.Told, r.Keep = e.Dir, e.Told, e.Keep
+	if f := r.File.Load(); f != nil {
+		f.setEntry(r)
+	}
+	return r
+}
+
+// SetDocument makes doc what the entry and its file stand for. The caller holds mu of the
+// directory.
+func (e *Entry) SetDocument(doc *archive.Document) {
+	e.Doc.Store(doc)
+	if f := e.File.Load(); f != nil {
+		f.SetDocument(doc)
+	}
+}
+
+// Busy reports whether the entry has bytes that wait to be archived, so that it stays
+// whatever a listing says.
+func (e *Entry) Busy() bool { return e.Upload() != nil }
+
+// Upload is what makes the entry's folder, or holds its file's bytes, until the archive has
+// it; nil for what it has.
+func (e *Entry) Upload() *spool.Upload {
+	if e.Dir != nil {
+		return e.Dir.QueuedAs()
+	}
+	if f := e.File.Load(); f != nil {
+		return f.Pending()
+	}
+	return nil
+}
+
+// NewDir makes a directory of a kind in parent, which is nil for the root. It is not shown there yet.
+func NewDir(t *Tree, kind DirKind, id archive.ID, ino uint64, parent *Dir, name string) *Dir {
+	d := &Dir{
+		Tree: t, Kind: kind, Ino: ino, Gen: t.Inodes.Generation(), parent: parent, name: name,
+		Free: true,
+	}
+	d.Shown.dir, d.Shown.Changed = d, t.Started
+	d.Folder.Store(int64(id))
+	return d
+}
+
+// ID is the folder's id; for a LocalDir that of the nearest folder above.
+func (d *Dir) ID() archive.ID {
+	if d.Kind == LocalDir {
+		return d.Above().ID()
+	}
+	return archive.ID(d.Folder.Load())
+}
+
+// Place is where the directory is shown.
+func (d *Dir) Place() (parent *Dir, name string) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.parent, d.name
+}
+
+// Above is the directory that d lies in, nil for the root.
+func (d *Dir) Above() *Dir {
+	parent, _ := d.Place()
+	return parent
+}
+
+// Path is where the directory is shown, from the root of the mount, without a leading
+// slash.
+func (d *Dir) Path() string {
+	parent, name := d.Place()
+	if parent == nil {
+		return ""
+	}
+	if up := parent.Path(); up != "" {
+		return up + "/" + name
+	}
+	return name
+}
+
+// PathOf is where an entry of the directory is shown.
+func (d *Dir) PathOf(name string) string {
+	if p := d.Path(); p != "" {
+		return p + "/" + name
+	}
+	return name
+}
+
+// Local lists the names of the local-only directories from the nearest folder down to d,
+// which is one of them, or nothing when d is a folder itself.
+func (d *Dir) Local() []string {
+	if d.Kind != LocalDir {
+		return nil
+	}
+	parent, name := d.Place()
+	return append(parent.Local(), name)
+}
+
+// Confirmed is the document that is archived now in such a directory. old is it with its old
+// bytes, nil for a new one.
+func (k DirKind) Confirmed(r *spool.Record, id archive.ID, old *archive.Document, now time.Time) *archive.Document {
+	doc := archive.Document{ID: id, Name: r.Name, Folder: r.Folder, Created: now}
+	if old != nil {
+		doc = *old
+	}
+	if r.DocumentName != "" {
+		doc.Name = r.DocumentName
+	}
+	doc.Size, doc.Keywords, doc.Metadata = r.Size, r.Keywords, r.Metadata
+	if k.Archives() {
+		doc.Archived = now
+	}
+	return &doc
+}
+
+// Document returns the document of that id that the directory shows, nil without one.
+func (d *Dir) Document(id archive.ID) *archive.Document {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if e := d.Shown.Document(id); e != nil {
+		return e.Doc.Load()
+	}
+	return nil
+}
+
+// Get returns what a name is shown for, nil when the directory does not have it as far as
+// is known.
+func (d *Dir) Get(name string) *Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Get(name)
+}
+
+// Reach returns what a name stands for, shown or not: the entry of that name, else the
+// document whose plain name it is.
+func (d *Dir) Reach(name string) *Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Reach(name)
+}
+
+// Entries returns all entries in the order of their names. The slice is shared: it is
+// never written to.
+func (d *Dir) Entries() []*Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.All()
+}
+
+// Subfolders are the directories of the folders that are known in d. No document is unfolded
+// for them.
+func (d *Dir) Subfolders() []*Dir {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	dirs := make([]*Dir, 0, len(d.Shown.Folders.List)+1)
+	for _, e := range d.Shown.Folders.List {
+		dirs = append(dirs, e.Entry.Dir)
+	}
+	if d.Kind == RootDir {
+		dirs = append(dirs, d.Shown.Held.Names.Get(InboxesName).Dir)
+	}
+	return dirs
+}
+
+// Add and drop are addLocked and dropLocked for callers that hold nothing.
+func (d *Dir) Add(e *Entry) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	d.Shown.Add(e)
+}
+
+// Drop takes an entry out.
+func (d *Dir) Drop(e *Entry) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	d.Shown.Drop(e)
+}
+
+// LeafOf returns the file of a document's entry and makes it when nobody looked at it
+// before.
+func (d *Dir) LeafOf(e *Entry) *Leaf {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if f := e.File.Load(); f != nil {
+		return f
+	}
+	doc := e.Doc.Load()
+	if now := d.Shown.Document(doc.ID); now != nil && now != e && now.Name == e.Name {
+		e = now // the directory was folded since somebody found the entry
+		if f := e.File.Load(); f != nil {
+			return f
+		}
+		doc = e.Doc.Load()
+	}
+	f := d.Tree.NewLeaf(d.Tree.Inodes.Document(doc.ID), d, e, doc)
+	e.File.Store(f)
+	return f
+}
+
+// InoOf is the inode number of a document's entry, without a file for it where the id tells
+// the number.
+func (d *Dir) InoOf(e *Entry) uint64 {
+	if f := e.File.Load(); f != nil {
+		return f.Ino
+	}
+	if doc := e.Doc.Load(); doc != nil {
+		if ino, ok := inode.OfDocument(doc.ID); ok {
+			return ino
+		}
+	}
+	return d.LeafOf(e).Ino
+}
+
+// namesLocked are the names under which an entry is found, for the kernel to ask again. The
+// caller holds mu of the directory.
+func (e *Entry) namesLocked() []string {
+	if e.plain == "" {
+		return []string{e.Name}
+	}
+	return []string{e.Name, e.plain}
+}
+
+// QueuedAs is what makes the folder, nil when the service has it.
+func (d *Dir) QueuedAs() *spool.Upload {
+	if d.Kind == LocalDir {
+		return d.Above().QueuedAs()
+	}
+	return d.Queued.Load()
+}
+
+// IsLocal reports whether the service knows nothing of the directory.
+func (d *Dir) IsLocal() bool { return d.Kind == LocalDir || d.Queued.Load() != nil }
+
+// Aim makes a record one of the directory's folder.
+func (d *Dir) Aim(r *spool.Record) {
+	if up := d.QueuedAs(); up != nil {
+		r.Folder, r.Within = 0, up.ID()
+		return
+	}
+	r.Folder, r.Within = d.ID(), ""
+}
+
+// StaysLocal reports whether a file of that name in the directory is never uploaded.
+func (d *Dir) StaysLocal(name string) bool { return d.Kind == LocalDir || names.IsJunk(name) }
+
+// Lengths is what is learned of the directory's documents. Most directories have none.
+func (d *Dir) Lengths() *view.FolderLengths {
+	if d.learned.Load() == nil {
+		d.learned.CompareAndSwap(nil, d.Tree.Lengths.Folder(d.Kind.Archives()))
+	}
+	return d.learned.Load()
+}
+
+// foldsTo notes the listing that was merged last, if it is this one. Documents of an inbox are
+// never folded: they are changed and removed.
+func (d *Dir) foldsTo(docs []archive.Document, packed string) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if !d.Kind.Archives() || packed == "" || d.Shown.origin != nil && d.Shown.origin.folded {
+		return
+	}
+	d.Shown.origin = nil
+	if len(docs) == 0 {
+		return
+	}
+	if e := d.Shown.Held.Docs.Get(docs[0].ID); e != nil && e.Doc.Load() == &docs[0] {
+		d.Shown.origin = &origin{packed: packed, docs: docs}
+	}
+}
+
+// Fold keeps of the documents the listing and their names, if that says all about them.
+func (d *Dir) Fold() {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	l := d.Shown.origin
+	if l == nil || l.folded || !d.foldableLocked(l.docs) {
+		return
+	}
+	l.names = shownNames(d.Shown.Held.Docs.List)
+	rest := make([]*Entry, 0, len(d.Shown.Folders.List))
+	for _, e := range d.Shown.Held.Names.All() {
+		if e.Doc.Load() == nil {
+			rest = append(rest, e)
+		}
+	}
+	d.Shown.Held = contents{}
+	d.Shown.Held.Names.fill(rest)
+	l.docs, l.folded = nil, true
+}
+
+// foldableLocked reports whether the directory's documents are those of the listing, as that has
+// them, and nobody has looked at one. The caller holds mu.
+func (d *Dir) foldableLocked(docs []archive.Document) bool {
+	list := d.Shown.Held.Docs.List
+	if len(list) != len(docs) || len(d.Shown.aside) > 0 || len(d.Late) > 0 {
+		return false
+	}
+	now := InstantOf(d.Tree.Service.Now())
+	for i := range docs {
+		e := list[i].Entry
+		if e.Doc.Load() != &docs[i] || e.File.Load() != nil || e.Told != docs[i].Name || now <= e.Keep {
+			return false
+		}
+	}
+	return true
+}
+
+// listed reports whether the directory was listed at all.
+func (d *Dir) listed() bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.IsLocal() || d.Subs.Known && (d.Files.Known || !d.Kind.HoldsDocuments())
+}
+
+// Enough reports whether m serves n without a look into the cache. Inboxes share one
+// listing, of which one of them does not know what the others did.
+func (d *Dir) Enough(m *Merged, n need) bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	unchanged := d.Kind.Archives() && m.asked.Changes == d.changes.Load()
+	return (n == NeedNames || unchanged) && m.Known && d.Tree.Service.Now().Sub(m.Fetched) < d.Tree.Service.TTL
+}
+
+// asking is taken before a listing is asked for.
+func (d *Dir) asking() remote.Distrust {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return remote.Distrust{Doubts: d.doubts, Changes: d.changes.Load()}
+}
+
+// Outdate makes the next listing of the directory ask the service again. What changed here
+// is in the names already.
+func (d *Dir) Outdate() {
+	d.changes.Add(1)
+	d.Tree.Service.Outdate(d.ID())
+	if d.Kind == InboxDir || d.Kind == InboxesDir {
+		d.Tree.Service.OutdateInboxes()
+	}
+}
+
+// Distrust is outdate for a directory that turned out to differ from the service: names
+// are not answered from memory either, nor from a listing that is under way.
+func (d *Dir) Distrust() {
+	d.Outdate()
+	d.doubt()
+}
+
+// doubt is distrust for the names alone.
+func (d *Dir) doubt() {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	d.DoubtLocked()
+}
+
+// DoubtLocked is doubt for who holds mu.
+func (d *Dir) DoubtLocked() {
+	d.doubts++
+	d.Subs.Fetched, d.Files.Fetched = time.Time{}, time.Time{}
+}
+
+// IsShown reports whether the directory is still reached from the root.
+func (d *Dir) IsShown() bool {
+	parent, name := d.Place()
+	if parent == nil {
+		return true
+	}
+	e := parent.Get(name)
+	return e != nil && e.Dir == d && parent.IsShown()
+}
+
+// ShownAs is the name that a document is shown under, empty when it is not.
+func (d *Dir) ShownAs(id archive.ID) string {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if e := d.Shown.Document(id); e != nil && !d.Shown.hides(e) {
+		return e.Name
+	}
+	return ""
+}
+
+// trustedLocked is m, not to be trusted when the directory was distrusted after it was
+// asked for. The caller holds mu.
+func (d *Dir) trustedLocked(m Merged) Merged {
+	if m.asked.Doubts != d.doubts {
+		m.Fetched = time.Time{}
+	}
+	return m
+}
+
+// Update shows a document as it is after a change made here, until it is listed again.
+func (d *Dir) Update(doc *archive.Document) {
+	d.Outdate()
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if e := d.Shown.Document(doc.ID); e != nil {
+		e.SetDocument(doc)
+		d.Shown.index(e)
+	}
+}
+
+// MoveTo gives a local directory another place.
+func (d *Dir) MoveTo(parent *Dir, name string) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	d.parent, d.name = parent, name
+}
+
+// InInbox reports whether the directory is an inbox or below one.
+func (d *Dir) InInbox() bool {
+	if d.Kind == LocalDir {
+		return d.Above().InInbox()
+	}
+	return d.Kind == InboxDir
+}
+
+// IsFolded reports whether the directory is in its compacted form.
+func (d *Dir) IsFolded() bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.IsFolded()
+}
+
+// Names at the top of the mount that are not mandators.
+const (
+	InboxesName = "inboxes"
+	ControlName = ".archivefs"
+)

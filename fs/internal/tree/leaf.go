@@ -1,0 +1,99 @@
+package tree
+
+import (
+	"sync"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Leaf is a file as its directory knows it: where it is shown, and what it stands for.
+type Leaf struct {
+	Tree *Tree
+	Ino  uint64
+	// Holder is the file that the layers above make of the leaf. It never changes.
+	Holder any
+
+	Mu    sync.Mutex
+	Dir   *Dir              // where it is shown; nil when no directory shows it any more; guarded by Mu
+	Entry *Entry            // in dir; guarded by Mu
+	Doc   *archive.Document // nil until the archive has it; guarded by Mu
+	Up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by Mu
+	// gen is the generation of the inode, 0 before there is one; guarded by Mu.
+	gen uint64
+}
+
+// Init makes the leaf of an entry in a directory. Before that nobody else knows it.
+func (f *Leaf) Init(t *Tree, holder any, ino uint64, d *Dir, e *Entry, doc *archive.Document, up *spool.Upload) {
+	f.Tree, f.Holder, f.Ino, f.Dir, f.Entry, f.Doc, f.Up = t, holder, ino, d, e, doc, up
+}
+
+// Pending returns the file's bytes in the spool, nil when there are none.
+func (f *Leaf) Pending() *spool.Upload {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up
+}
+
+// Generation is that of the file's inode.
+func (f *Leaf) Generation() uint64 {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.gen == 0 {
+		f.gen = f.Tree.Inodes.Generation()
+	}
+	return f.gen
+}
+
+// Document returns the document, nil when the archive does not have the file.
+func (f *Leaf) Document() *archive.Document {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Doc
+}
+
+// SetDocument makes doc what the file stands for.
+func (f *Leaf) SetDocument(doc *archive.Document) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Doc = doc
+}
+
+func (f *Leaf) setEntry(e *Entry) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Entry = e
+}
+
+// Place returns where the file is shown; dir is nil when nowhere.
+func (f *Leaf) Place() (d *Dir, name string) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir == nil {
+		return nil, ""
+	}
+	return f.Dir, f.Entry.Name
+}
+
+// Path is where the file is shown, for people.
+func (f *Leaf) Path() string {
+	if d, name := f.Place(); d != nil {
+		return d.PathOf(name)
+	}
+	if up := f.Pending(); up != nil {
+		r := up.Record()
+		return r.Path + "/" + r.Name
+	}
+	return "(removed)"
+}
+
+// NumberedByID reports whether the next file of the document has the same inode number. What was
+// put in here has another one, which programs compare before and after they open it.
+func (f *Leaf) NumberedByID() bool {
+	ino, ok := inode.OfDocument(f.Doc.ID)
+	return ok && ino == f.Ino
+}
+
+// Number is the inode number.
+func (f *Leaf) Number() uint64 { return f.Ino }
