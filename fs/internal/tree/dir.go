@@ -36,7 +36,7 @@ type Dir struct {
 	Unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
 
 	Mu      sync.Mutex
-	parent  *Dir          // nil for the root; changes for a LocalDir alone; guarded by Mu
+	parent  *Dir          // nil for the root; changes for a local directory alone; guarded by Mu
 	name    string        // in parent; guarded by Mu
 	Shown   nameSet       // the names; guarded by Mu
 	Late    []*Leaf       // archived under an id that is not known yet; guarded by Mu

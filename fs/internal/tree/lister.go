@@ -25,7 +25,7 @@ type Merged struct {
 	asked remote.Distrust
 }
 
-// Config configures an Tree. The functions return at once, and may be called with any lock
+// Config configures a Tree. The functions return at once, and may be called with any lock
 // held.
 type Config struct {
 	Service *remote.Service
@@ -62,7 +62,7 @@ func New(c Config) *Tree {
 	return t
 }
 
-// staged is what waits on this machine, as the tree sees it. All but identify are called with mu of
+// staged is what waits on this machine, as the tree sees it. All but identify are called with Mu of
 // the directory held.
 type staged interface {
 	// Identify finds out which of the listed documents are files that stayed unlisted.
