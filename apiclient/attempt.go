@@ -14,20 +14,19 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// attempt is one request under way.
+// attempt is one request in flight.
 type attempt struct {
 	sender *sender
 	op     Operation
-	caller context.Context // the caller's; its end is the caller's wish
-	ctx    context.Context // the request's; ends also when it stalls
+	caller context.Context // of the caller
+	ctx    context.Context // of the request; ends also when it stalls
 	cancel context.CancelCauseFunc
 	guard  *watchdog
 	counts *counters
 	body   *sending // nil: none
-	// dialled and connected tell a request that never left from one that may have
-	// arrived.
+	// A request that was dialled but not connected was not sent.
 	dialled, connected atomic.Bool
-	written            atomic.Bool // the request has left the program as a whole
+	written            atomic.Bool // the request was written to the connection
 	conn               atomic.Pointer[net.Conn]
 }
 
@@ -46,8 +45,8 @@ func newAttempt(ctx context.Context, s *sender, op Operation) *attempt {
 	return a
 }
 
-// roundTrip sends r and returns the answer, whatever its status, with a body that maps
-// its errors and gives the connection's slot back when it is closed.
+// roundTrip sends r and returns the answer of any status. Errors of its body are *archive.Error
+// values, and its Close gives the slot back.
 func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	req, err := a.newRequest(r)
 	if err != nil {
@@ -73,8 +72,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	return resp, nil
 }
 
-// newRequest builds the HTTP request. Its body has no GetBody, so the transport cannot
-// send it a second time by itself.
+// newRequest builds the HTTP request. It has no GetBody, so the transport cannot repeat it.
 func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	address := a.sender.base.String() + r.path
 	if len(r.query) > 0 {
@@ -98,13 +96,13 @@ func (a *attempt) newRequest(r *request) (*http.Request, error) {
 	return req, nil
 }
 
-// sent takes note of n bytes of the body that the transport took.
+// sent counts n bytes of the body that the transport read.
 func (a *attempt) sent(n int) {
 	a.guard.earn(n, bodyPace)
 	a.counts.sent.Add(int64(n))
 }
 
-// wrote gives the service all its time for the answer, once the body has left.
+// wrote gives the service its full time for the answer, once the body was sent.
 func (a *attempt) wrote() {
 	if a.body == nil || a.written.Swap(true) {
 		return
@@ -115,8 +113,8 @@ func (a *attempt) wrote() {
 	}
 }
 
-// follow watches what the system has yet to send of the body, left bytes: on a slow line that may
-// take longer than the answer.
+// follow watches the system send the last left bytes of the body: on a slow line that may take
+// longer than the answer.
 func (a *attempt) follow(left int) {
 	tick := time.NewTicker(max(a.sender.stall/followed, time.Millisecond))
 	defer tick.Stop()
@@ -136,11 +134,11 @@ func (a *attempt) follow(left int) {
 	}
 }
 
-// followed is how often follow looks within the limit.
+// followed is how often follow checks within the limit.
 const followed = 20
 
-// release ends the attempt and lets the next request have its slot. An answer may come
-// while the body is still being sent, so the body ends only here.
+// release ends the attempt and frees its slot. It also ends the body, which may still be sent
+// when the answer arrives.
 func (a *attempt) release() {
 	a.guard.rest()
 	if a.body != nil {
@@ -153,11 +151,11 @@ func (a *attempt) release() {
 // errSendingEnded ends the transport's reads of a body whose request is over.
 var errSendingEnded = errors.New("the request has ended")
 
-// sending is a request's body on its way: it reports progress, keeps a failure to
-// read, and is never read after end has returned, so that the owner of what is sent may
-// then let it go. The transport itself gives no such promise.
+// sending is the body of a request. It reports progress and keeps a failure to read. Its source
+// is never read after end has returned, so the owner may close it; the transport itself does not
+// promise that.
 type sending struct {
-	progress func(n int) // called with what was read
+	progress func(n int) // called after each read
 
 	mu     sync.Mutex
 	source io.Reader // +checklocks:mu
@@ -186,14 +184,14 @@ func (s *sending) Close() error {
 	return nil
 }
 
-// end waits for a read under way and lets no other follow.
+// end waits for a running read and prevents others.
 func (s *sending) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 }
 
-// failure returns why the source could not be read, nil when it could.
+// failure returns why the source could not be read, or nil.
 func (s *sending) failure() error {
 	if s == nil {
 		return nil
@@ -203,8 +201,8 @@ func (s *sending) failure() error {
 	return s.failed
 }
 
-// receiving is an answer's body. Its errors are *archive.Error values but for io.EOF,
-// and its bytes come at the least pace.
+// receiving is the body of an answer. Its errors are *archive.Error values, except io.EOF. It
+// must keep the least pace.
 type receiving struct {
 	attempt *attempt
 	source  io.ReadCloser
@@ -235,12 +233,11 @@ func (b *receiving) Close() error {
 	return err
 }
 
-// drainLimit is how much of an answer that nobody needs is read, so that its connection
-// can be used again.
+// drainLimit is how much of an unneeded answer is read, so that its connection can be reused.
 const drainLimit = 64 << 10
 
-// discard closes body after reading what is left of it, up to drainLimit. What fails
-// here fails nobody: the connection is then not used again.
+// discard reads the rest of body, up to drainLimit, and closes it. After an error the connection
+// is not reused.
 func discard(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, drainLimit)
 	_ = body.Close()

@@ -15,42 +15,42 @@ import (
 )
 
 const (
-	// probeEvery is how long after a probe that found no service the next may begin.
+	// probeEvery is the shortest time from a failed probe to the next one.
 	probeEvery = 2 * time.Second
-	// probePatience is how long after its begin a request waits for a probe to succeed.
+	// probePatience is how long after the start of a probe calls wait for it.
 	probePatience = time.Second
 )
 
-// circuit is the client's circuit breaker: it spares calls the wait for a service that just did
-// not answer another one. It trips when a call ends without a connection, or, while nothing else
-// was answered either, without progress or with 503 after all its repetitions: a document that
-// hangs does not trip it. From then on calls fail at once. Once the breaker is half-open the
-// next call begins a probe: one at a time, every two seconds at most, and no sooner than a probe
-// was asked to come back. A probe may last as long as any request; calls wait for it only a
-// second. Any answer but 503 closes the breaker.
+// circuit is the client's circuit breaker: when the service does not answer one call, others need
+// not wait to learn the same. It opens when a call fails without a connection. It also opens when
+// a call times out, or is answered 503 to its last repetition, and no other call was answered in
+// the meantime: one document that hangs does not open it. While the breaker is open, calls fail
+// at once. When it is half-open the next call starts a probe: one at a time, every two seconds at
+// most, and not before the time of a Retry-After. A probe may take as long as any request, but
+// calls wait for it only a second. Any answer but 503 closes the breaker.
 type circuit struct {
-	ask    func(context.Context) error // sends a probe; answered notes what comes
-	alive  context.Context             // until close; of the probes alone
+	send   func(context.Context) error // sends a probe; answered gets the status
+	alive  context.Context             // of the probes; ends with close
 	die    context.CancelFunc
 	probes sync.WaitGroup
 
 	mu      sync.Mutex
 	breaker retry.Breaker // +checklocks:mu
-	// cause is why it tripped.
+	// cause is why it opened.
 	cause error // +checklocks:mu
-	// kind is that of calls that fail meanwhile.
+	// kind is the kind of error of calls while it is open.
 	kind archive.Kind // +checklocks:mu
-	// since is when it tripped.
+	// since is when it opened.
 	since time.Time // +checklocks:mu
-	// heard is when a request was answered last, by another status than 503.
+	// heard is when a request was last answered with a status other than 503.
 	heard time.Time // +checklocks:mu
-	// probe is under way, or nil.
+	// probe is in flight, or nil.
 	probe *probe // +checklocks:mu
 }
 
-func newCircuit(ask func(context.Context) error) *circuit {
+func newCircuit(send func(context.Context) error) *circuit {
 	alive, die := context.WithCancel(context.Background())
-	return &circuit{ask: ask, alive: alive, die: die}
+	return &circuit{send: send, alive: alive, die: die}
 }
 
 // probe is a request that finds out whether the service is back.
@@ -59,8 +59,7 @@ type probe struct {
 	done  chan struct{} // closed at its end
 }
 
-// wait returns when the probe has ended, or has lasted for probePatience. Its error is
-// ctx's.
+// wait returns when the probe has ended, probePatience after its start, or with ctx's error.
 func (p *probe) wait(ctx context.Context) error {
 	timer := time.NewTimer(time.Until(p.began.Add(probePatience)))
 	defer timer.Stop()
@@ -73,7 +72,7 @@ func (p *probe) wait(ctx context.Context) error {
 	return nil
 }
 
-// pass returns nil when a call may be sent. It may be the one that begins a probe.
+// pass returns nil when a call may be sent. It starts a probe if one is due.
 func (b *circuit) pass(ctx context.Context, op Operation) error {
 	b.mu.Lock()
 	if !b.breaker.Tripped() {
@@ -102,7 +101,7 @@ func (b *circuit) pass(ctx context.Context, op Operation) error {
 
 // run sends a probe and notes its outcome.
 func (b *circuit) run() {
-	err := b.ask(b.alive)
+	err := b.send(b.alive)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.breaker.Tripped() {
@@ -119,8 +118,8 @@ func (b *circuit) run() {
 	b.probe = nil
 }
 
-// answered notes an answer, and reports whether that closed the breaker. 503 does not: a
-// service says so that lacks its database, and a proxy that lacks its service.
+// answered records an answer, and reports whether that closed the breaker. 503 does not close it:
+// a service without its database sends that, and a proxy without its service.
 func (b *circuit) answered(status int) bool {
 	if status == http.StatusServiceUnavailable {
 		return false
@@ -131,11 +130,10 @@ func (b *circuit) answered(status int) bool {
 	return b.breaker.Close()
 }
 
-// failed notes the error of a call that began at that time and has failed for good. It
-// reports whether that tripped the breaker and is to be logged: of a service that has never
-// answered it is not, because the error says it to whoever asked. 503 trips it only where the
-// call was repeated for as long as it may be. It may still be about that call alone, so that
-// the breaker is half-open at once.
+// failed records the error of a call that is not repeated any more. It reports whether the
+// breaker opened and that is to be logged: not for a service that has never answered, because the
+// caller gets the error. 503 opens the breaker only if the call may be repeated; it may be about
+// that call alone, so the breaker is half-open at once.
 func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	var e *archive.Error
 	if !errors.As(err, &e) {
@@ -159,7 +157,7 @@ func (b *circuit) failed(began time.Time, err error, policy repetition) bool {
 	return !b.heard.IsZero()
 }
 
-// close ends the probe under way and lets no other begin.
+// close ends a running probe and prevents others.
 func (b *circuit) close() {
 	b.mu.Lock()
 	b.die()
@@ -167,11 +165,11 @@ func (b *circuit) close() {
 	b.probes.Wait()
 }
 
-// contents is a circuit breaker for contents alone: a service can lack what it keeps them in, as
-// a bucket, while it answers all else. It trips when a request for a content is answered 503 to
-// its last repetition, and is half-open from then on: each request for a content is sent, so
-// that none is missed that can be had, but no 503 to it repeated, so that who reads many
-// documents waits once. The first content that is had closes it. Its zero value is closed.
+// contents is a circuit breaker for contents: a service can lose its content storage, such as a
+// bucket, and still answer everything else. It opens when a request for a content is answered 503
+// to its last repetition, and is half-open from then on: requests for contents are sent, because
+// some may succeed, but not repeated after a 503, so that a program that reads many documents
+// waits once. The first success closes it. Its zero value is closed.
 type contents struct{ tripped atomic.Bool }
 
 // hopeless reports whether a request need not be repeated after err.
@@ -179,41 +177,42 @@ func (c *contents) hopeless(op Operation, err error) bool {
 	return c.tripped.Load() && unavailable(op, err)
 }
 
-// missed notes the error of a call that has failed for good, and reports whether that tripped
-// the breaker.
-func (c *contents) missed(op Operation, err error) bool {
+// failed records the error of a call that is not repeated any more, and reports whether that
+// opened the breaker.
+func (c *contents) failed(op Operation, err error) bool {
 	return unavailable(op, err) && !c.tripped.Swap(true)
 }
 
-// had notes an answer that was accepted, and reports whether that closed the breaker.
-func (c *contents) had(op Operation) bool { return op.ofContent() && c.tripped.Swap(false) }
+// succeeded records an accepted answer, and reports whether that closed the breaker.
+func (c *contents) succeeded(op Operation) bool { return op.ofContent() && c.tripped.Swap(false) }
 
-// unavailable reports whether a content was asked for, and answered 503.
+// unavailable reports whether err is a 503 to a request for a content.
 func unavailable(op Operation, err error) bool {
 	var e *archive.Error
 	return op.ofContent() && errors.As(err, &e) && e.Status == http.StatusServiceUnavailable
 }
 
-// Refused credentials: after refusalsAllowed answers 401 in a row nothing is sent for
-// firstPause, twice as long after each further refusal, up to longestPause.
+// After refusalsAllowed answers 401 in a row nothing is sent for firstPause; each further refusal
+// doubles the pause, up to longestPause.
 const (
 	refusalsAllowed = 5
 	firstPause      = 30 * time.Second
 	longestPause    = 10 * time.Minute
 )
 
-// lockout is a circuit breaker that refused credentials trip, so that no account is locked.
-// After each pause one request goes through as a probe. Its zero value lets requests through.
+// lockout is a circuit breaker that opens when the service refuses the credentials, so that it
+// does not lock the account. After each pause one request is sent as a probe. Its zero value is
+// closed.
 type lockout struct {
 	mu sync.Mutex
-	// refusals and pauses are those in a row.
+	// refusals and pauses count those in a row.
 	refusals int           // +checklocks:mu
 	pauses   int           // +checklocks:mu
 	breaker  retry.Breaker // +checklocks:mu
 }
 
-// enter reports whether a request may be sent now. A request that entered hands probe
-// to leave when it ends.
+// enter returns an error if no request may be sent now. Otherwise the request passes probe to
+// leave when it ends.
 func (l *lockout) enter() (probe bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,8 +227,8 @@ func (l *lockout) enter() (probe bool, err error) {
 	return true, nil
 }
 
-// leave notes how a request ended. Success ends the row of refusals; an answer that
-// says nothing about the credentials neither ends nor extends it.
+// leave records how a request ended. Success resets the count of refusals; any other answer but a
+// refusal leaves it unchanged.
 func (l *lockout) leave(probe, refused, succeeded bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -249,7 +248,7 @@ func (l *lockout) leave(probe, refused, succeeded bool) {
 	}
 }
 
-// reset lets requests through again: the next ones carry other credentials.
+// reset closes the breaker, because the credentials have changed.
 func (l *lockout) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

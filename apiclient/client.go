@@ -1,7 +1,15 @@
 package apiclient
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,13 +25,12 @@ type Client struct {
 	service  *service
 	location *time.Location
 	log      logrus.FieldLogger
-	// lazyIsSilent is set once a lazy structure has left out the children of the very
-	// parent that was asked for.
+	// lazyIsSilent is set once a lazy structure left out the children of its own parent.
 	lazyIsSilent atomic.Bool
 }
 
-// New returns a Client for cfg. It reads the certificate files and sends nothing. What is
-// wrong with a setting that people choose is a *SettingError.
+// New returns a Client for cfg. It reads the certificate files and sends nothing. The error for
+// a setting of the user is a *SettingError.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -44,23 +51,22 @@ func New(cfg Config) (*Client, error) {
 			Warn("the connection is not encrypted: credentials and documents can be read on the way; use https")
 	}
 	s := newSender(cfg, base, transport)
-	return &Client{sender: s, service: &service{sender: s, log: cfg.Log}, location: cfg.Location, log: cfg.Log}, nil
+	service := &service{sender: s, support: supportTable{operations: map[Operation]supportRow{}}, log: cfg.Log}
+	return &Client{sender: s, service: service, location: cfg.Location, log: cfg.Log}, nil
 }
 
-// BaseURL returns the normalised address of the service, which holds no secret.
+// BaseURL returns the normalised address of the service. It contains no secret.
 func (c *Client) BaseURL() string { return c.sender.base.String() }
 
-// Close closes idle connections. Requests in flight go on, and the Client can still be
-// used while the service answers; it does not find out any more when one that was away is
-// back.
+// Close closes idle connections and ends probes. Requests in flight go on. The Client can still
+// be used, but its circuit breaker does not close any more once it is open.
 func (c *Client) Close() {
 	c.sender.circuit.close()
 	c.sender.http.CloseIdleConnections()
 }
 
-// SetCredentials lets requests that begin from now on carry other credentials, as after a
-// change of the password. Those of another Identity are refused: what waits on this machine
-// belongs to the old one.
+// SetCredentials sets the credentials of further requests, for instance after a change of the
+// password. Credentials of another Identity are refused: pending uploads belong to the old one.
 func (c *Client) SetCredentials(cred Credentials) error {
 	if err := cred.Validate(); err != nil {
 		return err
@@ -73,15 +79,208 @@ func (c *Client) SetCredentials(cred Credentials) error {
 	return nil
 }
 
-// Stats returns the counters of every operation asked so far, by name. Requests counts
-// each attempt, Failures those that ended in an error, Total and Latency the times to the
-// heads of the answers.
+// Stats returns the counters of every operation used so far, by name. Requests counts
+// attempts, Failures those that ended in an error; Total and Latency are times to the head of the
+// answer.
 func (c *Client) Stats() []archive.OperationStats { return c.sender.stats.all() }
 
-// Supports returns whether the deployment has op, as far as its answers have told. It
-// asks nothing.
+// Supports returns whether the deployment has op, as far as its answers have shown. It
+// sends nothing.
 func (c *Client) Supports(op Operation) Support { return c.service.support.of(op) }
 
-// LacksReplace reports whether Replace would be answered without a request, because the
-// deployment turned out not to have the operation.
+// LacksReplace reports whether the deployment is known to lack the operation, so that Replace
+// would fail without a request.
 func (c *Client) LacksReplace() bool { return c.Supports(OpReplace) == SupportNo }
+
+// Defaults of a Config.
+const (
+	DefaultConnections = 16
+	DefaultRetryFor    = 3 * time.Second
+	DefaultStall       = 30 * time.Second
+	DefaultUserAgent   = "archivefs"
+)
+
+// Config says which service a Client talks to, and how.
+type Config struct {
+	// BaseURL is the service's address; "/api/v2" is appended when its path does not
+	// end in it. Only http and https; no user information, query or fragment.
+	BaseURL     string
+	Credentials Credentials
+	// Connections is the most requests in flight, default 16. A request whose body is being read
+	// counts. If there are two or more, a quarter of them, at least one, is reserved for requests
+	// without content.
+	Connections int
+	// RetryFor is how long a repeatable request is repeated before its error is
+	// returned, default 3 s; waits for a Retry-After come on top, 30 s in total at most.
+	// Negative: nothing is repeated.
+	RetryFor time.Duration
+	// Stall is the longest time a request may take, default 30 s; then it ends with
+	// archive.KindTimeout, and one that only reads is repeated once. The time starts again when
+	// a body was sent, and when a content begins to arrive. While either is transferred, the
+	// request ends when it is slower than 1 KiB/s for that long. A listing gets another second for
+	// every 64 KiB.
+	Stall time.Duration
+	// Location is the zone of dates that carry none, default time.Local.
+	Location *time.Location
+	// CAFile holds PEM certificates that are trusted in addition to the system's.
+	CAFile string
+	// CertFile and KeyFile are the client certificate and its key in PEM; both or none.
+	CertFile, KeyFile string
+	UserAgent         string
+	// Log receives each request at debug, repetitions at info, oddities of the service
+	// at warning level. Nil: nothing is logged.
+	Log logrus.FieldLogger
+	// Watch, if set, is called with each answer of any status. It must not read the body.
+	Watch func(*http.Response)
+	// Transport replaces the connection settings (CAFile, CertFile, proxies), for tests.
+	Transport http.RoundTripper
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Connections == 0 {
+		cfg.Connections = DefaultConnections
+	}
+	if cfg.RetryFor == 0 {
+		cfg.RetryFor = DefaultRetryFor
+	}
+	if cfg.Stall == 0 {
+		cfg.Stall = DefaultStall
+	}
+	if cfg.Location == nil {
+		cfg.Location = time.Local
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = DefaultUserAgent
+	}
+	if cfg.Log == nil {
+		silent := logrus.New()
+		silent.SetOutput(io.Discard)
+		silent.SetLevel(logrus.PanicLevel)
+		cfg.Log = silent
+	}
+	return cfg
+}
+
+// validate reports the first setting that cannot be used.
+func (cfg Config) validate() error {
+	if err := cfg.Credentials.Validate(); err != nil {
+		return err
+	}
+	if cfg.Connections < 1 {
+		return fmt.Errorf("connections: %d is not a positive number", cfg.Connections)
+	}
+	if cfg.Stall < 0 {
+		return fmt.Errorf("stall: %s is negative", cfg.Stall)
+	}
+	return nil
+}
+
+// Setting names a part of a Config, in words.
+type Setting string
+
+// The settings that a SettingError can be about.
+const (
+	SettingBaseURL  Setting = "base URL"
+	SettingAPIKey   Setting = "API key"
+	SettingCloudID  Setting = "Cloud-ID"
+	SettingUser     Setting = "user"
+	SettingPassword Setting = "password"
+	SettingCAFile   Setting = "CA file"
+	SettingCertFile Setting = "client certificate"
+)
+
+// SettingError says which setting cannot be used, and why. It holds no secret.
+type SettingError struct {
+	Setting Setting
+	Err     error
+}
+
+// Error implements error.
+func (e *SettingError) Error() string { return string(e.Setting) + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *SettingError) Unwrap() error { return e.Err }
+
+func unusable(s Setting, format string, args ...any) error {
+	return &SettingError{Setting: s, Err: fmt.Errorf(format, args...)}
+}
+
+// apiPath is where every operation lives (specification, Versioning).
+const apiPath = "/api/v2"
+
+// Address returns the address that a Client with the BaseURL raw has. Its error is a
+// *SettingError.
+func Address(raw string) (string, error) {
+	base, err := normalBase(raw)
+	if err != nil {
+		return "", err
+	}
+	return base.String(), nil
+}
+
+// normalBase returns the address that operations are appended to: lower-case scheme
+// and host, no default port, a clean path that ends in /api/v2. Its errors do not
+// quote raw, which may contain a password by mistake.
+func normalBase(raw string) (*url.URL, error) {
+	raw = strings.TrimSpace(raw)
+	if raw != "" && !strings.Contains(raw, "://") {
+		return nil, unusable(SettingBaseURL, "add http:// or https:// in front")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, unusable(SettingBaseURL, "not an address of the form http(s)://HOST[:PORT][/PATH]")
+	}
+	switch scheme := strings.ToLower(u.Scheme); {
+	case scheme != "http" && scheme != "https":
+		return nil, unusable(SettingBaseURL, "must begin with http:// or https://")
+	case u.User != nil:
+		return nil, unusable(SettingBaseURL, "give user and password as credentials, not in the address")
+	case u.Hostname() == "":
+		return nil, unusable(SettingBaseURL, "the host is missing")
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, unusable(SettingBaseURL, "a port is a number from 1 to 65535")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || strings.Contains(raw, "#"):
+		return nil, unusable(SettingBaseURL, "must not have a query or fragment")
+	}
+	base, err := url.Parse(origin(u) + cleanPath(u.EscapedPath()))
+	if err != nil {
+		return nil, unusable(SettingBaseURL, "%w", errors.Unwrap(err))
+	}
+	return base, nil
+}
+
+// isPort reports whether s is a port number other than 0.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// cleanPath returns the escaped path p without empty and dot segments, ending in
+// /api/v2.
+func cleanPath(p string) string {
+	p = strings.TrimSuffix(path.Clean("/"+p), "/")
+	if !strings.HasSuffix(p, apiPath) {
+		p += apiPath
+	}
+	return p
+}
+
+// origin returns scheme, host and port of u (RFC 6454, section 6.2), in lower case
+// and without the scheme's own port.
+func origin(u *url.URL) string {
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + strings.ReplaceAll(host, "%", "%25") + "]"
+	}
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		return scheme + "://" + host
+	}
+	return scheme + "://" + host + ":" + port
+}
+
+// loopback reports whether the host of u is localhost or a loopback address.
+func loopback(u *url.URL) bool {
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}

@@ -21,25 +21,20 @@ var (
 	errNoRange        = errors.New("a part of the content that was not asked for")
 )
 
-// Content returns a document's bytes in the representation that is asked for. The body
-// is open; ctx ends it too. It is not repeated once its head has arrived: when it
-// breaks, its Read returns an *archive.Error (archive.KindInterrupted or
-// archive.KindTimeout), and the caller may go on with an Offset and Match. A body that
-// ends early is such an error, never io.EOF.
+// Content returns a document's bytes in the wanted representation. The caller closes the body;
+// ctx ends it, too. Once the head of the answer has arrived the request is not repeated: a body
+// that breaks or ends early returns an *archive.Error (archive.KindInterrupted or
+// archive.KindTimeout), never io.EOF, and the caller may request the rest by Offset and Match.
 func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*archive.Content, error) {
 	if want.Representation == archive.Data {
 		return c.dataContent(ctx, want.Document)
 	}
-	r, err := contentRequest(http.MethodGet, want.Document, want.Representation)
-	if err != nil {
-		return nil, err
-	}
+	r := contentRequest(http.MethodGet, want.Document, want.Representation)
 	if want.NoneMatch != "" {
 		r.header.Set("If-None-Match", want.NoneMatch)
 	}
 	// If-Range takes strong validators only (RFC 9110, section 13.1.5).
-	partial := want.Offset > 0 && !strings.HasPrefix(want.Match, "W/")
-	if partial {
+	if want.Offset > 0 && !strings.HasPrefix(want.Match, "W/") {
 		r.header.Set("Range", byteRange(want))
 		if want.Match != "" {
 			r.header.Set("If-Range", want.Match)
@@ -47,7 +42,7 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 	}
 	var content *archive.Content
 	var changed bool
-	err = c.service.exchange(ctx, r, func(resp *http.Response) (err error) {
+	err := c.service.exchange(ctx, r, func(resp *http.Response) (err error) {
 		content, changed, err = newContent(r, want, resp)
 		if err != nil || content.Body == nil {
 			discard(resp.Body)
@@ -64,23 +59,19 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 	return content, nil
 }
 
-// ContentInfo returns what Content would, without a body, by asking for the head of the
-// answer alone. Only archive.Original and archive.PDF have such a request; else it is
-// archive.KindUnsupported. A length of 0 is what an empty content has, and what many
-// services say that build no body for HEAD.
+// ContentInfo returns what Content would, without a body, by a HEAD request. Only
+// archive.Original and archive.PDF have one; for others the error is archive.KindUnsupported. A
+// length of 0 may be wrong: many services that build no body for HEAD send it.
 func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
 	if as != archive.Original && as != archive.PDF {
 		return nil, &archive.Error{Op: "document/" + as.String() + "/info", Kind: archive.KindUnsupported}
 	}
-	r, err := contentRequest(http.MethodHead, doc, as)
-	if err != nil {
-		return nil, err
-	}
+	r := contentRequest(http.MethodHead, doc, as)
 	if c.service.support.lacks(contentOperation(http.MethodGet, as), doc) {
 		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content
-	err = c.service.exchange(ctx, r, func(resp *http.Response) error {
+	err := c.service.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
 		if foreignPage(r.op, resp) {
 			return unexpected(r.op, resp, errWebPage)
@@ -95,7 +86,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	c.service.support.learn(contentOperation(http.MethodGet, as), SupportYes) // what has a head has a body
+	c.service.support.learn(contentOperation(http.MethodGet, as), SupportYes)
 	return content, nil
 }
 
@@ -112,7 +103,7 @@ func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Cont
 	}, nil
 }
 
-// contentOperation names the request for a representation other than archive.Data.
+// contentOperation returns the operation for a representation other than archive.Data.
 func contentOperation(method string, as archive.Representation) Operation {
 	head := method == http.MethodHead
 	switch {
@@ -130,15 +121,14 @@ func contentOperation(method string, as archive.Representation) Operation {
 	return OpPDF
 }
 
-// previewBox is the longest side of a preview that is asked for, in pixels: a page of A4 at
-// some 200 dpi.
+// previewBox is the longest side of a preview in pixels: a page of A4 at some 200 dpi.
 const previewBox = "2400"
 
-// contentRequest returns the request for a representation; its length is that of the
-// content only without a content coding.
-func contentRequest(method string, doc archive.ID, as archive.Representation) (*request, error) {
+// contentRequest returns the request for a representation. It asks for no content coding, which
+// would change the length.
+func contentRequest(method string, doc archive.ID, as archive.Representation) *request {
 	r := &request{
-		op: contentOperation(method, as), method: method, path: documentPath(doc, "pdf"), repeat: harmless, document: doc,
+		op: contentOperation(method, as), method: method, path: documentPath(doc, "pdf"), repeat: harmless,
 		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
 	}
 	switch as {
@@ -151,13 +141,13 @@ func contentRequest(method string, doc archive.ID, as archive.Representation) (*
 		r.path = "/page/" + decimal(doc) + "/preview"
 		r.query = url.Values{"bbox-width": {previewBox}, "bbox-height": {previewBox}}
 	default:
-		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindInvalid, Err: errRepresentation}
+		r.refuse(errRepresentation)
 	}
-	return r, requireID(r.op, doc)
+	return r.about(doc)
 }
 
-// newContent returns the content that resp carries. changed means that the answer is a
-// part of another content than the caller's.
+// newContent returns the content in resp. changed means that it is a part of another content
+// than want.Match.
 func newContent(r *request, want archive.ContentRequest, resp *http.Response) (content *archive.Content, changed bool, err error) {
 	content = describe(resp)
 	switch {
@@ -196,7 +186,7 @@ func newContent(r *request, want archive.ContentRequest, resp *http.Response) (c
 	return content, false, nil
 }
 
-// byteRange is the Range field for the bytes that are wanted.
+// byteRange is the Range field for the wanted bytes.
 func byteRange(want archive.ContentRequest) string {
 	field := "bytes=" + strconv.FormatInt(want.Offset, 10) + "-"
 	if want.Length > 0 {
@@ -205,7 +195,7 @@ func byteRange(want archive.ContentRequest) string {
 	return field
 }
 
-// describe returns what the head of resp tells beside the length.
+// describe returns the content without body and length.
 func describe(resp *http.Response) *archive.Content {
 	return &archive.Content{
 		Size: archive.SizeUnknown, ETag: resp.Header.Get("ETag"), ContentType: resp.Header.Get("Content-Type"),
@@ -217,8 +207,8 @@ func isEncoded(resp *http.Response) bool {
 	return resp.Uncompressed || coding != "" && !strings.EqualFold(coding, "identity")
 }
 
-// foreignPage reports whether resp is a web page in the place of a content: HTML that
-// was redirected to, or that stands for a PDF. An original may be HTML.
+// foreignPage reports whether resp is a web page instead of a content: HTML after a redirect, or
+// in place of a PDF. An original may be HTML.
 func foreignPage(op Operation, resp *http.Response) bool {
 	original := op == OpOriginal || op == OpOriginalInfo
 	redirected := resp.Request != nil && resp.Request.Response != nil
@@ -234,7 +224,7 @@ var (
 // contentRange is a Content-Range field.
 type contentRange struct {
 	first, last int64
-	total       int64 // archive.SizeUnknown when not told
+	total       int64 // archive.SizeUnknown for "*"
 }
 
 // parseContentRange reads "bytes 5-9/10" or "bytes 5-9/*" (RFC 9110, section 14.4).
@@ -265,8 +255,7 @@ func parseContentRange(field string) (contentRange, error) {
 	return part, nil
 }
 
-// complete is a body that must reach the end of the content: a service may cut a range
-// short, and the head of its answer says so where nobody looks.
+// complete is a body that must have left bytes more: a service may shorten a range.
 type complete struct {
 	io.ReadCloser
 	op   Operation

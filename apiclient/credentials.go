@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Credentials are what requests are authorised with (specification, Authentication):
-// set A (API key, user and password), set B (Cloud-ID and API key), or the API key
-// alone. Printing them in any way shows the Identity.
+// Credentials authorise requests (specification, Authentication): set A (API key, user and
+// password), set B (Cloud-ID and API key), or the API key alone. Printed in any way they show
+// the Identity only.
 type Credentials struct {
 	APIKey   string
 	CloudID  string
@@ -21,7 +21,7 @@ type Credentials struct {
 	Password string
 }
 
-// Validate reports what keeps c from being one of the credential sets, as a *SettingError.
+// Validate returns a *SettingError unless c is one of the credential sets.
 func (c Credentials) Validate() error {
 	switch {
 	case c.APIKey == "":
@@ -50,9 +50,8 @@ func (c Credentials) Validate() error {
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// Identity names the credentials without telling a secret, to bind state on disk to
-// them: "basic:USER", "cloud:ID", or "key:" and 16 hexadecimal digits of a hash of the
-// API key.
+// Identity names the credentials without a secret, to bind state on disk to them:
+// "basic:USER", "cloud:ID", or "key:" and 16 hexadecimal digits of a hash of the API key.
 func (c Credentials) Identity() string {
 	switch {
 	case c.User != "":
@@ -72,12 +71,10 @@ func (c Credentials) GoString() string { return c.Identity() }
 
 // Format writes the identity, whatever the verb.
 func (c Credentials) Format(f fmt.State, _ rune) {
-	// A fmt.State does not fail; what is behind it reports its own errors.
-	_, _ = io.WriteString(f, c.Identity())
+	_, _ = io.WriteString(f, c.Identity()) // a fmt.State does not fail
 }
 
-// MarshalText returns the identity, so that encoders (JSON logs among them) show no
-// secret either.
+// MarshalText returns the identity, so that encoders (such as of JSON logs) show no secret.
 func (c Credentials) MarshalText() ([]byte, error) { return []byte(c.Identity()), nil }
 
 // basic returns the user and password as RFC 7617 encodes them.
@@ -85,10 +82,9 @@ func (c Credentials) basic() string {
 	return base64.StdEncoding.EncodeToString([]byte(c.User + ":" + c.Password))
 }
 
-// authorizer returns what puts the credentials on a request. The secrets live in its
-// closure, where no formatting of the Client reaches them. The names are sent in the
-// letters of the specification: not everything between here and the service knows that
-// their case says nothing, and Header.Set would write Api-Key.
+// authorizer returns a function that adds the credentials to a request. The secrets live in its
+// closure, where formatting a Client does not reach them. The header names are spelled as in the
+// specification (Header.Set would write Api-Key): some proxies compare their case.
 func (c Credentials) authorizer() func(http.Header) {
 	return func(h http.Header) {
 		h["API-Key"] = []string{c.APIKey}
@@ -101,12 +97,12 @@ func (c Credentials) authorizer() func(http.Header) {
 	}
 }
 
-// shortestSecret is the length in bytes below which a secret is not looked for in
-// texts: replacing "a" would make every message unreadable.
+// shortestSecret is the length in bytes of the shortest secret that is redacted: replacing
+// every "a" would make messages unreadable.
 const shortestSecret = 4
 
-// redactor returns what takes the secrets of c out of a text of the service, which
-// may repeat in an error what it was sent.
+// redactor returns a function that removes the secrets of c from a text of the service: an
+// error may quote the request.
 func (c Credentials) redactor() func(string) string {
 	var pairs []string
 	for _, secret := range []string{c.basic(), c.APIKey, c.Password} {
@@ -121,7 +117,7 @@ func (c Credentials) redactor() func(string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
-// caller is with whose credentials requests are sent, out of sight of whoever prints a Client.
+// caller is the credentials of requests, in a form that shows no secret when a Client is printed.
 type caller struct {
 	identity  string
 	authorize func(http.Header)

@@ -1,17 +1,17 @@
-// Package apiclient speaks the archive service's REST interface: the eight operations
-// of the specification, and of the further ones those that a deployment may offer for
-// content, text, page previews, search, metadata, keywords, renaming, replacing and
-// deleting. It answers in the words of package archive; the shapes on the wire stay inside.
+// Package apiclient is a client of the archive service's REST interface: the eight operations
+// of the specification, and those for content, text, page previews, search, metadata, keywords,
+// renaming, replacing and deleting, which a deployment may lack. It returns types of package
+// archive; the types of the wire stay inside.
 //
 // # Layers
 //
 //   - Client has the operations: it checks arguments, makes a request, and reads the answer
 //     (folders.go, documents.go, document.go, search.go, content.go, upload.go).
-//   - service takes a request and gives an answer of the right kind, and remembers what the
-//     deployment lacks (service.go, support.go).
-//   - sender sends a request as often as it may be sent, unless a circuit breaker is open
+//   - service sends a request and decodes the answer, and remembers which operations the
+//     deployment lacks (service.go).
+//   - sender sends a request, and repeats it if allowed, unless a circuit breaker is open
 //     (sender.go, breakers.go).
-//   - attempt is a request that is sent once (attempt.go, watchdog.go, failure.go).
+//   - attempt sends a request once (attempt.go, watchdog.go, failure.go).
 //
 // # Guarantees
 //
@@ -22,12 +22,11 @@
 //     429), or when it sets a state (auto-export, keywords, metadata), which makes a
 //     second one harmless. Everything that reads is repeated with capped exponential
 //     backoff, and Retry-After is honoured.
-//   - A circuit breaker opens when no connection was made, nothing was answered, or 503 for as
-//     long as a request may be repeated. Then requests fail at once, as unsent, and nothing is
-//     sent but a probe now and then. While the service lacks contents alone, 503 to a request
-//     for one is not waited for.
-//   - A request ends when no byte is sent or received for Config.Stall; a transfer that
-//     makes progress may take as long as it needs.
+//   - A circuit breaker opens when no connection can be made, or the service does not answer, or
+//     answers 503 to every repetition. Then requests fail at once, as unsent, and only probes are
+//     sent. While the service lacks only contents, a request for one is not repeated after a 503.
+//   - A request that makes no progress ends after Config.Stall; a transfer that makes progress
+//     may take as long as it needs.
 //   - Memory does not grow with the document: uploads stream from an archive.Blob with
 //     an exact Content-Length, content streams to the caller. Document lists and
 //     structures are decoded element by element.
@@ -35,9 +34,8 @@
 //     a silent end of file.
 //   - Keys and passwords go to the configured origin only, and appear in no error, log
 //     line or printed value.
-//   - After five refusals of the credentials in a row requests pause, so that no
-//     account is locked.
-//   - An operation that the deployment lacks is remembered for ten minutes and answered
-//     as archive.KindUnsupported without a request. That one document has no content does
-//     not make the operation missing for others.
+//   - After five refusals of the credentials in a row requests pause, so that the service does not
+//     lock the account.
+//   - An operation that the deployment lacks fails with archive.KindUnsupported, for ten minutes
+//     without a request. A single document without content does not make it missing for others.
 package apiclient

@@ -14,11 +14,8 @@ import (
 
 var errNoData = errors.New("the answer is no document")
 
-// Data returns the extended document (specification, endpoint 8), at most 64 MiB of it.
+// Data returns the extended document (specification, endpoint 8), of at most 64 MiB.
 func (c *Client) Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error) {
-	if err := requireID(OpDocumentData, doc); err != nil {
-		return archive.DocumentData{}, err
-	}
 	wire, text, err := c.service.data(ctx, doc)
 	if err != nil {
 		return archive.DocumentData{}, err
@@ -31,14 +28,11 @@ func (c *Client) Data(ctx context.Context, doc archive.ID) (archive.DocumentData
 	return data, nil
 }
 
-// data returns the extended document, decoded and as it came.
+// data returns the extended document, decoded and as JSON.
 func (s *service) data(ctx context.Context, doc archive.ID) (*dataWire, []byte, error) {
-	text, err := s.whole(ctx, get(OpDocumentData, documentPath(doc, "data"), nil), dataLimit)
-	if err != nil {
-		return nil, nil, err
-	}
 	var wire list[dataWire]
-	if err := decodeWhole(OpDocumentData, text, &wire); err != nil {
+	text, err := s.decode(ctx, get(OpDocumentData, documentPath(doc, "data"), nil).about(doc), dataLimit, &wire)
+	if err != nil {
 		return nil, nil, err
 	}
 	if len(wire) != 1 || !wire[0].ID.set && !wire[0].Name.set {
@@ -91,7 +85,7 @@ type annotationWire struct {
 	CreatorName scalar `json:"creatorName"`
 }
 
-// data returns the wire's document in the words of the domain, without Raw.
+// data returns the document without Raw.
 func (w *dataWire) data(loc *time.Location) archive.DocumentData {
 	d := archive.DocumentData{
 		ID:         w.ID.id(),
@@ -141,14 +135,6 @@ func (w *pageWire) page() archive.Page {
 // Archive archives an inbox document in the target folder (specification, endpoint 6).
 // The archived document may have another ID.
 func (c *Client) Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error {
-	for _, id := range []archive.ID{doc, target.Folder} {
-		if err := requireID(OpArchive, id); err != nil {
-			return err
-		}
-	}
-	if err := requireText(OpArchive, append([]string{target.Name}, target.Keywords...)...); err != nil {
-		return err
-	}
 	form := url.Values{"target-folder-id": {decimal(target.Folder)}}
 	if target.Name != "" {
 		form.Set("target-document-name", target.Name)
@@ -156,92 +142,56 @@ func (c *Client) Archive(ctx context.Context, doc archive.ID, target archive.Arc
 	if keywords := EscapeList(target.Keywords); keywords != "" {
 		form.Set("keywords", keywords)
 	}
-	return c.service.acknowledge(ctx, post(OpArchive, documentPath(doc, "archive"), form))
+	r := post(OpArchive, documentPath(doc, "archive"), form).about(doc).requireID(target.Folder)
+	return c.service.acknowledge(ctx, r.requireText(target.Name).requireText(target.Keywords...))
 }
 
 // SetAutoExport sets the auto-export status of a document (specification, endpoint 7).
 func (c *Client) SetAutoExport(ctx context.Context, doc archive.ID, on bool) error {
-	if err := requireID(OpAutoExportSet, doc); err != nil {
-		return err
-	}
 	r := post(OpAutoExportSet, "/document/auto_export_status/set", url.Values{
 		"document-id":       {decimal(doc)},
 		"autoexport-status": {strconv.FormatBool(on)},
-	})
+	}).about(doc)
 	r.repeat = harmless
 	return c.service.acknowledge(ctx, r)
 }
 
-// Rename gives a document another name.
+// Rename renames a document.
 func (c *Client) Rename(ctx context.Context, doc archive.ID, name string) error {
-	if err := requireID(OpRename, doc); err != nil {
-		return err
-	}
-	if err := requireText(OpRename, name); err != nil {
-		return err
-	}
-	form := url.Values{"new-name": {name}}
-	return c.service.acknowledge(ctx, post(OpRename, documentPath(doc, "rename"), form).about(doc))
+	r := post(OpRename, documentPath(doc, "rename"), url.Values{"new-name": {name}}).about(doc).requireText(name)
+	return c.service.acknowledge(ctx, r)
 }
 
 // Delete deletes an inbox document.
 func (c *Client) Delete(ctx context.Context, doc archive.ID) error {
-	if err := requireID(OpDelete, doc); err != nil {
-		return err
-	}
 	return c.service.acknowledge(ctx, post(OpDelete, documentPath(doc, "delete"), nil).about(doc))
 }
 
 // Metadata returns a document's external metadata, in the service's order.
 func (c *Client) Metadata(ctx context.Context, doc archive.ID) ([]archive.KeyValue, error) {
-	if err := requireID(OpMetadata, doc); err != nil {
-		return nil, err
-	}
-	text, err := c.service.whole(ctx, get(OpMetadata, documentPath(doc, "metadata"), nil).about(doc), smallLimit)
-	if err != nil {
-		return nil, err
-	}
 	var entries pairs
-	if err := decodeWhole(OpMetadata, text, &entries); err != nil {
-		return nil, err
-	}
-	return entries, nil
+	_, err := c.service.decode(ctx, get(OpMetadata, documentPath(doc, "metadata"), nil).about(doc), smallLimit, &entries)
+	return entries, err
 }
 
-// SetMetadata sets the given entries of a document's external metadata; the others stay
-// as they are.
+// SetMetadata sets entries of a document's external metadata. Other entries keep their values.
 func (c *Client) SetMetadata(ctx context.Context, doc archive.ID, entries []archive.KeyValue) error {
-	if err := requireID(OpMetadataSet, doc); err != nil {
-		return err
-	}
-	if err := requireText(OpMetadataSet, texts(entries)...); err != nil {
-		return err
-	}
 	values := make(map[string]string, len(entries))
 	for _, e := range entries {
 		values[e.Key] = e.Value
 	}
-	r, err := postJSON(OpMetadataSet, documentPath(doc, "metadata"), values)
-	if err != nil {
-		return err
+	r := postJSON(OpMetadataSet, documentPath(doc, "metadata"), values).about(doc)
+	for _, e := range entries {
+		r.requireText(e.Key, e.Value)
 	}
-	return c.service.acknowledge(ctx, r.about(doc))
+	return c.service.acknowledge(ctx, r)
 }
 
-// SetKeywords makes keywords the keywords of a document, in place of those it has.
+// SetKeywords replaces the keywords of a document.
 func (c *Client) SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error {
-	if err := requireID(OpKeywordsSet, doc); err != nil {
-		return err
-	}
-	if err := requireText(OpKeywordsSet, keywords...); err != nil {
-		return err
-	}
 	if keywords == nil {
-		keywords = []string{} // null would be no array
+		keywords = []string{} // its JSON is an array, that of nil is null
 	}
-	r, err := postJSON(OpKeywordsSet, documentPath(doc, "keywords"), keywords)
-	if err != nil {
-		return err
-	}
-	return c.service.acknowledge(ctx, r.about(doc))
+	r := postJSON(OpKeywordsSet, documentPath(doc, "keywords"), keywords).about(doc).requireText(keywords...)
+	return c.service.acknowledge(ctx, r)
 }

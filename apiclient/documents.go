@@ -11,9 +11,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Documents lists the documents of a folder (specification, endpoint 2). Documents
-// without an id cannot be asked for; they are left out with a warning. The others come by
-// ascending id. The options' CreatedAfter is sent as a date in Config.Location.
+// Documents lists the documents of a folder by ascending id (specification, endpoint 2).
+// Documents without an id are left out with a warning. The options' CreatedAfter is sent as a
+// date in Config.Location.
 func (c *Client) Documents(ctx context.Context, folder archive.ID, options archive.ListOptions) ([]archive.Document, error) {
 	var documents []archive.Document
 	err := c.EachDocument(ctx, folder, options, func() func(*archive.Document) {
@@ -27,28 +27,23 @@ func (c *Client) Documents(ctx context.Context, folder archive.ID, options archi
 	return documents, nil
 }
 
-// EachDocument is Documents for lists that are too long to be held: what begin returns is
-// given one document after the other, in the order of the service, as they arrive. begin is
-// called anew for each repetition of the request; what was given before is void then.
+// EachDocument is Documents for lists too long to hold in memory: the function that begin
+// returns is called with each document as it arrives, in the service's order. begin is called for
+// each repetition of the request, and the documents of earlier attempts are void.
 func (c *Client) EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error {
-	if err := requireID(OpDocumentList, folder); err != nil {
-		return err
-	}
-	return c.service.stream(ctx, get(OpDocumentList, "/document/list", listQuery(folder, options, c.location)), func(r *jsonReader) error {
+	r := get(OpDocumentList, "/document/list", listQuery(folder, options, c.location)).requireID(folder)
+	return c.service.stream(ctx, r, func(r *jsonReader) error {
 		list := documentList{location: c.location, take: begin()}
-		if err := list.read(r); err != nil {
-			return err
+		err := list.read(r)
+		if err == nil {
+			warnSkipped(c.log.WithField("folder", folder), OpDocumentList, "documents", list.skipped)
 		}
-		if list.skipped > 0 {
-			c.log.WithField("operation", string(OpDocumentList)).WithField("folder", folder).WithField("documents", list.skipped).
-				Warn("documents without an id are left out")
-		}
-		return nil
+		return err
 	})
 }
 
-// listQuery returns the parameters of a document list; excluded-matadata-keys is the
-// specification's spelling.
+// listQuery returns the parameters of a document list. The specification spells
+// excluded-matadata-keys so.
 func listQuery(folder archive.ID, options archive.ListOptions, location *time.Location) url.Values {
 	query := url.Values{"folder-id": {decimal(folder)}}
 	if keys := EscapeList(options.IncludeMetadata); keys != "" {
@@ -74,7 +69,7 @@ type documentWire struct {
 	id, name, numPages, created, archived, folderID scalar
 	keywords                                        words
 	metadata                                        pairs
-	// autoExport has three spellings, of which the first counts that tells it.
+	// autoExport has three spellings; the first one with a value counts.
 	autoExport                 [3]scalar
 	contentLength, contentType scalar
 }
@@ -112,8 +107,7 @@ func (w *documentWire) member(r *jsonReader, name []byte) error {
 	return r.skip()
 }
 
-// document returns the wire's document in the words of the domain; false when it has
-// no id.
+// document returns the document; false if it has no id.
 func (w *documentWire) document(loc *time.Location) (archive.Document, bool) {
 	d := archive.Document{
 		ID:          w.id.id(),
@@ -140,20 +134,20 @@ var (
 	errNoDocuments = errors.New("no element of the list has the id of a document")
 )
 
-// documentList hands on a list's documents.
+// documentList reads a list of documents.
 type documentList struct {
 	location *time.Location
 	take     func(*archive.Document)
 	taken    int
 	skipped  int
 	shared   shared
-	// wire and document are the one at hand, here so that they are made once.
+	// wire and document are the current element. They are fields to be allocated once.
 	wire     documentWire
 	document archive.Document
 }
 
-// read reads an array of documents, a single one, or null. An answer of which nothing
-// can be used is an error: it must not look like an empty folder.
+// read reads an array of documents, a single one, or null. A list without a single usable
+// document is an error, because it must not look like an empty folder.
 func (l *documentList) read(r *jsonReader) error {
 	var err error
 	switch r.kind() {
@@ -174,7 +168,7 @@ func (l *documentList) read(r *jsonReader) error {
 	return err
 }
 
-// element reads one element. What is no object counts as one without an id.
+// element reads one element. One that is no object is skipped as if it had no id.
 func (l *documentList) element(r *jsonReader) error {
 	if r.kind() != '{' {
 		l.skipped++
@@ -195,14 +189,15 @@ func (l *documentList) element(r *jsonReader) error {
 	return nil
 }
 
-// maxShared bounds how many texts one answer has kept once: those that differ in every
-// document are not worth it.
+// maxShared bounds the texts that the documents of an answer share. Texts that differ in every
+// document would fill the map for nothing.
 const maxShared = 1024
 
-// shared keeps texts that many documents of an answer have in common once.
+// shared holds texts that the documents of an answer have in common, so that each is in memory
+// once.
 type shared map[string]string
 
-// document has a document share its texts with those before it.
+// document replaces texts of d by shared ones.
 func (s *shared) document(d *archive.Document) {
 	d.ContentType = s.text(d.ContentType)
 	for i := range d.Keywords {
@@ -213,7 +208,6 @@ func (s *shared) document(d *archive.Document) {
 	}
 }
 
-// text is the same text, kept once.
 func (s *shared) text(text string) string {
 	if text == "" {
 		return ""

@@ -1,22 +1,220 @@
 package apiclient
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// ended returns the error of a request that the caller's context ended: its deadline
-// is a time-out, its cancellation is nothing the service did. last, when set, is what
-// the service did before.
+// statusKinds is the only place that turns a status into a kind. Any other status is KindServer
+// from 500 on, else KindProtocol.
+var statusKinds = map[int]archive.Kind{
+	http.StatusBadRequest:                   archive.KindInvalid,
+	http.StatusUnauthorized:                 archive.KindUnauthorized,
+	http.StatusForbidden:                    archive.KindForbidden,
+	http.StatusNotFound:                     archive.KindNotFound,
+	http.StatusMethodNotAllowed:             archive.KindUnsupported,
+	http.StatusRequestTimeout:               archive.KindInterrupted,
+	http.StatusConflict:                     archive.KindConflict,
+	http.StatusGone:                         archive.KindNotFound,
+	http.StatusPreconditionFailed:           archive.KindConflict,
+	http.StatusRequestEntityTooLarge:        archive.KindTooLarge,
+	http.StatusUnsupportedMediaType:         archive.KindInvalid,
+	http.StatusRequestedRangeNotSatisfiable: archive.KindInvalid,
+	http.StatusUnprocessableEntity:          archive.KindInvalid,
+	http.StatusTooManyRequests:              archive.KindBusy,
+	http.StatusNotImplemented:               archive.KindUnsupported,
+	http.StatusServiceUnavailable:           archive.KindBusy,
+}
+
+func kindOf(status int) archive.Kind {
+	if kind, ok := statusKinds[status]; ok {
+		return kind
+	}
+	if status >= 500 && status <= 599 {
+		return archive.KindServer
+	}
+	return archive.KindProtocol
+}
+
+// accepted reports whether resp is an answer that r can use.
+func accepted(r *request, resp *http.Response) bool {
+	if resp.StatusCode == http.StatusNotModified {
+		return r.header.Get("If-None-Match") != ""
+	}
+	return resp.StatusCode >= 200 && resp.StatusCode <= 299
+}
+
+// refusal returns the error for an answer that is not accepted, with the message in its body.
+func refusal(op Operation, resp *http.Response, redact func(string) string) *archive.Error {
+	e := &archive.Error{
+		Op:         string(op),
+		Kind:       kindOf(resp.StatusCode),
+		Status:     resp.StatusCode,
+		Detail:     detail(resp, redact),
+		RetryAfter: retry.ParseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if e.Status == http.StatusInsufficientStorage {
+		e.RetryAfter = cmp.Or(e.RetryAfter, roomAfter)
+	}
+	if target, err := resp.Location(); err == nil && resp.StatusCode <= 399 {
+		e.Err = &redirectError{"the service redirects a change, which is not followed, to " + origin(target)}
+	}
+	return e
+}
+
+// roomAfter is the Retry-After of a service that has no room (507) and sends none. It is longer
+// than any call waits: only a person should repeat such a request (RFC 4918, section 11.5).
+const roomAfter = time.Minute
+
+const (
+	errorBodyLimit = 16 << 10 // bytes of an error's body that are read
+	detailLimit    = 4 << 10  // bytes of its message that are kept
+)
+
+// detail returns the message in the body of an error: without secrets, Printable, at most 4 KiB.
+func detail(resp *http.Response, redact func(string) string) string {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBodyLimit)) // a broken body still says something
+	return shorten(archive.Printable(redact(explain(body))))
+}
+
+// explain returns the message in the body of an error: a problem (RFC 9457) or another JSON
+// object, a text, or a web page without its markup.
+func explain(body []byte) string {
+	body = bytes.TrimSpace(trimBOM(body))
+	var value any
+	switch {
+	case startsMarkup(body):
+		return pageText(body)
+	case json.Unmarshal(body, &value) == nil:
+		if said := strings.Join(messages(value, 0), ": "); said != "" {
+			return said
+		}
+	}
+	return strings.Join(strings.Fields(string(body)), " ")
+}
+
+// messageKeys are the members of an error's JSON that hold its message, in reading order: those
+// of RFC 9457, then others that services commonly use.
+var messageKeys = [...]string{
+	"title", "error", "message", "detail", "error_description", "errormessage", "description", "name", "field", "errors", "reason",
+}
+
+// messages collects the texts of an error's JSON value.
+func messages(value any, depth int) []string {
+	const deepest, most = 4, 20
+	if depth > deepest {
+		return nil
+	}
+	var found []string
+	add := func(texts ...string) {
+		for _, t := range texts {
+			if t = strings.TrimSpace(t); t != "" && len(found) < most && !says(found, t) {
+				found = append(found, t)
+			}
+		}
+	}
+	switch v := value.(type) {
+	case string:
+		add(strings.Join(strings.Fields(v), " "))
+	case []any:
+		for _, element := range v {
+			add(messages(element, depth+1)...)
+		}
+	case map[string]any:
+		folded := make(map[string]any, len(v))
+		for key, element := range v {
+			folded[strings.ToLower(key)] = element
+		}
+		for _, key := range messageKeys {
+			if element, ok := folded[key]; ok {
+				add(messages(element, depth+1)...)
+			}
+		}
+		if len(found) == 0 && depth > 0 {
+			add(members(v, depth+1)...)
+		}
+	}
+	return found
+}
+
+// says reports whether one of the texts is t, or contains it between colons and semicolons:
+// the fields of a problem often repeat its detail.
+func says(texts []string, t string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return text == t || slices.Contains(strings.Split(strings.ReplaceAll(text, "; ", ": "), ": "), t)
+	})
+}
+
+// members returns the messages of an object from field names to messages, sorted by name.
+func members(object map[string]any, depth int) []string {
+	var texts []string
+	for field, element := range object {
+		if s := strings.Join(messages(element, depth), ", "); s != "" {
+			texts = append(texts, field+" "+s)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// pageText returns the text of a web page, without scripts and styles.
+func pageText(page []byte) string {
+	var words []string
+	hidden := ""
+	for tokens := html.NewTokenizer(bytes.NewReader(page)); ; {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return strings.Join(words, " ")
+		case html.StartTagToken:
+			if name, _ := tokens.TagName(); hidden == "" && (string(name) == "script" || string(name) == "style") {
+				hidden = string(name)
+			}
+		case html.EndTagToken:
+			if name, _ := tokens.TagName(); string(name) == hidden {
+				hidden = ""
+			}
+		case html.TextToken:
+			if hidden == "" {
+				words = append(words, strings.Fields(string(tokens.Text()))...)
+			}
+		}
+	}
+}
+
+// shorten cuts s to detailLimit bytes without splitting a character.
+func shorten(s string) string {
+	if len(s) <= detailLimit {
+		return s
+	}
+	end := detailLimit - len("…")
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// ended returns the error of a request that the caller's context ended: archive.KindTimeout for
+// a deadline, archive.KindOther for a cancellation. last, if not nil, is the error of the attempt
+// before.
 func ended(ctx context.Context, op Operation, last error) *archive.Error {
 	e := &archive.Error{Op: string(op), Kind: archive.KindOther, Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -28,7 +226,8 @@ func ended(ctx context.Context, op Operation, last error) *archive.Error {
 	return e
 }
 
-// failure classes what net/http reported by what may have reached the service.
+// failure returns the error for one of net/http. Its kind says whether the request may have
+// reached the service.
 func (a *attempt) failure(err error) *archive.Error {
 	e := &archive.Error{Op: string(a.op), Err: inWords(bare(err))}
 	unsent := a.dialled.Load() && !a.connected.Load() || errors.Is(err, errProxy)
@@ -57,8 +256,7 @@ func (a *attempt) failure(err error) *archive.Error {
 	return e
 }
 
-// bare takes the address off an error of net/http: its query may hold what belongs in
-// no log.
+// bare removes the URL from an error of net/http: its query does not belong in a log.
 func bare(err error) error {
 	for {
 		quoting, ok := err.(*url.Error) //nolint:errorlint // only the outermost one quotes the address
@@ -69,8 +267,8 @@ func bare(err error) error {
 	}
 }
 
-// transportError says what net/http reported as people say it, and without the addresses of
-// sockets, which the cause quotes.
+// transportError is an error of net/http in plain words, without the socket addresses that the
+// cause quotes.
 type transportError struct {
 	words string
 	cause error
@@ -81,11 +279,11 @@ func inWords(err error) *transportError { return &transportError{words: plain(er
 // Error implements error.
 func (e *transportError) Error() string { return e.words }
 
-// Unwrap returns what net/http reported.
+// Unwrap returns the error of net/http.
 func (e *transportError) Unwrap() error { return e.cause }
 
-// closings are the errors of a connection that the other side has closed. The transport then
-// closes its own side, which is what a write under way finds.
+// closings are the errors of a connection that the other side has closed. net.ErrClosed is one:
+// the transport closes its own side while a write is in progress.
 var closings = []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNABORTED}
 
 func plain(err error) string {

@@ -1,19 +1,22 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Structure returns the folder tree below parent, or of the whole archive when parent
-// is 0 (specification, endpoint 1), as the service answers it: with a parent that is
-// the parent itself or its children. After a lazy answer the children of a folder that
-// lists none are not known; without lazy the tree is complete.
+// Structure returns the folder tree below parent, or of the whole archive if parent is 0
+// (specification, endpoint 1), as the service answers it: the answer for a parent is the parent
+// itself or its children. In a lazy answer a folder without children may have some; without
+// lazy the tree is complete.
 func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error) {
 	query := url.Values{}
 	if parent != 0 {
@@ -25,13 +28,11 @@ func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (a
 	var structure archive.Structure
 	err := c.service.stream(ctx, get(OpStructure, "/archivestructure", query), func(r *jsonReader) error {
 		folders := folderReader{jsonReader: r, lazy: lazy}
-		s, err := folders.structure()
-		if err != nil {
-			return err
+		var err error
+		if structure, err = folders.structure(); err == nil {
+			warnSkipped(c.log, OpStructure, "folders", folders.skipped)
 		}
-		structure = s
-		c.warnSkipped(OpStructure, folders.skipped)
-		return nil
+		return err
 	})
 	if err != nil {
 		return archive.Structure{}, err
@@ -40,10 +41,10 @@ func (c *Client) Structure(ctx context.Context, parent archive.ID, lazy bool) (a
 }
 
 // Children returns exactly the children of parent as the structure's folders; of 0, the
-// mandators. Whether their own children are known each of them says.
+// mandators. ChildrenKnown says of each whether its own children are known.
 //
-// A lazy answer is enough unless it is the parent itself without children, which says
-// nothing: then the complete tree below the parent is asked for, from then on at once.
+// A lazy answer is enough, unless it is the parent itself without children: it may have some.
+// Then Children requests the complete tree below the parent, from now on without a lazy request.
 func (c *Client) Children(ctx context.Context, parent archive.ID) (archive.Structure, error) {
 	if parent == 0 {
 		return c.Structure(ctx, 0, true)
@@ -68,7 +69,7 @@ func (c *Client) Children(ctx context.Context, parent archive.ID) (archive.Struc
 }
 
 // childrenOf returns the children of parent from an answer that is the parent itself or
-// its children; false when they are not known. A folder is no child of itself.
+// its children; false if they are not known. A folder is not its own child.
 func childrenOf(answer []archive.Folder, parent archive.ID) ([]archive.Folder, bool) {
 	if len(answer) == 1 && answer[0].ID == parent {
 		return answer[0].Children, answer[0].ChildrenKnown
@@ -76,36 +77,22 @@ func childrenOf(answer []archive.Folder, parent archive.ID) ([]archive.Folder, b
 	return slices.DeleteFunc(answer, func(f archive.Folder) bool { return f.ID == parent }), true
 }
 
-// warnSkipped logs that an answer held folders without an id.
-func (c *Client) warnSkipped(op Operation, skipped int) {
+// warnSkipped logs how many folders or documents of an answer had no id.
+func warnSkipped(log logrus.FieldLogger, op Operation, what string, skipped int) {
 	if skipped > 0 {
-		c.log.WithField("operation", string(op)).WithField("folders", skipped).Warn("folders without an id are left out")
+		log.WithField("operation", string(op)).WithField(what, skipped).Warn(what + " without an id are left out")
 	}
 }
 
 // CreateFolder creates a folder below parent (specification, endpoint 4). The ID is 0
-// when the answer does not tell it.
+// if the answer has none.
 func (c *Client) CreateFolder(ctx context.Context, parent archive.ID, name string) (archive.Folder, error) {
-	if err := requireID(OpFolderCreate, parent); err != nil {
-		return archive.Folder{}, err
-	}
-	if err := requireText(OpFolderCreate, name); err != nil {
-		return archive.Folder{}, err
-	}
 	form := url.Values{"parent-folder-id": {decimal(parent)}, "folder-name": {name}}
-	text, err := c.service.whole(ctx, post(OpFolderCreate, "/folder/create", form), smallLimit)
+	answer, err := c.service.create(ctx, post(OpFolderCreate, "/folder/create", form).requireID(parent).requireText(name))
 	if err != nil {
 		return archive.Folder{}, err
 	}
-	answer, err := parseIDAnswer(text)
-	if err != nil {
-		return archive.Folder{}, &archive.Error{Op: string(OpFolderCreate), Kind: archive.KindProtocol, Err: atOffset(err)}
-	}
-	folder := archive.Folder{ID: answer.id(), Name: name, ChildrenKnown: true}
-	if answer.Name.text != "" {
-		folder.Name = answer.Name.text
-	}
-	return folder, nil
+	return archive.Folder{ID: answer.id(), Name: cmp.Or(answer.Name.text, name), ChildrenKnown: true}, nil
 }
 
 // deepestFolder bounds how deep folders nest in an answer.
@@ -120,14 +107,13 @@ var (
 // folderReader reads folder trees.
 type folderReader struct {
 	*jsonReader
-	// lazy: the answer may leave out children, so that a folder without any says nothing.
+	// lazy: the answer may leave out children.
 	lazy    bool
 	skipped int // folders without an id
 }
 
-// folders reads a value described as an array of folders: an array, one folder, or
-// null. What is none of them counts as a folder without an id. depth is that of the
-// folders themselves.
+// folders reads an array of folders, one folder, or null. Any other value is skipped as a folder
+// without an id. depth is that of the folders.
 func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 	var folders []archive.Folder
 	var err error
@@ -142,7 +128,7 @@ func (r *folderReader) folders(depth int) ([]archive.Folder, error) {
 	return folders, err
 }
 
-// append reads a folder and appends it, if it is one and has an id.
+// append reads a value, and appends it if it is a folder with an id.
 func (r *folderReader) append(folders *[]archive.Folder, depth int) error {
 	if depth > deepestFolder {
 		return errTooDeep
@@ -182,7 +168,7 @@ func (r *folderReader) member(wire *folderWire, name []byte, depth int) error {
 	return r.skip()
 }
 
-// folder returns what was read; false, and counted, when it has no id.
+// folder returns the folder; false, and skipped, if it has no id.
 func (r *folderReader) folder(wire *folderWire) (archive.Folder, bool) {
 	f := archive.Folder{
 		ID:            wire.id.id(),
@@ -196,8 +182,8 @@ func (r *folderReader) folder(wire *folderWire) (archive.Folder, bool) {
 	return f, f.ID != 0
 }
 
-// structure reads an archive structure. An answer of which nothing can be used is an
-// error: it must not look like an empty archive.
+// structure reads an archive structure. One without a single usable folder is an error, because
+// it must not look like an empty archive.
 func (r *folderReader) structure() (archive.Structure, error) {
 	s, err := r.anyStructure()
 	if err == nil && len(s.Folders) == 0 && r.skipped > 0 {
@@ -206,8 +192,8 @@ func (r *folderReader) structure() (archive.Structure, error) {
 	return s, err
 }
 
-// anyStructure reads an object with folders, an array of folders, one folder, or null.
-// An object of something else is an error.
+// anyStructure reads an object with folders, an array of folders, one folder, or null. Any other
+// object is an error.
 func (r *folderReader) anyStructure() (archive.Structure, error) {
 	s := archive.Structure{Free: true}
 	if kind := r.kind(); kind != '{' {
@@ -246,7 +232,7 @@ func (r *folderReader) anyStructure() (archive.Structure, error) {
 	return s, nil
 }
 
-// free reads whether a structure is free; what is no boolean leaves it as it is.
+// free reads whether a structure is free. It is, unless the value is false.
 func (r *folderReader) free(free *bool) error {
 	var s scalar
 	if err := r.scalar(&s); err != nil {
@@ -263,13 +249,11 @@ func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 	var inboxes archive.Inboxes
 	err := c.service.stream(ctx, get(OpInboxes, "/inboxes", nil), func(r *jsonReader) error {
 		reader := inboxReader{folderReader{jsonReader: r}}
-		read, err := reader.inboxes()
-		if err != nil {
-			return err
+		var err error
+		if inboxes, err = reader.inboxes(); err == nil {
+			warnSkipped(c.log, OpInboxes, "folders", reader.skipped)
 		}
-		inboxes = read
-		c.warnSkipped(OpInboxes, reader.skipped)
-		return nil
+		return err
 	})
 	if err != nil {
 		return archive.Inboxes{}, err
@@ -280,8 +264,8 @@ func (c *Client) Inboxes(ctx context.Context) (archive.Inboxes, error) {
 // inboxReader reads inboxes.
 type inboxReader struct{ folderReader }
 
-// inboxes reads an object whose array of inboxes is called inboxes or folders, the
-// array alone, or null.
+// inboxes reads an object with an array of inboxes (the member inboxes or folders), the array
+// alone, or null.
 func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 	all := archive.Inboxes{Free: true}
 	if kind := r.kind(); kind != '{' {
@@ -317,7 +301,7 @@ func (r *inboxReader) inboxes() (archive.Inboxes, error) {
 	return all, err
 }
 
-// entries appends a value described as an array of inboxes to all.
+// entries reads an array of inboxes, or a single one, and appends them to all.
 func (r *inboxReader) entries(all *[]archive.Inbox) error {
 	if r.kind() != '[' {
 		return r.entry(all)

@@ -118,7 +118,8 @@ func FuzzIDAnswer(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		id, err := parseID(body)
+		answer, err := parseIDAnswer(body)
+		id := answer.id()
 		if id < 0 || err != nil && id != 0 {
 			t.Errorf("%q gives %d, %v", body, id, err)
 		}

@@ -20,9 +20,9 @@ var (
 
 const byteOrderMark = "\ufeff"
 
-// offsetError says where in an answer its JSON breaks.
+// offsetError is a syntax error in the JSON of an answer.
 type offsetError struct {
-	offset int64 // bytes of the answer that were sound, and the one that is not
+	offset int64 // of the wrong byte, from 1 on
 	err    error
 }
 
@@ -32,20 +32,20 @@ func (e *offsetError) Error() string {
 func (e *offsetError) Unwrap() error { return e.err }
 
 // jsonReader reads a JSON answer value by value, as it arrives. It is strict about syntax
-// and lenient about shape: a value of another type than described reads as absent. The words
-// of the wire (scalar, words, pairs) are its methods too: see wire.go.
+// and lenient about types: a value of an unexpected type reads as absent. wire.go adds methods
+// for the types of the wire.
 type jsonReader struct {
 	dec   *jsontext.Decoder
 	start int64 // bytes before the first that dec reads
 }
 
-// newJSONReader returns a reader of body's one value, past a byte order mark.
+// newJSONReader returns a reader of the one value in body. It skips a byte order mark.
 func newJSONReader(body io.Reader) (*jsonReader, error) {
 	buf := bufio.NewReaderSize(body, 64<<10)
 	var start int64
 	if mark, err := buf.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		start += int64(len(byteOrderMark))
-		_, _ = buf.Discard(len(byteOrderMark)) // what was peeked can be discarded
+		_, _ = buf.Discard(len(byteOrderMark)) // never fails after Peek
 	}
 	for ; ; start++ {
 		c, err := buf.ReadByte()
@@ -63,39 +63,39 @@ func newJSONReader(body io.Reader) (*jsonReader, error) {
 	}
 }
 
-// readerOf reads one value that is known to be sound.
+// readerOf returns a reader of valid JSON.
 func readerOf(value []byte) *jsonReader { return &jsonReader{dec: newDecoder(bytes.NewReader(value))} }
 
-// newDecoder takes what encoding/json takes: of two members of one name the last one counts.
+// newDecoder accepts what encoding/json accepts. Of two members with one name the last one counts.
 func newDecoder(source io.Reader) *jsontext.Decoder {
 	return jsontext.NewDecoder(source, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// kind tells the type of the next value by its first character; what closes an array or an
-// object is a kind too. 0 says that reading on fails.
+// kind returns the type of the next value by its first character. ']' and '}' are kinds, too. 0
+// means that the next read fails.
 func (r *jsonReader) kind() jsontext.Kind { return r.dec.PeekKind() }
 
-// raw returns the text of the next value, which is good until something else is read.
+// raw returns the JSON of the next value. It is valid until the next read.
 func (r *jsonReader) raw() (jsontext.Value, error) {
 	value, err := r.dec.ReadValue()
 	return value, r.fail(err)
 }
 
-// skip passes over the next value, however large.
+// skip skips the next value, of any size.
 func (r *jsonReader) skip() error { return r.fail(r.dec.SkipValue()) }
 
-// elements calls element for each element of an array, which it reads or skips.
+// elements calls element for each element of an array. element reads or skips it.
 func (r *jsonReader) elements(element func() error) error {
 	return r.within(']', element)
 }
 
-// members calls member with each name of an object, in lower case and good until something
-// else is read; member reads or skips the value.
+// members calls member for each member of an object, with its name in lower case, valid until the
+// next read. member reads or skips the value.
 func (r *jsonReader) members(member func(name []byte) error) error {
 	return r.namedMembers(func(name []byte) error { return member(lowerCase(name)) })
 }
 
-// namedMembers is members with the names as they are.
+// namedMembers is members with unchanged names.
 func (r *jsonReader) namedMembers(member func(name []byte) error) error {
 	return r.within('}', func() error {
 		name, err := r.raw()
@@ -106,7 +106,7 @@ func (r *jsonReader) namedMembers(member func(name []byte) error) error {
 	})
 }
 
-// within calls one until an array or object ends, which begins here.
+// within reads an array or object, and calls one for each element or member.
 func (r *jsonReader) within(end jsontext.Kind, one func() error) error {
 	if err := r.bracket(); err != nil {
 		return err
@@ -119,13 +119,13 @@ func (r *jsonReader) within(end jsontext.Kind, one func() error) error {
 	return r.bracket()
 }
 
-// bracket reads what opens or closes an array or object.
+// bracket reads the token that opens or closes an array or object.
 func (r *jsonReader) bracket() error {
 	_, err := r.dec.ReadToken()
 	return r.fail(err)
 }
 
-// end reports what follows the value.
+// end returns an error if anything follows the value.
 func (r *jsonReader) end() error {
 	token, err := r.dec.ReadToken()
 	switch {
@@ -137,7 +137,7 @@ func (r *jsonReader) end() error {
 	return r.fail(err)
 }
 
-// fail adds to an error where the answer breaks, unless the transport broke.
+// fail adds the offset to a syntax error.
 func (r *jsonReader) fail(err error) error {
 	if err == nil {
 		return nil
@@ -156,7 +156,7 @@ func (r *jsonReader) fail(err error) error {
 	return &offsetError{r.start + syntax.ByteOffset + 1, syntax.Err}
 }
 
-// unquote is what the JSON of a string spells.
+// unquote decodes a JSON string.
 func unquote(quoted []byte) []byte {
 	if inside := quoted[1 : len(quoted)-1]; isPlain(inside) {
 		return inside

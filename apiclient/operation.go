@@ -15,9 +15,8 @@ const (
 	OpDocumentData  Operation = "document/data"
 )
 
-// The operations that a deployment may lack. Original and PDF are one route with two
-// meanings, and a deployment may have either, so each is told apart; so are the
-// requests for their headers alone.
+// The operations that a deployment may lack. Original and PDF are one route, but a deployment may
+// have only one of them, so they are two operations; so are their HEAD requests.
 const (
 	OpOriginal     Operation = "document/original"
 	OpPDF          Operation = "document/pdf"
@@ -44,8 +43,8 @@ func (op Operation) optional() bool {
 	return false
 }
 
-// perDocument reports whether a document may lack what op answers although the deployment
-// has it: a content can be lost, or was never rendered.
+// perDocument reports whether a single document may lack the content that op returns: it can be
+// lost, or was never rendered.
 func (op Operation) perDocument() bool {
 	switch op {
 	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo:
@@ -54,18 +53,17 @@ func (op Operation) perDocument() bool {
 	return false
 }
 
-// isContent reports whether op is answered by a content, which may be of any length.
+// isContent reports whether op returns a content, which may have any length.
 func (op Operation) isContent() bool { return op.perDocument() || op.rare() }
 
-// ofContent reports whether a service that answers op has what it keeps contents in. A text
-// can be had without.
+// ofContent reports whether the service needs its content storage to answer op.
 func (op Operation) ofContent() bool { return op.perDocument() || op == OpPreview }
 
-// rare reports whether so many documents lack what op answers that those which do say
-// nothing about the deployment.
+// rare reports whether so many documents lack the result of op that a 404 says nothing about the
+// deployment.
 func (op Operation) rare() bool { return op == OpText || op == OpPreview }
 
-// aboutContent reports whether op carries what a document holds, or tells how long that is.
+// aboutContent reports whether op transfers a content or its length.
 func (op Operation) aboutContent() bool {
 	switch op {
 	case OpOriginal, OpPDF, OpOriginalInfo, OpPDFInfo, OpText, OpPreview, OpDocumentData, OpFileUpload, OpReplace:

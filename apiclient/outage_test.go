@@ -139,7 +139,7 @@ func TestWhileNothingIsAnsweredCallsWaitForASecondAtMost(t *testing.T) {
 		})
 		wantBack(t, c)
 		silent.Store(true)
-		if took, err := timedList(t, c); took > 2*DefaultStall+longestDelay || archive.KindOf(err) != archive.KindTimeout {
+		if took, err := timedList(t, c); took > 2*DefaultStall+backoff.Longest || archive.KindOf(err) != archive.KindTimeout {
 			t.Fatalf("the first call fails after %s: %v", took, err)
 		}
 		wantAway(t, c, 0)

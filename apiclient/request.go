@@ -1,7 +1,6 @@
 package apiclient
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +25,9 @@ const (
 type repetition uint8
 
 const (
-	// onlyUnsent: only when the service provably did not act on it.
+	// onlyUnsent: only if the service provably did not act on it.
 	onlyUnsent repetition = iota
-	// harmless: always, because it changes nothing or sets what is set already.
+	// harmless: always, because it is idempotent.
 	harmless
 )
 
@@ -38,12 +37,14 @@ type request struct {
 	method string
 	path   string // below the base URL, escaped
 	query  url.Values
-	header http.Header // beside those that every request has
+	header http.Header // besides the fields of every request
 	body   *payload    // nil: none
 	repeat repetition
-	// document is the one an optional operation is about: whether it exists tells a
-	// missing operation from a missing document.
+	// document is the document that the operation is about, 0 for none: whether it exists tells
+	// a missing operation from a missing document.
 	document archive.ID
+	// invalid is why the request cannot be sent, nil if it can.
+	invalid error
 }
 
 // payload is the body of a request.
@@ -69,24 +70,48 @@ func post(op Operation, path string, form url.Values) *request {
 }
 
 // postJSON returns a request that sets something to value.
-func postJSON(op Operation, path string, value any) (*request, error) {
+func postJSON(op Operation, path string, value any) *request {
 	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, &archive.Error{Op: string(op), Kind: archive.KindInvalid, Err: err}
-	}
-	return &request{
-		op: op, method: http.MethodPost, path: path, repeat: harmless,
-		body: &payload{mediaJSON, int64(len(text)), func() io.Reader { return bytes.NewReader(text) }},
-	}, nil
+	r := &request{op: op, method: http.MethodPost, path: path, repeat: harmless, body: textPayload(mediaJSON, string(text))}
+	return r.refuse(err)
 }
 
 func textPayload(contentType, text string) *payload {
 	return &payload{contentType, int64(len(text)), func() io.Reader { return strings.NewReader(text) }}
 }
 
-// about marks r as an operation on the document doc.
+// refuse makes r a request that is not sent but fails with err, unless err is nil. The first
+// error counts.
+func (r *request) refuse(err error) *request {
+	if r.invalid == nil {
+		r.invalid = err
+	}
+	return r
+}
+
+// about makes doc the document of r, which must have an id.
 func (r *request) about(doc archive.ID) *request {
 	r.document = doc
+	return r.requireID(doc)
+}
+
+var errNoID = errors.New("the id is missing")
+
+// requireID refuses a folder or document without an id.
+func (r *request) requireID(id archive.ID) *request {
+	if id == 0 {
+		r.refuse(errNoID)
+	}
+	return r
+}
+
+// requireText refuses texts that JSON and forms would alter.
+func (r *request) requireText(texts ...string) *request {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			r.refuse(fmt.Errorf("%q is not UTF-8", text))
+		}
+	}
 	return r
 }
 
@@ -96,35 +121,3 @@ func documentPath(doc archive.ID, route string) string {
 }
 
 func decimal(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
-
-var errNoID = errors.New("the id is missing")
-
-// requireID refuses to address a folder or document without an id.
-func requireID(op Operation, id archive.ID) error {
-	if id == 0 {
-		return &archive.Error{Op: string(op), Kind: archive.KindInvalid, Err: errNoID}
-	}
-	return nil
-}
-
-// requireText refuses what JSON and forms could only send altered.
-func requireText(op Operation, texts ...string) error {
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return &archive.Error{
-				Op: string(op), Kind: archive.KindInvalid,
-				Err: fmt.Errorf("%q is not UTF-8", text),
-			}
-		}
-	}
-	return nil
-}
-
-// texts returns the keys and values of entries.
-func texts(entries []archive.KeyValue) []string {
-	all := make([]string, 0, 2*len(entries))
-	for _, e := range entries {
-		all = append(all, e.Key, e.Value)
-	}
-	return all
-}

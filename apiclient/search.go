@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,27 +12,29 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// pageSize is how many hits are asked for at a time, the most that is described.
+// pageSize is how many hits are requested at a time, the most that the specification allows.
 const pageSize = 100
 
-// withoutPages asks for documents without their pages (RFC 7240): a service may have to read contents to tell which of
-// them are hit.
+// withoutPages requests hits without their pages (RFC 7240): a service may have to read contents
+// to find the pages.
 const withoutPages = "return=minimal"
 
 var errNoHits = errors.New("the answer is no result of a search")
 
-// Search returns the documents that fulfil s, at most limit of them, from as many pages as
+// Search returns the documents that match s, at most limit of them, from as many pages as
 // it takes. Hits that the service lists twice, because documents come and go between two
-// pages, count once. It is archive.KindUnsupported where the service has no search.
+// pages, count once. The error is archive.KindUnsupported if the service has no search.
 func (c *Client) Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error) {
-	if err := requireText(OpSearch, slices.Concat(s.Text, s.Name, s.Keywords, []string{s.Type})...); err != nil {
-		return archive.Hits{}, err
-	}
 	var hits archive.Hits
-	query, seen := searchQuery(s), map[archive.ID]bool{}
+	seen := map[archive.ID]bool{}
+	r := &request{
+		op: OpSearch, method: http.MethodPost, path: "/search", query: searchQuery(s), repeat: harmless,
+		header: http.Header{"Prefer": {withoutPages}},
+	}
+	r.requireText(s.Text...).requireText(s.Name...).requireText(s.Keywords...).requireText(s.Type)
 	for page := 0; ; page++ {
-		query.Set("pagination-page", strconv.Itoa(page))
-		answer, err := c.searchPage(ctx, query)
+		r.query.Set("pagination-page", strconv.Itoa(page))
+		answer, err := c.searchPage(ctx, r)
 		if err != nil {
 			return archive.Hits{}, err
 		}
@@ -81,15 +82,14 @@ func searchQuery(s archive.Search) url.Values {
 	return query
 }
 
-// searchPage asks for one page.
-func (c *Client) searchPage(ctx context.Context, query url.Values) (answer hitReader, err error) {
-	r := &request{op: OpSearch, method: http.MethodPost, path: "/search", query: query, repeat: harmless, header: http.Header{"Prefer": {withoutPages}}}
+// searchPage requests one page.
+func (c *Client) searchPage(ctx context.Context, r *request) (answer hitReader, err error) {
 	err = c.service.stream(ctx, r, func(r *jsonReader) error {
 		answer = hitReader{location: c.location}
 		return answer.read(r)
 	})
-	if err == nil && answer.skipped > 0 {
-		c.log.WithField("operation", string(OpSearch)).WithField("documents", answer.skipped).Warn("documents without an id are left out")
+	if err == nil {
+		warnSkipped(c.log, OpSearch, "documents", answer.skipped)
 	}
 	return answer, err
 }
@@ -99,11 +99,11 @@ type hitReader struct {
 	location *time.Location
 	hits     []archive.Hit
 	total    int
-	counted  bool // the answer told the total
+	counted  bool // the answer had the total
 	skipped  int  // hits without an id
 }
 
-// hitWire is an extended document, of which a hit takes little.
+// hitWire is an extended document, as far as a hit needs it.
 type hitWire struct{ id, name, numPages, mandator, folderID, creationDate scalar }
 
 // member reads one member.
@@ -125,8 +125,8 @@ func (w *hitWire) member(r *jsonReader, name []byte) error {
 	return r.skip()
 }
 
-// read reads an object with documents, or null. An answer of something else, or of which
-// nothing can be used, is an error: it must not look as if nothing was found.
+// read reads an object with documents, or null. Any other answer, or one without a single usable
+// document, is an error, because it must not look as if nothing was found.
 func (h *hitReader) read(r *jsonReader) error {
 	switch r.kind() {
 	case '{':
@@ -177,7 +177,7 @@ func (h *hitReader) documents(r *jsonReader) error {
 	return h.document(r)
 }
 
-// document reads one document. Null, which some services put there, is none.
+// document reads one document, or null, which some services send.
 func (h *hitReader) document(r *jsonReader) error {
 	switch r.kind() {
 	case '{':

@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// sender sends the requests of a Client: with its credentials, over its connections, repeated as
-// they may be, and not at all while a circuit breaker is open. It counts and logs them.
+// sender sends the requests of a Client with its credentials, and repeats them if allowed. While a
+// circuit breaker is open it sends none. It counts and logs them.
 type sender struct {
 	base      *url.URL
 	http      *http.Client
@@ -26,7 +26,7 @@ type sender struct {
 	stall     time.Duration
 	retryFor  time.Duration
 	log       logrus.FieldLogger
-	watch     func(*http.Response) // nil: nobody does
+	watch     func(*http.Response) // Config.Watch
 
 	slots    slots
 	lockout  lockout
@@ -51,9 +51,9 @@ func newSender(cfg Config, base *url.URL, transport http.RoundTripper) *sender {
 	return s
 }
 
-// repeat sends r until read accepts its answer, as often as r may be sent. read closes
-// the answer's body, or keeps it when it returns nil. The error is that of the last
-// attempt. While the circuit breaker is open nothing is sent.
+// repeat sends r, and repeats it if allowed, until read accepts the answer. read closes the body
+// of the answer, or keeps it when it returns nil. The error is that of the last attempt. While the
+// circuit breaker is open nothing is sent.
 func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Response) error) error {
 	if err := s.circuit.pass(ctx, r.op); err != nil {
 		return err
@@ -63,19 +63,18 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 	for {
 		err := s.once(ctx, r, read)
 		if err == nil {
-			if s.contents.had(r.op) {
+			if s.contents.succeeded(r.op) {
 				s.log.Info("contents can be had again")
 			}
 			return nil
 		}
 		if archive.KindOf(err) == archive.KindTimeout {
-			// An idle connection that a firewall has forgotten stalls like this; its
-			// neighbours would be next.
+			// A firewall that has forgotten one idle connection has forgotten the others.
 			s.http.CloseIdleConnections()
 		}
 		hopeless := s.contents.hopeless(r.op, err)
 		if wait, again := plan.next(err); again && !hopeless && ctx.Err() == nil {
-			s.stats.retry(r.op)
+			s.stats.add(r.op, func(stats *archive.OperationStats) { stats.Retries++ })
 			s.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
 			if retry.Sleep(ctx, wait) == nil {
 				continue
@@ -91,9 +90,9 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 	}
 }
 
-// giveUp notes that r, which began at that time, has failed for good.
+// giveUp tells the circuit breakers that r is not repeated any more.
 func (s *sender) giveUp(r *request, began time.Time, err error) {
-	if s.contents.missed(r.op, err) {
+	if s.contents.failed(r.op, err) {
 		s.log.WithError(err).Info("contents cannot be had; until one can, none is waited for")
 	}
 	if s.circuit.failed(began, err, r.repeat) {
@@ -108,13 +107,13 @@ func (s *sender) once(ctx context.Context, r *request, read func(*http.Response)
 		err = read(resp)
 	}
 	if err != nil {
-		s.stats.failure(r.op)
+		s.stats.add(r.op, func(stats *archive.OperationStats) { stats.Failures++ })
 	}
 	return err
 }
 
-// send sends r once and returns an answer of status 2xx (or 304 where r asked for it),
-// whose body the caller closes. Every error is an *archive.Error.
+// send sends r once and returns an answer of status 2xx (or 304, if r has If-None-Match), whose
+// body the caller closes. Every error is an *archive.Error.
 func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	if err := s.slots.enter(ctx, r.op); err != nil {
 		return nil, ended(ctx, r.op, nil)
@@ -145,7 +144,11 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 
 // observe counts and logs one request.
 func (s *sender) observe(op Operation, resp *http.Response, took time.Duration, err error) {
-	s.stats.request(op, took)
+	s.stats.add(op, func(stats *archive.OperationStats) {
+		stats.Requests++
+		stats.Total += took
+		stats.Latency.Add(took)
+	})
 	entry := s.log.WithField("operation", string(op)).WithField("duration", took)
 	if resp != nil {
 		entry = entry.WithField("status", resp.StatusCode)
@@ -160,8 +163,8 @@ func (s *sender) observe(op Operation, resp *http.Response, took time.Duration, 
 	entry.Debug("request")
 }
 
-// probe asks for the top of the archive, on a new connection. Whatever is answered but 503, the
-// service is back, which send has noted.
+// probe requests the top of the archive, on a new connection. send reports the answer to the
+// circuit breaker.
 func (s *sender) probe(ctx context.Context) error {
 	s.http.CloseIdleConnections()
 	r := get(OpStructure, "/archivestructure", url.Values{"lazy": {"true"}})
@@ -175,22 +178,19 @@ func (s *sender) probe(ctx context.Context) error {
 	return err
 }
 
-// Backoff between repetitions: from 100 ms, doubled up to 1 s, each time half as much more or less.
-const (
-	firstDelay   = 100 * time.Millisecond
-	longestDelay = time.Second
-)
+// backoff spaces out repetitions: from 100 ms, doubled up to 1 s, half more or less at random.
+var backoff = retry.Backoff{First: 100 * time.Millisecond, Longest: time.Second, Less: 0.5, More: 0.5}
 
 // retryPlan is the schedule of one request's repetitions.
 type retryPlan struct {
 	policy   repetition
-	never    bool // whatever the error
+	never    bool // Config.RetryFor is negative
 	budget   *retry.Budget
-	failures int // after which the service did not say when to come back
+	failures int // without a Retry-After
 	timedOut bool
 }
 
-// next is how long to wait after err before the request is sent again, if it is.
+// next returns how long to wait after err until the request is sent again, if it is.
 func (p *retryPlan) next(err error) (wait time.Duration, again bool) {
 	var e *archive.Error
 	if p.never || !errors.As(err, &e) || !p.policy.allows(e) {
@@ -201,8 +201,8 @@ func (p *retryPlan) next(err error) (wait time.Duration, again bool) {
 		return asked, asked <= p.budget.Most(time.Now()) && p.budget.Grant(asked)
 	}
 	p.failures++
-	wait = retry.Backoff{First: firstDelay, Longest: longestDelay, Less: 0.5, More: 0.5}.After(p.failures)
-	if stalled { // once, whatever the limit: a stall is longer than any sensible one
+	wait = backoff.After(p.failures)
+	if stalled { // once, beyond the budget: a stall takes longer than any sensible budget
 		again = !p.timedOut
 		p.timedOut = true
 		return wait, again
@@ -225,10 +225,55 @@ func (p repetition) allows(e *archive.Error) bool {
 	return false
 }
 
-// permanent reports whether no repetition helps: the certificate is not trusted, the host's
-// name is not known, or what listens there speaks no TLS.
+// permanent reports whether no repetition helps: the certificate is not trusted, the host name
+// does not exist, or the server does not speak TLS.
 func permanent(err error) bool {
 	var distrust *tls.CertificateVerificationError
 	var name *net.DNSError
 	return errors.As(err, &distrust) || errors.As(err, &name) && name.IsNotFound || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// slots bounds the requests in flight. A quarter of them, at least one, is reserved for requests
+// without content, so that directories can be listed while documents hang. A single slot serves
+// all requests.
+type slots struct {
+	all     chan struct{} // a token for each request in flight
+	content chan struct{} // a token for each request that transfers a content
+}
+
+func newSlots(n int) slots {
+	kept := max(n/4, 1)
+	return slots{all: make(chan struct{}, n), content: make(chan struct{}, max(n-kept, 1))}
+}
+
+// enter waits for a slot, or until ctx ends.
+func (s *slots) enter(ctx context.Context, op Operation) error {
+	if !op.aboutContent() {
+		return take(ctx, s.all)
+	}
+	if err := take(ctx, s.content); err != nil {
+		return err
+	}
+	err := take(ctx, s.all)
+	if err != nil {
+		<-s.content
+	}
+	return err
+}
+
+func take(ctx context.Context, c chan struct{}) error {
+	select {
+	case c <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave gives the slot back.
+func (s *slots) leave(op Operation) {
+	<-s.all
+	if op.aboutContent() {
+		<-s.content
+	}
 }

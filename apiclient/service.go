@@ -11,26 +11,31 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// errRemembered explains an answer that no request was made for.
+// errRemembered is the error of an operation that an earlier answer showed to be missing.
 var errRemembered = errors.New("as an earlier answer showed")
 
-// service is the archive service as the operations see it: it answers a request, or lacks the
-// operation, which is remembered.
+// service sends the requests of operations, decodes the answers, and remembers which operations
+// the deployment lacks.
 type service struct {
 	sender  *sender
 	support supportTable
 	log     logrus.FieldLogger
 }
 
-// exchange sends r, repeated as it may be, hands the answer to read, and learns from it
+// exchange sends r, repeats it if allowed, hands the answer to read, and learns from it
 // whether the deployment has the operation.
 func (s *service) exchange(ctx context.Context, r *request, read func(*http.Response) error) error {
+	if r.invalid != nil {
+		return &archive.Error{Op: string(r.op), Kind: archive.KindInvalid, Err: r.invalid}
+	}
 	if !r.op.optional() {
 		return s.sender.repeat(ctx, r, read)
 	}
@@ -49,11 +54,10 @@ func (s *service) exchange(ctx context.Context, r *request, read func(*http.Resp
 }
 
 // judge tells a missing operation from a missing document. 405 and 501 are about the
-// route. 404 is about the document, unless its data can be read (specification,
-// endpoint 8) and the operation has never answered: then the deployment lacks it. Of a
-// content that takes two documents: with one alone it is unsupported for that document. Of
-// a text or a preview 404 is always about the document. An operation about no document
-// (search) is what is missing.
+// operation. 404 is about the document, unless its data can be read (specification,
+// endpoint 8) and the operation has never succeeded: then the deployment lacks the operation.
+// For a content it takes two such documents; the first one only lacks the content itself. For a
+// text or a preview 404 is always about the document; for a search, about the operation.
 func (s *service) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
@@ -74,8 +78,8 @@ func (s *service) judge(ctx context.Context, r *request, e *archive.Error) {
 	}
 }
 
-// there reports whether the document of r is there. For a content that was a moment ago
-// too, so that a service which has none is not asked after each request.
+// there reports whether the document of r exists. For a content, the result of a few seconds ago
+// is used again: a service without contents would be asked after each request.
 func (s *service) there(ctx context.Context, r *request) bool {
 	if r.op.perDocument() && s.support.sawLately(r.document) {
 		return true
@@ -87,17 +91,16 @@ func (s *service) there(ctx context.Context, r *request) bool {
 	return true
 }
 
-// Limits of answers that are read as a whole, in bytes. Lists and structures have none.
+// Limits, in bytes, of answers that are read as a whole. Lists and structures have none.
 const (
 	dataLimit  = 64 << 20 // document data
 	smallLimit = 1 << 20  // ids, metadata
 )
 
-// errWebPage is what a login page of a proxy or a wrong base URL gives.
 var errWebPage = errors.New("the answer is a web page: is the base URL right, or does a proxy ask for a login?")
 
-// stream sends r and has decode read its JSON answer value by value; decode runs anew
-// for each repetition. What follows the value is refused.
+// stream sends r and has decode read the JSON value of its answer; decode runs anew for each
+// repetition. Anything after the value is an error.
 func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReader) error) error {
 	return s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
@@ -115,8 +118,7 @@ func (s *service) stream(ctx context.Context, r *request, decode func(*jsonReade
 	})
 }
 
-// whole sends r and returns its answer's body, at most limit bytes of it and perhaps
-// none.
+// whole sends r and returns the body of its answer, of at most limit bytes.
 func (s *service) whole(ctx context.Context, r *request, limit int64) ([]byte, error) {
 	var text []byte
 	err := s.exchange(ctx, r, func(resp *http.Response) error {
@@ -136,12 +138,11 @@ func (s *service) whole(ctx context.Context, r *request, limit int64) ([]byte, e
 	return text, err
 }
 
-// acknowledge sends r, whose answer has no body that is described.
+// acknowledge sends r, of whose answer only the status counts.
 func (s *service) acknowledge(ctx context.Context, r *request) error {
 	return s.exchange(ctx, r, func(resp *http.Response) error {
 		defer discard(resp.Body)
-		// The status has told the success; a body that breaks off changes nothing.
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, drainLimit))
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, drainLimit)) // a broken body is no failure
 		if isWebPage(resp) || startsMarkup(trimBOM(text)) {
 			return unexpected(r.op, resp, errWebPage)
 		}
@@ -149,29 +150,51 @@ func (s *service) acknowledge(ctx context.Context, r *request) error {
 	})
 }
 
+// decode sends r and decodes the JSON of its answer, of at most limit bytes, into v. It returns
+// the JSON, too.
+func (s *service) decode(ctx context.Context, r *request, limit int64, v any) ([]byte, error) {
+	text, err := s.whole(ctx, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	return text, decodeWhole(r.op, text, v)
+}
+
 // decodeWhole decodes a whole JSON answer into v.
 func decodeWhole(op Operation, text []byte, v any) error {
-	err := errEmpty
-	if len(bytes.TrimSpace(text)) > 0 {
-		err = lenient(json.Unmarshal(text, v))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return malformed(op, errEmpty)
 	}
+	return malformed(op, lenient(json.Unmarshal(text, v)))
+}
+
+// create sends r, which creates something, and returns its answer.
+func (s *service) create(ctx context.Context, r *request) (idAnswer, error) {
+	text, err := s.whole(ctx, r, smallLimit)
+	if err != nil {
+		return idAnswer{}, err
+	}
+	answer, err := parseIDAnswer(text)
+	if err != nil {
+		return idAnswer{}, malformed(r.op, err)
+	}
+	return answer, nil
+}
+
+// malformed returns the operation's error for an answer that encoding/json cannot decode.
+func malformed(op Operation, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &archive.Error{Op: string(op), Kind: archive.KindProtocol, Err: atOffset(err)}
-}
-
-// atOffset says of an error in JSON where it is.
-func atOffset(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return &offsetError{syntax.Offset, err}
+		err = &offsetError{syntax.Offset, err}
 	}
-	return err
+	return &archive.Error{Op: string(op), Kind: archive.KindProtocol, Err: err}
 }
 
-// unexpected makes an error of decoding one of the operation; errors of the transport
-// are so already.
+// unexpected returns the operation's error for an answer that cannot be decoded. Errors of the
+// transport are of the operation already.
 func unexpected(op Operation, resp *http.Response, err error) error {
 	var e *archive.Error
 	if err == nil || errors.As(err, &e) {
@@ -186,7 +209,7 @@ func isWebPage(resp *http.Response) bool {
 	return err == nil && (media == "text/html" || media == "application/xhtml+xml")
 }
 
-// idAnswer is what an operation answers that creates something.
+// idAnswer is the answer of an operation that creates something.
 type idAnswer struct {
 	ID         scalar `json:"id"`
 	DocumentID scalar `json:"document-id"`
@@ -195,15 +218,9 @@ type idAnswer struct {
 	Name       scalar `json:"name"`
 }
 
-// parseID reads the id from an answer: a decimal number as text or JSON, an object that
-// has it, or an array that begins with one of these. The specification describes no
-// body for an upload, so an answer without an id is none (0) and no error; one that
-// begins as JSON and breaks is an error.
-func parseID(text []byte) (archive.ID, error) {
-	answer, err := parseIDAnswer(text)
-	return answer.id(), err
-}
-
+// parseIDAnswer reads the id from an answer: a decimal number as text or JSON, an object that
+// has it, or an array that begins with one of these. The specification describes no body for an
+// upload, so an answer without an id is no error; broken JSON is.
 func parseIDAnswer(text []byte) (idAnswer, error) {
 	text = bytes.TrimSpace(trimBOM(text))
 	if len(text) == 0 {
@@ -229,8 +246,8 @@ func parseIDAnswer(text []byte) (idAnswer, error) {
 	return answer, json.Unmarshal(text, &answer.ID)
 }
 
-// id returns the id that a tells, 0 without one. Only decimal digits count: the text
-// of an answer may be anything.
+// id returns the id in the answer, 0 for none. It takes decimal digits only, because the text of
+// an answer may be anything.
 func (a idAnswer) id() archive.ID {
 	for _, s := range []scalar{a.ID, a.DocumentID, a.CamelID, a.FolderID} {
 		if id, err := strconv.ParseInt(strings.TrimSpace(s.text), 10, 64); err == nil && id > 0 {
@@ -238,4 +255,119 @@ func (a idAnswer) id() archive.ID {
 		}
 	}
 	return 0
+}
+
+// Support says whether the deployment has an operation.
+type Support uint8
+
+// What is known of an operation.
+const (
+	SupportUnknown Support = iota
+	SupportYes
+	SupportNo
+)
+
+// String names the state.
+func (s Support) String() string {
+	switch s {
+	case SupportYes:
+		return "yes"
+	case SupportNo:
+		return "no"
+	}
+	return "unknown"
+}
+
+// missingFor is how long an operation counts as missing before it is requested again: a service
+// may be updated during a long mount.
+const missingFor = 10 * time.Minute
+
+// seenFor is how long service.there relies on having seen a document.
+const seenFor = 5 * time.Second
+
+// supportTable remembers which operations the deployment has.
+type supportTable struct {
+	mu sync.Mutex
+	// operations is what is known of each.
+	operations map[Operation]supportRow // +checklocks:mu
+	// seen is the document that was seen last.
+	seen sighting // +checklocks:mu
+}
+
+// supportRow is what is known of an operation.
+type supportRow struct {
+	state   Support
+	learned time.Time
+	// lacking is a document that lacks the content which the operation returns.
+	lacking sighting
+}
+
+// sighting is a document, and when something was found out about it.
+type sighting struct {
+	document archive.ID
+	at       time.Time
+}
+
+// recent reports whether the sighting is of doc and not older than the limit.
+func (s sighting) recent(doc archive.ID, limit time.Duration) bool {
+	return s.document == doc && time.Since(s.at) < limit
+}
+
+// learn records whether the deployment has op.
+func (t *supportTable) learn(op Operation, s Support) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.operations[op] = supportRow{state: s, learned: time.Now()}
+}
+
+// +checklocks:t.mu
+func (t *supportTable) rowLocked(op Operation) supportRow {
+	row := t.operations[op]
+	if row.state == SupportNo && time.Since(row.learned) >= missingFor {
+		row.state = SupportUnknown
+	}
+	return row
+}
+
+// of returns whether the deployment has op.
+func (t *supportTable) of(op Operation) Support {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.rowLocked(op).state
+}
+
+// lacks reports whether the deployment, or the document, is known to lack the result of op.
+func (t *supportTable) lacks(op Operation, doc archive.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row := t.rowLocked(op)
+	return row.state == SupportNo || row.lacking.recent(doc, missingFor)
+}
+
+// suspect records that doc lacks the result of op, and reports whether another document does,
+// too. A single document may be broken.
+func (t *supportTable) suspect(op Operation, doc archive.ID) (others bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row := t.rowLocked(op)
+	if first := row.lacking; first.document != doc && first.recent(first.document, missingFor) {
+		return true
+	}
+	row.lacking = sighting{doc, time.Now()}
+	t.operations[op] = row
+	return false
+}
+
+// saw records that a document exists.
+func (t *supportTable) saw(doc archive.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = sighting{doc, time.Now()}
+}
+
+// sawLately reports whether a document was seen within seenFor.
+func (t *supportTable) sawLately(doc archive.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen.recent(doc, seenFor)
 }

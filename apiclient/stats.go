@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/archivefs/archivefs/archive"
 )
@@ -16,7 +15,7 @@ type statsTable struct {
 	rows map[Operation]*counters // +checklocks:mu
 }
 
-// counters are those of one operation.
+// counters count the requests of one operation.
 type counters struct {
 	sent, received atomic.Int64           // bytes of bodies
 	rest           archive.OperationStats // guarded by statsTable.mu
@@ -47,23 +46,6 @@ func (t *statsTable) add(op Operation, change func(*archive.OperationStats)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	change(&t.ofLocked(op).rest)
-}
-
-// request counts one request and how long it took to the head of its answer.
-func (t *statsTable) request(op Operation, took time.Duration) {
-	t.add(op, func(s *archive.OperationStats) {
-		s.Requests++
-		s.Total += took
-		s.Latency.Add(took)
-	})
-}
-
-func (t *statsTable) failure(op Operation) {
-	t.add(op, func(s *archive.OperationStats) { s.Failures++ })
-}
-
-func (t *statsTable) retry(op Operation) {
-	t.add(op, func(s *archive.OperationStats) { s.Retries++ })
 }
 
 // all returns the counters of every operation, by name.

@@ -15,11 +15,11 @@ import (
 // longestDial bounds making a connection, and its TLS handshake.
 const longestDial = 10 * time.Second
 
-// errProxy hides the cause, which quotes the proxy's address with its password.
+// errProxy replaces the cause, which quotes the proxy's address with its password.
 var errProxy = errors.New("the proxy address in the environment is not valid")
 
-// newTransport returns the connection pool of cfg: HTTP/2 where the service has it,
-// proxies from the environment, as many idle connections as requests in flight.
+// newTransport returns the connection pool of cfg: HTTP/2 if the service has it, proxies from
+// the environment, as many idle connections as requests in flight.
 func newTransport(cfg Config) (*http.Transport, error) {
 	tlsConfig, err := newTLS(cfg)
 	if err != nil {
@@ -37,7 +37,7 @@ func newTransport(cfg Config) (*http.Transport, error) {
 		ExpectContinueTimeout: time.Second,
 		WriteBufferSize:       64 << 10,
 		ReadBufferSize:        64 << 10,
-		// Pings find a dead HTTP/2 connection, which no stalled request would close.
+		// A stalled request does not close a dead HTTP/2 connection. Pings do.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}, nil
 }
@@ -81,7 +81,7 @@ func newTLS(cfg Config) (*tls.Config, error) {
 	return settings, nil
 }
 
-// maxRedirects is how often an answer may point elsewhere within the origin.
+// maxRedirects bounds the redirects of one request.
 const maxRedirects = 5
 
 // redirectError is a redirect that is not followed.
@@ -89,9 +89,9 @@ type redirectError struct{ reason string }
 
 func (e *redirectError) Error() string { return e.reason }
 
-// checkRedirect follows GET and HEAD within the origin only: any other redirect would
-// carry the keys along, or repeat a change. A refused redirect of a change is returned
-// as the answer itself.
+// checkRedirect follows GET and HEAD within the origin only. Another origin would get the
+// credentials, and another method would repeat a change: the redirect of a change is returned as
+// the answer.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead {

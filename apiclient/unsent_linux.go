@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unsent returns how many bytes that were written to a connection the other side does not have yet,
-// 0 where that cannot be told: over HTTP/2 they are of any request.
+// unsent returns how many bytes were written to a connection and not acknowledged yet, 0 if that
+// is unknown. Over HTTP/2 they could be of any request.
 func unsent(conn net.Conn) int {
 	if secure, ok := conn.(*tls.Conn); ok {
 		if secure.ConnectionState().NegotiatedProtocol == "h2" {

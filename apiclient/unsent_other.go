@@ -4,5 +4,5 @@ package apiclient
 
 import "net"
 
-// unsent cannot tell.
+// unsent is unknown on other systems.
 func unsent(net.Conn) int { return 0 }

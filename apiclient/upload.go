@@ -13,48 +13,24 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// expectContinueFrom is the size in bytes from which the service is asked first whether
-// it takes the body (RFC 9110, section 10.1.1), so that a refusal does not cost one.
+// expectContinueFrom is the size in bytes from which a request asks the service with Expect:
+// 100-continue before it sends the body (RFC 9110, section 10.1.1).
 const expectContinueFrom = 1 << 20
 
 // Upload archives a file, or places it in an inbox (specification, endpoint 3), and
-// returns the new document's ID, 0 when the answer does not tell it. The file is not
+// returns the ID of the new document, 0 if the answer has none. The file is not
 // read after Upload has returned.
 //
-// After an error for which archive.Doubtful holds the document may be there all the
-// same.
+// After an error for which archive.Doubtful is true the document may exist.
 func (c *Client) Upload(ctx context.Context, upload archive.Upload, file archive.Blob) (archive.ID, error) {
-	if err := checkUpload(upload); err != nil {
-		return 0, err
-	}
-	body, err := multipartPayload(uploadFields(upload), upload.Name, file)
-	if err != nil {
-		return 0, &archive.Error{Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: err}
-	}
-	text, err := c.service.whole(ctx, postFile(OpFileUpload, "/file-upload", body), smallLimit)
-	if err != nil {
-		return 0, err
-	}
-	id, err := parseID(text)
-	if err != nil {
-		return 0, &archive.Error{Op: string(OpFileUpload), Kind: archive.KindProtocol, Err: atOffset(err)}
-	}
-	return id, nil
+	r := postFile(OpFileUpload, "/file-upload", uploadFields(upload), upload.Name, file)
+	r.requireID(upload.Folder).refuse(upload.CheckAttributes()).requireText(upload.AttributeTexts()...).requireText(upload.Name)
+	answer, err := c.service.create(ctx, r)
+	return answer.id(), err
 }
 
-// checkUpload refuses what would be archived as something else than meant.
-func checkUpload(u archive.Upload) error {
-	if err := requireID(OpFileUpload, u.Folder); err != nil {
-		return err
-	}
-	if err := u.CheckAttributes(); err != nil {
-		return &archive.Error{Op: string(OpFileUpload), Kind: archive.KindInvalid, Err: err}
-	}
-	return requireText(OpFileUpload, append(u.AttributeTexts(), u.Name)...)
-}
-
-// uploadFields returns the fields of the form. That of an attribute is called as the attribute
-// is, but for metadata.
+// uploadFields returns the fields of the form. An attribute's field has its name, except for
+// metadata.
 func uploadFields(u archive.Upload) []field {
 	fields := []field{{"target-folder-id", decimal(u.Folder)}, {"target-document-name", u.Name}}
 	for _, a := range u.All() {
@@ -72,30 +48,21 @@ func uploadFields(u archive.Upload) []field {
 	return fields
 }
 
-// Replace puts file in the place of an inbox document's content, under the given file
-// name. The keywords are sent only when there are some.
+// Replace replaces the content of an inbox document by file, under the given file name. Keywords
+// are sent only if there are some.
 func (c *Client) Replace(ctx context.Context, doc archive.ID, name string, keywords []string, file archive.Blob) error {
-	if err := requireID(OpReplace, doc); err != nil {
-		return err
-	}
-	if err := requireText(OpReplace, append([]string{name}, keywords...)...); err != nil {
-		return err
-	}
-	body, err := multipartPayload(nil, name, file)
-	if err != nil {
-		return &archive.Error{Op: string(OpReplace), Kind: archive.KindInvalid, Err: err}
-	}
-	r := postFile(OpReplace, documentPath(doc, "replace"), body).about(doc)
+	r := postFile(OpReplace, documentPath(doc, "replace"), nil, name, file).about(doc).requireText(name).requireText(keywords...)
 	if list := EscapeList(keywords); list != "" {
 		r.query = url.Values{"keywords": {list}}
 	}
 	return c.service.acknowledge(ctx, r)
 }
 
-// postFile returns a request that sends a file.
-func postFile(op Operation, path string, body *payload) *request {
-	r := &request{op: op, method: http.MethodPost, path: path, body: body}
-	if body.size >= expectContinueFrom {
+// postFile returns a request that sends a form with a file.
+func postFile(op Operation, path string, fields []field, fileName string, file archive.Blob) *request {
+	body, err := multipartPayload(fields, fileName, file)
+	r := &request{op: op, method: http.MethodPost, path: path, body: body, invalid: err}
+	if err == nil && body.size >= expectContinueFrom {
 		r.header = http.Header{"Expect": {"100-continue"}}
 	}
 	return r
@@ -105,8 +72,7 @@ func postFile(op Operation, path string, body *payload) *request {
 type field struct{ name, value string }
 
 // multipartPayload returns a body of the fields that have a value, then the file as
-// upload-data (RFC 7578). Only the framing is held in memory, which also tells the
-// exact length.
+// upload-data (RFC 7578). Only the framing is held in memory.
 func multipartPayload(fields []field, fileName string, file archive.Blob) (*payload, error) {
 	var frame bytes.Buffer
 	form := multipart.NewWriter(&frame)
@@ -136,9 +102,9 @@ func multipartPayload(fields []field, fileName string, file archive.Blob) (*payl
 	}, nil
 }
 
-// inHeader replaces what may not stand in the head of a part (RFC 9110, section 5.5): a service
-// would refuse all of it. Line breaks are escaped later. The name of the document is a field
-// of its own.
+// inHeader replaces characters that are not allowed in the header of a part (RFC 9110, section
+// 5.5), for which a service would refuse the whole body. mime/multipart escapes line breaks. The
+// document's name is sent in another field.
 func inHeader(r rune) rune {
 	if unicode.IsControl(r) && !strings.ContainsRune("\r\n\t", r) {
 		return '_'
@@ -146,8 +112,8 @@ func inHeader(r rune) rune {
 	return r
 }
 
-// exactly reads left bytes; a source that ends before fails, so that half a file is
-// never sent as a whole one.
+// exactly reads left bytes, and fails if the source ends before: a truncated file is never sent
+// as a complete one.
 type exactly struct {
 	source io.Reader
 	left   int64

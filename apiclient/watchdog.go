@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// errStalled is the cause of a request's end when it made too little progress.
+// errStalled is why the context of a stalled request ends.
 var errStalled = errors.New("too little progress")
 
-// The least pace, in bytes a second, of a body that is sent and of a content that is received,
-// and that of any other answer: those have a deadline, which only a long listing moves.
+// The slowest pace allowed, in bytes a second: of a request's body and a content, and of any other
+// answer. The latter is so fast that in practice other answers have a deadline, which only a long
+// listing extends.
 const (
 	bodyPace   = 1 << 10
 	answerPace = 64 << 10
 )
 
-// watchdog calls expire when the service has used up the time that it has. Each byte gives it the
-// time back that the byte takes at the least pace, up to the limit: who keeps the pace is never
-// cut, who stops is cut after the limit, and a byte now and then does not help. Time passes while
-// the watchdog is armed, and not while a caller keeps a body waiting.
+// watchdog calls expire when the service has used up its time. Each byte gives back the time that
+// it takes at the slowest pace, up to the limit. So a transfer that keeps the pace never expires,
+// one that stops expires after the limit, and an occasional byte does not help. Time passes only
+// while the watchdog is armed, not while the caller keeps a body waiting.
 type watchdog struct {
 	limit time.Duration
 
 	mu    sync.Mutex
 	timer *time.Timer // +checklocks:mu
-	// left is what there was at since.
+	// left is the time that was left at since.
 	left  time.Duration // +checklocks:mu
 	since time.Time     // +checklocks:mu
 	armed bool          // +checklocks:mu
@@ -37,7 +38,7 @@ func newWatchdog(limit time.Duration, expire func()) *watchdog {
 	return &watchdog{limit: limit, left: limit, timer: time.AfterFunc(limit, expire), since: time.Now(), armed: true}
 }
 
-// arm lets time pass.
+// arm starts the clock.
 func (w *watchdog) arm() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,12 +48,12 @@ func (w *watchdog) arm() {
 	}
 }
 
-// earn gives the service the time back that n bytes take at a pace.
+// earn gives back the time that n bytes take at a pace.
 func (w *watchdog) earn(n, pace int) {
 	w.add(time.Duration(min(n, math.MaxInt32)) * time.Second / time.Duration(pace))
 }
 
-// renew gives the service all its time back.
+// renew gives back the full time.
 func (w *watchdog) renew() { w.add(w.limit) }
 
 func (w *watchdog) add(d time.Duration) {
@@ -65,7 +66,7 @@ func (w *watchdog) add(d time.Duration) {
 	}
 }
 
-// rest stops the time.
+// rest stops the clock.
 func (w *watchdog) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +75,7 @@ func (w *watchdog) rest() {
 	w.timer.Stop()
 }
 
-// countLocked takes the time that has passed from what is left.
+// countLocked subtracts the time since the last call from what is left.
 // +checklocks:w.mu
 func (w *watchdog) countLocked() {
 	if w.armed {

@@ -11,9 +11,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// scalar is a string, number or boolean in whatever of these types the service wrote
-// it: it keeps the text. Null, objects and longer arrays read as absent; an array of
-// one reads as its element.
+// scalar is the text of a string, number or boolean, of whichever type the service wrote. Null,
+// an object or an array reads as absent; an array of one element reads as the element.
 type scalar struct {
 	text string
 	set  bool
@@ -34,7 +33,7 @@ func (r *jsonReader) scalar(s *scalar) error {
 	return err
 }
 
-// scalarOf reads sound JSON.
+// scalarOf decodes valid JSON.
 func scalarOf(value []byte) scalar {
 	switch value[0] {
 	case 'n', '{':
@@ -51,8 +50,7 @@ func scalarOf(value []byte) scalar {
 	return scalar{text: string(value), set: true}
 }
 
-// int64 returns the number that s is or spells; false when it is none, has a fraction
-// or does not fit.
+// int64 returns the number in s; false if it is none, has a fraction, or does not fit.
 func (s scalar) int64() (int64, bool) {
 	text := strings.TrimSpace(s.text)
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -65,13 +63,13 @@ func (s scalar) int64() (int64, bool) {
 	return int64(f), true
 }
 
-// id returns the ID that s is or spells, 0 without one.
+// id returns the ID in s, 0 for none.
 func (s scalar) id() archive.ID {
 	n, _ := s.int64()
 	return archive.ID(n)
 }
 
-// count returns a small number such as of pages, 0 when s is none.
+// count returns a small number, such as of pages; 0 for none.
 func (s scalar) count() int {
 	n, ok := s.int64()
 	if !ok || n < 0 || n > math.MaxInt32 {
@@ -80,10 +78,10 @@ func (s scalar) count() int {
 	return int(n)
 }
 
-// largestSize bounds what is taken for a length in bytes: 1 PiB.
+// largestSize is the largest plausible length in bytes: 1 PiB.
 const largestSize = 1 << 50
 
-// size returns a length in bytes, archive.SizeUnknown when s is none.
+// size returns a length in bytes, archive.SizeUnknown for none.
 func (s scalar) size() int64 {
 	n, ok := s.int64()
 	if !ok || n < 0 || n > largestSize {
@@ -92,7 +90,7 @@ func (s scalar) size() int64 {
 	return n
 }
 
-// flag returns the boolean that s is or spells.
+// flag returns the boolean in s.
 func (s scalar) flag() archive.Flag {
 	switch strings.ToLower(strings.TrimSpace(s.text)) {
 	case "true", "1":
@@ -103,8 +101,8 @@ func (s scalar) flag() archive.Flag {
 	return archive.FlagUnknown
 }
 
-// list is a value described as an array, for which some services write the single
-// element. Elements of another shape read as their zero value.
+// list is an array, of which some services write a single element without brackets. An element of
+// another type reads as its zero value.
 type list[T any] []T
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -124,7 +122,7 @@ func (l *list[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// lenient lets a value of another shape pass.
+// lenient ignores the error of a value of another type.
 func lenient(err error) error {
 	var shape *json.UnmarshalTypeError
 	if errors.As(err, &shape) {
@@ -157,8 +155,8 @@ func (r *jsonReader) words(w *words) error {
 	})
 }
 
-// pairs are external metadata: an array of objects with key and value, one such
-// object, or an object from keys to values. The service's order is kept.
+// pairs are external metadata, in the service's order: an array of objects with key and value,
+// one such object, or an object from keys to values.
 type pairs []archive.KeyValue
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -212,7 +210,7 @@ func (r *jsonReader) object(p *pairs) error {
 	return err
 }
 
-// value reads the value of a pair. One that is no scalar is kept as its JSON.
+// value reads the value of a pair. A value that is no scalar is kept as JSON.
 func (r *jsonReader) value(s *scalar) error {
 	value, err := r.raw()
 	if err != nil {
@@ -236,9 +234,8 @@ var (
 	metadataEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
 )
 
-// EscapeList writes keywords, document types or metadata keys as one field: separated
-// by commas, a comma or backslash within an item after a backslash. Empty items are
-// left out.
+// EscapeList writes keywords, document types or metadata keys as one field: separated by commas.
+// A backslash escapes a comma or backslash within an item. Empty items are left out.
 func EscapeList(items []string) string {
 	var b strings.Builder
 	for _, item := range items {
@@ -253,8 +250,8 @@ func EscapeList(items []string) string {
 	return b.String()
 }
 
-// EscapeMetadata writes external metadata as one field: key1=value1,key2=value2, with a
-// comma, equals sign or backslash after a backslash. Entries without a key are left out.
+// EscapeMetadata writes external metadata as one field: key1=value1,key2=value2. A backslash
+// escapes a comma, equals sign or backslash. Entries without a key are left out.
 func EscapeMetadata(entries []archive.KeyValue) string {
 	var b strings.Builder
 	for _, e := range entries {
@@ -269,7 +266,7 @@ func EscapeMetadata(entries []archive.KeyValue) string {
 	return b.String()
 }
 
-// splitList undoes EscapeList. Blanks around an item do not belong to it.
+// splitList undoes EscapeList, and trims blanks around items.
 func splitList(text string) []string {
 	var items []string
 	var item strings.Builder
@@ -294,8 +291,8 @@ func splitList(text string) []string {
 	return items
 }
 
-// dateLayouts are the forms of a date beside milliseconds since 1970. A fraction of a
-// second is read with each; the blank of document data stands for the T.
+// dateLayouts are the forms of a date other than milliseconds since 1970. Each may have a
+// fraction of a second, and a blank in place of the T.
 var dateLayouts = [...]string{
 	"2006-01-02T15:04:05",
 	"2006-01-02T15:04:05Z07:00",
@@ -306,8 +303,7 @@ var dateLayouts = [...]string{
 	"2006-01-02",
 }
 
-// parseDate returns the date that text is, in loc where it names no zone; the zero time
-// when it is none.
+// parseDate returns the date in text, in loc if it names no zone; the zero time for none.
 func parseDate(text string, loc *time.Location) time.Time {
 	if t, ok := parseUsual(text, loc); ok {
 		return t
@@ -331,9 +327,9 @@ func parseDate(text string, loc *time.Location) time.Time {
 	return time.Time{}
 }
 
-// parseUsual reads the form that the specification shows, the first of dateLayouts, at a tenth
-// of the cost: a list has two dates for each document. Days that not every month has are left
-// to the layouts.
+// parseUsual reads the first of dateLayouts, the form of the specification, ten times as fast as
+// package time: a list has two dates for each document. It leaves the days 29 to 31, which not
+// every month has, to package time.
 func parseUsual(text string, loc *time.Location) (time.Time, bool) {
 	const form = "dddd-dd-ddTdd:dd:dd"
 	if len(text) != len(form) {
@@ -372,8 +368,8 @@ func parseMillis(text string, loc *time.Location) (time.Time, bool) {
 	return sensible(time.UnixMilli(n).In(loc)), true
 }
 
-// sensible returns t, or the zero time when its year is none that RFC 3339 can write,
-// or the year 1 that stands for no date.
+// sensible returns t, or the zero time if its year is not one of RFC 3339, or is 1, which stands
+// for no date.
 func sensible(t time.Time) time.Time {
 	if t.Year() < 2 || t.Year() > 9999 {
 		return time.Time{}

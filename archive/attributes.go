@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Attributes are what an upload says about the new document (specification, endpoint 3). All
-// lists them, and whatever copies, compares, checks, keeps or sends attributes walks that list.
-// The names in JSON are those of the spool's records, which embed it.
+// Attributes are what an upload says about the new document (specification, endpoint 3). All lists
+// them; code that copies, compares, checks, keeps or sends attributes loops over that list. The
+// JSON names are those of the spool's records, which embed Attributes.
 type Attributes struct {
 	Keywords []string   `json:"keywords,omitempty"`
 	Types    []string   `json:"types,omitempty"`
 	Metadata []KeyValue `json:"metadata,omitempty"`
-	// ExternalID is the user's own, empty for none.
+	// ExternalID is the user's own id, empty for none.
 	ExternalID       string           `json:"externalId,omitempty"`
 	EmailImportOrder EmailImportOrder `json:"emailImportOrder,omitempty"`
 	ForceNew         Flag             `json:"forceNew,omitempty"`
 }
 
-// All returns every attribute in the order of an upload's form, with a pointer to its value in a.
+// All returns every attribute in the order of the upload form, with a pointer to its value in a.
 func (a *Attributes) All() []Attribute {
 	return []Attribute{
 		{Name: "keywords", Value: &a.Keywords},
@@ -34,7 +34,7 @@ func (a *Attributes) All() []Attribute {
 // EmailImportOrder says how an uploaded e-mail becomes documents.
 type EmailImportOrder string
 
-// The values of EmailImportOrder; the empty value leaves the choice to the service.
+// The values of EmailImportOrder; an empty one leaves the choice to the service.
 const (
 	EmailThenAttachments EmailImportOrder = "EMAIL_THEN_ATTACHMENTS"
 	AttachmentsThenEmail EmailImportOrder = "ATTACHMENTS_THEN_EMAIL"
@@ -55,15 +55,15 @@ func validOrder(text string) bool { return EmailImportOrder(text).Valid() }
 
 // Attribute is one of Attributes.
 type Attribute struct {
-	// Name is what users call it, and the key under which defaults are kept.
+	// Name is the name that users see, and the key of a default.
 	Name string
 	// Value points to the value: a *[]string, *[]KeyValue, *string or *Flag.
 	Value any
-	// valid reports whether the text can be its value; nil: every text can.
+	// valid reports whether a text is a possible value; nil: every text is.
 	valid func(text string) bool
 }
 
-// Texts returns the texts in the value, keys of metadata among them; none when it is not set.
+// Texts returns the texts in the value, keys of metadata included; none if it is not set.
 func (a Attribute) Texts() []string {
 	switch v := a.Value.(type) {
 	case *[]string:
@@ -86,10 +86,10 @@ func (a Attribute) Texts() []string {
 	return nil
 }
 
-// IsSet reports whether there is a value.
+// IsSet reports whether the attribute has a value.
 func (a Attribute) IsSet() bool { return len(a.Texts()) > 0 }
 
-// Check returns an error unless the value is one that the attribute can have.
+// Check returns an error for a value that the attribute cannot have.
 func (a Attribute) Check() error {
 	switch v := a.Value.(type) {
 	case *string:
@@ -113,7 +113,7 @@ func (a *Attributes) AttributeTexts() []string {
 	return texts
 }
 
-// CheckAttributes returns an error unless each value is one that its attribute can have.
+// CheckAttributes returns an error for a value that its attribute cannot have.
 func (a *Attributes) CheckAttributes() error {
 	for _, one := range a.All() {
 		if err := one.Check(); err != nil {
@@ -137,12 +137,12 @@ func (a *Attributes) CloneAttributes() Attributes {
 	return c
 }
 
-// EqualAttributes reports whether a and b say the same.
+// EqualAttributes reports whether a and b are equal.
 func (a *Attributes) EqualAttributes(b *Attributes) bool {
 	return slices.EqualFunc(a.All(), b.All(), func(a, b Attribute) bool { return slices.Equal(a.Texts(), b.Texts()) })
 }
 
-// Inherit gives a what it does not set and above sets; of metadata, each key that it lacks.
+// Inherit sets each attribute that only above has; of metadata, each key that only above has.
 func (a *Attributes) Inherit(above Attributes) {
 	above = above.CloneAttributes()
 	from := above.All()

@@ -1,5 +1,4 @@
-// Package archive holds the words of the domain: mandators, folders, inboxes,
-// documents, what can be asked of them, and the kinds of errors that an archive
-// service can answer. It imports nothing but the standard library, and every
-// other package of archivefs speaks in its terms.
+// Package archive defines the terms of the domain: mandators, folders, inboxes, documents, the
+// operations on them, and the kinds of errors of an archive service. It imports only the standard
+// library; every other package uses its types.
 package archive

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// SizeUnknown stands for a length in bytes that nobody told.
+// SizeUnknown is an unknown length in bytes.
 const SizeUnknown int64 = -1
 
-// Flag is a boolean that may be absent from an answer.
+// Flag is a boolean that may be unknown.
 type Flag uint8
 
 // The states of a Flag.
@@ -26,7 +26,7 @@ func FlagOf(b bool) Flag {
 	return FlagFalse
 }
 
-// String is true or false, and empty where the flag is not known.
+// String is true or false, empty if the flag is unknown.
 func (f Flag) String() string {
 	switch f {
 	case FlagFalse:
@@ -50,14 +50,14 @@ type Document struct {
 	Pages    int
 	Created  time.Time // zero when absent
 	Archived time.Time // zero for a document never archived
-	// Folder is the folder the document lies in, 0 when the answer does not say.
+	// Folder is the folder of the document, 0 if the answer does not say.
 	Folder     ID
 	Keywords   []string
 	Metadata   []KeyValue
 	AutoExport Flag
 	// Size is the length of the original in bytes, or SizeUnknown.
 	Size int64
-	// ContentType is the media type of the original, empty when not told.
+	// ContentType is the media type of the original, empty if unknown.
 	ContentType string
 }
 
@@ -90,14 +90,14 @@ type Page struct {
 	Stamps []Stamp `json:"stamps,omitempty"`
 }
 
-// Note is a note on a page. Date is as the service wrote it.
+// Note is a note on a page. Date is in the service's own form.
 type Note struct {
 	Text    string `json:"text"`
 	Date    string `json:"date,omitempty"`
 	Creator string `json:"creator,omitempty"`
 }
 
-// Stamp is a stamp on a page. Date is as the service wrote it.
+// Stamp is a stamp on a page. Date is in the service's own form.
 type Stamp struct {
 	Title   string `json:"title,omitempty"`
 	Text    string `json:"text,omitempty"`

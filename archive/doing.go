@@ -2,7 +2,7 @@ package archive
 
 import "cmp"
 
-// doing is what people call the operations of the specification.
+// doing is the operations of the specification in plain words.
 var doing = map[string]string{
 	"archivestructure":                "list the folders",
 	"inboxes":                         "list the inboxes",
@@ -28,5 +28,6 @@ var doing = map[string]string{
 	"document/delete":                 "delete the document",
 }
 
-// Doing says in words what an operation does. One without words is called as it is.
+// Doing returns an operation in plain words, for messages: "list the folders". Without such words
+// it returns op.
 func Doing(op string) string { return cmp.Or(doing[op], op) }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Kind classes the errors of an archive service by what a caller can do about them.
+// Kind classifies the errors of an archive service by what a caller can do about them.
 type Kind uint8
 
 // The kinds of errors.
 const (
-	// KindOther is an error that nothing more is known about.
+	// KindOther is any other error.
 	KindOther Kind = iota
 	// KindInvalid: the service found the request malformed (400).
 	KindInvalid
@@ -19,13 +19,13 @@ const (
 	KindUnauthorized
 	// KindForbidden: the credentials do not allow it (403).
 	KindForbidden
-	// KindNotFound: the folder or document is not there (404).
+	// KindNotFound: the folder or document does not exist (404).
 	KindNotFound
-	// KindConflict: something of that name or state is there already (409, 412).
+	// KindConflict: a folder or document of that name or state exists already (409, 412).
 	KindConflict
-	// KindTooLarge: the body is larger than the service takes (413).
+	// KindTooLarge: the body is larger than the service accepts (413).
 	KindTooLarge
-	// KindBusy: the service asks to come back later (429, 503).
+	// KindBusy: the service asks the client to come back later (429, 503).
 	KindBusy
 	// KindServer: the service failed (other 5xx). The request may have taken effect.
 	KindServer
@@ -38,13 +38,13 @@ const (
 	KindTimeout
 	// KindUnsupported: the deployment lacks the operation (404, 405 or 501 on the route).
 	KindUnsupported
-	// KindProtocol: the answer is not what the operation is specified to answer.
+	// KindProtocol: the answer is not one that the operation is specified to have.
 	KindProtocol
 
-	kindEnd // keep last
+	kindEnd // must be the last
 )
 
-// Kinds returns every kind, for tables that must cover them all.
+// Kinds returns every kind, for tables that must contain all of them.
 func Kinds() []Kind {
 	kinds := make([]Kind, 0, kindEnd)
 	for k := KindOther; k < kindEnd; k++ {
@@ -70,7 +70,7 @@ var kindNames = [...]string{
 	KindProtocol:     "unexpected answer",
 }
 
-// String says the kind in words.
+// String is the kind in words.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -78,25 +78,25 @@ func (k Kind) String() string {
 	return kindNames[KindOther]
 }
 
-// Error is a failed operation of the archive service. Its text carries no secret,
-// and what the service said in it is escaped by Printable.
+// Error is a failed operation of the archive service. Its text contains no secret, and texts of the
+// service in it are Printable.
 type Error struct {
-	// Op is the operation, as "document/list".
+	// Op is the operation, such as "document/list".
 	Op   string
 	Kind Kind
-	// Status is the HTTP status, 0 when there was no answer.
+	// Status is the HTTP status, 0 without an answer.
 	Status int
-	// Detail is what the service said, already Printable, at most 4 KiB.
+	// Detail is the service's message, Printable, at most 4 KiB.
 	Detail string
-	// RetryAfter is how long the service asked to wait, 0 when it did not.
+	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration
-	// Unsent: the service was not asked at all, because it is known to be away.
+	// Unsent: the request was not sent, because the circuit breaker is open.
 	Unsent bool
 	// Err is the cause, if any.
 	Err error
 }
 
-// Error implements error, for people: the log of requests has the operation itself.
+// Error implements error. The text is for people: the log of requests names the operation.
 func (e *Error) Error() string {
 	s := e.Kind.String()
 	if e.Op != "" {
@@ -126,8 +126,7 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
-// RetryAfter is how long the service asked to wait by the first *Error in err's chain, 0 when
-// it did not.
+// RetryAfter is the wait that the service asked for in the first *Error of err's chain, 0 for none.
 func RetryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -136,12 +135,11 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// statusTooMany turns a request away unseen (RFC 6585, section 4).
+// statusTooMany rejects a request before it is looked at (RFC 6585, section 4).
 const statusTooMany = 429
 
-// Doubtful reports whether a change that failed with err may have taken effect at
-// the service all the same. One that it turned away as one too many has not, nor one that
-// was not sent.
+// Doubtful reports whether a change that failed with err may have taken effect at the service. A
+// change that was not sent, or was rejected with 429, has not.
 func Doubtful(err error) bool {
 	if err == nil {
 		return false
@@ -157,8 +155,8 @@ func Doubtful(err error) bool {
 	return false
 }
 
-// Away reports whether err says that the service cannot answer now, so that what was
-// known before may still be shown.
+// Away reports whether err says that the service cannot answer, so that cached answers may be
+// shown.
 func Away(err error) bool {
 	switch KindOf(err) {
 	case KindBusy, KindServer, KindUnreachable, KindInterrupted, KindTimeout:

@@ -1,8 +1,7 @@
 package archive
 
-// ID identifies a folder, an inbox folder or a document at the service.
-// Folders and documents are numbered separately, so a folder and a document may
-// share an ID. Zero means "none" or "not known".
+// ID identifies a folder, an inbox folder or a document at the service. A folder and a document may
+// have the same ID. Zero means "none" or "unknown".
 type ID int64
 
 // Folder is a node of the folder tree: a mandator (top level), a folder below it,
@@ -10,20 +9,19 @@ type ID int64
 type Folder struct {
 	ID   ID
 	Name string
-	// Children are the sub-folders; meaningful only when ChildrenKnown is set.
+	// Children are the sub-folders; valid only if ChildrenKnown is set.
 	Children []Folder
-	// ChildrenKnown tells an empty folder from one whose children the answer left
-	// out, as a lazy archive structure does.
+	// ChildrenKnown is false if the answer left out the children, as a lazy archive structure does.
 	ChildrenKnown bool
 }
 
 // Structure is the answer of the archive structure operation (specification,
 // endpoint 1).
 type Structure struct {
-	// Free says whether clients may create folders (free-archive-structure); a
-	// service that does not say is taken as free.
+	// Free says whether clients may create folders (free-archive-structure); true if the service
+	// does not say.
 	Free bool
-	// Folders are the mandators, or the children of the parent that was asked for.
+	// Folders are the mandators, or the children of the requested parent.
 	Folders []Folder
 }
 
@@ -35,8 +33,8 @@ type Inbox struct {
 
 // Inboxes is the answer of the inbox list operation (specification, endpoint 5).
 type Inboxes struct {
-	// Free says whether clients may create folders in inboxes
-	// (free-inbox-structure); a service that does not say is taken as free.
+	// Free says whether clients may create folders in inboxes (free-inbox-structure); true if the
+	// service does not say.
 	Free    bool
 	Inboxes []Inbox
 }

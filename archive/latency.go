@@ -2,7 +2,7 @@ package archive
 
 import "time"
 
-// LatencyBounds are the longest times of the buckets of Latency but the last, in order.
+// LatencyBounds are the upper bounds of the buckets of Latency, in order. The last bucket has none.
 var LatencyBounds = [...]time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
 	10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond,
@@ -10,8 +10,8 @@ var LatencyBounds = [...]time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 50 * time.Second,
 }
 
-// Latency counts requests by how long they took. Bucket i has those that took at most
-// LatencyBounds[i] and longer than the bound before it; the last bucket has all others.
+// Latency counts requests by duration. Bucket i counts those that took at most LatencyBounds[i] and
+// longer than the bound before it; the last bucket counts all others.
 type Latency [len(LatencyBounds) + 1]int64
 
 // Add counts one request.
@@ -23,8 +23,8 @@ func (l *Latency) Add(took time.Duration) {
 	l[i]++
 }
 
-// Within returns the least bound within which the share of the requests, 0 to 1, was
-// answered. It is false where there was no request, or no bound is long enough.
+// Within returns the smallest bound within which the share of the requests, 0 to 1, was answered.
+// False: there was no request, or no bound is large enough.
 func (l *Latency) Within(share float64) (time.Duration, bool) {
 	var all, counted int64
 	for _, n := range l {

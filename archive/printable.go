@@ -38,9 +38,9 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// safe reports whether r shows as itself: no control (C0, C1), no format character
-// that reorders text (UAX #9: LRM, RLM, ALM, embeddings, overrides, isolates), no line
-// or paragraph separator.
+// safe reports whether r is printed as itself: it is no control (C0, C1), no format character that
+// reorders text (UAX #9: LRM, RLM, ALM, embeddings, overrides, isolates), no line or paragraph
+// separator.
 func safe(r rune) bool {
 	switch {
 	case unicode.IsControl(r):

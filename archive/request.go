@@ -23,23 +23,22 @@ type Upload struct {
 	Attributes
 }
 
-// Blob is a body that can be sent: bytes of a known length that can be read again.
+// Blob is data of a known length that can be sent again.
 type Blob interface {
 	io.ReaderAt
 	// Size is the length in bytes; it does not change while the blob is sent.
 	Size() int64
 }
 
-// ArchiveTarget says where an inbox document goes (specification, endpoint 6).
+// ArchiveTarget says where an inbox document is archived (specification, endpoint 6).
 type ArchiveTarget struct {
 	Folder ID
-	// Name is sent only when it is not empty; without it the document keeps its name.
+	// Name is the new name of the document; empty: it keeps its name.
 	Name     string
 	Keywords []string
 }
 
-// Representation says which bytes of a document are meant. The first three may stand for
-// it.
+// Representation is a form in which a document is read. A file can show any of the first three.
 type Representation uint8
 
 // The representations of a document.
@@ -47,11 +46,11 @@ const (
 	Original Representation = iota + 1 // as it was uploaded
 	PDF                                // the PDF rendition
 	Data                               // the JSON of document data
-	Text                               // the text that was recognised
+	Text                               // the recognised text
 	Preview                            // a picture of one page
 )
 
-// String names the representation as the --content option and cache files do.
+// String names the representation as the --content option and the names of cache files do.
 func (r Representation) String() string {
 	switch r {
 	case Original:
@@ -70,37 +69,37 @@ func (r Representation) String() string {
 
 // ContentRequest asks for a document's bytes.
 type ContentRequest struct {
-	// Document is a document, or of a Preview the page: those have ids of their own.
+	// Document is a document; for a Preview, a page, which has an id of its own.
 	Document       ID
 	Representation Representation
-	// Offset is the first byte wanted. With an Offset the service may still answer
-	// from the start: see Content.Offset.
+	// Offset is the first byte wanted. The service may still answer from the start: see
+	// Content.Offset.
 	Offset int64
-	// Length is how many bytes from Offset on are wanted, 0 for all. A service that answers
-	// parts answers no more than these.
+	// Length is how many bytes from Offset on are wanted, 0 for all. A service that supports parts
+	// sends no more.
 	Length int64
-	// Match, when set, is the ETag that a partial answer must carry; where the
-	// content has changed the answer starts at offset 0.
+	// Match, if set, is the ETag that a partial answer must have; if the content has changed the
+	// answer starts at offset 0.
 	Match string
-	// NoneMatch, when set, is the ETag of what the caller has: an unchanged content
-	// is answered by Content.NotModified without a body.
+	// NoneMatch, if set, is the ETag of the caller's copy: for an unchanged content the answer is
+	// Content.NotModified without a body.
 	NoneMatch string
 }
 
-// Content is an answer to a ContentRequest. Body is nil when NotModified is set and
-// for ContentInfo; otherwise the caller closes it.
+// Content is the answer to a ContentRequest. Body is nil if NotModified is set, and for
+// ContentInfo; otherwise the caller closes it.
 type Content struct {
 	Body io.ReadCloser
 	// Offset is the position of the first byte of Body in the content.
 	Offset int64
 	// Size is the length of the whole content, or SizeUnknown.
 	Size        int64
-	ETag        string // with its quotes, empty when the service sends none
+	ETag        string // with its quotes, empty if the service sends none
 	ContentType string
 	NotModified bool
 }
 
-// OperationStats counts what was asked of the service under one operation.
+// OperationStats counts the requests of one operation.
 type OperationStats struct {
 	Operation string        `json:"operation"`
 	Requests  int64         `json:"requests"`

@@ -2,7 +2,7 @@ package archive
 
 import "time"
 
-// Search says which documents are looked for: those that fulfil all of it.
+// Search describes the documents to find: those that match all of it.
 type Search struct {
 	// Text are words and phrases that occur somewhere in a document; a phrase is in double
 	// quotes.
@@ -12,9 +12,9 @@ type Search struct {
 	Keywords []string
 	// Type is a document type.
 	Type string
-	// From and To are the first and the last day, of which only the date counts; zero: none.
+	// From and To are the first and the last day; zero: none. Only the date counts.
 	From, To time.Time
-	// Folder is one that the documents lie in, at any depth; 0: anywhere.
+	// Folder is the folder in or below which the documents are; 0: anywhere.
 	Folder ID
 }
 
@@ -24,15 +24,15 @@ type Hit struct {
 	Name     string
 	Pages    int
 	Created  time.Time
-	// Folder is the one that the document lies in, 0 when the answer does not say.
+	// Folder is the folder of the document, 0 if the answer does not say.
 	Folder ID
-	// Mandator is the name of the one that the document belongs to, empty in an inbox.
+	// Mandator is the name of its mandator, empty in an inbox.
 	Mandator string
 }
 
-// Hits is what a search found.
+// Hits is the result of a search.
 type Hits struct {
 	List []Hit
-	// Total is how many there are, of which List may be the first ones.
+	// Total is how many documents match. List may have only the first ones.
 	Total int
 }

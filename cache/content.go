@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -16,19 +17,19 @@ import (
 
 // Errors of the content cache.
 var (
-	// ErrChanged: the content became another one while it was downloaded.
+	// ErrChanged: the content changed at the service while it was downloaded.
 	ErrChanged = errors.New("content changed while it was read")
 	// ErrLength: the service sent more bytes than it had announced.
 	ErrLength = errors.New("content is longer than announced")
 	// ErrTooLarge: the content is larger than the whole cache may be.
 	ErrTooLarge = errors.New("content is larger than the cache")
-	// ErrNotKept: the disk does not take the content, which can be read all the same.
+	// ErrNotKept: the disk has no room for the content. It can be read all the same.
 	ErrNotKept = errors.New("the disk of the content cache has no room for it")
 )
 
 // Key names a content.
 type Key struct {
-	Document       archive.ID // or of a preview the page
+	Document       archive.ID // for a preview, the page
 	Representation archive.Representation
 }
 
@@ -39,30 +40,29 @@ func (k Key) String() string {
 
 // Want is what a download asks for, as in archive.ContentRequest.
 type Want struct {
-	// Offset is the first byte wanted; the answer may begin at 0 all the same.
+	// Offset is the first byte wanted; the answer may still begin at 0.
 	Offset int64
 	// Length is how many bytes are wanted from Offset on, 0 for all.
 	Length int64
 	// Match is the ETag that an answer from Offset on must have.
 	Match string
-	// NoneMatch is the ETag of what the cache has; Offset is 0 then.
+	// NoneMatch is the ETag of the cached content; Offset is 0 then.
 	NoneMatch string
 }
 
-// Fetch asks the service for a content. It is called outside of locks, never twice at a
-// time for one download, with a context that outlives the caller of Open.
+// Fetch asks the service for a content, with a context that outlives the caller of Open. The
+// cache holds no lock while it calls Fetch.
 type Fetch func(ctx context.Context, want Want) (*archive.Content, error)
 
 // Options configure a Content.
 type Options struct {
-	// Dir is the cache's own directory, created when it is not there. One process at a
-	// time uses it.
+	// Dir is the cache's own directory, created when missing. One process at a time uses it.
 	Dir string
 	// Limit bounds the bytes of all files, running downloads included.
 	Limit int64
-	// Local names the file in which a service on this machine keeps the bytes of a SHA-256, in
-	// hexadecimal, which never change; empty where it does not. The ETags of the service are
-	// these sums then. nil for a service elsewhere.
+	// Local returns the file in which a service on this machine keeps the content with this
+	// SHA-256 (hexadecimal), empty for none. Such a file never changes, and the service's ETags
+	// are these sums. nil for a service elsewhere.
 	Local func(sha256 string) (path string)
 	Log   logrus.FieldLogger
 	// Now is the clock, time.Now when nil; Log may be nil too.
@@ -71,72 +71,67 @@ type Options struct {
 
 // Content is a cache of document bytes on disk.
 //
-// Files lie in 256 sub-directories and describe themselves by their names; there is no
-// index on disk. The least recently opened file goes first when the limit is reached. A
-// file in use stays: when it is replaced or removed its readers keep its bytes, which
-// count until the last of them has closed it. A content larger than the limit is served
-// from a file that goes with its last reader, and one that the disk does not take is read
-// through a window in memory, fetched as it is read.
+// Files lie in 256 sub-directories and are described by their names; there is no index on
+// disk. At the limit the least recently opened file is evicted first, and a file in use never.
+// Readers of a file that is replaced or removed keep its bytes, which count until the last one
+// closes. A content larger than the limit is served from a file that is removed with its last
+// reader; one that the disk has no room for, through a window in memory (window.go).
 type Content struct {
 	dir   string
 	limit int64
 	local func(sha256 string) (path string) // nil for a service elsewhere
 	log   logrus.FieldLogger
 	now   func() time.Time
-	// pause waits between two tries of a download. It ends early with ctx's error.
+	// pause waits between two attempts of a download. It ends early with ctx's error.
 	pause func(ctx context.Context, d time.Duration) error
 	// write is (*os.File).WriteAt.
 	write func(f *os.File, p []byte, off int64) (int, error)
-	// free returns how many bytes the disk can take.
+	// free returns how many bytes the disk has room for.
 	free func() (int64, error)
 
 	// closing ends every download; running counts them.
 	closing context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup
+	serial  atomic.Uint64 // of the newest version
 
 	// mu is released by unlock alone. It is taken before a version's progress.mu.
 	mu sync.Mutex
-	// versions holds what an Open of a key finds.
+	// versions is what Open finds.
 	versions map[Key]*version // +checklocks:mu
 	// recent orders versions, the last opened first.
 	recent *list.List // +checklocks:mu
-	// downloads holds the ones that an Open joins and that will be kept.
+	// downloads are those that Open joins and that will be kept.
 	downloads map[Key]*download // +checklocks:mu
-	// locals is how many of versions lie in files of the service's.
+	// locals counts the versions whose bytes are in a file of the service (local.go).
 	locals int // +checklocks:mu
 	// used is the sum of all version.counted.
-	used int64 // +checklocks:mu
-	// serial is the last one given out.
-	serial uint64 // +checklocks:mu
-	// stats are the counters.
+	used  int64        // +checklocks:mu
 	stats ContentStats // +checklocks:mu
-	// trash is what unlock sees to.
-	trash trash // +checklocks:mu
+	trash trash        // +checklocks:mu
 }
 
-// trash is what is not done under a lock: to remove and close files, which can be slow,
-// and to log.
+// trash is work that unlock does once mu is released, because it can be slow: it removes and
+// closes files, and logs.
 type trash struct {
 	paths    []string
 	files    []*os.File
 	warnings []error
 }
 
-// warnLocked has err logged by unlock.
 // +checklocks:c.mu
 func (c *Content) warnLocked(err error) {
 	c.trash.warnings = append(c.trash.warnings, fmt.Errorf("content cache: %w", err))
 }
 
-// unlock releases mu and then does away with what was thrown out under it.
+// unlock releases mu and then empties the trash.
 // +checklocksrelease:c.mu
 func (c *Content) unlock() {
 	t := c.trash
 	c.trash = trash{}
 	c.mu.Unlock()
 	for _, f := range t.files {
-		_ = f.Close() // what was written is synced or thrown away
+		_ = f.Close() // it was synced, or is thrown away
 	}
 	for _, path := range t.paths {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -148,12 +143,247 @@ func (c *Content) unlock() {
 	}
 }
 
-// Close ends the running downloads, whose readers get an error, and waits for them.
-// Readers of complete files go on. Later calls of Open fail with os.ErrClosed.
+// Close cancels the running downloads, whose readers get an error, and waits for them.
+// Complete files can still be read. Later calls of Open fail with os.ErrClosed.
 func (c *Content) Close() error {
 	c.mu.Lock()
 	c.stop()
 	c.unlock()
 	c.running.Wait()
 	return nil
+}
+
+// Final is the maxAge of a content that does not change any more.
+const Final time.Duration = -1
+
+// Open returns a reader of the content of key: of the cached file, or of a download that it
+// starts or joins. It returns as soon as the exact size is known: when the answer begins and
+// announces its length, else when the download is complete.
+//
+// A cached content that was fetched longer than maxAge ago is validated first, by its ETag if
+// it has one. If it changed, the new content replaces it once it is complete; readers of the
+// old one keep the old bytes. A download that began longer than maxAge ago is not joined:
+// another one begins, and the older one serves its readers and is not kept. Final is the maxAge
+// of a content that does not change any more: a content that was fetched or validated with it
+// is trusted for ever, and any other is validated once.
+//
+// A download belongs to no single caller: when ctx ends, Open returns ctx's error and the
+// download goes on. When the last reader closes, a download is completed, unless less than
+// half of an announced length is there; then it is cancelled. A broken download is resumed, or
+// begun again when the service cannot tell that the content is still the same. Errors of fetch
+// are returned wrapped and not remembered.
+func (c *Content) Open(ctx context.Context, key Key, maxAge time.Duration, fetch Fetch) (*Reader, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		v, d, err := c.find(ctx, key, maxAge, fetch)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			if v, err = c.await(ctx, d); err != nil {
+				return nil, err
+			}
+		}
+		if c.sound(v) {
+			return &Reader{c: c, v: v, file: v.file}, nil
+		}
+	}
+}
+
+// find returns a version of key, held, or a download to wait for, which counts the caller.
+func (c *Content) find(ctx context.Context, key Key, maxAge time.Duration, fetch Fetch) (*version, *download, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.closing.Err() != nil {
+		return nil, nil, fmt.Errorf("content cache: %w", os.ErrClosed)
+	}
+	cached := c.versions[key]
+	if cached != nil && c.trusted(cached.fetched, cached.final, maxAge) && c.holdLocked(cached) {
+		c.stats.Hits++
+		return cached, nil, nil
+	}
+	c.stats.Misses++
+	d := c.downloads[key]
+	if d == nil || !c.trusted(d.began, d.final, maxAge) {
+		d = c.startLocked(ctx, key, maxAge == Final, fetch)
+	}
+	if d.version != nil {
+		d.version.refs++ // open: the download has a reference of its own
+		return d.version, nil, nil
+	}
+	d.waiting++
+	return nil, d, nil
+}
+
+// trusted reports whether a content that was fetched or validated at that time is trusted
+// for maxAge. A time in the future is not.
+func (c *Content) trusted(at time.Time, final bool, maxAge time.Duration) bool {
+	if maxAge == Final {
+		return final
+	}
+	age := c.now().Sub(at)
+	return age >= 0 && age <= maxAge
+}
+
+// await waits until d knows its version and returns it, held.
+func (c *Content) await(ctx context.Context, d *download) (*version, error) {
+	select {
+	case <-d.ready:
+		if d.err != nil {
+			return nil, d.err
+		}
+		return d.version, nil // settleLocked took the reference
+	case <-ctx.Done():
+		c.mu.Lock()
+		defer c.unlock()
+		switch {
+		case d.version != nil:
+			c.releaseLocked(d.version)
+		case d.err == nil:
+			d.waiting--
+			c.abandonLocked(d)
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// ContentStats counts what the cache holds, and what it did since the start.
+type ContentStats struct {
+	Files     int    `json:"files"`
+	Bytes     int64  `json:"bytes"` // of all files, running downloads and files in use included
+	Limit     int64  `json:"limit"`
+	Hits      uint64 `json:"hits"`      // opens served by a cached file alone
+	Misses    uint64 `json:"misses"`    // opens that started or joined a download
+	Downloads uint64 `json:"downloads"` // started, validations included
+	Renewed   uint64 `json:"renewed"`   // validations that found the content unchanged
+	Resumed   uint64 `json:"resumed"`   // broken downloads resumed
+	Evicted   uint64 `json:"evicted"`   // files removed to make room
+	Damaged   uint64 `json:"damaged"`   // files removed because they were damaged
+}
+
+// Stats returns the current figures.
+func (c *Content) Stats() ContentStats {
+	c.mu.Lock()
+	defer c.unlock()
+	s := c.stats
+	s.Files, s.Bytes, s.Limit = len(c.versions)-c.locals, c.used, c.limit
+	return s
+}
+
+// Usage returns the bytes of all files, running downloads and files in use included, and
+// their bound.
+func (c *Content) Usage() (used, limit int64) {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.used, c.limit
+}
+
+// Lookup returns the length of the complete cached content of key, of any age, if there is
+// one. It does not count as a use.
+func (c *Content) Lookup(key Key) (int64, bool) {
+	c.mu.Lock()
+	defer c.unlock()
+	v := c.versions[key]
+	if v == nil {
+		return 0, false
+	}
+	return v.size, true
+}
+
+// Trusted returns the length of the content that Open with that maxAge returns without
+// asking the service, if there is one and its length is known.
+func (c *Content) Trusted(key Key, maxAge time.Duration) (int64, bool) {
+	c.mu.Lock()
+	defer c.unlock()
+	if v := c.versions[key]; v != nil && c.trusted(v.fetched, v.final, maxAge) {
+		return v.size, true
+	}
+	if d := c.downloads[key]; d != nil && d.version != nil && c.trusted(d.began, d.final, maxAge) { // Open joins it
+		return d.version.size, true
+	}
+	return 0, false
+}
+
+// indexLocked makes v the version that Open finds, in place of an older one.
+// +checklocks:c.mu
+func (c *Content) indexLocked(v *version) {
+	if old := c.versions[v.key]; old != nil {
+		c.removeLocked(old)
+	}
+	c.versions[v.key] = v
+	v.element = c.recent.PushFront(v)
+}
+
+// removeLocked takes v out of the index and removes its file. Its holders keep the bytes, which
+// count until v is released. A second call does nothing.
+// +checklocks:c.mu
+func (c *Content) removeLocked(v *version) {
+	if v.element == nil {
+		return
+	}
+	c.recent.Remove(v.element)
+	v.element = nil
+	delete(c.versions, v.key)
+	if v.local != "" {
+		c.locals-- // the file is the service's
+		return
+	}
+	c.trash.paths = append(c.trash.paths, c.path(v))
+	if v.refs == 0 {
+		c.discountLocked(v)
+	}
+}
+
+// discountLocked takes v's bytes out of the count.
+// +checklocks:c.mu
+func (c *Content) discountLocked(v *version) {
+	c.used -= v.counted
+	v.counted = 0
+}
+
+// countLocked adds n bytes to v's part of the count and makes room for them.
+// +checklocks:c.mu
+func (c *Content) countLocked(v *version, n int64) {
+	v.counted += n
+	c.used += n
+	c.evictLocked(c.used - c.limit)
+}
+
+// evictLocked removes versions that are not in use, the least recently opened first, until it
+// has freed at least want bytes, and returns how many it freed.
+// +checklocks:c.mu
+func (c *Content) evictLocked(want int64) int64 {
+	var freed int64
+	for e := c.recent.Back(); e != nil && freed < want; {
+		v := e.Value.(*version) // the list holds nothing else
+		e = e.Prev()            // before v's element leaves the list
+		if v.refs > 0 || v.local != "" {
+			continue
+		}
+		freed += v.counted
+		c.stats.Evicted++
+		c.removeLocked(v)
+	}
+	return freed
+}
+
+// Free makes room on a full disk: it evicts at least want bytes, if there are so many that are
+// not in use. False means that there was nothing to evict.
+func (c *Content) Free(want int64) bool {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.evictLocked(want) > 0
+}
+
+// Remove forgets the content of key. Its readers keep their bytes; a download in flight
+// serves them and is not kept.
+func (c *Content) Remove(key Key) {
+	c.mu.Lock()
+	defer c.unlock()
+	delete(c.downloads, key)
+	if v := c.versions[key]; v != nil {
+		c.removeLocked(v)
+	}
 }

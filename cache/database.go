@@ -14,14 +14,13 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// lockWait is how long a file may be in use by another process.
+// lockWait is how long openDatabase waits for another process to close the file.
 const lockWait = time.Second
 
-// errBroken says that a database turned out to be damaged.
 var errBroken = errors.New("the file is damaged")
 
-// database is a bbolt file of what can be learned again. The library ends the process when
-// it meets a page that a disk has damaged; here it is an error, and the file goes.
+// database is a bbolt file of facts that can be learned again. bbolt ends the process when it
+// meets a damaged page; database returns an error instead, and removes the file.
 type database struct {
 	bolt   *bbolt.DB
 	path   string
@@ -29,9 +28,8 @@ type database struct {
 }
 
 // openDatabase opens the database of path with its buckets, or makes it with permissions
-// 0600. What is there but is no such database is replaced. One process at a time can have
-// it open.
-func openDatabase(path string, buckets ...[]byte) (*database, error) {
+// 0600. A file that is no such database is replaced. One process at a time can have it open.
+func openDatabase(path string, buckets ...string) (*database, error) {
 	d, err := tryDatabase(path, buckets)
 	if err == nil || !aboutContent(err) {
 		return d, err
@@ -42,14 +40,14 @@ func openDatabase(path string, buckets ...[]byte) (*database, error) {
 	return tryDatabase(path, buckets)
 }
 
-// aboutContent reports whether err is about what is in a file. Another process that has it
-// open, and what the system refuses, are no reason to remove it.
+// aboutContent reports whether err is about the content of a file, which is then removed: not
+// when another process has the file open, or the system refuses to open it.
 func aboutContent(err error) bool {
 	var system syscall.Errno
 	return !errors.As(err, &system) && !errors.Is(err, bolterrors.ErrTimeout)
 }
 
-func tryDatabase(path string, buckets [][]byte) (*database, error) {
+func tryDatabase(path string, buckets []string) (*database, error) {
 	d := &database{path: path}
 	err := d.guard(func() (err error) {
 		if err := checkLength(path); err != nil {
@@ -65,7 +63,7 @@ func tryDatabase(path string, buckets [][]byte) (*database, error) {
 	}
 	missing := false
 	err = d.view(func(tx *bbolt.Tx) error {
-		missing = slices.ContainsFunc(buckets, func(name []byte) bool { return tx.Bucket(name) == nil })
+		missing = slices.ContainsFunc(buckets, func(name string) bool { return tx.Bucket([]byte(name)) == nil })
 		return nil
 	})
 	if err == nil && missing {
@@ -77,12 +75,12 @@ func tryDatabase(path string, buckets [][]byte) (*database, error) {
 	return d, nil
 }
 
-// checkLength looks whether the file of path, if there is one, is as long as it says
-// itself. It is opened for reading first, because that reads nothing but its head.
+// checkLength returns an error for a file that is shorter than its head says. It opens the file
+// for reading, because that reads the head only.
 func checkLength(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil // it is made, or to open it tells the error
+		return nil // tryDatabase makes it, or returns the error
 	}
 	bolt, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, ReadOnly: true, NoStatistics: true})
 	if err != nil {
@@ -97,27 +95,33 @@ func checkLength(path string) error {
 	return errors.Join(err, bolt.Close())
 }
 
-func makeBuckets(tx *bbolt.Tx, buckets [][]byte) error {
+func makeBuckets(tx *bbolt.Tx, buckets []string) error {
 	for _, name := range buckets {
-		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// view reads.
+// put writes a value, or deletes the key when value is nil.
+func put(b *bbolt.Bucket, key, value []byte) error {
+	if value == nil {
+		return b.Delete(key)
+	}
+	return b.Put(key, value)
+}
+
 func (d *database) view(read func(*bbolt.Tx) error) error {
 	return d.guard(func() error { return d.bolt.View(read) })
 }
 
-// update writes in one transaction.
 func (d *database) update(change func(*bbolt.Tx) error) error {
 	return d.guard(func() error { return d.bolt.Update(change) })
 }
 
-// guard turns what the library does on a damaged page into errBroken. After that the
-// library's own locks may stay taken, so it is never called again.
+// guard turns bbolt's panic on a damaged page into errBroken. bbolt's own locks may stay locked
+// after that, so it is not called again.
 func (d *database) guard(call func() error) (err error) {
 	if d.broken.Load() {
 		return errBroken

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// release takes the pages of the file that were read or written out of the memory of this
-// process. They stay in the system's page cache, from where they come back without the disk.
+// release takes the pages of the file out of the memory of this process. They stay in the
+// system's page cache.
 func (d *database) release() error {
 	return d.view(func(tx *bbolt.Tx) error { // which keeps the mapping where it is
 		_, _, errno := unix.Syscall(unix.SYS_MADVISE, tx.DB().Info().Data, uintptr(tx.Size()), unix.MADV_DONTNEED) //nolint:gosec // not negative

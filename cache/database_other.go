@@ -2,5 +2,5 @@
 
 package cache
 
-// release does nothing where the pages of a file are not told apart from others.
+// release does nothing on other systems.
 func (*database) release() error { return nil }

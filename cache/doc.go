@@ -1,20 +1,20 @@
-// Package cache keeps what the archive service has told, so that it is asked once.
+// Package cache keeps answers of the archive service, so that each is requested once.
 //
 // Listings holds answers in memory: folder children, document lists, inboxes. It is an
 // LRU with a bound in entries and a ttl, serves any number of concurrent callers of a key
 // with one fetch, and lets the callers' own changes invalidate or patch exactly one
-// answer. With a Store, as Known is, the answers are there again for a service that is
-// away, also in the next process.
+// answer. With a Store, such as Known, it has answers while the service is away, even after a
+// restart.
 //
-// Content holds document bytes on disk with a bound in bytes. A reader follows a download
-// while it runs and gets exactly the service's bytes or an error; nothing is kept that is
-// not complete, and what is kept survives a restart.
+// Content holds document bytes on disk with a bound in bytes. A reader follows a running
+// download and gets exactly the service's bytes or an error. Only complete contents are kept;
+// they survive a restart.
 //
-// Facts holds sizes, learned once and kept for ever.
+// Facts holds the lengths of contents, learned once and kept for ever.
 //
-// Known holds what was listed last, within a bound in bytes. It is never trusted while the
-// service answers.
+// Known holds the last listings on disk, with a bound in bytes. They are never trusted while
+// the service answers.
 //
-// All of them may be used by any number of goroutines. They never call a fetch while they
-// hold a lock, and they pass its errors on wrapped, never reclassified.
+// Any number of goroutines may use them. They hold no lock while they call a fetch, and wrap
+// its errors without reclassifying them.
 package cache

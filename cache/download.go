@@ -10,34 +10,30 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// download is one answer of the service on its way into a file, or the news that the file
-// of before is still right. Its goroutine alone uses the fields that are not said to be
-// guarded.
+// download receives one content into a file, or learns that the cached one is unchanged. Fields
+// that are not marked as guarded belong to its goroutine.
 type download struct {
 	c      *Content
 	key    Key
 	fetch  Fetch
 	cancel context.CancelFunc
-	// began is when the service was about to be asked: its answer is no older. It never
-	// changes.
+	// began is just before the request: the answer is no older. It never changes.
 	began time.Time
 	// final says that the content could not change any more then. It never changes.
 	final bool
 	// old is the version to validate, held, or nil.
 	old *version
 
-	// ready is closed when version or err is set.
-	ready chan struct{}
-	// version is what those who wait get. Guarded by Content.mu; it never changes once
-	// ready is closed.
+	// ready is closed when version or err is set. Both are guarded by Content.mu, and never
+	// change once ready is closed.
+	ready   chan struct{}
 	version *version
-	// err is why there is no version. As version.
-	err error
-	// waiting counts those who wait for ready. Guarded by Content.mu.
+	err     error
+	// waiting counts the callers that wait for ready. Guarded by Content.mu.
 	waiting int
 }
 
-// startLocked starts the download of key, which validates what the cache has.
+// startLocked starts the download of key, which validates a cached version.
 // +checklocks:c.mu
 func (c *Content) startLocked(ctx context.Context, key Key, final bool, fetch Fetch) *download {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -56,7 +52,7 @@ func (c *Content) startLocked(ctx context.Context, key Key, final bool, fetch Fe
 	return d
 }
 
-// run asks the service and sees the answer through.
+// run sends the request and handles the answer.
 func (d *download) run(ctx context.Context) {
 	want := Want{}
 	if d.old != nil {
@@ -82,20 +78,20 @@ func (d *download) run(ctx context.Context) {
 	}
 }
 
-// receive takes the body of content, and of what resumes it, into a file.
+// receive writes the body of content to a file, and publishes that.
 func (d *download) receive(ctx context.Context, content *archive.Content) {
 	t, err := d.newTransfer(content)
 	if err == nil {
 		if t.v.size >= 0 {
-			t.v.aside = newAside(ctx, t)
+			t.v.parts = newParts(ctx, t)
 			d.settle(t.v)
 		}
 		err = t.run(ctx, content)
-		t.v.aside.close()
+		t.v.parts.close()
 		content = nil
 	}
 	if full := new(diskError); errors.As(err, &full) {
-		err = d.past(ctx, t, content, full)
+		err = d.serveWindow(ctx, t, content, full)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", d.key, err)
@@ -113,7 +109,7 @@ func (d *download) receive(ctx context.Context, content *archive.Content) {
 	d.publish(t)
 }
 
-// settle tells those who wait that v is what they get, and counts them in.
+// settle gives v, and a reference to it, to the callers that wait.
 func (d *download) settle(v *version) {
 	d.c.mu.Lock()
 	defer d.c.unlock()
@@ -128,8 +124,8 @@ func (d *download) settleLocked(v *version) {
 	close(d.ready)
 }
 
-// leaveLocked takes d out of what an Open joins and reports whether it was in there: if
-// not, its key was changed meanwhile and what d brings is not to be kept.
+// leaveLocked takes d out of the downloads that Open joins. False: d was replaced or its key
+// removed meanwhile, so its result is not kept.
 // +checklocks:c.mu
 func (c *Content) leaveLocked(d *download) bool {
 	if c.downloads[d.key] != d {
@@ -139,7 +135,7 @@ func (c *Content) leaveLocked(d *download) bool {
 	return true
 }
 
-// fail ends a download that never knew its version.
+// fail ends a download that has no version.
 func (d *download) fail(err error) {
 	d.c.mu.Lock()
 	defer d.c.unlock()
@@ -162,7 +158,7 @@ func (d *download) releaseOldLocked() {
 	}
 }
 
-// abort ends a download that broke on the way into v.
+// abort ends a download that failed while it filled v.
 func (d *download) abort(v *version, err error) {
 	c := d.c
 	c.mu.Lock()
@@ -178,7 +174,7 @@ func (d *download) abort(v *version, err error) {
 	c.releaseLocked(v)
 }
 
-// renew ends a download whose answer was that the old version is still right.
+// renew ends a download whose answer was 304 Not Modified.
 func (d *download) renew() {
 	c := d.c
 	c.mu.Lock()
@@ -201,8 +197,8 @@ func (d *download) renew() {
 	d.releaseOldLocked()
 }
 
-// publish keeps the complete version of t, unless its key was changed meanwhile. One that
-// is larger than the limit stays a temporary file.
+// publish keeps the complete version of t, unless d was replaced or its key removed meanwhile. A
+// version larger than the limit stays a temporary file.
 func (d *download) publish(t *transfer) {
 	c, v := d.c, t.v
 	v.check = t.check()
@@ -235,8 +231,8 @@ func (d *download) publish(t *transfer) {
 	c.releaseLocked(v)
 }
 
-// abandonLocked cancels d when nobody follows it and less than half of an announced
-// length is there.
+// abandonLocked cancels d when it has no reader and less than half of an announced length is
+// there.
 // +checklocks:c.mu
 func (c *Content) abandonLocked(d *download) {
 	readers := d.waiting

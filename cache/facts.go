@@ -2,94 +2,94 @@ package cache
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
-	"sync"
 
 	"go.etcd.io/bbolt"
 
 	"github.com/archivefs/archivefs/archive"
 )
 
-// maxPending bounds the sizes that wait for a disk that fails; newer ones are not learned.
-const maxPending = 4096
-
 // sizesBucket holds a big-endian int64 length for each key (encodeKey). Its name carries
 // the version of the format.
-var sizesBucket = []byte("sizes.v1")
+const sizesBucket = "sizes.v1"
 
-// Facts remembers, in one file and for ever, the lengths of contents that were once
-// learned. Sizes are written in batches in the background; a crash loses the newest few.
+// Facts keeps the lengths of contents in one file, for ever. They are written in batches in the
+// background; a crash loses the newest few.
 type Facts struct {
 	db *database
-
-	mu sync.Mutex
-	// pending is not on disk yet; archive.SizeUnknown stands for a key to be forgotten.
-	pending map[Key]int64 // +checklocks:mu
-	// writing is on its way to the disk.
-	writing map[Key]int64 // +checklocks:mu
-
-	batch *batch
+	// changes holds archive.SizeUnknown for a length to be forgotten.
+	changes *buffer[Key, int64]
 }
 
-// OpenFacts opens the file of path, or makes it with permissions 0600. What is there but
-// is no such file is replaced: it held nothing that cannot be learned again. One process
-// at a time can have it open.
+// OpenFacts opens the file of path, or makes it with permissions 0600. A file of another
+// format is replaced: lengths can be learned again. One process at a time can have it open.
 func OpenFacts(path string) (*Facts, error) {
 	db, err := openDatabase(path, sizesBucket)
 	if err != nil {
 		return nil, fmt.Errorf("open size file %s: %w", path, err)
 	}
-	f := &Facts{db: db, pending: make(map[Key]int64)}
-	f.batch = newBatch(f.flush)
+	f := &Facts{db: db}
+	f.changes = newBuffer(f.write)
 	return f, nil
 }
 
 // Size returns the length in bytes learned for key. It reads memory, or the mapped file.
 func (f *Facts) Size(key Key) (int64, bool) {
-	f.mu.Lock()
-	size, ok := f.pending[key]
-	if !ok {
-		size, ok = f.writing[key]
-	}
-	f.mu.Unlock()
-	if ok {
+	if size, ok := f.changes.get(key); ok {
 		return size, size >= 0
 	}
+	size := archive.SizeUnknown
 	err := f.db.view(func(tx *bbolt.Tx) error {
-		if v := tx.Bucket(sizesBucket).Get(encodeKey(key)); len(v) == 8 {
-			size, ok = int64(binary.BigEndian.Uint64(v)), true //nolint:gosec // it was an int64
+		if v := tx.Bucket([]byte(sizesBucket)).Get(encodeKey(key)); len(v) == 8 {
+			size = int64(binary.BigEndian.Uint64(v)) //nolint:gosec // it was an int64
 		}
 		return nil
 	})
-	return size, ok && err == nil && size >= 0
+	return size, err == nil && size >= 0
 }
 
-// Learn remembers that the content of key has size bytes. A negative size is no news.
+// Learn remembers that the content of key has size bytes. A negative size is ignored.
 func (f *Facts) Learn(key Key, size int64) {
-	if size < 0 {
-		return
-	}
-	if known, ok := f.Size(key); !ok || known != size {
-		f.note(key, size)
+	if known, ok := f.Size(key); size >= 0 && (!ok || known != size) {
+		f.changes.put(key, size, false, nil)
 	}
 }
 
 // Forget removes what was learned for key.
 func (f *Facts) Forget(key Key) {
 	if _, ok := f.Size(key); ok {
-		f.note(key, archive.SizeUnknown)
+		f.changes.put(key, archive.SizeUnknown, true, nil)
 	}
 }
 
-// note puts a change into the write buffer.
-func (f *Facts) note(key Key, size int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.pending[key]; !ok && len(f.pending) >= maxPending && size >= 0 {
-		return
+func (f *Facts) write(sizes map[Key]int64) error {
+	err := f.db.update(func(tx *bbolt.Tx) error {
+		for key, size := range sizes {
+			var value []byte
+			if size >= 0 {
+				value = binary.BigEndian.AppendUint64(nil, uint64(size))
+			}
+			if err := put(tx.Bucket([]byte(sizesBucket)), encodeKey(key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write sizes: %w", err)
 	}
-	f.pending[key] = size
-	f.batch.note(len(f.pending))
+	return nil
+}
+
+// Close writes what is not on disk yet and closes the file. After it, Size finds nothing and
+// Learn keeps nothing. A second Close returns nil.
+func (f *Facts) Close() error {
+	first, err := f.changes.close()
+	if !first {
+		return nil
+	}
+	return errors.Join(err, f.db.close())
 }
 
 // encodeKey returns the document as a big-endian int64 and the representation's byte.

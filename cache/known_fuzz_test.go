@@ -70,7 +70,7 @@ func fill(t *testing.T, v reflect.Value, next *int64) {
 	case reflect.Int, reflect.Int64:
 		v.SetInt(*next)
 	default:
-		t.Fatalf("a field of type %v: fill it here, and go over it in known_codec.go", v.Type())
+		t.Fatalf("a field of type %v: fill it here, and go over it in codec.go", v.Type())
 	}
 }
 
@@ -86,7 +86,7 @@ func everyField[V any](t *testing.T, f form[V]) {
 	var next int64
 	fill(t, reflect.ValueOf(&want).Elem(), &next)
 	if got, ok := f.unpack(f.pack(want)); !ok || !reflect.DeepEqual(got, want) {
-		t.Errorf("written %+v\nread    %+v, %v: a field is missing in known_codec.go", want, got, ok)
+		t.Errorf("written %+v\nread    %+v, %v: a field is missing in codec.go", want, got, ok)
 	}
 }
 
@@ -102,10 +102,10 @@ func TestFormsOnDisk(t *testing.T) {
 	}}}}
 	structure := archive.Structure{Free: true, Folders: []archive.Folder{{ID: 5, Name: "R"}}}
 	for _, tt := range []struct{ bucket, got, want string }{
-		{string(documentsBucket), documentsForm.pack(documents), "documents.v1 01d80401610601eeb88dde0c959aef3ac070002201016b010162016301010174"},
-		{string(inboxesBucket), inboxesForm.pack(inboxes), "inboxes.v1 01010106014101010801530000"},
-		{string(foldersBucket), structureForm.pack(structure), "folders.v1 01010a0152"},
-		{string(readAsBucket), representationForm.pack(archive.PDF), "representation.v1 02"},
+		{documentsBucket, documentsForm.pack(documents), "documents.v1 01d80401610601eeb88dde0c959aef3ac070002201016b010162016301010174"},
+		{inboxesBucket, inboxesForm.pack(inboxes), "inboxes.v1 01010106014101010801530000"},
+		{foldersBucket, structureForm.pack(structure), "folders.v1 01010a0152"},
+		{readAsBucket, representationForm.pack(archive.PDF), "representation.v1 02"},
 	} {
 		if got := fmt.Sprintf("%s %x", tt.bucket, tt.got); got != tt.want {
 			t.Errorf("got  %s\nwant %s\nanother form needs a new version of the bucket", got, tt.want)

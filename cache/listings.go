@@ -2,29 +2,31 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/archivefs/archivefs/archive"
 )
 
-// errorTTL is how long an error is cached, and how long a service that is away is not asked
-// again while an older answer can be shown.
+// errorTTL is how long an error is cached, and how long an older answer serves without a fetch
+// while the service is away.
 const errorTTL = 2 * time.Second
 
-// Entry is an answer as it is cached.
+// Entry is a cached answer.
 type Entry[V any] struct {
 	// Value is shared by all callers and must not be changed.
 	Value V
-	// Packed is Value in the form that it is kept in, empty where it is kept as it is.
+	// Packed is Value as the Packing packs it, empty without one.
 	Packed string
 	// Fetched is when the fetch of Value ended.
 	Fetched time.Time
-	// Serial grows with every fetch and every Update, over all keys, and is never used
-	// twice by one Listings.
+	// Serial grows with every fetch and every Update of any key. A Listings never uses one twice.
 	Serial uint64
-	// Stale says that the service is away and Value is not to be trusted beyond that: it is
-	// older than the ttl, or was changed, or comes from the store.
+	// Stale says that Value is shown only because the service is away: it is older than the
+	// ttl, or was invalidated, or comes from the store.
 	Stale bool
 }
 
@@ -40,21 +42,21 @@ type Listings[K comparable, V any] struct {
 	mu sync.Mutex
 	// items are the answers and remembered errors.
 	items *simplelru.LRU[K, *item[V]] // +checklocks:mu
-	// flights are the fetches under way whose answer may be stored.
+	// flights are the fetches in flight whose answer may be stored.
 	flights map[K]*flight[V] // +checklocks:mu
-	// offers are answers, without a serial, that came along with others before anybody asked.
+	// offers are prefetched answers, without a serial.
 	offers map[K]Entry[V] // +checklocks:mu
-	// aheads are the fetches under way that will make offers.
+	// aheads are the prefetches in flight.
 	aheads map[*Ahead[K, V]]bool // +checklocks:mu
-	// serial is the last one given out.
+	// serial is the last one used.
 	serial uint64 // +checklocks:mu
 	// stats are the counters; Entries is not kept here.
 	stats ListingsStats // +checklocks:mu
 }
 
-// item is what is known of one key. Guarded by Listings.mu.
+// item is the answer, or the remembered error, of one key. Guarded by Listings.mu.
 type item[V any] struct {
-	entry Entry[V] // as it is kept
+	entry Entry[V] // packed
 	known bool     // entry holds an answer
 	fresh bool     // not invalidated since the answer was fetched
 	err   error
@@ -64,9 +66,9 @@ type item[V any] struct {
 // ListingsStats counts how Get was answered.
 type ListingsStats struct {
 	Hits    uint64 `json:"hits"`    // from memory, remembered errors included
-	Ahead   uint64 `json:"ahead"`   // with what came along with others before
+	Ahead   uint64 `json:"ahead"`   // by a prefetched answer
 	Misses  uint64 `json:"misses"`  // by a fetch, own or joined
-	Stale   uint64 `json:"stale"`   // with an older answer, the service being away
+	Stale   uint64 `json:"stale"`   // by an older answer while the service was away
 	Fetches uint64 `json:"fetches"` // fetches started
 	Entries int    `json:"entries"` // keys held now
 }
@@ -84,19 +86,19 @@ func NewListings[K comparable, V any](limit int, ttl time.Duration, now func() t
 	}
 }
 
-// Pack has answers kept in the form of p, which is undone for each caller. It is called before
-// the first Get.
+// Pack has answers kept in the form of p and unpacked for each caller. It is called before the
+// first Get.
 func (l *Listings[K, V]) Pack(p *Packing[V]) { l.packing = p }
 
-// Get answers with what is cached and younger than the ttl, else with the result of
-// fetch, which is shared with every concurrent caller of key.
+// Get returns the cached answer if it is younger than the ttl, else the result of fetch, which
+// all concurrent callers of key share.
 //
-// The fetch runs with a context that is detached from each single caller and cancelled
-// when the last caller waiting for it has gone; a caller whose ctx ends leaves at once
-// with ctx's error. The error of a fetch is answered, without another fetch, for up to
-// two seconds; context errors are not. When the fetch fails because the service is away
-// (archive.Away) and an older answer is known, here or in the store, that is returned with
-// Stale set and a nil error, and the service is left alone for two seconds.
+// The context of the fetch is detached from each single caller, and cancelled when the last
+// caller has left; a caller whose ctx ends leaves at once with ctx's error. The error of a fetch
+// is returned again, without another fetch, for two seconds; context errors are not. When the
+// fetch fails because the service is away (archive.Away) and there is an older answer, in memory
+// or in the store, Get returns that with Stale set and a nil error, without another fetch for two
+// seconds.
 func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (Entry[V], error) {
 	l.mu.Lock()
 	if entry, ok, err := l.cachedLocked(key); ok {
@@ -131,7 +133,7 @@ func (l *Listings[K, V]) Get(ctx context.Context, key K, fetch func(context.Cont
 	}
 }
 
-// cachedLocked answers from memory, as it is kept, and counts it; false means that a fetch is needed.
+// cachedLocked answers from memory, packed, and counts that; false: a fetch is needed.
 // +checklocks:l.mu
 func (l *Listings[K, V]) cachedLocked(key K) (Entry[V], bool, error) {
 	it, ok := l.items.Get(key)
@@ -159,20 +161,16 @@ func (it *item[V]) trusted(now time.Time, ttl time.Duration) bool {
 	return it.known && it.fresh && now.Sub(it.entry.Fetched) < ttl
 }
 
-// Peek returns what is known of key, however old, and does not count as a use.
+// Peek returns the answer of key in memory, however old. It does not count as a use.
 func (l *Listings[K, V]) Peek(key K) (Entry[V], bool) {
-	entry, ok := l.peek(key)
-	return l.packing.whole(entry), ok
-}
-
-func (l *Listings[K, V]) peek(key K) (Entry[V], bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	var entry Entry[V]
 	it, ok := l.items.Peek(key)
-	if !ok || !it.known {
-		return Entry[V]{}, false
+	if ok = ok && it.known; ok {
+		entry = it.entry
 	}
-	return it.entry, true
+	l.mu.Unlock()
+	return l.packing.whole(entry), ok
 }
 
 // Stats returns the counters since the start.
@@ -182,4 +180,266 @@ func (l *Listings[K, V]) Stats() ListingsStats {
 	s := l.stats
 	s.Entries = l.items.Len()
 	return s
+}
+
+// Invalidate makes the next Get of key fetch. The old answer serves while the service is away.
+// The callers of a fetch in flight get its answer, which is not stored: it may be older than the
+// change.
+func (l *Listings[K, V]) Invalidate(key K) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.supersedeLocked(key)
+	if it, ok := l.items.Peek(key); ok {
+		it.expire()
+	}
+}
+
+// InvalidateAll is Invalidate of every key.
+func (l *Listings[K, V]) InvalidateAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.flights)
+	l.offers = make(map[K]Entry[V])
+	for a := range l.aheads {
+		a.void = true
+	}
+	for _, it := range l.items.Values() {
+		it.expire()
+	}
+}
+
+// Put stores an answer that is known without a fetch, such as that of a new folder, and
+// returns its entry.
+func (l *Listings[K, V]) Put(key K, value V) Entry[V] {
+	entry := Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
+	l.mu.Lock()
+	l.supersedeLocked(key)
+	entry.Serial = l.nextLocked()
+	l.storeLocked(key, entry)
+	l.mu.Unlock()
+	l.keep(key, entry, nil)
+	return entry
+}
+
+// +checklocks:l.mu
+func (l *Listings[K, V]) nextLocked() uint64 {
+	l.serial++
+	return l.serial
+}
+
+// storeLocked makes entry the fresh answer of key.
+// +checklocks:l.mu
+func (l *Listings[K, V]) storeLocked(key K, entry Entry[V]) {
+	l.items.Add(key, &item[V]{entry: l.packing.held(entry), known: true, fresh: true})
+}
+
+// supersedeLocked makes sure that no answer of key to an earlier request is stored.
+// +checklocks:l.mu
+func (l *Listings[K, V]) supersedeLocked(key K) {
+	delete(l.flights, key)
+	l.removeOfferLocked(key)
+	for a := range l.aheads {
+		a.changed[key] = true
+	}
+}
+
+// expire makes the answer stale and forgets a remembered error.
+func (it *item[V]) expire() {
+	it.fresh = false
+	it.err = nil
+}
+
+// Update changes the answer of key in memory without a fetch: f returns the new value, or false
+// to leave the old one. f is pure, changes a copy and calls nothing of this cache, because it runs
+// under the cache's lock. The answer keeps its age and gets a new serial. The answer of a fetch in
+// flight is not stored, as after Invalidate.
+func (l *Listings[K, V]) Update(key K, f func(V) (V, bool)) {
+	if entry, changed := l.update(key, f); changed {
+		l.keep(key, entry, nil)
+	}
+}
+
+func (l *Listings[K, V]) update(key K, f func(V) (V, bool)) (Entry[V], bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.supersedeLocked(key)
+	it, ok := l.items.Peek(key)
+	if !ok || !it.known {
+		return Entry[V]{}, false
+	}
+	entry := l.packing.whole(it.entry)
+	value, changed := f(entry.Value)
+	if !changed {
+		return Entry[V]{}, false
+	}
+	entry.Value, entry.Packed, entry.Serial = value, l.packing.Pack(value), l.nextLocked()
+	it.entry = l.packing.held(entry)
+	return entry, true
+}
+
+// flight is a fetch in flight. If it is not in Listings.flights, it was superseded: its callers
+// get the answer, which is not stored.
+type flight[V any] struct {
+	// done is closed when entry and err are set.
+	done   chan struct{}
+	entry  Entry[V]
+	err    error
+	cancel context.CancelFunc
+	// waiting counts the callers. Guarded by Listings.mu.
+	waiting int
+}
+
+// startLocked starts the fetch of key.
+// +checklocks:l.mu
+func (l *Listings[K, V]) startLocked(ctx context.Context, key K, fetch func(context.Context) (V, error)) *flight[V] {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	f := &flight[V]{done: make(chan struct{}), cancel: cancel}
+	l.flights[key] = f
+	l.stats.Fetches++
+	go func() {
+		defer cancel()
+		value, err := fetch(ctx)
+		l.land(key, f, value, err)
+	}()
+	return f
+}
+
+// land stores the result of f, unless f was superseded, and hands it to the callers.
+func (l *Listings[K, V]) land(key K, f *flight[V], value V, err error) {
+	l.recall(key, err)
+	f.entry = Entry[V]{Value: value, Packed: l.packing.Pack(value), Fetched: l.now()}
+	if l.settle(key, f, err) {
+		l.keep(key, f.entry, err)
+	}
+	close(f.done)
+}
+
+// settle completes the result of f, and stores it unless f was superseded. It reports whether f
+// was current.
+func (l *Listings[K, V]) settle(key K, f *flight[V], err error) (current bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	current = l.flights[key] == f
+	if current {
+		delete(l.flights, key)
+	}
+	if err == nil {
+		f.entry.Serial = l.nextLocked()
+		if current {
+			l.storeLocked(key, f.entry)
+		}
+		return current
+	}
+	it, ok := l.items.Peek(key)
+	if !ok {
+		it = &item[V]{}
+	}
+	if current && refused(err) {
+		it.known = false
+	}
+	if entry, ok := it.stale(err); ok {
+		l.stats.Stale += uint64(f.waiting) //nolint:gosec // a count of callers
+		f.entry = l.packing.whole(entry)
+	} else {
+		f.entry, f.err = Entry[V]{}, err
+	}
+	if current && memorable(err) {
+		it.err, it.until = err, l.now().Add(errorTTL)
+		l.items.Add(key, it)
+	}
+	return current
+}
+
+// stale returns the older answer that serves when a fetch fails with err.
+func (it *item[V]) stale(err error) (Entry[V], bool) {
+	if !it.known || !archive.Away(err) {
+		return Entry[V]{}, false
+	}
+	entry := it.entry
+	entry.Stale = true
+	return entry, true
+}
+
+// memorable reports whether err is about the service. A context error is about the callers,
+// unless it is the cause of a time-out that the client has classified.
+func memorable(err error) bool {
+	if archive.Away(err) {
+		return true
+	}
+	return !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// leave counts out a caller of f whose context has ended. The last one cancels f.
+func (l *Listings[K, V]) leave(key K, f *flight[V]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.waiting--
+	if f.waiting > 0 {
+		return
+	}
+	f.cancel()
+	if l.flights[key] == f {
+		delete(l.flights, key)
+	}
+}
+
+// Store keeps answers on disk. Save and Forget return before anything is written.
+type Store[K comparable, V any] interface {
+	// Load returns the answer of key that was saved last, and when it was fetched.
+	Load(key K) (value V, fetched time.Time, ok bool)
+	// Save keeps an answer. Nobody changes value afterwards.
+	Save(key K, value V, fetched time.Time)
+	// SavePacked is Save of a packed answer.
+	SavePacked(key K, packed string, fetched time.Time)
+	// Forget removes the answer of key.
+	Forget(key K)
+}
+
+// Keep has every answer saved in store. While the service is away, Get loads answers that are
+// not in memory from there. It is called before the first Get.
+func (l *Listings[K, V]) Keep(store Store[K, V]) { l.store = store }
+
+// recall loads the answer of key from the store if err says that the service is away and there
+// is no answer in memory.
+func (l *Listings[K, V]) recall(key K, err error) {
+	if l.store == nil || !archive.Away(err) {
+		return
+	}
+	if _, known := l.Peek(key); known {
+		return
+	}
+	value, fetched, ok := l.store.Load(key)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	it, ok := l.items.Peek(key)
+	if !ok {
+		it = &item[V]{}
+		l.items.Add(key, it)
+	}
+	if !it.known {
+		it.entry, it.known = l.packing.held(Entry[V]{Value: value, Fetched: fetched, Serial: l.nextLocked()}), true
+	}
+}
+
+// keep saves the answer of a fetch in the store, or removes the old one if err says that there
+// is none any more.
+func (l *Listings[K, V]) keep(key K, entry Entry[V], err error) {
+	switch {
+	case l.store == nil:
+	case err == nil && entry.Packed != "":
+		l.store.SavePacked(key, entry.Packed, entry.Fetched)
+	case err == nil:
+		l.store.Save(key, entry.Value, entry.Fetched)
+	case refused(err):
+		l.store.Forget(key)
+	}
+}
+
+// refused reports whether the service does not show the listing any more.
+func refused(err error) bool {
+	kind := archive.KindOf(err)
+	return kind == archive.KindNotFound || kind == archive.KindForbidden
 }

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// maxLocal is how many contents are known that the service keeps on this machine.
+// maxLocal bounds the contents that are known to be in files of the service.
 const maxLocal = 1 << 16
 
-// A service on this machine, whose ETags are the SHA-256 of what it sends, keeps the very
-// bytes in files that never change. They are read from there (Options.Local), and nothing of
-// them is kept here. The service's files are never touched.
+// A service on this machine, whose ETags are the SHA-256 of its contents, keeps them in files
+// that never change. Contents are read from those files (Options.Local) and not cached a second
+// time. The cache never changes or removes the service's files.
 
-// localFile opens the file in which the service keeps the content that has an ETag and a size;
-// nil where there is none.
+// localFile opens the service's file of the content with this ETag and size; nil if it has none.
 func (c *Content) localFile(etag string, size int64) (*os.File, string) {
 	sum := strings.Trim(etag, `"`)
 	if c.local == nil || size < 0 || len(sum) != 64 || etag != `"`+sum+`"` {
@@ -30,28 +29,24 @@ func (c *Content) localFile(etag string, size int64) (*os.File, string) {
 	}
 	f, err := openSized(path, size)
 	if err != nil {
-		return nil, "" // it is downloaded as from any other service
+		return nil, "" // the content is downloaded instead
 	}
 	return f, path
 }
 
-// receiveLocal ends a download whose answer the service keeps on this machine. It is false when
-// that does not.
+// receiveLocal ends a download whose content is in a file of the service; false if it is not.
 func (d *download) receiveLocal(etag string, size int64) bool {
 	c := d.c
 	f, path := c.localFile(etag, size)
 	if f == nil {
 		return false
 	}
-	v := newLocal(fileName{key: d.key, size: size, fetched: d.began, final: d.final, etag: etag}, path)
-	v.file, v.refs = f, 1
+	v := c.completeVersion(fileName{key: d.key, size: size, fetched: d.began, final: d.final, etag: etag})
+	v.local, v.file, v.refs = path, f, 1
 	c.mu.Lock()
 	defer c.unlock()
 	if c.leaveLocked(d) {
 		c.indexLocalLocked(v)
-	} else {
-		c.serial++
-		v.serial = c.serial
 	}
 	d.settleLocked(v)
 	d.releaseOldLocked()
@@ -59,8 +54,7 @@ func (d *download) receiveLocal(etag string, size int64) bool {
 	return true
 }
 
-// adoptLocal is Adopt of what the service keeps on this machine by now. It is false when that does
-// not.
+// adoptLocal is Adopt of a content that is in a file of the service; false if it is not.
 func (c *Content) adoptLocal(key Key, a Adoption) bool {
 	info, err := os.Stat(a.Path)
 	if err != nil {
@@ -72,14 +66,16 @@ func (c *Content) adoptLocal(key Key, a Adoption) bool {
 		return false
 	}
 	_ = f.Close() // it was not read
+	v := c.completeVersion(fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: etag})
+	v.local = path
 	c.mu.Lock()
 	defer c.unlock()
 	delete(c.downloads, key)
-	c.indexLocalLocked(newLocal(fileName{key: key, size: info.Size(), fetched: c.now(), final: a.Final, etag: etag}, path))
+	c.indexLocalLocked(v)
 	return true
 }
 
-// keptLocally reports whether the service keeps on this machine what an earlier process left.
+// keptLocally reports whether the content of v is in a file of the service.
 func (c *Content) keptLocally(v *version) bool {
 	etag := v.etag
 	if sum, is := strings.CutPrefix(string(v.check), string(checkSHA256)); is {
@@ -94,24 +90,17 @@ func (c *Content) keptLocally(v *version) bool {
 	return true
 }
 
-// newLocal is a version whose bytes are in a file of the service's.
-func newLocal(name fileName, path string) *version {
-	return &version{fileName: name, local: path, progress: progress{have: name.size, done: true}}
-}
-
-// indexLocalLocked is indexLocked of a version of the service's, in the place of the one that
-// was opened longest ago when there are many.
+// indexLocalLocked indexes a version in a file of the service. Beyond maxLocal, those that were
+// opened longest ago are forgotten.
 // +checklocks:c.mu
 func (c *Content) indexLocalLocked(v *version) {
-	c.serial++
-	v.serial = c.serial
 	c.indexLocked(v)
 	c.locals++
 	for e := c.recent.Back(); e != nil && c.locals > maxLocal; {
 		old := e.Value.(*version) // the list holds nothing else
 		e = e.Prev()              // before old's element leaves the list
 		if old.local != "" && old.refs == 0 {
-			c.dropLocked(old)
+			c.removeLocked(old)
 		}
 	}
 }

@@ -9,24 +9,23 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// packedChunk is how many bytes PackedLists asks for at a time. Listings share a chunk, so that
-// memory has no gaps between them; it is free when the last of them goes.
+// packedChunk is how many bytes PackedLists allocates at a time. Listings share a chunk, which is
+// freed with the last of them.
 const packedChunk = 32 << 10
 
-// PackedLists sorts documents by their folders, and packs each of them when it comes: so many
-// folders are listed at once in little more memory than their listings take. The zero value is
-// empty. It is used by one goroutine at a time.
+// PackedLists sorts documents by their folders, and packs each document when it is added. So many
+// folders can be listed at once in little more memory than their listings take. The zero value
+// is empty. One goroutine at a time uses it.
 type PackedLists struct {
 	all []packedDocument
-	// counts are the documents of each folder, of which all has them together once it is sorted.
+	// counts are the numbers of documents by folder. sorted says that all is sorted by folder.
 	counts  map[archive.ID]int
 	sorted  bool
-	chunk   []byte          // the last one of documents, with room for what comes next
-	lists   strings.Builder // the same of listings
+	chunk   []byte          // the newest chunk of documents
+	lists   strings.Builder // the newest chunk of listings
 	scratch coder
 }
 
-// packedDocument is a document in its packed form.
 type packedDocument struct {
 	folder, id archive.ID
 	packed     []byte
@@ -36,7 +35,7 @@ func (p packedDocument) compare(q packedDocument) int {
 	return cmp.Or(cmp.Compare(p.folder, q.folder), cmp.Compare(p.id, q.id))
 }
 
-// Add takes in a document, which is not kept itself.
+// Add adds a document. d is not kept.
 func (p *PackedLists) Add(d *archive.Document) {
 	p.scratch = coder{writing: true, out: p.scratch.out[:0]}
 	p.scratch.document(d)
@@ -59,7 +58,7 @@ func (p *PackedLists) Len() int { return len(p.all) }
 // Has reports whether a document of the folder was added.
 func (p *PackedLists) Has(folder archive.ID) bool { return p.counts[folder] > 0 }
 
-// Beside reports whether a document was added that lies in another folder than this one.
+// Beside reports whether a document of another folder was added.
 func (p *PackedLists) Beside(folder archive.ID) bool {
 	for other := range p.counts {
 		if other != folder && other != 0 {
@@ -69,8 +68,8 @@ func (p *PackedLists) Beside(folder archive.ID) bool {
 	return false
 }
 
-// Of returns the documents of a folder by ascending id, as PackedDocuments packs them; of one
-// without any, an empty list.
+// Of returns the documents of a folder by ascending id, as PackedDocuments packs them. The list
+// of a folder without documents is empty.
 func (p *PackedLists) Of(folder archive.ID) string {
 	if !p.sorted {
 		slices.SortStableFunc(p.all, packedDocument.compare)

@@ -5,14 +5,13 @@ import (
 	"sync"
 )
 
-// progress says how much of a content is there, from its first byte on, and wakes those who
-// wait for more. What came last may still be in memory, on its way to the file: it can be
-// read all the same.
+// progress is how much of a content has arrived, from its first byte on. It wakes the readers
+// that wait for more. The newest bytes can be read from memory before they are in the file.
 type progress struct {
 	mu sync.Mutex
-	// have is the number of bytes that may be read from the file.
+	// have is the number of bytes in the file.
 	have int64 // +checklocks:mu
-	// fresh are the bytes behind those.
+	// fresh are the bytes after those, not written yet.
 	fresh []byte // +checklocks:mu
 	// done says that no more bytes come.
 	done bool // +checklocks:mu
@@ -20,12 +19,12 @@ type progress struct {
 	err error // +checklocks:mu
 	// wake is closed at the next change, nil while nobody waits.
 	wake chan struct{} // +checklocks:mu
-	// least is the smallest number of bytes that somebody waits for.
+	// least is the smallest number of bytes that a reader waits for.
 	least int64 // +checklocks:mu
 }
 
-// receive says that the bytes fresh come behind those in the file, where they are not yet.
-// They stay as they are until advance, or until receive says that there are others or none.
+// receive sets the bytes that follow those in the file. They must not change until advance, or
+// another receive.
 func (p *progress) receive(fresh []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +34,7 @@ func (p *progress) receive(fresh []byte) {
 	}
 }
 
-// advance says that the first have bytes are in the file, and none in memory any more.
+// advance says that the first have bytes are in the file, and none in memory.
 func (p *progress) advance(have int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +44,7 @@ func (p *progress) advance(have int64) {
 	}
 }
 
-// finish says that no more bytes come, or with an error that none may be used.
+// finish says that no more bytes come; with an error, that none may be used.
 func (p *progress) finish(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +60,8 @@ func (p *progress) wakeLocked() {
 	}
 }
 
-// wait returns nil when the first want bytes are there or no more come, else the error of
-// the file or of ctx.
+// wait waits until the first want bytes have arrived or no more come. Its error is that of
+// finish or of ctx.
 func (p *progress) wait(ctx context.Context, want int64) error {
 	for {
 		p.mu.Lock()
@@ -85,8 +84,8 @@ func (p *progress) wait(ctx context.Context, want int64) error {
 	}
 }
 
-// read waits for the bytes of dst, from position off on, and returns how many of them, from
-// the first on, are to be read from the file. The others, still in memory, are in dst then.
+// read waits for the bytes of dst, from off on, and copies those that are still in memory. The
+// first inFile bytes are left to read from the file.
 func (p *progress) read(ctx context.Context, dst []byte, off int64) (inFile int, err error) {
 	for {
 		if err := p.wait(ctx, off+int64(len(dst))); err != nil {
@@ -98,8 +97,7 @@ func (p *progress) read(ctx context.Context, dst []byte, off int64) (inFile int,
 	}
 }
 
-// recent is read for bytes that are there; false: they are not any more, because what was in
-// memory could not be kept.
+// recent is read without waiting. False: the bytes are gone, because they could not be written.
 func (p *progress) recent(dst []byte, off int64) (inFile int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,14 +112,14 @@ func (p *progress) recent(dst []byte, off int64) (inFile int, ok bool) {
 	return int(from - off), true
 }
 
-// failure returns why no bytes may be used, nil while they may.
+// failure returns the error of finish.
 func (p *progress) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.err
 }
 
-// reached returns how many bytes are there.
+// reached returns how many bytes have arrived.
 func (p *progress) reached() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +129,7 @@ func (p *progress) reached() int64 {
 // +checklocks:p.mu
 func (p *progress) reachedLocked() int64 { return p.have + int64(len(p.fresh)) }
 
-// complete reports whether all bytes are there, in the file.
+// complete reports whether all bytes are in the file.
 func (p *progress) complete() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

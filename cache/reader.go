@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Reader reads one content, complete or on its way. It may be used by any number of
-// goroutines until Close.
+// Reader reads one content, complete or being downloaded. Any number of goroutines may use it
+// until Close.
 type Reader struct {
 	c     *Content
 	v     *version
@@ -19,18 +19,17 @@ type Reader struct {
 	close sync.Once
 }
 
-// Key returns what the content is called.
+// Key returns the key of the content.
 func (r *Reader) Key() Key { return r.v.key }
 
 // Size returns the exact length of the content in bytes.
 func (r *Reader) Size() int64 { return r.v.size }
 
-// Serial returns a number that is another one when the content of the key is, or may be,
-// another one than an earlier reader's.
+// Serial returns a number that differs from an earlier reader's when the content may differ.
 func (r *Reader) Serial() uint64 { return r.v.serial }
 
-// File returns the complete file, or nil while a download is under way. The Reader owns
-// it: it is open until Close, must not be written, and has no position to rely on.
+// File returns the complete file, or nil during the download. The Reader owns it: it is open
+// until Close, must not be written, and its position means nothing.
 func (r *Reader) File() *os.File {
 	if !r.v.progress.complete() {
 		return nil
@@ -38,13 +37,13 @@ func (r *Reader) File() *os.File {
 	return r.file
 }
 
-// Growing is File, also while a download is under way: then it does not hold all bytes yet. nil
-// where the disk could not take the file.
+// Growing is File, but also returns a file that a download is still filling; nil if the disk had
+// no room for one.
 func (r *Reader) Growing() *os.File { return r.file }
 
-// ReadAt reads as io.ReaderAt says, waiting for bytes that are on their way. Once the
-// download has failed for good, or the content has changed under it (ErrChanged), every
-// read fails. When ctx ends the read ends with its error.
+// ReadAt reads as io.ReaderAt does, and waits for bytes that are being downloaded. Once the
+// download has failed, or the content has changed (ErrChanged), every read fails. When ctx ends
+// the read ends with its error.
 func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%s: negative offset", r.v.key)
@@ -68,14 +67,14 @@ func (r *Reader) ReadAt(ctx context.Context, p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// fromFile reads all of p from the file, or from memory where it is on its way there.
+// fromFile reads all of p from the file, or from memory where it is not written yet.
 func (r *Reader) fromFile(ctx context.Context, p []byte, off int64) (int, error) {
 	inFile, err := r.await(ctx, p, off)
 	if err != nil {
 		return 0, err
 	}
 	n, err := r.file.ReadAt(p[:inFile], off)
-	if errors.Is(err, io.EOF) { // the file was cut off behind our back
+	if errors.Is(err, io.EOF) { // somebody truncated the file
 		err = errDamaged
 	}
 	if n < inFile {
@@ -84,11 +83,11 @@ func (r *Reader) fromFile(ctx context.Context, p []byte, off int64) (int, error)
 	return len(p), nil
 }
 
-// await returns when the bytes for p, from off on, are there, and how many of them are to be
-// read from the file. The others are in p.
+// await waits for the bytes of p, from off on, and returns how many of them are to be read from
+// the file. The others are in p then.
 func (r *Reader) await(ctx context.Context, p []byte, off int64) (inFile int, err error) {
 	v, end := r.v, off+int64(len(p))
-	if v.aside != nil && off > v.progress.reached()+farAhead && v.aside.get(ctx, off, end) {
+	if v.parts != nil && off > v.progress.reached()+farAhead && v.parts.get(ctx, off, end) {
 		return len(p), v.progress.failure()
 	}
 	return v.progress.read(ctx, p, off)

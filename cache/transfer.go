@@ -1,37 +1,36 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// chunk is how many bytes are taken from an answer at a time.
-const chunk = 256 << 10
+const (
+	// chunk is how many bytes are read from an answer and written to the file at a time.
+	chunk = 256 << 10
+	// roomFor is how many bytes are evicted at least when the disk is full.
+	roomFor = 16 << 20
+	// maxTries is how often a broken transfer is resumed without a byte of progress. After a
+	// time-out it is resumed once, until another chunk has arrived.
+	maxTries = 5
+)
 
-// buffers are what a transfer reads into: thousands of small documents need a few.
+// buffers are shared by transfers: thousands of small documents need a few.
 var buffers = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// roomFor is how many bytes are made free at least when the disk is full.
-const roomFor = 16 << 20
+// backoff spaces out the attempts to resume a transfer.
+var backoff = retry.Backoff{First: 100 * time.Millisecond, Longest: 5 * time.Second}
 
-// maxTries is how often a broken transfer is tried again without a byte of progress. Where the
-// service made fetch wait there is one try, and one after a time-out, until a chunk has come again.
-const maxTries = 5
-
-// pauseAfter is how long to wait after a transfer has broken so many times in a row.
-func pauseAfter(tries int) time.Duration {
-	return retry.Backoff{First: 100 * time.Millisecond, Longest: 5 * time.Second}.After(tries)
-}
-
-// errAnswer says that an answer is none to what was asked.
 var errAnswer = errors.New("the service answered another part of the content than was asked for")
 
 // brokenError is a transfer that ended early and may be resumed.
@@ -40,21 +39,32 @@ type brokenError struct{ cause error }
 func (e *brokenError) Error() string { return e.cause.Error() }
 func (e *brokenError) Unwrap() error { return e.cause }
 
-// transfer takes the bytes of a content into a file. One goroutine uses it.
+func isBroken(err error) bool {
+	var broken *brokenError
+	return errors.As(err, &broken)
+}
+
+// waitedLong reports whether fetch failed after it had waited for long, so that it is not called
+// again.
+func waitedLong(err error) bool {
+	kind := archive.KindOf(err)
+	return kind == archive.KindTimeout || kind == archive.KindBusy
+}
+
+// transfer writes the bytes of a content to a file. One goroutine uses it.
 type transfer struct {
 	c     *Content
 	fetch Fetch
 	v     *version
-	// sum is of the bytes in the file, nil for a content that nobody checks (checkable).
+	// sum is the checksum of the bytes in the file, nil for a content without check (checkable).
 	sum hash.Hash32
 	// have is how many bytes are in the file.
 	have int64
-	// known is where bytes that come a second time are compared, made when needed.
+	// known is a buffer in which bytes that come a second time are compared.
 	known []byte
 }
 
-// newTransfer makes the file that the answer content goes into. A *diskError says that the disk
-// does not take it.
+// newTransfer makes the file for an answer. A *diskError says that the disk has no room for it.
 func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	c := d.c
 	f, err := c.createTemp(d.key)
@@ -62,17 +72,13 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 		fileName: fileName{
 			key: d.key, size: max(content.Size, archive.SizeUnknown), fetched: d.began, final: d.final, etag: content.ETag, tag: newTag(),
 		},
-		file: f, refs: 1, download: d,
+		serial: c.serial.Add(1), file: f, refs: 1, download: d,
 	}
 	if err == nil {
 		v.temp = f.Name()
 	}
-	c.mu.Lock()
-	c.serial++
-	v.serial = c.serial
-	c.unlock()
 	t := &transfer{c: c, fetch: d.fetch, v: v}
-	if checkable(v.size) { // as one of unknown size may be
+	if checkable(v.size) { // an unknown size may turn out to be
 		t.sum = newCRC()
 	}
 	if err != nil {
@@ -84,7 +90,7 @@ func (d *download) newTransfer(content *archive.Content) (*transfer, error) {
 	return t, nil
 }
 
-// check is that of what is there, empty for a content that nobody checks.
+// check returns the check of the bytes in the file, empty for a large one.
 func (t *transfer) check() check {
 	if t.sum == nil || !checkable(t.have) {
 		return ""
@@ -92,14 +98,13 @@ func (t *transfer) check() check {
 	return crcOf(t.sum)
 }
 
-// run takes the body of content and resumes it when it breaks, until all is there.
+// run writes the body of content, and resumes the transfer when it breaks, until it is complete.
 func (t *transfer) run(ctx context.Context, content *archive.Content) error {
 	tries, timedOut := 0, false
 	for {
 		before := t.have
 		err := t.take(content)
-		var broken *brokenError
-		if err == nil || !errors.As(err, &broken) {
+		if !isBroken(err) {
 			return err
 		}
 		if t.have > before {
@@ -112,22 +117,22 @@ func (t *transfer) run(ctx context.Context, content *archive.Content) error {
 			}
 			timedOut = true
 		}
-		if content, err = t.resume(ctx, &tries, broken); err != nil {
+		if content, err = t.resume(ctx, &tries, err); err != nil {
 			return err
 		}
 	}
 }
 
-// resume asks for the rest, counting and spacing out the tries. Without a strong ETag the
-// service cannot say whether the rest belongs to what is there (RFC 9110, section 13.1.5),
-// so the content is asked for from its start and compared.
+// resume requests the rest. Without a strong ETag the service cannot tell whether the rest
+// belongs to the bytes in the file (RFC 9110, section 13.1.5), so the content is requested from
+// its start and compared.
 func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archive.Content, error) {
 	want := Want{}
 	if t.v.strong() {
 		want = Want{Offset: t.have, Match: t.v.etag}
 	}
 	for ; *tries < maxTries; *tries++ {
-		if err := t.c.pause(ctx, pauseAfter(*tries+1)); err != nil {
+		if err := t.c.pause(ctx, backoff.After(*tries+1)); err != nil {
 			return nil, err
 		}
 		content, err := t.fetch(ctx, want)
@@ -140,8 +145,8 @@ func (t *transfer) resume(ctx context.Context, tries *int, cause error) (*archiv
 			return content, t.admit(content)
 		case ctx.Err() != nil || !archive.Away(err):
 			return nil, err
-		case archive.KindOf(err) == archive.KindTimeout, archive.KindOf(err) == archive.KindBusy:
-			return nil, t.brokenOff(err) // fetch has waited for long
+		case waitedLong(err):
+			return nil, t.brokenOff(err)
 		}
 		cause = err
 	}
@@ -152,7 +157,7 @@ func (t *transfer) brokenOff(cause error) error {
 	return fmt.Errorf("broken off after %d bytes: %w", t.have, cause)
 }
 
-// admit checks that an answer goes on with what is there, and closes one that does not.
+// admit checks that an answer continues the bytes in the file, and closes one that does not.
 func (t *transfer) admit(content *archive.Content) error {
 	var err error
 	switch {
@@ -162,14 +167,14 @@ func (t *transfer) admit(content *archive.Content) error {
 		err = ErrChanged
 	case content.Offset > 0 && content.ETag != t.v.etag:
 		err = ErrChanged
-	case content.ETag != t.v.etag && t.v.aside.close():
-		err = ErrChanged // what was read far ahead is of the one before
+	case content.ETag != t.v.etag && t.v.parts.close():
+		err = ErrChanged // parts of the previous content may have been read
 	}
 	if err != nil {
 		closeBody(content)
 		return err
 	}
-	if content.Offset == 0 { // all of it comes again, and is compared
+	if content.Offset == 0 { // everything is compared
 		t.v.etag = content.ETag
 	}
 	return nil
@@ -180,7 +185,7 @@ func (t *transfer) take(content *archive.Content) error {
 	defer closeBody(content)
 	buf := buffers.Get().(*[chunk]byte) // the pool holds nothing else
 	defer func() {
-		t.v.progress.receive(nil) // readers have no part of it any more
+		t.v.progress.receive(nil) // readers no longer use buf
 		buffers.Put(buf)
 	}()
 	at := content.Offset
@@ -202,9 +207,9 @@ func (t *transfer) take(content *archive.Content) error {
 	}
 }
 
-// fill reads from body, which is at the position at of the content, until buf is full or the
-// body ends: one large write costs far less than several small ones. Readers need not wait
-// for that, but for what comes a second time, or is too much.
+// fill reads from body, which is at position at of the content, until buf is full or the body
+// ends: one large write is much cheaper than several small ones. Readers get the bytes at once,
+// except bytes that came before and bytes beyond the announced length.
 func (t *transfer) fill(body io.Reader, buf []byte, at int64) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -217,7 +222,7 @@ func (t *transfer) fill(body io.Reader, buf []byte, at int64) (n int, err error)
 	return n, err
 }
 
-// ended judges a body that ended regularly at the position at.
+// ended judges a body that ended without an error at position at.
 func (t *transfer) ended(at int64) error {
 	switch {
 	case at == t.v.size:
@@ -225,7 +230,74 @@ func (t *transfer) ended(at int64) error {
 	case t.v.size >= 0:
 		return &brokenError{io.ErrUnexpectedEOF}
 	case at < t.have:
-		return ErrChanged // shorter than it was before it was begun again
+		return ErrChanged // shorter than before
 	}
 	return nil
+}
+
+// accept takes p, which is at position at of the content. Bytes that are in the file already must
+// be equal; the rest is appended.
+func (t *transfer) accept(p []byte, at int64) error {
+	if n := min(t.have-at, int64(len(p))); n > 0 {
+		if err := t.compare(p[:n], at); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	if t.v.size >= 0 && t.have+int64(len(p)) > t.v.size {
+		return ErrLength
+	}
+	if err := t.append(p); err != nil {
+		return &diskError{err}
+	}
+	return nil
+}
+
+// compare returns ErrChanged unless p is in the file at position at.
+func (t *transfer) compare(p []byte, at int64) error {
+	if t.known == nil {
+		t.known = make([]byte, chunk)
+	}
+	known := t.known[:len(p)]
+	if _, err := t.v.file.ReadAt(known, at); err != nil {
+		return fmt.Errorf("read from the content cache: %w", err)
+	}
+	if !bytes.Equal(known, p) {
+		return ErrChanged
+	}
+	return nil
+}
+
+// append writes p to the end of the file and shows it to the readers. On a full disk it makes
+// room as long as there is something to evict.
+func (t *transfer) append(p []byte) error {
+	for rest, at := p, t.have; len(rest) > 0; {
+		n, err := t.c.write(t.v.file, rest, at)
+		rest, at = rest[n:], at+int64(n)
+		if err == nil {
+			continue
+		}
+		full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+		if !full || !t.c.Free(max(roomFor, int64(len(rest)))) {
+			return err
+		}
+	}
+	if t.sum != nil && checkable(t.have) {
+		_, _ = t.sum.Write(p) // never fails
+	}
+	t.have += int64(len(p))
+	t.c.mu.Lock()
+	t.c.countLocked(t.v, int64(len(p)))
+	t.c.unlock()
+	t.v.progress.advance(t.have)
+	return nil
+}
+
+func closeBody(content *archive.Content) {
+	if content.Body != nil {
+		_ = content.Body.Close() // the rest is not needed
+	}
 }

@@ -14,33 +14,32 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// maxCheck is the size in bytes up to which a file from an earlier process is compared with
-// its check before its first use: those need not be synced, because one that a crash of the
-// machine damaged is noticed and fetched again. Larger ones are trusted by their size: they
-// are synced before they get their name, and have no check.
+// maxCheck is the size in bytes up to which a file has a check. It is not synced: after a
+// restart it is compared with its check before its first use, so damage by a crash is noticed
+// and the content fetched again. A larger file is synced before it gets its name, and trusted
+// if it has the right size.
 const maxCheck = 64 << 20
 
-// checkable reports whether a file of that size is checked before its first use.
 func checkable(size int64) bool { return size <= maxCheck }
 
-// touchEvery is how often at most the time of the last open is written to a file.
+// touchEvery is how often at most the time of an open is written to a file.
 const touchEvery = time.Minute
 
 // errDamaged says that a cached file is not what its name says.
 var errDamaged = errors.New("cached file is damaged")
 
-// version is the bytes that a key had at the service at one time, in one file. The file
-// is complete, or a download is filling it.
+// version is the content that a key had at one time, in one file. The file is complete, or a
+// download is filling it.
 type version struct {
-	// fileName describes the version. The download that fills it has it alone until the
-	// file is complete, but for the key and the size, which never change once a reader
-	// has the version. Then only fetched and final change, guarded by Content.mu.
+	// fileName describes the version. Key and size never change once a reader has it. The rest
+	// belongs to the download until the file is complete; after that only fetched and final
+	// change, guarded by Content.mu.
 	fileName
 	progress progress
-	// aside fetches parts ahead of the download; nil where there are none. It never changes
-	// once a reader has the version.
-	aside *aside
-	// window shows the version instead of the file, which cannot take it; nil where it can.
+	// parts are fetched ahead of the download, nil for none. It never changes once a reader
+	// has the version.
+	parts *parts
+	// window serves the version in place of the file if the disk has no room for it, else nil.
 	window atomic.Pointer[window]
 	// serial never changes.
 	serial uint64
@@ -52,30 +51,34 @@ type version struct {
 	// damaged is the result of the check.
 	damaged error
 
-	// local is the file of a service on this machine that holds the bytes, empty when they are in
-	// one of the cache's own. It never changes.
+	// local is the file in which a service on this machine keeps the bytes, empty when they are
+	// in a file of the cache. It never changes.
 	local string
-	// temp is where the file lies while it is not published, empty once it lies where its
-	// name says. Guarded by Content.mu.
+
+	// What follows is guarded by Content.mu.
+
+	// temp is the path of the file until it is published, then empty.
 	temp string
-	// file is open while refs > 0, nil where none could be made. Guarded by Content.mu, and free
-	// to use for who holds a reference.
+	// file is open while refs > 0, nil if none could be made. Whoever holds a reference may use it.
 	file *os.File
-	// refs counts readers, a download that fills or revalidates the version, and openers
-	// on their way. Guarded by Content.mu.
+	// refs counts readers, callers in Open, and a download that fills or validates the version.
 	refs int
-	// download fills the version, nil when it is complete. Guarded by Content.mu.
+	// download fills the version, nil when it is complete.
 	download *download
-	// counted is the version's part of Content.used, in bytes. Guarded by Content.mu.
+	// counted is the version's part of Content.used, in bytes.
 	counted int64
-	// element is the place in Content.recent, nil when the version is not (or no longer)
-	// what an Open of its key finds. Guarded by Content.mu.
+	// element is the place in Content.recent, nil when Open does not find the version.
 	element *list.Element
-	// touched is the last written time of an open. Guarded by Content.mu.
+	// touched is the time of an open that was written to the file last.
 	touched time.Time
 }
 
-// strong reports whether the ETag says that two answers are of the same bytes (RFC 9110, 8.8.1).
+// completeVersion returns a version whose bytes are all there.
+func (c *Content) completeVersion(name fileName) *version {
+	return &version{fileName: name, serial: c.serial.Add(1), progress: progress{have: name.size, done: true}}
+}
+
+// strong reports whether the ETag is one that only equal bytes have (RFC 9110, section 8.8.1).
 func (v *version) strong() bool { return v.etag != "" && !strings.HasPrefix(v.etag, "W/") }
 
 // path returns where the file of v lies. Called with mu held.
@@ -97,18 +100,18 @@ func (v *version) publish(target string) error {
 	return durable.Publish(v.file, target)
 }
 
-// holdLocked takes a reference to v, which is in the index, and notes that it was opened. When the file is gone or
-// has another size v is dropped, and the answer is false.
+// holdLocked takes a reference to v, which is in the index, and notes the open. It returns false,
+// and removes v, when the file is missing or has another size.
 // +checklocks:c.mu
 func (c *Content) holdLocked(v *version) bool {
 	if v.refs == 0 {
 		f, err := openSized(c.path(v), v.size)
-		switch {
-		case err != nil && v.local != "": // the service does not have it any more
-			c.dropLocked(v)
-			return false
-		case err != nil:
-			c.damagedLocked(v, err)
+		if err != nil {
+			if v.local == "" {
+				c.damagedLocked(v, err)
+			} else { // the service removed it
+				c.removeLocked(v)
+			}
 			return false
 		}
 		v.file = f
@@ -119,15 +122,15 @@ func (c *Content) holdLocked(v *version) bool {
 	return true
 }
 
-// damagedLocked drops v, whose file is not what it should be.
+// damagedLocked removes v, whose file is missing or damaged.
 // +checklocks:c.mu
 func (c *Content) damagedLocked(v *version, err error) {
 	c.warnLocked(fmt.Errorf("%s is dropped: %w", v.key, err))
 	c.stats.Damaged++
-	c.dropLocked(v)
+	c.removeLocked(v)
 }
 
-// openSized opens the file of path for reading when it has that size.
+// openSized opens the file of path for reading if it has that size.
 func openSized(path string, size int64) (*os.File, error) {
 	f, err := os.Open(path) //nolint:gosec // a name that the cache has given
 	if err != nil {
@@ -143,7 +146,7 @@ func openSized(path string, size int64) (*os.File, error) {
 	return f, nil
 }
 
-// touchLocked writes the time of an open to the file, for the order after a restart.
+// touchLocked writes the time of an open to the file, for the LRU order after a restart.
 // +checklocks:c.mu
 func (c *Content) touchLocked(v *version) {
 	if v.local != "" {
@@ -159,8 +162,8 @@ func (c *Content) touchLocked(v *version) {
 	}
 }
 
-// releaseLocked gives a reference back. With the last one the file is closed, and what is
-// not to be kept goes.
+// releaseLocked gives a reference back. With the last one the file is closed, and removed if it
+// is not to be kept.
 // +checklocks:c.mu
 func (c *Content) releaseLocked(v *version) {
 	v.refs--
@@ -176,13 +179,13 @@ func (c *Content) releaseLocked(v *version) {
 	case v.element == nil:
 		c.discountLocked(v)
 	case v.size > c.limit && v.local == "":
-		c.dropLocked(v)
+		c.removeLocked(v)
 	}
-	c.evictLocked()
+	c.evictLocked(c.used - c.limit)
 }
 
-// sound reports whether the bytes of v, which the caller holds, are what was published. A
-// damaged version is dropped and released.
+// sound reports whether v, which the caller holds, is undamaged. A damaged version is removed
+// and released.
 func (c *Content) sound(v *version) bool {
 	if !v.unchecked {
 		return true

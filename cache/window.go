@@ -12,62 +12,62 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/archivefs/archivefs/archive"
 )
 
-// A window on a content that the disk has no room for.
 const (
-	// blockSize is how many bytes a block has; the last one may have fewer.
+	// blockSize is the length of a block; the last one may be shorter.
 	blockSize = 1 << 20
-	// maxBlocks is how many blocks of a content are in memory, beside those that somebody
+	// maxBlocks is how many blocks of a content are in memory, besides those that a reader
 	// waits for.
 	maxBlocks = 16
-	// maxSkip is how many blocks of an answer are passed over rather than to ask for another
-	// part, and how many are fetched ahead of who reads.
+	// maxSkip is how many blocks of an answer are skipped rather than sending another request,
+	// and how many are prefetched.
 	maxSkip = 4
-	// idleFor is how long an answer is kept open that nobody reads.
+	// idleFor is how long an answer is kept open while nobody reads.
 	idleFor = 5 * time.Second
 )
 
-// window shows a content of which nothing is kept but the blocks that were read last, in
-// memory. One goroutine fetches what readers wait for (serve). With a strong ETag it asks
-// for the part from there on; else for all of it. What comes again must be what came before.
+// window serves a content that the disk has no room for. It keeps the blocks that were read last
+// in memory. One goroutine (serve) fetches the blocks that readers wait for: with a strong ETag
+// it requests the content from the wanted block on, else all of it. A block that is fetched
+// again must be the same.
 type window struct {
 	c     *Content
 	fetch Fetch
 	v     *version
 
-	// What follows is the goroutine's alone.
+	// What follows belongs to the goroutine.
 
-	// body is the answer that is being read, nil for none, and at the number of the block that
-	// comes next.
+	// body is the answer that is being read, nil for none; at is its next block.
 	body io.ReadCloser
 	at   int64
-	// whole says that all of the content is asked for, whatever part is wanted: the service has no
-	// parts, or no strong ETag by which they would be of the same bytes.
+	// whole says that requests are for the whole content: the service ignores Range, or has no
+	// strong ETag.
 	whole bool
-	// sums are those of the blocks that came.
+	// sums are the checksums of the blocks that were fetched.
 	sums map[int64]uint32
-	// begun is the beginning of a block that was shown before the block was there, and
-	// begunAt its number.
+	// begun is the beginning of block begunAt, of which the rest was not fetched yet.
 	begun   []byte
 	begunAt int64
 	tries   int
-	// timedOut says that the last answer was not read to the end of a block in time.
+	// timedOut says that the last answer timed out before the end of a block.
 	timedOut bool
 
-	// demand has a token when somebody waits for a block.
+	// demand has a token when a reader waits for a block.
 	demand chan struct{}
 
 	mu sync.Mutex
-	// blocks are in memory, and order has their numbers, the last used last.
+	// blocks are in memory; order has their numbers, the last used last.
 	blocks map[int64][]byte // +checklocks:mu
 	order  []int64          // +checklocks:mu
-	// wants counts who waits for a block, by its number.
+	// wants counts the readers that wait for a block.
 	wants map[int64]int // +checklocks:mu
-	// last is the number of the block that was wanted last.
+	// last is the block that was wanted last.
 	last int64 // +checklocks:mu
-	// changed is closed at the next change.
+	// changed is closed when blocks or err change.
 	changed chan struct{} // +checklocks:mu
 	// err is why nothing can be read.
 	err error // +checklocks:mu
@@ -94,7 +94,7 @@ func (w *window) read(ctx context.Context, p []byte, off int64) error {
 	return nil
 }
 
-// block waits for the block of that number.
+// block waits for block n.
 func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,14 +104,14 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	for {
 		if b, there := w.blocks[n]; there {
 			w.useLocked(n)
-			w.ask() // for what comes behind it
+			signal(w.demand) // prefetch the next one
 			return b, nil
 		}
 		if w.err != nil {
 			return nil, w.err
 		}
 		changed := w.changed
-		w.ask()
+		signal(w.demand)
 		w.mu.Unlock()
 		var err error
 		select {
@@ -126,7 +126,6 @@ func (w *window) block(ctx context.Context, n int64) ([]byte, error) {
 	}
 }
 
-// leaveLocked counts out a caller who wanted a block.
 // +checklocks:w.mu
 func (w *window) leaveLocked(n int64) {
 	if w.wants[n]--; w.wants[n] == 0 {
@@ -134,15 +133,7 @@ func (w *window) leaveLocked(n int64) {
 	}
 }
 
-// ask wakes the goroutine.
-func (w *window) ask() {
-	select {
-	case w.demand <- struct{}{}:
-	default:
-	}
-}
-
-// useLocked notes that a block was used.
+// useLocked makes block n the last used one.
 // +checklocks:w.mu
 func (w *window) useLocked(n int64) {
 	if i := slices.Index(w.order, n); i >= 0 {
@@ -151,7 +142,7 @@ func (w *window) useLocked(n int64) {
 	w.order = append(w.order, n)
 }
 
-// show puts a block into the window, in the place of others.
+// show adds block n, and evicts others.
 func (w *window) show(n int64, b []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +161,7 @@ func (w *window) show(n int64, b []byte) {
 	w.changed = make(chan struct{})
 }
 
-// fail ends the window for those who read.
+// fail makes every read fail from now on.
 func (w *window) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,13 +170,13 @@ func (w *window) fail(err error) {
 	w.changed = make(chan struct{})
 }
 
-// end is the number behind that of the last block.
+// end is the number of blocks.
 func (w *window) end() int64 { return (w.v.size + blockSize - 1) / blockSize }
 
-// serve fetches what readers wait for, and a little of what comes behind it, until ctx ends,
-// whose error it returns, or the content cannot be had.
+// serve fetches the blocks that readers wait for and prefetches the next ones, until ctx ends or
+// the content cannot be fetched.
 func (w *window) serve(ctx context.Context) error {
-	defer w.drop()
+	defer w.closeAnswer()
 	idle := time.NewTimer(idleFor)
 	defer idle.Stop()
 	for {
@@ -199,15 +190,15 @@ func (w *window) serve(ctx context.Context) error {
 		select {
 		case <-w.demand:
 		case <-idle.C:
-			w.drop()
+			w.closeAnswer()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// next is the number of the block to fetch, -1 for none: of those that are waited for the one
-// that the answer comes to soonest, else the first; else what comes behind the last one.
+// next is the block to fetch, -1 for none: of the wanted blocks the one that the current answer
+// reaches soonest, else the first; if none is wanted, the block after the last one read.
 func (w *window) next() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -234,14 +225,13 @@ func (w *window) next() int64 {
 	return -1
 }
 
-// follows reports whether the block is had sooner from the answer that is being read than
-// from another one.
+// follows reports whether the current answer brings block n sooner than another request would.
 func (w *window) follows(n int64) bool {
 	return w.body != nil && n >= w.at && (n <= w.at+maxSkip || w.whole)
 }
 
-// get fetches the block of that number, by way of those in front of it where they come, too. A
-// transfer that breaks is taken up again as that into a file is.
+// get fetches block n, and the blocks before it that come with the same answer. It resumes a
+// broken answer as transfer does.
 func (w *window) get(ctx context.Context, n int64) error {
 	for {
 		if !w.follows(n) {
@@ -251,7 +241,7 @@ func (w *window) get(ctx context.Context, n int64) error {
 		}
 		b, err := w.receive()
 		if err != nil {
-			w.drop()
+			w.closeAnswer()
 			late := archive.KindOf(err) == archive.KindTimeout
 			if w.tries >= maxTries || !isBroken(err) || late && w.timedOut {
 				return err
@@ -277,9 +267,9 @@ func (w *window) get(ctx context.Context, n int64) error {
 	}
 }
 
-// open asks for the content from the block of that number on, or for all of it.
+// open requests the content from block n on, or all of it.
 func (w *window) open(ctx context.Context, n int64) error {
-	w.drop()
+	w.closeAnswer()
 	for {
 		want := Want{}
 		if !w.whole {
@@ -292,15 +282,13 @@ func (w *window) open(ctx context.Context, n int64) error {
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil, errors.Is(err, ErrChanged):
-			return err
-		case archive.KindOf(err) == archive.KindTimeout, archive.KindOf(err) == archive.KindBusy: // fetch has waited for long
+		case ctx.Err() != nil, errors.Is(err, ErrChanged), waitedLong(err):
 			return err
 		case archive.Away(err) && w.tries < maxTries:
 			if err := w.rest(ctx); err != nil {
 				return err
 			}
-		case want.Offset > 0 && !archive.Away(err): // such a part cannot be had
+		case want.Offset > 0 && !archive.Away(err): // the service has no parts
 			w.whole = true
 		default:
 			return err
@@ -308,14 +296,13 @@ func (w *window) open(ctx context.Context, n int64) error {
 	}
 }
 
-// rest waits before another try.
+// rest waits before another attempt.
 func (w *window) rest(ctx context.Context) error {
 	w.tries++
-	return w.c.pause(ctx, pauseAfter(w.tries))
+	return w.c.pause(ctx, backoff.After(w.tries))
 }
 
-// admit makes content the answer that is being read. A service without parts answers from the
-// start.
+// admit makes content the current answer. A service that ignores Range answers from the start.
 func (w *window) admit(content *archive.Content, want Want) error {
 	var err error
 	switch {
@@ -333,15 +320,15 @@ func (w *window) admit(content *archive.Content, want Want) error {
 	return nil
 }
 
-// drop closes the answer that is being read.
-func (w *window) drop() {
+// closeAnswer closes the current answer.
+func (w *window) closeAnswer() {
 	if w.body != nil {
-		_ = w.body.Close() // nothing more is wanted from it
+		_ = w.body.Close() // the rest is not needed
 		w.body = nil
 	}
 }
 
-// receive reads the next block of the answer.
+// receive reads the next block of the current answer.
 func (w *window) receive() ([]byte, error) {
 	left := w.v.size - w.at*blockSize
 	b := make([]byte, min(blockSize, left))
@@ -355,14 +342,14 @@ func (w *window) receive() ([]byte, error) {
 		if n, _ := io.ReadFull(w.body, make([]byte, 1)); n > 0 {
 			return nil, ErrLength
 		}
-		w.drop()
+		w.closeAnswer()
 	}
 	return b, nil
 }
 
-// known returns ErrChanged when a block is not what came before.
+// known returns ErrChanged when block n differs from what was fetched before.
 func (w *window) known(n int64, b []byte) error {
-	sum := crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+	sum := crc32.Checksum(b, castagnoli)
 	before, came := w.sums[n]
 	if came && before != sum || n == w.begunAt && !bytes.HasPrefix(b, w.begun) {
 		return ErrChanged
@@ -371,7 +358,7 @@ func (w *window) known(n int64, b []byte) error {
 	return nil
 }
 
-// remember takes note of the first bytes of the content, which may have been read from f.
+// remember records the first have bytes of the content, which readers may have read from f.
 func (w *window) remember(f *os.File, have int64) error {
 	for n := int64(0); n*blockSize < have; n++ {
 		b := make([]byte, min(blockSize, have-n*blockSize))
@@ -387,4 +374,99 @@ func (w *window) remember(f *os.File, have int64) error {
 		}
 	}
 	return nil
+}
+
+// diskError says that the disk has no room for a content.
+type diskError struct{ cause error }
+
+func (e *diskError) Error() string { return "write to the content cache: " + e.cause.Error() }
+func (e *diskError) Unwrap() error { return e.cause }
+
+// hasRoom reports whether the disk has room for n bytes, once unused contents are evicted.
+func (c *Content) hasRoom(n int64) bool {
+	free, err := c.free()
+	if err != nil || n <= free {
+		return true // the write will show
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	for e := c.recent.Back(); e != nil && free < n; e = e.Prev() {
+		if v := e.Value.(*version); v.refs == 0 { // the list holds nothing else
+			free += v.counted
+		}
+	}
+	return n <= free
+}
+
+// diskFree returns how many bytes may be written below dir.
+func diskFree(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:gosec,unconvert // other types on other systems
+}
+
+// serveWindow serves the content of t, which the disk has no room for, through a window until its
+// last reader closes. It always returns an error. content is the answer, from the start on, or nil.
+func (d *download) serveWindow(ctx context.Context, t *transfer, content *archive.Content, why *diskError) error {
+	w := newWindow(t)
+	defer w.closeAnswer()
+	if content != nil {
+		w.body = content.Body
+	}
+	if err := w.remember(t.v.file, t.have); err != nil {
+		return err
+	}
+	if t.v.size < 0 {
+		size, err := w.measure(ctx)
+		if err != nil {
+			return err
+		}
+		t.v.size = size
+	}
+	d.c.log.Infof("%s, %d bytes, is read without being kept: %v", d.key, t.v.size, why)
+	d.show(w)
+	err := w.serve(ctx)
+	w.fail(fmt.Errorf("%s: %w", d.key, err))
+	return err
+}
+
+// show lets readers use the window, and empties the file.
+func (d *download) show(w *window) {
+	w.v.window.Store(w)
+	w.v.progress.finish(ErrNotKept) // which sends readers to the window
+	if w.v.file != nil {
+		_ = w.v.file.Truncate(0) // if it fails, the last reader frees the space
+	}
+	d.c.mu.Lock()
+	defer d.c.unlock()
+	d.c.discountLocked(w.v)
+	if d.version == nil {
+		d.settleLocked(w.v)
+	}
+	d.c.abandonLocked(d)
+}
+
+// measure reads the whole content to learn its length.
+func (w *window) measure(ctx context.Context) (int64, error) {
+	defer w.closeAnswer()
+	for {
+		if w.body == nil {
+			if err := w.open(ctx, 0); err != nil {
+				return 0, err
+			}
+		}
+		n, err := io.Copy(io.Discard, w.body)
+		w.closeAnswer()
+		if err == nil {
+			return n, nil
+		}
+		if w.tries >= maxTries {
+			return 0, err
+		}
+		if err := w.rest(ctx); err != nil {
+			return 0, err
+		}
+	}
 }

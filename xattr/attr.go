@@ -10,7 +10,7 @@ import (
 // Prefix begins the name of every attribute of the archive.
 const Prefix = "user.archive."
 
-// user is the namespace that Prefix lies in.
+// user is the namespace of Prefix.
 const user = "user."
 
 // MaxName is the longest name in bytes (XATTR_NAME_MAX, linux/limits.h).
@@ -24,7 +24,8 @@ type Attr struct {
 	row *row
 	// Key is the metadata key of metadata.KEY, else empty.
 	Key string
-	// Default: it is upload.NAME, which a directory has for files that are put in it or below.
+	// Default: the attribute is upload.NAME of a directory, the default for files that are put in
+	// or below it.
 	Default bool
 }
 
@@ -57,8 +58,8 @@ func Parse(name string) (Attr, error) {
 	return Attr{}, fmt.Errorf("%q: %w", name, ErrUnknown)
 }
 
-// All returns the names of all attributes without Prefix, in the order of the table, with those of
-// directories' defaults at the end. KEY stands for a key.
+// All returns the names of all attributes without Prefix, in the order of the table; the defaults
+// of directories are last. KEY stands for a key.
 func All() []string {
 	var names, defaults []string
 	for i := range table {
@@ -74,7 +75,7 @@ func All() []string {
 	return append(names, defaults...)
 }
 
-// Name returns the attribute's name. It can be longer than MaxName where a key is.
+// Name returns the attribute's name. A long key makes it longer than MaxName.
 func (a Attr) Name() string { return Prefix + a.short() }
 
 // short is the name without Prefix.
@@ -92,13 +93,13 @@ func (a Attr) short() string {
 	return name
 }
 
-// Listed reports whether the attribute belongs in a listing when it has a value. Those
-// that cost a request do not, nor do names that the kernel cannot carry.
+// Listed reports whether listxattr shows the attribute if it has a value. Attributes that cost a
+// request are not listed, nor are names longer than the kernel allows.
 func (a Attr) Listed() bool {
 	return !a.row.unlisted && len(a.Name()) <= MaxName
 }
 
-// On returns what can be done with the attribute on n.
+// On returns the access to the attribute on n.
 func (a Attr) On(n Node) Access {
 	switch {
 	case a.row == nil || n >= nodeEnd:
@@ -111,12 +112,12 @@ func (a Attr) On(n Node) Access {
 	return None
 }
 
-// Data returns how the attribute is read of document data (specification, endpoint 8), and nil
-// where it is known without.
+// Data returns the function that reads the attribute from document data (specification, endpoint
+// 8), nil if the attribute is known without.
 func (a Attr) Data() func(archive.DocumentData) ([]byte, error) { return a.row.data }
 
-// Check returns an error that wraps ErrValue or ErrTooBig when v is no value for the
-// attribute, which is one that can be set.
+// Check returns an error that wraps ErrValue or ErrTooBig if v is no value of the attribute, which
+// must be settable.
 func (a Attr) Check(v []byte) error {
 	check := a.row.check
 	if check == nil {
@@ -128,7 +129,7 @@ func (a Attr) Check(v []byte) error {
 	return nil
 }
 
-// checkRetry refuses what sends nothing again.
+// checkRetry refuses values that do not retry anything.
 func checkRetry(v []byte) error {
 	if string(v) == RetryIncomplete {
 		return nil

@@ -6,16 +6,16 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Service is what a service does to the attributes of a document.
+// Service changes the attributes of a document at the service.
 type Service interface {
 	SetAutoExport(ctx context.Context, doc archive.ID, on bool) error
 	SetKeywords(ctx context.Context, doc archive.ID, keywords []string) error
 	SetMetadata(ctx context.Context, doc archive.ID, values []archive.KeyValue) error
 }
 
-// Change sets the attribute of a document at the service and, once that has it, in d; nil
-// removes it. The attribute is Writable on it. The error wraps ErrStays where the service has no
-// operation that removes the attribute, and ErrValue where value is none.
+// Change sets the attribute of a document at the service and then in d; nil removes it. The
+// attribute must be Writable on it. The error wraps ErrStays if the service has no operation that
+// removes the attribute, and ErrValue for a wrong value.
 func (a Attr) Change(ctx context.Context, s Service, d *archive.Document, value []byte) error {
 	if value == nil && !a.row.removable {
 		return ErrStays

@@ -8,21 +8,21 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// pageNote is a note with the number of its page, from 1 on.
+// pageNote is a note with its page number, from 1 on.
 type pageNote struct {
 	Page int `json:"page"`
 	archive.Note
 }
 
-// pageStamp is a stamp with the number of its page, from 1 on.
+// pageStamp is a stamp with its page number, from 1 on.
 type pageStamp struct {
 	Page int `json:"page"`
 	archive.Stamp
 }
 
-// Notes returns the notes of a document (specification, endpoint 8) as a JSON array, page
-// by page: [{"page":1,"text":...,"date":...,"creator":...}]. The error wraps ErrTooBig
-// when it is longer than MaxValue.
+// Notes returns the notes of a document (specification, endpoint 8) as a JSON array, page by page:
+// [{"page":1,"text":...,"date":...,"creator":...}]. The error wraps ErrTooBig if it is longer than
+// MaxValue.
 func Notes(data archive.DocumentData) ([]byte, error) {
 	notes := []pageNote{}
 	for i, p := range data.Pages {
@@ -33,7 +33,7 @@ func Notes(data archive.DocumentData) ([]byte, error) {
 	return encode(notes)
 }
 
-// Stamps returns the stamps of a document as Notes does its notes:
+// Stamps returns the stamps of a document as Notes returns its notes:
 // [{"page":1,"title":...,"text":...,"date":...,"creator":...}].
 func Stamps(data archive.DocumentData) ([]byte, error) {
 	stamps := []pageStamp{}
@@ -45,11 +45,10 @@ func Stamps(data archive.DocumentData) ([]byte, error) {
 	return encode(stamps)
 }
 
-// Data returns the service's own JSON. The error wraps ErrTooBig when it is longer than
-// MaxValue.
+// Data returns the service's own JSON. The error wraps ErrTooBig if it is longer than MaxValue.
 func Data(data archive.DocumentData) ([]byte, error) { return Sized(data.Raw) }
 
-// encode writes v as JSON on one line, for people: <, > and & stand for themselves.
+// encode writes v as JSON on one line. <, > and & are not escaped.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -1,9 +1,9 @@
-// Package xattr holds the extended attributes of an archive in one table: which there are, where
-// their values come from, on what they can be set, and what that does; and their names and
-// values both ways (xattr(7)).
+// Package xattr defines the extended attributes of an archive in one table: their names, where
+// their values come from, on what they can be set, and what setting them does. It also converts
+// names and values (xattr(7)).
 //
-// It keeps no state and makes no errno, and asks the service for nothing but Change, through the
-// Service that it is given. Names begin with Prefix. Parsing what Name has written gives the
-// same attribute back, and parsing a formatted value gives the same value. Errors wrap one of
-// the package's, so that a caller can tell a bad value from a name that does not exist.
+// It keeps no state and makes no errno. Only Change sends requests, through the Service that it is
+// given. Names begin with Prefix. Parsing a formatted name or value gives the same attribute or
+// value back. Errors wrap one of the package's, so that a caller can tell a wrong value from an
+// unknown name.
 package xattr

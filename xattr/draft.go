@@ -7,17 +7,17 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Draft is where the attributes of a document lie that is yet to be made: with a file that is to
-// be uploaded, or as the defaults of a directory.
+// Draft holds the attributes of a document that does not exist yet: of a file to be uploaded, or
+// the defaults of a directory.
 type Draft struct {
 	*archive.Attributes
-	// AutoExport is set on the document once it is there, which no upload does; nil for a
+	// AutoExport is set on the document once it exists, because an upload cannot set it; nil for a
 	// directory.
 	AutoExport *bool
 }
 
-// at is where the draft has the attribute of a row; without a Value where it has no place for
-// it. That of auto-export is a *bool.
+// at returns the draft's attribute of a row; without a Value if the draft has none. That of
+// auto-export is a *bool.
 func (d Draft) at(r *row) archive.Attribute {
 	if d.AutoExport != nil && r.name == "auto-export" {
 		return archive.Attribute{Name: r.name, Value: d.AutoExport}
@@ -32,7 +32,7 @@ func (d Draft) at(r *row) archive.Attribute {
 	return archive.Attribute{}
 }
 
-// values returns the attributes that are set, isDefault where they are those of a directory.
+// values returns the attributes that are set. isDefault: they are those of a directory.
 func (d Draft) values(isDefault bool) (values []Value) {
 	for i := range table {
 		attr := Attr{row: &table[i], Default: isDefault}
@@ -58,8 +58,8 @@ func (d Draft) values(isDefault bool) (values []Value) {
 	return values
 }
 
-// Set sets an attribute, or removes it when value is nil. The error is one of Check, and leaves
-// the draft as it is.
+// Set sets an attribute, or removes it if value is nil. The error is one of Check, and leaves the
+// draft unchanged.
 func (d Draft) Set(a Attr, value []byte) error {
 	switch at := d.at(a.row); v := at.Value.(type) {
 	case *[]archive.KeyValue:
@@ -88,7 +88,7 @@ func (d Draft) Set(a Attr, value []byte) error {
 	return err
 }
 
-// assign sets at to what parse makes of value.
+// assign sets at to the result of parse.
 func assign[V any](at *V, value []byte, parse func([]byte) (V, error)) error {
 	v, err := parse(value)
 	if err == nil {

@@ -4,9 +4,9 @@ import "errors"
 
 // Errors of names and values.
 var (
-	// ErrUnknown: the name has Prefix but is none of the attributes.
+	// ErrUnknown: the name has Prefix but is not in the table.
 	ErrUnknown = errors.New("unknown attribute")
-	// ErrForeign: the name is in the user namespace but is none of ours.
+	// ErrForeign: the name is in the user namespace but not below Prefix.
 	ErrForeign = errors.New("not an attribute of the archive")
 	// ErrNamespace: the name is outside of the user namespace.
 	ErrNamespace = errors.New("attribute namespace is not supported")

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape writes the percent sign, control characters (NUL among them) and bytes that are
-// no UTF-8 as %XX, as URIs do (RFC 3986, section 2.1). All else stands for itself.
+// escape writes the percent sign, control characters (NUL included) and invalid UTF-8 as %XX, as
+// URIs do (RFC 3986, section 2.1). Other characters stay unchanged.
 func escape(key string) string {
 	if plain(key) {
 		return key
@@ -29,7 +29,7 @@ func escape(key string) string {
 	return b.String()
 }
 
-// plain reports whether key stands for itself.
+// plain reports whether key needs no escaping.
 func plain(key string) bool {
 	for i, w := 0, 0; i < len(key); i += w {
 		var r rune
@@ -45,8 +45,8 @@ func special(r rune, w int) bool {
 	return r == '%' || unicode.IsControl(r) || r == utf8.RuneError && w == 1
 }
 
-// unescape turns every %XX into its byte. A percent sign without two hexadecimal digits
-// stands for itself: a person has typed it.
+// unescape turns every %XX into its byte. A percent sign without two hexadecimal digits stays
+// unchanged, because people type such names.
 func unescape(name string) string {
 	if !strings.Contains(name, "%") {
 		return name

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// ParseKeywords returns the keywords of a comma-separated list. Inside a keyword `\,`
-// stands for a comma and `\\` for a backslash, which stands before nothing else. White
-// space around keywords and empty keywords do not count. Document types are written so
-// too.
+// ParseKeywords returns the keywords of a comma-separated list. Inside a keyword `\,` is a comma
+// and `\\` a backslash; any other backslash is itself. White space around keywords is trimmed, and
+// empty keywords are ignored. Document types are written in the same way.
 func ParseKeywords(v []byte) ([]string, error) {
 	text, err := ParseText(v)
 	if err != nil {
@@ -27,8 +26,8 @@ func ParseKeywords(v []byte) ([]string, error) {
 	return keywords, nil
 }
 
-// cutKeyword returns the first keyword of list, what follows its comma, and whether there
-// was a comma.
+// cutKeyword returns the first keyword of list, the text after its comma, and whether there was a
+// comma.
 func cutKeyword(list string) (word, rest string, more bool, err error) {
 	var b strings.Builder
 	for i := 0; i < len(list); i++ {
@@ -48,7 +47,7 @@ func cutKeyword(list string) (word, rest string, more bool, err error) {
 	return strings.TrimSpace(b.String()), "", false, nil
 }
 
-// FormatKeywords is the inverse of ParseKeywords. Keywords of white space are left out.
+// FormatKeywords is the inverse of ParseKeywords. It leaves out keywords of white space only.
 func FormatKeywords(keywords []string) []byte {
 	escaper := strings.NewReplacer(`\`, `\\`, `,`, `\,`)
 	words := make([]string, 0, len(keywords))

@@ -8,35 +8,35 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// State is where a file stands, as the attribute state says it.
+// State is the state of a file, as the attribute state shows it.
 type State string
 
 // The states.
 const (
 	StateArchived State = "archived" // a document of the archive
 	StateInbox    State = "inbox"    // a document in an inbox
-	StatePending  State = "pending"  // on its way to the archive
-	StateFailed   State = "failed"   // not archived, and not tried again by itself
+	StatePending  State = "pending"  // pending or being sent
+	StateFailed   State = "failed"   // not archived, and not retried automatically
 	StateLocal    State = "local"    // never to be uploaded, or not closed yet
 )
 
-// Subject is what attributes are read from. Fields that such a thing does not have are zero.
+// Subject is what attributes are read from. Fields that do not apply to it are zero.
 type Subject struct {
-	// ID is that of a document or folder that the service knows.
+	// ID is the id of a document or folder at the service.
 	ID archive.ID
-	// Document is what the document list tells of a document.
+	// Document is the document's entry in the document list.
 	Document *archive.Document
-	// State and Error are of a file; Error is why it waits or was not archived.
+	// State and Error belong to a file; Error is why it is pending or failed.
 	State State
 	Error string
-	// Kind and Path are of a directory.
+	// Kind and Path belong to a directory.
 	Kind, Path string
-	// Draft is of a file that is to be uploaded. Defaults are those of a directory.
+	// Draft belongs to a file to be uploaded, Defaults to a directory.
 	Draft    Draft
 	Defaults Draft
 }
 
-// Document is the Subject of a document in that state.
+// Document returns the Subject of a document in that state.
 func Document(d *archive.Document, state State) Subject {
 	return Subject{ID: d.ID, Document: d, State: state}
 }
@@ -47,10 +47,9 @@ type Value struct {
 	Data []byte
 }
 
-// Values returns the attributes that are known without a request of their own, in the order of
-// a listing. Dates, the auto-export status and keywords are there when they are known; of
-// metadata entries with one key the first. What Listed keeps out of listings is here all
-// the same.
+// Values returns the attributes that are known without a request, in the order of a listing.
+// Unknown dates, auto-export status and keywords are left out. Of several metadata entries with one
+// key the first counts. Unlisted attributes are included.
 func (s Subject) Values() []Value {
 	var values []Value
 	for i := range table {
@@ -73,7 +72,7 @@ func entries(attr Attr, all []archive.KeyValue) []Value {
 	seen := make(map[string]bool, len(all))
 	for _, e := range all {
 		if e.Key == "" || seen[e.Key] {
-			continue // a name needs a key
+			continue // the name needs a key
 		}
 		seen[e.Key] = true
 		attr.Key = e.Key
@@ -82,7 +81,7 @@ func entries(attr Attr, all []archive.KeyValue) []Value {
 	return values
 }
 
-// document reads an attribute of what the document list tells.
+// document reads an attribute from the document's list entry.
 func document(read func(*archive.Document) []byte) func(*Subject) []byte {
 	return func(s *Subject) []byte {
 		if s.Document == nil {
@@ -99,7 +98,7 @@ func metadata(s *Subject) []archive.KeyValue {
 	return s.Document.Metadata
 }
 
-// text is a value that is not there when it is empty.
+// text is a value that is absent if empty.
 func text[T ~string | ~[]byte](t T) []byte {
 	if len(t) == 0 {
 		return nil
@@ -107,7 +106,7 @@ func text[T ~string | ~[]byte](t T) []byte {
 	return []byte(t)
 }
 
-// number is an id, which is not there when it is 0.
+// number is an id that is absent if 0.
 func number(id archive.ID) []byte {
 	if id == 0 {
 		return nil
@@ -115,7 +114,7 @@ func number(id archive.ID) []byte {
 	return strconv.AppendInt(nil, int64(id), 10)
 }
 
-// date is a time, which is not there when it is zero.
+// date is a time that is absent if zero.
 func date(t time.Time) []byte {
 	if t.IsZero() {
 		return nil
@@ -133,7 +132,7 @@ func Find(values []Value, a Attr) ([]byte, bool) {
 	return nil, false
 }
 
-// Names returns the names of those values that belong in a listing, in their order.
+// Names returns the names of those values that listxattr shows, in their order.
 func Names(values []Value) []string {
 	names := make([]string, 0, len(values))
 	for _, v := range values {

@@ -7,28 +7,28 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Retry is the name of the attribute that sends a failed file again when it is set; it has no
-// value. RetryIncomplete is what it is set to for a file that is not whole.
+// Retry is the name of the attribute that retries a failed file when it is set; it has no value.
+// RetryIncomplete is the value that retries a file which is incomplete.
 const (
 	Retry           = Prefix + "retry"
 	RetryIncomplete = "incomplete"
 )
 
-// Node is what an attribute can be on.
+// Node is a kind of file or directory, as far as attributes differ.
 type Node uint8
 
-// The nodes of the tree, as far as attributes differ.
+// The kinds of nodes.
 const (
 	NodeArchived  Node = iota // a document of the archive
 	NodeInbox                 // a document in an inbox
-	NodeLocal                 // a file that was put in here and is no document yet: local, pending or failed
-	NodeDirectory             // a mandator, a folder, an inbox or a directory that stays local
-	NodeRoot                  // a directory that the service does not have: the root, and that of the inboxes
+	NodeLocal                 // a file that is no document yet: local, pending or failed
+	NodeDirectory             // a mandator, a folder, an inbox or a local directory
+	NodeRoot                  // a directory that the service does not know: the root, and that of the inboxes
 
-	nodeEnd // keep last
+	nodeEnd // must be the last
 )
 
-// IsDirectory reports whether it is one.
+// IsDirectory reports whether n is a directory.
 func (n Node) IsDirectory() bool { return n >= NodeDirectory }
 
 // Access says what can be done with an attribute on a node.
@@ -36,45 +36,47 @@ type Access uint8
 
 // The accesses.
 const (
-	// None: it is nothing that such a node has.
+	// None: such a node does not have the attribute.
 	None Access = iota
-	// ReadOnly: none can be set, whether it has a value or not. What describes an upload is
-	// that on a document, for which it comes too late.
+	// ReadOnly: the attribute cannot be set, whether or not it has a value. Attributes of an upload
+	// are read-only on a document.
 	ReadOnly
-	// Ignored: setting it succeeds without effect, so that copying a document with its
-	// attributes does. It can have a value all the same, as the state of a local file.
+	// Ignored: setting the attribute succeeds without effect, so that copying a document with its
+	// attributes works. It may have a value, such as the state of a local file.
 	Ignored
-	// Writable: it can be set and removed. Of a document it is changed at the service, as far
-	// as that has the operation.
+	// Writable: the attribute can be set and removed. On a document it is changed at the service,
+	// if that has the operation.
 	Writable
-	// Kept: it can be set and removed, and is kept here until the document is archived.
+	// Kept: the attribute can be set and removed, and is kept on this machine until the document is
+	// archived.
 	Kept
 )
 
-// row is what the table says of an attribute.
+// row is an attribute in the table.
 type row struct {
-	// name follows Prefix; with keyed, a dot and an escaped key follow it.
+	// name follows Prefix; if keyed, a dot and an escaped key follow it.
 	name  string
 	keyed bool
 	// unlisted keeps the attribute out of listings.
 	unlisted bool
 	access   [nodeEnd]Access
 
-	// value reads the attribute of what is no draft; nil where there is none. entries does so
-	// for one that is keyed.
+	// value reads the attribute from a Subject that is no draft; nil: it has none. If keyed,
+	// entries does.
 	value   func(*Subject) []byte
 	entries func(*Subject) []archive.KeyValue
-	// data reads it of document data, which costs a request.
+	// data reads the attribute from document data, which costs a request.
 	data func(archive.DocumentData) ([]byte, error)
 
-	// A file that is to be uploaded has the attribute in its Draft under the row's name. With
-	// inherited, directories have a default of it: upload.NAME.
+	// The Draft of a file to be uploaded has the attribute under the row's name. If inherited,
+	// directories have a default of it: upload.NAME.
 	inherited bool
-	// check refuses what is no value; nil: what the draft does not take, and what is no text.
+	// check refuses wrong values; nil: those that the draft does not accept, and those that are not
+	// text.
 	check func(value []byte) error
 
-	// change sets the attribute of a document, there and at the service; nil removes it where it
-	// is removable.
+	// change sets the attribute of a document, there and at the service; nil removes it, if
+	// removable is set.
 	change    func(ctx context.Context, s Service, d *archive.Document, key string, value []byte) error
 	removable bool
 }

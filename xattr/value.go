@@ -12,7 +12,7 @@ import (
 // MaxValue is the longest value in bytes (XATTR_SIZE_MAX, linux/limits.h).
 const MaxValue = 64 << 10
 
-// Sized returns v, or ErrTooBig when it is longer than MaxValue.
+// Sized returns v, or ErrTooBig if it is longer than MaxValue.
 func Sized(v []byte) ([]byte, error) {
 	if len(v) > MaxValue {
 		return nil, fmt.Errorf("%d bytes: %w", len(v), ErrTooBig)
@@ -20,8 +20,8 @@ func Sized(v []byte) ([]byte, error) {
 	return v, nil
 }
 
-// ParseText returns the text of v: UTF-8 without NUL, of at most MaxValue bytes. One
-// newline at the end does not count, nor does the NUL with which a C program ends it.
+// ParseText returns the text of v: UTF-8 without NUL, of at most MaxValue bytes. It ignores one
+// newline at the end, and the NUL of a C string.
 func ParseText(v []byte) (string, error) {
 	if _, err := Sized(v); err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func ParseText(v []byte) (string, error) {
 	return string(v), nil
 }
 
-// ParseBool returns the value of v, which is true or false, read as ParseText does.
+// ParseBool returns the value of v, which is true or false. ParseText describes the text.
 func ParseBool(v []byte) (bool, error) {
 	text, err := ParseText(v)
 	if err != nil {
@@ -51,7 +51,7 @@ func ParseBool(v []byte) (bool, error) {
 	return false, fmt.Errorf("neither true nor false: %w", ErrValue)
 }
 
-// ParseFlag is ParseBool for what may be unset, which an empty value does.
+// ParseFlag is ParseBool; an empty value means unset.
 func ParseFlag(v []byte) (archive.Flag, error) {
 	if text, err := ParseText(v); text == "" {
 		return archive.FlagUnknown, err
@@ -60,7 +60,7 @@ func ParseFlag(v []byte) (archive.Flag, error) {
 	return archive.FlagOf(b), err
 }
 
-// FormatTime writes t as RFC 3339 does, to the second, in t's zone.
+// FormatTime writes t in RFC 3339, to the second, in t's zone.
 func FormatTime(t time.Time) []byte {
 	return t.AppendFormat(nil, time.RFC3339)
 }

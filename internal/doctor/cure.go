@@ -13,7 +13,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Cure says what may help when the service at base cannot be used.
+// Cure says what may help if the service at base cannot be used.
 func Cure(base string, err error) string {
 	var distrust *tls.CertificateVerificationError
 	var unknown *net.DNSError
@@ -35,7 +35,7 @@ func Cure(base string, err error) string {
 	return "check --base-url and the network"
 }
 
-// trust says what helps against a certificate that is not trusted.
+// trust says what helps if the certificate is not trusted.
 func trust(err error) string {
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError

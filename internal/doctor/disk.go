@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is what a disk has.
+// Usage is the free and the total space of a disk.
 type Usage struct {
 	Free, Total uint64 // bytes, for this user
-	Files       uint64 // how many may still be made; 0 with a Total of files of 0 says nothing
+	Files       uint64 // how many files can be created; 0 with a Total of files of 0 is unknown
 	AllFiles    uint64
 }
 
-// UsageOf returns what the disk has on which dir lies, or will lie.
+// UsageOf returns the usage of the disk on which dir is, or will be.
 func UsageOf(dir string) (Usage, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(existing(dir), &s); err != nil {
@@ -27,7 +27,7 @@ func UsageOf(dir string) (Usage, error) {
 	return Usage{Free: s.Bavail * block, Total: s.Blocks * block, Files: s.Ffree, AllFiles: s.Files}, nil
 }
 
-// existing is dir, or the nearest directory above it that is there.
+// existing is dir, or the nearest existing directory above it.
 func existing(dir string) string {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -37,11 +37,11 @@ func existing(dir string) string {
 	}
 }
 
-// scarce is how little space is worth a warning, in bytes.
+// scarce is the free space in bytes below which Space warns.
 const scarce = 1 << 30
 
-// Space examines the disk of dir. what is kept there, and keepFree bytes of the disk, or a
-// sixteenth of it, are not to be used.
+// Space checks the disk of dir, on which what is kept. keepFree bytes of the disk, or a sixteenth
+// of it, must stay free.
 func Space(what, dir string, u Usage, err error, keepFree int64) Finding {
 	check := "space for " + what
 	if err != nil {
@@ -63,13 +63,13 @@ func Space(what, dir string, u Usage, err error, keepFree int64) Finding {
 	return Fine(check, free)
 }
 
-// noDisk says that dir is where root may write by its mode, and nothing can be kept: in what
-// the kernel shows of itself, as in /proc.
+// noDisk reports that dir is in a file system of the kernel, such as /proc, where root may write by
+// its mode but nothing can be kept.
 func noDisk(check, dir string) Finding {
 	return Fail(check, "nothing can be kept in "+dir+", which is on no disk", "name another directory")
 }
 
-// Writable examines whether this user can keep something in dir, or make it.
+// Writable checks whether this user can write to dir, or create it.
 func Writable(check, dir string) Finding {
 	at := existing(dir)
 	usage, unknown := UsageOf(at)

@@ -1,4 +1,3 @@
-// Package doctor examines what a mount needs, and says what to do about what it lacks. Each
-// check is a function of what it is given: it changes nothing, and the service is only
-// asked for what it has.
+// Package doctor checks what a mount needs, and says how to fix what is wrong. Each check is a
+// function of its arguments. It changes nothing, and sends only requests that read.
 package doctor

@@ -2,10 +2,10 @@ package doctor
 
 import "github.com/archivefs/archivefs/archive"
 
-// Level says how bad a finding is.
+// Level is how bad a finding is.
 type Level string
 
-// The levels. With a warning a mount works, with a failure it does not, or not always.
+// The levels. With a warning a mount works; with a failure it does not, or not always.
 const (
 	OK      Level = "ok"
 	Warning Level = "warning"
@@ -17,23 +17,23 @@ type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
 	Text  string `json:"text"`
-	Do    string `json:"do,omitempty"` // what helps; empty when nothing has to
+	Do    string `json:"do,omitempty"` // how to fix it; empty if there is nothing to fix
 }
 
-// Fine says that all is well.
+// Fine is a finding that all is well.
 func Fine(check, text string) Finding { return Finding{check, OK, archive.Printable(text), ""} }
 
-// Warn says that something may be missed.
+// Warn is a finding of something that may matter.
 func Warn(check, text, do string) Finding {
 	return Finding{check, Warning, archive.Printable(text), archive.Printable(do)}
 }
 
-// Fail says that something does not work.
+// Fail is a finding of something that does not work.
 func Fail(check, text, do string) Finding {
 	return Finding{check, Failure, archive.Printable(text), archive.Printable(do)}
 }
 
-// Failures counts the findings of that level.
+// Failures counts the findings of level Failure.
 func Failures(findings []Finding) (n int) {
 	for _, f := range findings {
 		if f.Level == Failure {

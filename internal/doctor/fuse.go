@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Device examines the device through which a file system talks to the kernel. Who is not
-// root may be let in by the helper.
+// Device checks /dev/fuse, through which a file system talks to the kernel. A user who may not open
+// it can mount with the helper.
 func Device(path string, root bool) Finding {
 	const check = "FUSE device"
 	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the device of FUSE
@@ -29,10 +29,10 @@ func Device(path string, root bool) Finding {
 	return Fail(check, fmt.Sprintf("%s cannot be opened: %v", path, cause(err)), "a container needs --device "+path+" and the capability SYS_ADMIN")
 }
 
-// InstallHelper says how to get the program that Helper examines.
+// InstallHelper says how to install the program that Helper checks.
 const InstallHelper = "install fuse3: apt install fuse3, or dnf install fuse3"
 
-// Helper examines the program that mounts for those who are not root, and unmounts for all.
+// Helper checks the program that mounts for users other than root, and unmounts for all.
 func Helper(name string, root bool) Finding {
 	check := "FUSE helper"
 	path, err := exec.LookPath(name)
@@ -50,8 +50,8 @@ func Helper(name string, root bool) Finding {
 	return Fine(check, path)
 }
 
-// OtherUsers says whether other users could be let in. refusal is why not, nil for nothing;
-// wanted, whether the options ask for it.
+// OtherUsers says whether --allow-other is possible. refusal is why not, nil for nothing; wanted
+// says whether the options have it.
 func OtherUsers(wanted bool, refusal error) Finding {
 	const check = "other users"
 	switch {
@@ -65,8 +65,8 @@ func OtherUsers(wanted bool, refusal error) Finding {
 	return Fine(check, "they stay out; --allow-other would let them in")
 }
 
-// Kernel says what the kernel has. release is its version, as in 6.9.3-amd64; privileged,
-// whether this user may hand open files over to it.
+// Kernel says what the kernel supports. release is its version, such as 6.9.3-amd64; privileged
+// says whether this user may pass open files to it (passthrough).
 func Kernel(release string, privileged bool) Finding {
 	const check = "kernel"
 	major, minor := version(release)
@@ -97,7 +97,7 @@ func Privileged(status string) bool {
 	return false
 }
 
-// version reads the first two numbers of a kernel's release; 0 for what is none.
+// version reads the first two numbers of a kernel's release; 0 if it has none.
 func version(release string) (major, minor int) {
 	first, rest, _ := strings.Cut(release, ".")
 	second, _, _ := strings.Cut(rest, ".")
@@ -106,7 +106,7 @@ func version(release string) (major, minor int) {
 	return major, minor
 }
 
-// cause is what went wrong with a path, without the path.
+// cause is the error about a path, without the path.
 func cause(err error) error {
 	var wrong *fs.PathError
 	if errors.As(err, &wrong) {

@@ -10,16 +10,17 @@ import (
 	"syscall"
 )
 
-// Mounted is a file system that is mounted.
+// Mounted is a mounted file system.
 type Mounted struct {
-	ID, Device string // which it is, and of what
+	ID, Device string // its kind, and its source
 	Dir, Kind  string
 }
 
-// archiveKind is the kind of file system that archives are.
+// archiveKind is the kind of our mounts.
 const archiveKind = "fuse.archivefs"
 
-// AllMounts are those in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the lower ones first.
+// AllMounts are the mounts in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), lower ones
+// first.
 func AllMounts(mountinfo string) (all []Mounted) {
 	for line := range strings.Lines(mountinfo) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -36,8 +37,8 @@ func Mounts(mountinfo string) []Mounted {
 	return slices.DeleteFunc(AllMounts(mountinfo), func(m Mounted) bool { return m.Kind != archiveKind })
 }
 
-// Automount reports whether dir is where something is mounted as soon as somebody looks into
-// it (systemd.automount(5), autofs(5)), and nothing is yet. Who looks waits for that mount.
+// Automount reports whether dir is an automount point (systemd.automount(5), autofs(5)) at which
+// nothing is mounted yet. Looking into it waits for the mount.
 func Automount(mountinfo, dir string) bool {
 	last := ""
 	for _, m := range AllMounts(mountinfo) {
@@ -48,7 +49,7 @@ func Automount(mountinfo, dir string) bool {
 	return last == "autofs"
 }
 
-// unescape turns \040 back into a blank, and what else a mount point may hold.
+// unescape turns \040 into a blank, and other escapes of mountinfo into their characters.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -64,17 +65,16 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// State is what a mount says about itself.
+// State is the status of a mount.
 type State struct {
-	Away   string // why the service does not answer; empty when it does
-	Disk   string // why the disk of its state takes no files; empty when it does
+	Away   string // why the service does not answer; empty if it does
+	Disk   string // why the disk of its state takes no files; empty if it does
 	Failed int    // uploads
 }
 
 const mountCheck = "mount"
 
-// Mount says what it means that the mount at dir ended a question with err, or answered with
-// its state.
+// Mount explains the status of the mount at dir, or the error err of asking for it.
 func Mount(dir string, err error, s State) Finding {
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
@@ -96,7 +96,7 @@ func Mount(dir string, err error, s State) Finding {
 	return Fine(mountCheck, dir+" works")
 }
 
-// Quoted is a path as a shell reads it.
+// Quoted quotes a path for a shell.
 func Quoted(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool {
 		return !strings.ContainsRune("/.-_~", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')

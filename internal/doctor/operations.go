@@ -8,7 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Archive is what of a service can be tried without changing anything.
+// Archive is the operations of a service that can be tried without changing anything.
 type Archive interface {
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
@@ -19,13 +19,13 @@ type Archive interface {
 	ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error)
 }
 
-// mostLooks bounds how many folders are listed in search of a document to ask about.
+// mostLooks bounds how many folders are listed in search of a document.
 const mostLooks = 20
 
-// onlySeen says what nobody can find out without changing something.
+// onlySeen is the finding about operations that cannot be tried without changing something.
 const onlySeen = "; whether it can rename, replace, delete and set keywords shows when that is tried"
 
-// Operations examines which operations the service has, with one document if there is one.
+// Operations checks which operations the service has. It uses one document, if there is any.
 func Operations(ctx context.Context, a Archive) []Finding {
 	const check = "operations"
 	inboxes, err := a.Inboxes(ctx)
@@ -49,12 +49,12 @@ func Operations(ctx context.Context, a Archive) []Finding {
 	}
 }
 
-// missing says that the service does not answer something that every service has.
+// missing is the finding that the service lacks an operation that every service has.
 func missing(check, what string, err error) Finding {
 	return Fail(check, fmt.Sprintf("the service does not answer with %s: %v", what, err), "ask who runs the service")
 }
 
-// someDocument finds a document: in an inbox, or in the folders, the upper ones first.
+// someDocument finds a document: in an inbox, or in the folders, upper ones first.
 func someDocument(ctx context.Context, a Archive, inboxes archive.Inboxes) (archive.ID, bool, error) {
 	top, err := a.Children(ctx, 0)
 	if err != nil {
@@ -85,7 +85,8 @@ func someDocument(ctx context.Context, a Archive, inboxes archive.Inboxes) (arch
 	return 0, false, nil
 }
 
-// contents says which representations of a document the service has, and what else.
+// contents checks which representations of a document the service has, and the other operations on
+// it.
 func contents(ctx context.Context, a Archive, doc archive.ID, metadata bool) Finding {
 	const check = "contents"
 	var has, lacks []string
@@ -115,8 +116,7 @@ func contents(ctx context.Context, a Archive, doc archive.ID, metadata bool) Fin
 	return Fine(check, text+onlySeen)
 }
 
-// representation reports whether the service has one of a document, and tells its length by
-// itself.
+// representation reports whether the service has a representation of a document, and its length.
 func representation(ctx context.Context, a Archive, doc archive.ID, as archive.Representation) (there, size bool) {
 	if info, err := a.ContentInfo(ctx, doc, as); err == nil {
 		return true, info.Size > 0

@@ -12,21 +12,21 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Answer is the head of what the service answered first.
+// Answer is the head of the service's first answer.
 type Answer struct {
-	Date time.Time            // by its clock; zero when it does not say
+	Date time.Time            // by its clock; zero if it sends none
 	TLS  *tls.ConnectionState // nil without TLS
-	Took time.Duration        // until it was there
+	Took time.Duration        // until the answer arrived
 }
 
 // Limits of the checks of a service.
 const (
-	renewal = 14 * 24 * time.Hour // a certificate should be renewed before
-	skew    = 2 * time.Minute     // clocks may differ by
+	renewal = 14 * 24 * time.Hour // time before its end at which to renew a certificate
+	skew    = 2 * time.Minute     // largest difference of the clocks
 )
 
-// Service examines how the first request to the service at base ended: with err, and with
-// an answer unless that is nil. caller says whose credentials it had.
+// Service checks how the first request to the service at base ended: with err, and with an answer
+// unless that is nil. caller says whose credentials it used.
 func Service(base, caller string, a *Answer, err error, now time.Time) []Finding {
 	var distrust *tls.CertificateVerificationError
 	if errors.As(err, &distrust) {
@@ -46,7 +46,7 @@ func Service(base, caller string, a *Answer, err error, now time.Time) []Finding
 	}
 }
 
-// encryption examines the connection.
+// encryption checks the connection.
 func encryption(base string, state *tls.ConnectionState, now time.Time) Finding {
 	const check = "TLS"
 	if state == nil && onLoopback(base) {
@@ -77,10 +77,10 @@ func onLoopback(base string) bool {
 	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// Credentials is the check of what the service says to them.
+// Credentials is the name of the check of the credentials.
 const Credentials = "credentials"
 
-// accepted examines what the service said to the credentials.
+// accepted checks how the service answered the credentials.
 func accepted(base, caller string, err error) Finding {
 	const check = Credentials
 	switch kind := archive.KindOf(err); {
@@ -94,8 +94,8 @@ func accepted(base, caller string, err error) Finding {
 	return Fail("service", fmt.Sprintf("it has a problem of its own: %v", err), "try again later, or ask who runs it")
 }
 
-// clock compares the clock of the service with ours. The answer took some time, and its date
-// has no fractions.
+// clock compares the clock of the service with ours. It allows for the time of the answer, and for
+// the seconds of its date, which has no fractions.
 func clock(a *Answer, now time.Time) Finding {
 	const check = "clock"
 	if a.Date.IsZero() {

@@ -1,6 +1,5 @@
-// Package metrics shows counters to Prometheus, and whether a program is alive and ready,
-// to whoever asks at an address that the program's user has chosen. It takes no part in what
-// it measures, and holds no counter itself: each question takes them anew.
+// Package metrics serves counters to Prometheus, and whether the program is alive and ready, at an
+// address that the user chose. It holds no counters: each scrape collects them anew.
 package metrics
 
 import (
@@ -9,15 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Kind says what a family's values are.
+// Kind is the type of a family's values.
 type Kind int
 
 const (
-	// Counter only grows, as long as the program runs.
+	// Counter only grows while the program runs.
 	Counter Kind = iota
 	// Gauge goes up and down.
 	Gauge
-	// Times counts how long something took.
+	// Times is a distribution of durations.
 	Times
 )
 
@@ -26,7 +25,7 @@ const (
 type Family struct {
 	Name, Help string
 	Kind       Kind
-	Labels     []string // none where there is but one row
+	Labels     []string // none if there is only one row
 	Rows       []Row
 }
 
@@ -34,23 +33,23 @@ type Family struct {
 type Row struct {
 	Labels []string // the values of the family's labels, in their order
 	Value  float64
-	Times  Distribution // of the kind Times, in place of Value
+	Times  Distribution // of the kind Times, instead of Value
 }
 
-// Distribution is how long something took: Counts[i] times at most Bounds[i], and longer than
-// the bound before it; the last of Counts is for what took longer than all bounds.
+// Distribution is a histogram of durations: Counts[i] were at most Bounds[i], and longer than the
+// bound before it; the last of Counts is for those longer than all bounds.
 type Distribution struct {
 	Bounds []time.Duration
 	Counts []int64
 	Sum    time.Duration
 }
 
-// One is the family of a metric without a label.
+// One is a family without labels.
 func One(kind Kind, name, help string, value float64) Family {
 	return Family{Name: name, Help: help, Kind: kind, Rows: []Row{{Value: value}}}
 }
 
-// send gives all rows of a family to Prometheus.
+// send sends all rows of a family to Prometheus.
 func (f *Family) send(out chan<- prometheus.Metric) {
 	desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 	for i := range f.Rows {
@@ -76,7 +75,7 @@ func (f *Family) metric(desc *prometheus.Desc, r *Row) prometheus.Metric {
 	return m
 }
 
-// cumulative counts as Prometheus does: each bucket has what is in those before it, too.
+// cumulative counts as Prometheus does: each bucket includes those before it.
 func (d *Distribution) cumulative() (count uint64, buckets map[float64]uint64) {
 	buckets = make(map[float64]uint64, len(d.Bounds))
 	for i, n := range d.Counts {

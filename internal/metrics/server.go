@@ -17,11 +17,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Source is what is shown.
+// Source is the source of the metrics.
 type Source struct {
-	// Families takes all counters as they are now.
+	// Families returns all current values.
 	Families func() []Family
-	// Ready says whether the program can do its work now, else why not.
+	// Ready reports whether the program can do its work, else why not.
 	Ready func() (bool, string)
 }
 
@@ -35,7 +35,7 @@ type Server struct {
 // unixPrefix marks the path of a socket.
 const unixPrefix = "unix:"
 
-// CheckAddress says what is wrong with an address: it is HOST:PORT or unix:PATH.
+// CheckAddress returns an error unless address is HOST:PORT or unix:PATH.
 func CheckAddress(address string) error {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
 		if !filepath.IsAbs(path) {
@@ -49,9 +49,9 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Serve answers at address: /metrics in the text format of Prometheus, /healthz while the
-// program lives, /readyz with 200 or 503 and the reason. A socket is open to its user alone;
-// one that a dead program left behind is replaced.
+// Serve answers at address: /metrics in the text format of Prometheus, /healthz while the program
+// lives, /readyz with 200 or 503 and the reason. Only the user may open a socket; one of a dead
+// program is replaced.
 func Serve(ctx context.Context, address string, source Source) (*Server, error) {
 	ln, err := listen(ctx, address)
 	if err != nil {
@@ -65,10 +65,10 @@ func Serve(ctx context.Context, address string, source Source) (*Server, error) 
 	return s, nil
 }
 
-// Address is where it answers.
+// Address is the address at which it answers.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Close ends it; answers under way are cut off.
+// Close ends the server and cuts off answers in progress.
 func (s *Server) Close() error {
 	err := s.web.Close()
 	if served := <-s.ended; !errors.Is(served, http.ErrServerClosed) {
@@ -96,7 +96,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// removeStale removes a socket at which nobody listens.
+// removeStale removes a socket on which nobody listens.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -133,7 +133,7 @@ func handler(source Source) http.Handler {
 	return mux
 }
 
-// say answers with one line. Whoever asked may be gone by now.
+// say answers with one line. The client may be gone.
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
@@ -141,8 +141,8 @@ func say(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// collector asks for all families at each scrape. It describes none of them before, so that
-// rows may come and go.
+// collector collects all families at each scrape. It describes none of them, so that rows may come
+// and go.
 type collector func() []Family
 
 // Describe implements prometheus.Collector.

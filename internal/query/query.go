@@ -28,11 +28,11 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Query is a query that was understood.
+// Query is a parsed query.
 type Query struct {
-	// Search is what is looked for, but for its folder.
+	// Search is the search without its folder.
 	archive.Search
-	// In are the names of folders from the top of the archive on, each in the one before.
+	// In are the names of folders, each one inside the one before; the first is anywhere.
 	In []string
 }
 
@@ -42,8 +42,7 @@ var (
 	errEmpty = errors.New("a query has at least one word")
 )
 
-// Parse reads a query. The error says in one sentence what is wrong with it, in words of the
-// query as they are.
+// Parse reads a query. The error is one sentence that quotes the wrong word.
 func Parse(text string) (Query, error) {
 	var q Query
 	if !utf8.ValidString(text) {
@@ -64,7 +63,7 @@ func Parse(text string) (Query, error) {
 	return q, nil
 }
 
-// add takes in one word.
+// add adds a word.
 func (q *Query) add(w word) error {
 	key, value, keyed := w.cut()
 	if keyed && value == "" {
@@ -94,7 +93,7 @@ func (q *Query) add(w word) error {
 
 func errTwice(key string) error { return fmt.Errorf("%s: can be given once", key) }
 
-// day sets a day to so many days from what value says.
+// day sets a day: the one in value, plus so many days.
 func (q *Query) day(key, value string, to *time.Time, days int) error {
 	if !to.IsZero() {
 		return errTwice(key)

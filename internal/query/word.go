@@ -8,12 +8,12 @@ import (
 // word is a word of a query without its quotes.
 type word struct {
 	text string
-	// bare is how many bytes of it come before the first quote: only there a key can be.
+	// bare is how many bytes come before the first quote: a key can only be there.
 	bare   int
 	quoted bool
 }
 
-// split separates the words of a query. Quotes around nothing are no word.
+// split splits a line into words. Empty quotes are no word.
 func split(text string) ([]word, error) {
 	var words []word
 	var now strings.Builder
@@ -48,8 +48,7 @@ func split(text string) ([]word, error) {
 	return words, nil
 }
 
-// cut separates a word into one of the keys and a value; keyed is false, and key empty, for
-// any other word.
+// cut splits a word into a key and a value; keyed is false, and key empty, for any other word.
 func (w word) cut() (key, value string, keyed bool) {
 	key, value, keyed = strings.Cut(w.text, ":")
 	if !keyed || len(key) >= w.bare {
@@ -62,7 +61,7 @@ func (w word) cut() (key, value string, keyed bool) {
 	return "", "", false
 }
 
-// plain is the word as text that is looked for: a phrase keeps its quotes.
+// plain is the word as text to search for: a phrase keeps its quotes.
 func (w word) plain() string {
 	if !w.quoted {
 		return w.text

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	// maxLogged is how much of a form is logged, in bytes.
+	// maxLogged is how many bytes of a form are logged.
 	maxLogged = 512
-	// headerID carries the id of a request, from whoever gave it one and back.
+	// headerID carries the id of a request, in both directions.
 	headerID = "X-Request-Id"
-	// maxID is the longest id that is taken from a client.
+	// maxID is the longest id that a client may send.
 	maxID = 128
 )
 
-// Request is a request that was answered.
+// Request is an answered request.
 type Request struct {
-	ID     string // as it was answered in X-Request-Id
+	ID     string // as sent in X-Request-Id
 	Method string
 	Path   string
 	Query  url.Values
-	User   string // empty where there are no users
+	User   string // empty if there are no users
 	Tenant int64  // 0 without credentials
-	Key    int64  // the number of the API key, 0 for that of the options and for one that is not known
-	// Reason says in a word why it was refused: that for which somebody was not let in, or not to
-	// what they asked for, else what ends the type of the problem. Empty when it was not.
+	Key    int64  // the number of the API key, 0 for that of the options and for an unknown one
+	// Reason is why the request was refused, in a word: the reason of 401 or 403, else the end of
+	// the problem's type. Empty if it was not refused.
 	Reason string
-	Remote string // address of the client, or of the proxy before it
-	// Form holds the form fields of the body, files left out.
+	Remote string // address of the client, or of the last proxy
+	// Form holds the form fields of the body, without files.
 	Form     url.Values
 	Status   int
 	Received int64 // bytes of the request's body
@@ -46,22 +46,23 @@ type Request struct {
 	Duration time.Duration
 }
 
-// logged names a request, watches and counts it, writes a line for it and calls
-// OnRequest. Headers, where the credentials are, and bodies other than form fields are never
-// logged.
+// logged gives a request its id, counts it, watches its pace, logs it and calls OnRequest. Headers,
+// which have the credentials, and bodies other than form fields are never logged.
 func (f *front) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		w := &response{ResponseWriter: plain, id: requestID(r), progress: stall.New(plain, r, f.stall)}
 		w.Header().Set(headerID, w.id)
 		if len(r.TransferEncoding) > 0 {
-			// Beside the chunks there may have been a length (RFC 9112, 6.1), which net/http does not
-			// show. Who goes by that takes what follows for something else than we do.
+			// The request may have had a Content-Length beside chunks (RFC 9112, section 6.1),
+			// which net/http does not show. A proxy that goes by the length would see another
+			// request in the rest.
 			w.Header().Set("Connection", "close")
 		}
 		var body *inbound
 		if r.Body != nil && r.Body != http.NoBody {
-			// net/http looks at the body of its own request, whether the client was told to send it.
+			// net/http checks the body of its own request to learn whether the client was told to
+			// send it.
 			body = &inbound{ReadCloser: r.Body, w: w}
 			own := *r
 			own.Body = body
@@ -77,7 +78,7 @@ func (f *front) logged(next http.Handler) http.Handler {
 	})
 }
 
-// note writes the line of a request.
+// note logs a request.
 func (f *front) note(w *response, r *http.Request, began time.Time) {
 	if f.onRequest == nil && !enabled(f.log, logrus.InfoLevel) {
 		return
@@ -93,13 +94,13 @@ func (f *front) note(w *response, r *http.Request, began time.Time) {
 	}
 }
 
-// enabled reports whether a log has lines of a level; one that does not say has.
+// enabled reports whether a log has lines of a level; true if it does not say.
 func enabled(log logrus.FieldLogger, level logrus.Level) bool {
 	asked, ok := log.(interface{ IsLevelEnabled(logrus.Level) bool })
 	return !ok || asked.IsLevelEnabled(level)
 }
 
-// requestID is the id that a client, or a proxy before it, gave the request, or a new one.
+// requestID is the id that a client, or a proxy, gave the request, or a new one.
 func requestID(r *http.Request) string {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 	given := r.Header.Get(headerID)
@@ -109,7 +110,7 @@ func requestID(r *http.Request) string {
 	return given
 }
 
-// amountOfTime is a number of seconds, which people read without an exponent.
+// amountOfTime is a number of seconds, printed without an exponent.
 type amountOfTime float64
 
 func seconds(d time.Duration) amountOfTime { return amountOfTime(d.Seconds()) }
@@ -117,7 +118,7 @@ func seconds(d time.Duration) amountOfTime { return amountOfTime(d.Seconds()) }
 // String implements fmt.Stringer.
 func (a amountOfTime) String() string { return strconv.FormatFloat(float64(a), 'f', -1, 64) }
 
-// line is what is logged of a request.
+// line is the log entry of a request.
 func line(r Request) logrus.Fields {
 	l := logrus.Fields{
 		"id": r.ID, "method": r.Method, "path": decoded(r), "status": r.Status, "received": r.Received, "sent": r.Bytes,
@@ -141,8 +142,8 @@ func line(r Request) logrus.Fields {
 	return l
 }
 
-// decoded is a request's path and query as people read them. The query of somebody without
-// credentials is left out: it may be where they put them.
+// decoded is a request's path and query, decoded. Without credentials the query is left out,
+// because the client may have put them there.
 func decoded(r Request) string {
 	path := archive.Printable(shortened(r.Path))
 	if len(r.Query) > 0 && r.Status != http.StatusUnauthorized {

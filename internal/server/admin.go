@@ -20,23 +20,23 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// Admin manages an archive by its database alone: what holds the documents is left to the
-// service, which may be at work meanwhile and sees what is changed here at once, of keys and
-// users within seconds. Its methods are about one tenant, but for those about tenants.
+// Admin manages an archive through its database alone. A service may be running: it sees changes at
+// once, those of keys and users within seconds. Methods are about one tenant, except those about
+// tenants.
 type Admin struct {
 	db     *store.Store
 	tenant store.TenantID
 }
 
-// Place is where an archive is.
+// Place is the location of an archive.
 type Place struct {
 	Data     string // its directory
-	Database string // address of a PostgreSQL database; empty for the one in the directory
+	Database string // URL of a PostgreSQL database; empty for the one in the directory
 	// CloudID names a tenant; empty for the default one.
 	CloudID string
 }
 
-// OpenAdmin opens an archive. In a directory it must be there already.
+// OpenAdmin opens an archive. A directory must exist.
 func OpenAdmin(ctx context.Context, at Place) (*Admin, error) {
 	db, err := at.open(ctx)
 	if err != nil {
@@ -65,8 +65,7 @@ func (at Place) open(ctx context.Context) (*store.Store, error) {
 	return openBeside(ctx, at.Data, file)
 }
 
-// openBeside opens a database that a service may have open. It is brought to the current
-// format only where none has.
+// openBeside opens a database that a service may have open. It migrates it only if no service has.
 func openBeside(ctx context.Context, dir, file string) (*store.Store, error) {
 	lock, err := datalock.Take(dir)
 	if used := new(datalock.InUseError); errors.As(err, &used) {
@@ -87,7 +86,7 @@ func (a *Admin) Close() error { return a.db.Close() }
 
 func (a *Admin) archive() store.Archive { return a.db.Tenant(a.tenant) }
 
-// Tenant is one whose archive is kept apart from others. The default one has no CloudID.
+// Tenant has an archive of its own. The default tenant has no CloudID.
 type Tenant struct {
 	ID      int64
 	CloudID string
@@ -104,8 +103,8 @@ func (a *Admin) Tenants(ctx context.Context) ([]Tenant, error) {
 	return tenants, err
 }
 
-// AddTenant adds a tenant. A cloud id that is taken is KindConflict, one that no header can
-// carry KindInvalid.
+// AddTenant adds a tenant. The error is KindConflict for a cloud id that exists, KindInvalid for
+// one that no header can carry.
 func (a *Admin) AddTenant(ctx context.Context, cloudID, name string) (int64, error) {
 	if cloudID == "" || strings.ContainsFunc(cloudID, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return 0, refusal.New(archive.KindInvalid, "a Cloud-ID consists of printable ASCII characters without blanks")
@@ -119,7 +118,7 @@ type Root struct {
 	ID     archive.ID
 	Name   string
 	UserID int64  // of an inbox
-	User   string // empty where there is none of that id
+	User   string // empty if that id does not exist
 }
 
 // Mandators returns all mandators.
@@ -148,8 +147,8 @@ func (a *Admin) roots(ctx context.Context, inboxes bool) ([]Root, error) {
 	return roots, nil
 }
 
-// AddMandator adds a mandator. A name that is taken is KindConflict, one that a folder cannot
-// have KindInvalid; so it is for AddInbox.
+// AddMandator adds a mandator. The error is KindConflict for a name that exists, KindInvalid for
+// one that a folder cannot have; AddInbox has the same errors.
 func (a *Admin) AddMandator(ctx context.Context, name string) (archive.ID, error) {
 	return a.addRoot(ctx, store.Folder{Name: name})
 }
@@ -178,7 +177,7 @@ func (a *Admin) addRoot(ctx context.Context, f store.Folder) (archive.ID, error)
 type AutoExport struct {
 	ID   archive.ID
 	Name string
-	// Folder is where it lies, as a path from the mandator or from INBOX.
+	// Folder is its folder, as a path from the mandator or from INBOX.
 	Folder string
 }
 
@@ -200,7 +199,7 @@ func (a *Admin) AutoExports(ctx context.Context, each func(AutoExport) error) er
 	})
 }
 
-// User is somebody who shows a password beside a key.
+// User is a user with a password, which is shown in addition to a key.
 type User struct {
 	ID      int64
 	Name    string
@@ -219,11 +218,11 @@ func (a *Admin) Users(ctx context.Context) ([]User, error) {
 
 const (
 	maxUserName = 255  // in bytes
-	maxPassword = 1024 // in bytes; a header has little more room
+	maxPassword = 1024 // in bytes; a header has room for little more
 )
 
-// AddUser adds a user. A name that is taken is KindConflict, one that Basic credentials cannot
-// carry KindInvalid.
+// AddUser adds a user. The error is KindConflict for a name that exists, KindInvalid for one that
+// Basic credentials cannot carry.
 func (a *Admin) AddUser(ctx context.Context, name, password string) (int64, error) {
 	if err := userNameFault(name); err != nil {
 		return 0, err
@@ -234,7 +233,7 @@ func (a *Admin) AddUser(ctx context.Context, name, password string) (int64, erro
 	return a.db.Access.AddAccount(ctx, a.tenant, name, gate.HashPassword(password), time.Now())
 }
 
-// SetPassword gives a user another password.
+// SetPassword changes the password of a user.
 func (a *Admin) SetPassword(ctx context.Context, name, password string) error {
 	if err := passwordFault(password); err != nil {
 		return err
@@ -247,7 +246,7 @@ func (a *Admin) RemoveUser(ctx context.Context, name string) error {
 	return a.db.Access.RemoveAccount(ctx, a.tenant, name)
 }
 
-// HasUser returns nil when there is a user of that name, else KindNotFound.
+// HasUser returns nil if there is a user of that name, else KindNotFound.
 func (a *Admin) HasUser(ctx context.Context, name string) error {
 	_, err := a.db.Access.FindAccount(ctx, a.tenant, name)
 	return err
@@ -268,7 +267,7 @@ func passwordFault(password string) error {
 	return nil
 }
 
-// NewKey describes a key to be added.
+// NewKey describes a key to add.
 type NewKey struct {
 	Name      string    // for people; may be empty
 	Expires   time.Time // zero for never
@@ -276,8 +275,8 @@ type NewKey struct {
 	Mandators []string  // by name; nil for all
 }
 
-// AddKey makes a key and returns it: it is not kept, but for a hash. A mandator that is not
-// there is KindNotFound, a scope KindInvalid.
+// AddKey makes a key and returns it: only its hash is kept. The error is KindNotFound for an
+// unknown mandator, KindInvalid for an unknown scope.
 func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err error) {
 	added := store.Key{Name: n.Name, Created: time.Now(), Expires: n.Expires}
 	if n.Scopes == nil {
@@ -303,7 +302,7 @@ func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err
 	return id, key, err
 }
 
-// Key is what is known of a key.
+// Key describes a key.
 type Key struct {
 	ID        int64
 	Name      string
@@ -312,12 +311,11 @@ type Key struct {
 	Mandators []string // by name; nil for all
 	Created   time.Time
 	Expires   time.Time // zero for never
-	Revoked   time.Time // zero when it is not
-	Used      time.Time // the minute; zero for never
+	Revoked   time.Time // zero if it is not revoked
+	Used      time.Time // to the minute; zero for never
 }
 
-// Keys returns all keys in the order in which they were added, those that cannot be used any
-// more, too.
+// Keys returns all keys, invalid ones included, in the order in which they were added.
 func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 	found, err := a.db.Access.Keys(ctx, a.tenant)
 	if err != nil {
@@ -343,8 +341,8 @@ func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// RevokeKeys ends keys for ever, also when some of them are not there, which is an error. They may be
-// let in for 2 s more.
+// RevokeKeys revokes keys for ever. The error names keys that do not exist; the others are revoked.
+// A key may still be accepted for 2 s.
 func (a *Admin) RevokeKeys(ctx context.Context, ids ...int64) error {
 	return a.db.Access.RevokeKeys(ctx, a.tenant, ids, time.Now())
 }

@@ -54,7 +54,7 @@ func autoExportStatusSet(w *response, r *request) error {
 	return w.done("document-id", r.catalog.Alter(r.detached(), id, store.SetAutoExport(on)))
 }
 
-// The form fields that say where a document goes and what it is called there (specification, endpoints 3 and 6).
+// The form fields of the target folder and name (specification, endpoints 3 and 6).
 const (
 	fieldFolderID   = "target-folder-id"
 	fieldFolderPath = "target-folder-path"
@@ -62,7 +62,7 @@ const (
 	fieldName       = "target-document-name"
 )
 
-// target is where a document shall go, as a client says it.
+// target is the target folder in the words of a client.
 type target struct {
 	id       archive.ID
 	byID     bool
@@ -70,12 +70,12 @@ type target struct {
 	mandator string
 }
 
-// targetOf reads the fields that name a target folder; all of them may be absent.
+// targetOf reads the fields of the target folder; all of them may be absent.
 func targetOf(p *params.Params) target {
 	return target{id: p.ID(fieldFolderID), byID: p.Has(fieldFolderID), path: p.Text(fieldFolderPath), mandator: p.Text(fieldMandator)}
 }
 
-// requiredTarget reads the same; one of id and path must be there.
+// requiredTarget is targetOf, but an id or a path must be there.
 func requiredTarget(p *params.Params) target {
 	t := targetOf(p)
 	if !t.byID && t.path == "" {
@@ -84,9 +84,9 @@ func requiredTarget(p *params.Params) target {
 	return t
 }
 
-// destination returns the folder of an upload, for which no field but the file is required
-// (specification, endpoint 3): the target, the mandator itself when only that is named, or
-// without any of them the user's input tray.
+// destination returns the folder of an upload, for which only the file is required (specification,
+// endpoint 3): the target, or the mandator if only that is named, or without any of them the user's
+// input tray.
 func (t target) destination(ctx context.Context, c catalog.Folders, who identity) (store.Folder, error) {
 	if t == (target{}) {
 		return inputTray(ctx, c, who)
@@ -94,8 +94,7 @@ func (t target) destination(ctx context.Context, c catalog.Folders, who identity
 	return t.resolve(ctx, c)
 }
 
-// inputTray returns the inbox that belongs to the user, else one that is called so, else the
-// first one.
+// inputTray returns the inbox of the user, else the one with the user's name, else the first one.
 func inputTray(ctx context.Context, c catalog.Folders, who identity) (store.Folder, error) {
 	inboxes, err := c.Roots(ctx, true)
 	if err != nil {
@@ -111,8 +110,8 @@ func inputTray(ctx context.Context, c catalog.Folders, who identity) (store.Fold
 	return inboxes[max(own, 0)], nil
 }
 
-// resolve returns the target folder. An id and a path that are both given must name the
-// same folder, and a mandator must be the one that the folder belongs to.
+// resolve returns the target folder. If an id and a path are given they must name the same folder,
+// which must belong to a mandator that is given.
 func (t target) resolve(ctx context.Context, c catalog.Folders) (store.Folder, error) {
 	if !t.byID {
 		return t.resolvePath(ctx, c)
@@ -143,9 +142,8 @@ func (t target) resolve(ctx context.Context, c catalog.Folders) (store.Folder, e
 	return folder, nil
 }
 
-// resolvePath walks a path from its mandator. With a mandator given the path is below
-// it; a first component that repeats the mandator's name is taken as such where there is
-// no folder of that name.
+// resolvePath walks a path from its mandator. If a mandator is given the path is below it; a first
+// component that repeats the mandator's name is skipped unless a folder has that name.
 func (t target) resolvePath(ctx context.Context, c catalog.Folders) (store.Folder, error) {
 	names := components(t.path)
 	if t.mandator == "" {
@@ -166,7 +164,7 @@ func (t target) resolvePath(ctx context.Context, c catalog.Folders) (store.Folde
 	return folder, refusal.Blame(fieldFolderPath, err)
 }
 
-// walk follows names downwards; the zero folder stands above the mandators.
+// walk follows names down. The zero folder is above the mandators.
 func walk(ctx context.Context, c catalog.Folders, from store.Folder, names []string) (store.Folder, error) {
 	for _, name := range names {
 		below, err := c.Child(ctx, from.ID, name)
@@ -178,7 +176,7 @@ func walk(ctx context.Context, c catalog.Folders, from store.Folder, names []str
 	return from, nil
 }
 
-// components splits a path; slashes at its ends and repeated ones do not count.
+// components splits a path. It ignores empty components.
 func components(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }

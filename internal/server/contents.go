@@ -24,19 +24,19 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// originalType is the media type of a content as it was uploaded, whatever it holds: what it
-// holds is in document lists, and no browser shows what somebody else uploaded as a page.
+// originalType is the media type of every original, so that no browser shows an uploaded file as a
+// page. Document lists have the real type.
 const originalType = "application/octet-stream"
 
-// contentHandlers send what documents hold, and what is made of it.
+// contentHandlers send contents and renditions.
 type contentHandlers struct {
 	*renderer
 	noRange bool
 }
 
-// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original
-// its content as it was uploaded. Ranges and conditions are honoured (RFC 9110, 13 and
-// 14); the entity tag is the SHA-256 of what is sent.
+// documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original the uploaded
+// content. Ranges and conditions are supported (RFC 9110, sections 13 and 14); the ETag is the
+// SHA-256 of the bytes.
 func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	original := p.Flag("original")
@@ -76,8 +76,8 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 	return from.err()
 }
 
-// checkAnnotations checks the list of annotations to be drawn. The renditions of this service
-// show documents without any, so that their bytes never change.
+// checkAnnotations checks the list of annotations to draw. The renditions of this service have
+// none, so that their bytes never change.
 func checkAnnotations(p *params.Params) {
 	for _, kind := range p.List("annotations") {
 		if !slices.Contains([]string{"stamp", "text", "symbol", "note"}, kind) {
@@ -86,7 +86,7 @@ func checkAnnotations(p *params.Params) {
 	}
 }
 
-// content opens what is sent for a document, of which a part is read.
+// content opens a content or rendition for reading a part of it.
 func (h contentHandlers) content(r *request, id archive.ID, original bool, part blob.Part) (content io.ReadSeekCloser, contentType, digest string, err error) {
 	ctx := r.Context()
 	d, err := r.catalog.Document(ctx, id)
@@ -115,7 +115,7 @@ func (h contentHandlers) content(r *request, id archive.ID, original bool, part 
 	return content, contentType, digest, nil
 }
 
-// sendWhole answers as a service without ranges does.
+// sendWhole answers like a service without ranges.
 func sendWhole(w *response, content io.ReadSeeker) error {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -132,8 +132,8 @@ func sendWhole(w *response, content io.ReadSeeker) error {
 // maxBox is the longest side of a preview, in pixels.
 const maxBox = 10_000
 
-// pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. What is no
-// picture is shown as its PDF looks.
+// pagePreview answers GET /page/{id}/preview: a JPEG that fits into the box. For a document that is
+// no picture it shows a page of the PDF.
 func (h contentHandlers) pagePreview(w *response, r *request) error {
 	d, page, err := pageOf(r)
 	if err != nil {
@@ -155,7 +155,7 @@ func (h contentHandlers) pagePreview(w *response, r *request) error {
 	return nil
 }
 
-// pageOf returns the document of the page that a path names, and its number, counted from 0.
+// pageOf returns the document of the page in the path, and its number from 0 on.
 func pageOf(r *request) (store.Document, int, error) {
 	id, err := pathID(r)
 	if err != nil {
@@ -179,9 +179,9 @@ func pageOf(r *request) (store.Document, int, error) {
 	return d, page, nil
 }
 
-// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages
-// separated by form feeds. There is one of PDFs that hold text, texts, e-mails and office documents;
-// nothing is recognised in pictures.
+// documentText answers GET /document/{id}/ocr-result: the text of a document, its pages separated
+// by form feeds. PDFs with text, texts, e-mails and office documents have one; there is no OCR of
+// pictures.
 func (h contentHandlers) documentText(w *response, r *request, id archive.ID) error {
 	d, err := r.catalog.Document(r.Context(), id)
 	if err != nil {
@@ -207,11 +207,11 @@ func (h contentHandlers) pageText(w *response, r *request) error {
 	return h.sendText(r.Context(), w, pages[page])
 }
 
-// atHand is how much of a text is held in memory while its client takes it, in bytes.
+// atHand is how many bytes of a text are in memory while it is sent.
 const atHand = 1 << 20
 
-// sendText answers a text. A large one waits in a file: clients that take their time would fill the
-// memory with theirs. Where nothing can be put into a file it is sent all the same.
+// sendText sends a text. A large one is sent from a file, because slow clients would fill the
+// memory; from memory if no file can be written.
 func (h contentHandlers) sendText(ctx context.Context, w *response, text []byte) error {
 	if len(text) <= atHand {
 		w.foreign(plainText, text)
@@ -220,7 +220,7 @@ func (h contentHandlers) sendText(ctx context.Context, w *response, text []byte)
 	staged, err := h.vault.Stage(ctx, bytes.NewReader(text))
 	if err != nil {
 		w.foreign(plainText, text)
-		return nil // the client has its text
+		return nil // the client has the whole text
 	}
 	defer func() { h.vault.leftover(staged.Discard()) }()
 	w.Header().Set("Content-Type", plainText)
@@ -233,16 +233,16 @@ const (
 	pageEnd   = "\f" // separates the pages of a text
 )
 
-// maxRanges is how many ranges are answered at a time; a viewer asks for a few.
+// maxRanges is how many ranges of one request are answered; a viewer asks for a few.
 const maxRanges = 16
 
-// tooManyRanges reports whether more are asked for (RFC 9110, 14.2).
+// tooManyRanges reports whether a request has more ranges (RFC 9110, section 14.2).
 func tooManyRanges(r *request) bool {
 	return strings.Count(r.Header.Get("Range"), ",") >= maxRanges
 }
 
-// bytesOnly drops a Range of another unit: a server that does not understand the unit
-// answers the whole (RFC 9110, 14.2), while net/http would refuse it.
+// bytesOnly ignores a Range of another unit, as RFC 9110, section 14.2 wants; net/http would refuse
+// it.
 func bytesOnly(r *request) {
 	unit, _, _ := strings.Cut(r.Header.Get("Range"), "=")
 	if !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
@@ -250,11 +250,11 @@ func bytesOnly(r *request) {
 	}
 }
 
-// oneRange is a Range of one range.
+// oneRange matches a Range field with one range.
 var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})$`)
 
-// wanted is what will be read of a content for a request, unless a condition has it otherwise: who
-// knows the content already is most often told that it has not changed.
+// wanted is the part of a content that a request will read, unless a condition applies: a client
+// that knows the content usually gets 304.
 func wanted(r *request) blob.Part {
 	switch ranges := r.Header.Get("Range"); {
 	case r.Method == http.MethodHead, r.Header.Get("If-None-Match") != "":
@@ -267,8 +267,8 @@ func wanted(r *request) blob.Part {
 	return blob.Nothing // one range after the other
 }
 
-// ranged passes on what net/http answers to a request for a range, and replaces the text
-// of its refusal with a problem.
+// ranged passes on the answers of net/http to a Range, and replaces the text of an error by a
+// problem.
 type ranged struct {
 	*response
 	refused bool
@@ -285,7 +285,7 @@ func (w *ranged) WriteHeader(status int) {
 	w.unsatisfiable("the content has no such bytes")
 }
 
-// unsatisfiable refuses the ranges of a request.
+// unsatisfiable answers 416.
 func (w *response) unsatisfiable(why string) {
 	const status = http.StatusRequestedRangeNotSatisfiable
 	w.problem(status, describe(problemType("range"), status, refusal.New(archive.KindInvalid, "Range: %s", why)))
@@ -299,7 +299,7 @@ func (w *ranged) Write(p []byte) (int, error) {
 	return w.response.Write(p)
 }
 
-// measure returns an error unless a document's content has the size that it had when it came.
+// measure returns an error unless a content has the size that it had when it was received.
 func measure(content io.Seeker, d store.Document) error {
 	size, err := content.Seek(0, io.SeekEnd)
 	if err == nil {
@@ -314,8 +314,8 @@ func measure(content io.Seeker, d store.Document) error {
 	return nil
 }
 
-// sending is a content on its way. It remembers what went wrong with it, which is not the client's
-// doing: whoever copies it does not tell that apart.
+// sending is a content that is being sent. It keeps the error of reading it, which the copying code
+// cannot tell from an error of the client.
 type sending struct {
 	io.ReadSeeker
 	failed atomic.Pointer[error] // several ranges are read by a goroutine
@@ -330,7 +330,7 @@ func (s *sending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// err is what went wrong, if anything.
+// err is the error of reading.
 func (s *sending) err() error {
 	if failed := s.failed.Load(); failed != nil {
 		return *failed

@@ -16,11 +16,10 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// Credentials are what a client must show (specification, Authentication). APIKey is
-// needed always. With User, Basic credentials beside it are accepted (set A); with
-// CloudID, a Cloud-ID beside it (set B); with both, either set; with neither, the key
-// alone: clients of the specification show a set all the same, which is not looked at.
-// Without an APIKey nothing is served.
+// Credentials are the credentials of a client (specification, Authentication). An APIKey is always
+// required. With User, Basic credentials are accepted in addition (set A); with CloudID, a Cloud-ID
+// (set B); with both, either set; with neither, the key alone, and clients of the specification may
+// send a set, which is ignored. Without an APIKey nothing is served.
 type Credentials struct {
 	APIKey   string
 	CloudID  string
@@ -28,8 +27,8 @@ type Credentials struct {
 	Password string
 }
 
-// accepted holds the hashes of the configured credentials: comparing hashes takes the
-// same time whatever the client sent, its length included.
+// accepted holds the hashes of the configured credentials: comparing hashes takes the same time for
+// any input of any length.
 type accepted struct {
 	key, cloud, user, password [sha256.Size]byte
 	hasKey, setA, setB         bool
@@ -42,14 +41,14 @@ func accept(c Credentials) accepted {
 	}
 }
 
-// door finds out who makes a request.
+// door authenticates requests.
 type door struct {
 	accepted accepted
 	gate     *gate.Gate // nil without a database
 }
 
-// identify returns who makes a request: by the credentials of the options, or by those that
-// the database has. What is shown twice is refused: a proxy in between may have looked at the other one.
+// identify returns the sender of a request, by the credentials of the options or of the database.
+// Credentials that are sent twice are refused: a proxy may have checked the other ones.
 func (d *door) identify(r *http.Request) (identity, error) {
 	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
 		if len(r.Header.Values(name)) > 1 {
@@ -81,7 +80,7 @@ func (d *door) identify(r *http.Request) (identity, error) {
 	return holder(granted.Key, granted.User), nil
 }
 
-// holder is who shows a key of the database, and a user beside it or not.
+// holder is a key of the database, with or without a user.
 func holder(key store.Key, user store.Account) identity {
 	return identity{
 		tenant: key.Tenant.ID, key: key.ID, user: user.Name, userID: user.ID,
@@ -89,15 +88,13 @@ func holder(key store.Key, user store.Account) identity {
 	}
 }
 
-// AcceptKey takes a key as the one of the options, which have none. It is called before the
-// service is asked.
+// AcceptKey sets the key of the options, which have none. It is called before the first request.
 func (s *Server) AcceptKey(key string) {
 	s.options.Credentials.APIKey = key
 	s.door.accepted = accept(s.options.Credentials)
 }
 
-// HasKeys reports whether there are keys in the database, for whatever tenant, and whether they
-// can still be used or not.
+// HasKeys reports whether the database has keys, of any tenant, valid or not.
 func (s *Server) HasKeys(ctx context.Context) (bool, error) {
 	if s.keys == nil {
 		return false, nil
@@ -105,8 +102,8 @@ func (s *Server) HasKeys(ctx context.Context) (bool, error) {
 	return s.keys.HasKeys(ctx)
 }
 
-// identify returns who makes a request that shows the credentials of one accepted set: a
-// user of the default tenant, or nobody by name. The error of one that shows none is a Refusal.
+// identify returns the sender of a request with the credentials of one accepted set: a user of the
+// default tenant, or nobody by name. The error for any other request is a Refusal.
 func (a accepted) identify(r *http.Request) (who identity, err error) {
 	user, _, basic := r.BasicAuth()
 	switch why := a.refuses(r); why {
@@ -123,8 +120,8 @@ func (a accepted) identify(r *http.Request) (who identity, err error) {
 	return who, nil
 }
 
-// refuses says why a request does not show the credentials of one accepted set, if it does not.
-// A request that mixes the sets is refused.
+// refuses returns why a request does not have the credentials of one accepted set, or of both sets
+// mixed.
 func (a accepted) refuses(r *http.Request) gate.Reason {
 	user, password, basic := r.BasicAuth()
 	cloud := r.Header.Get("Cloud-ID")
@@ -159,28 +156,28 @@ func equal(want [sha256.Size]byte, got string) int {
 	return subtle.ConstantTimeCompare(want[:], sum[:])
 }
 
-// identity is who makes a request and what they may do, as the credentials tell. It is found
-// out once, before anything else is done.
+// identity is the sender of a request and the rights of the credentials. It is determined once,
+// before anything else.
 type identity struct {
 	tenant store.TenantID
 	key    int64  // 0 for that of the options
 	user   string // empty without one
-	userID int64  // 0 for one that the database does not have
-	// limited says that only what scopes name may be done.
+	userID int64  // 0 for a user that the database does not have
+	// limited says that only the operations of scopes are allowed.
 	limited bool
 	scopes  []string
-	// mandators are those that are there, nil for all.
+	// mandators are those that can be seen, nil for all.
 	mandators []archive.ID
 }
 
-// may reports whether an operation that needs a scope may be done.
+// may reports whether an operation of a scope is allowed.
 func (who identity) may(needed Scope) bool {
 	return !who.limited || slices.Contains(who.scopes, string(needed))
 }
 
 func (who identity) party() turns.Party { return turns.Party{Key: who.key, User: who.user} }
 
-// view tells apart what is cut from the lists of several identities.
+// view identifies what an identity can see, to keep cached lists of others apart.
 func (who identity) view() string {
 	if who.mandators == nil {
 		return fmt.Sprint(who.tenant)
@@ -188,10 +185,10 @@ func (who identity) view() string {
 	return fmt.Sprint(who.tenant, who.mandators, who.userID)
 }
 
-// Scope is a kind of operations that a key may be limited to.
+// Scope is a group of operations to which a key may be limited.
 type Scope string
 
-// The scopes. Neither includes the other: a scanner may put documents in that it cannot read.
+// The scopes. Neither includes the other: a scanner may upload documents that it cannot read.
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"

@@ -12,11 +12,11 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// pagesPerDocument spaces the ids of pages: page n of a document has the id
-// document * pagesPerDocument + n.
+// pagesPerDocument spaces the ids of pages: page n of a document has the id document *
+// pagesPerDocument + n.
 const pagesPerDocument = 1 << 16
 
-// dataHandlers say what is known of documents.
+// dataHandlers answer requests for metadata.
 type dataHandlers struct{ location *time.Location }
 
 // documentData answers GET /document/{id}/data (specification, endpoint 8).
@@ -35,10 +35,10 @@ func (h dataHandlers) documentData(w *response, r *request, id archive.ID) error
 	return w.json(data)
 }
 
-// maxHistory is how many changes of a document are told.
+// maxHistory bounds the changes in the history of a document.
 const maxHistory = 100
 
-// history is what was changed about a document, the last first.
+// history is the changes of a document, the last one first.
 func (h dataHandlers) history(ctx context.Context, c catalog.Documents, id archive.ID) ([]wireChange, error) {
 	entries, err := c.History(ctx, id, maxHistory)
 	if err != nil {
@@ -54,7 +54,7 @@ func (h dataHandlers) history(ctx context.Context, c catalog.Documents, id archi
 	return changes, nil
 }
 
-// extended is all that is said about a document. Hit are the pages that a search has found.
+// extended is the extended document. Hit are the pages that a search found.
 func (h dataHandlers) extended(ctx context.Context, c catalog.Catalog, d store.Document, hit hitting) (wireData, error) {
 	data, err := h.described(ctx, c, d)
 	if err != nil {
@@ -71,7 +71,7 @@ func (h dataHandlers) extended(ctx context.Context, c catalog.Catalog, d store.D
 	return data, nil
 }
 
-// described is what is said about a document as a whole.
+// described is the extended document without its pages.
 func (h dataHandlers) described(ctx context.Context, c catalog.Folders, d store.Document) (wireData, error) {
 	lineage, err := c.Lineage(ctx, d.Folder)
 	if err != nil {
@@ -97,8 +97,8 @@ func metadataObject(metadata []archive.KeyValue) map[string]string {
 	return object
 }
 
-// location returns the mandator and the path below it with slashes at both ends. In an
-// inbox there is no mandator and the path begins with INBOX, as in the public search.
+// location returns the mandator and the path below it with slashes at both ends. In an inbox there
+// is no mandator, and the path begins with INBOX, as in the public search.
 func location(lineage []store.Folder) (mandator, path string) {
 	var b strings.Builder
 	for i, f := range lineage {
@@ -134,8 +134,8 @@ func pages(d store.Document, notes []store.Note, stamps []store.Stamp) []wirePag
 	return pages
 }
 
-// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents
-// that the same upload made.
+// uploadedWith answers GET /document/{id}/uploaded-with: the ids of the other documents of the same
+// upload.
 func uploadedWith(w *response, r *request, id archive.ID) error {
 	ids, err := r.catalog.UploadedWith(r.Context(), id)
 	if err != nil {
@@ -153,10 +153,9 @@ func metadataGet(w *response, r *request, id archive.ID) error {
 	return w.json(metadataObject(d.Metadata))
 }
 
-// metadataSet answers POST /document/{id}/metadata: keys that are not named stay as they
-// are, null removes a key.
+// metadataSet answers POST /document/{id}/metadata: other keys stay unchanged, null removes a key.
 func metadataSet(w *response, r *request, id archive.ID) error {
-	var change map[string]*string // null for a key that is removed
+	var change map[string]*string // null: remove the key
 	if err := jsonBody(w, r, &change, "metadata", "a JSON object of strings"); err != nil {
 		return err
 	}
@@ -170,7 +169,7 @@ func metadataSet(w *response, r *request, id archive.ID) error {
 	return w.done("id", err)
 }
 
-// checkChange refuses metadata that cannot be kept.
+// checkChange refuses invalid metadata.
 func checkChange(change map[string]*string) error {
 	if len(change) > limits.MaxEntries {
 		return refusal.New(archive.KindTooLarge, "there are more than %d", limits.MaxEntries)
@@ -253,10 +252,10 @@ type wireData struct {
 	External    wireExternal `json:"external"`
 	Workflows   []struct{}   `json:"workflows"`
 	Pages       []wirePage   `json:"pages"`
-	History     []wireChange `json:"history,omitempty"` // of document data alone
+	History     []wireChange `json:"history,omitempty"` // only in document data
 }
 
-// wireChange is something that was changed. The specification has nothing like it.
+// wireChange is a change. The specification has nothing like it.
 type wireChange struct {
 	Date     string `json:"date"`
 	UserName string `json:"userName"`

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// readyFor is how long it is believed that all is well, or not.
+	// readyFor is how long the result of a check is used.
 	readyFor = time.Second
-	// readyWithin is how long database and contents may take to say so.
+	// readyWithin is how long database and contents may take to answer.
 	readyWithin = 5 * time.Second
 )
 
-// errDraining says that the service ends, and takes what is under way to its end.
+// errDraining: the service is shutting down.
 var errDraining = errors.New("the service is ending")
 
-// health says whether requests can be answered. It remembers what was found out last, so that anybody may
-// ask as often as they like.
+// health checks whether requests can be answered. It remembers the last result, so that checks may
+// be frequent.
 type health struct {
 	db       database
 	vault    *vault
@@ -34,8 +34,8 @@ type health struct {
 	err error     // +checklocks:mu
 }
 
-// Ready says why requests cannot be answered now, nil when they can. The reason may be told
-// to anybody; what is behind it is logged.
+// Ready returns why requests cannot be answered now, nil if they can. The reason may be public; its
+// cause is logged.
 func (s *Server) Ready(ctx context.Context) error { return s.health.ready(ctx) }
 
 func (h *health) ready(ctx context.Context) error {
@@ -51,7 +51,7 @@ func (h *health) ready(ctx context.Context) error {
 	return h.err
 }
 
-// checker is what can find out whether it works.
+// checker can check itself.
 type checker interface {
 	Check(ctx context.Context) error
 }
@@ -91,11 +91,11 @@ func (h *health) readyz(w *response, r *request) error {
 	return w.say(http.StatusOK, "ok")
 }
 
-// say answers with one line for people and monitors.
+// say answers with one line.
 func (w *response) say(status int, line string) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(line + "\n")) // whoever asked may be gone by now
+	_, _ = w.Write([]byte(line + "\n")) // the client may be gone
 	return nil
 }

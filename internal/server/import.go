@@ -26,16 +26,15 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// furnisher adds to an archive what no request brings. What the program does by itself it does for the default
-// tenant.
+// furnisher adds to an archive without a request, for the default tenant.
 type furnisher struct {
 	catalog catalog.Catalog
 	intake  *intake
 	data    string // the archive's own directory
 }
 
-// AddMandator adds a mandator. A name that is taken is KindConflict, one that a folder
-// cannot have KindInvalid; so it is for AddInbox and AddFolder.
+// AddMandator adds a mandator. The error is KindConflict for a name that exists, KindInvalid for
+// one that a folder cannot have; AddInbox and AddFolder have the same errors.
 func (f *furnisher) AddMandator(ctx context.Context, name string) (archive.ID, error) {
 	return f.addFolder(ctx, store.Folder{Name: name})
 }
@@ -60,7 +59,7 @@ func (f *furnisher) addFolder(ctx context.Context, folder store.Folder) (archive
 	return f.catalog.AddFolder(ctx, folder)
 }
 
-// NewDocument describes a document to be added to the archive or to an inbox.
+// NewDocument describes a document to add to the archive or to an inbox.
 type NewDocument struct {
 	Folder     archive.ID
 	Name       string
@@ -75,8 +74,8 @@ type NewDocument struct {
 	Stamps     []archive.Stamp // on page 1
 }
 
-// AddDocument adds a document with the dates and annotations of another archive. Its
-// content is read to the end; page count and content type are taken from it.
+// AddDocument adds a document with the dates and annotations of another archive. It reads the whole
+// content, from which it takes page count and content type.
 func (f *furnisher) AddDocument(ctx context.Context, d NewDocument, content io.Reader) (archive.ID, error) {
 	if wrong := limits.DocumentName(d.Name); wrong != "" {
 		return 0, refusal.Invalid("name", "%s", wrong)
@@ -103,35 +102,33 @@ func (f *furnisher) Empty(ctx context.Context) (bool, error) {
 	return f.catalog.Empty(ctx)
 }
 
-// Import says which files become documents, and who is told about them.
+// Import describes an import.
 type Import struct {
-	// Dir is the directory: those in it become mandators, those further down folders,
-	// and files documents. Files in Dir itself go to a mandator of Dir's name.
+	// Dir is the directory: directories in it become mandators, deeper ones folders, and files
+	// documents. Files in Dir itself go to a mandator of Dir's name.
 	Dir string
-	// Skipped, when set, is told of each entry that stays out, and why.
+	// Skipped, if set, is called for each skipped entry with the reason.
 	Skipped func(path, reason string)
-	// Done, when set, is told of each file that was dealt with, in bytes. It may be called
-	// concurrently.
+	// Done, if set, is called with the bytes of each processed file. It may be called concurrently.
 	Done func(size int64)
 }
 
-// Imported is what came of an import.
+// Imported is the result of an import.
 type Imported struct {
 	Folders, Documents int
 	Bytes              int64 // of the documents
 	Present            int   // documents that were in the archive before
-	Skipped            int   // entries that stay out; a directory is one, with all in it
+	Skipped            int   // skipped entries; a directory is one, with everything in it
 }
 
-// Import adds a directory tree. A document is called like its file, was created when that
-// was changed last, and is archived now; the rules for it are those of an upload. What is
-// in the archive already, in the same folder by the same name with the same content, is
-// not added again, so that an import that was interrupted is finished by another one.
+// Import adds a directory tree. A document gets the name of its file, is created at the file's
+// modification time, and archived now; the rules of an upload apply. A document with the same name
+// and content in the same folder is not added again, so an interrupted import can be repeated.
 //
-// Entries that cannot be documents are skipped: links, devices, what cannot be read, is too
-// large or has a name that the archive does not take. Any other error ends the import.
-// Documents are added some hundred at a time, all or none of them across a crash. Imported
-// counts what was added, also beside an error. Nothing else may change the archive meanwhile.
+// Entries that cannot be documents are skipped: links, devices, unreadable files, files that are
+// too large or have an invalid name. Any other error ends the import. Documents are added in
+// batches of some hundred, each all or nothing across a crash. Imported has the numbers even if
+// there is an error. Nothing else may change the archive meanwhile.
 func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	dir, err := filepath.Abs(what.Dir)
 	if err != nil {
@@ -155,7 +152,7 @@ func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	return im.Imported, err
 }
 
-// outside refuses a directory that lies in the archive's own.
+// outside refuses a directory inside the archive's own.
 func outside(dir string, data os.FileInfo) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -184,15 +181,15 @@ type importer struct {
 	batch batch
 }
 
-// branch is a folder of the archive that files go to. Its id is 0 above the mandators, and
-// below zero while the folder is in the batch: see store.AddBatch.
+// branch is a folder of the archive for files. Its id is 0 above the mandators, and negative while
+// the folder is in the batch: see store.AddBatch.
 type branch struct {
 	id    archive.ID
 	depth int // how many folders it is, with those above it
 }
 
-// root imports the directory itself. Its own files come first and are added at once: their
-// mandator may be called like a directory beside them.
+// root imports the directory itself. Its own files come first and are added at once: a directory in
+// it may have the name of their mandator.
 func (im *importer) root(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -226,7 +223,7 @@ func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntr
 	return im.files(ctx, dir, files, mandator, known)
 }
 
-// sort parts files from directories and skips everything else.
+// sort separates files from directories and skips everything else.
 func (im *importer) sort(dir string, entries []fs.DirEntry) (files, dirs []fs.DirEntry) {
 	for _, e := range entries {
 		switch {
@@ -241,7 +238,7 @@ func (im *importer) sort(dir string, entries []fs.DirEntry) (files, dirs []fs.Di
 	return files, dirs
 }
 
-// kindOf says what an entry is that is neither a file nor a directory.
+// kindOf names the kind of an entry that is neither a file nor a directory.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeSymlink != 0:
@@ -263,7 +260,7 @@ func (im *importer) directories(ctx context.Context, dir string, dirs []fs.DirEn
 	return nil
 }
 
-// directory imports a directory as a folder, its files before what lies deeper.
+// directory imports a directory as a folder: its files, then its directories.
 func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, in *branch) error {
 	if wrong := limits.FolderName(d.Name()); wrong != "" {
 		im.skip(path, "bad name: "+wrong)
@@ -298,7 +295,7 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 	return im.directories(ctx, path, dirs, at)
 }
 
-// enter finds a folder and what it holds, by name, or puts it into the batch.
+// enter finds a folder and its entries by name, or adds the folder to the batch.
 func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, map[string][]store.NamedContent, error) {
 	if im.batch.full() { // of folders alone
 		if err := im.flush(ctx); err != nil {
@@ -330,7 +327,7 @@ func (im *importer) known(ctx context.Context, folder archive.ID) (map[string][]
 	return known, nil
 }
 
-// files puts the files of a directory into the batch, and adds that whenever it is full.
+// files adds the files of a directory to the batch, and flushes a full batch.
 func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, in *branch, known map[string][]store.NamedContent) error {
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name())
@@ -363,7 +360,7 @@ func (im *importer) skip(path, reason string) {
 	}
 }
 
-// reason is an error of the file system without the path, which is told beside it.
+// reason is an error of the file system without the path, which is reported beside it.
 func reason(err error) string {
 	if at := new(fs.PathError); errors.As(err, &at) {
 		return at.Err.Error()
@@ -371,15 +368,15 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// How much is added at a time: enough that the disk is seldom waited for. Each document
-// holds a file open until then.
+// The limits of a batch: large enough to wait for the disk rarely. Each document holds a file open
+// until then.
 const (
 	batchDocuments = 512
 	batchFolders   = 4096
 	batchBytes     = 256 << 20
 )
 
-// batch is what is added next.
+// batch is added in one transaction.
 type batch struct {
 	folders    []store.Folder
 	branches   []*branch // of the folders
@@ -463,8 +460,8 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 	})
 }
 
-// receive reads the files, some at a time. The outcomes, of which those that were reached
-// are filled in also beside an error, are in the files' order.
+// receive reads the files, several at a time. The outcomes are in the order of the files; after an
+// error those that were reached are set.
 func (im *importer) receive(ctx context.Context, candidates []candidate) ([]fileOutcome, error) {
 	outcomes := make([]fileOutcome, len(candidates))
 	group, ctx := errgroup.WithContext(ctx)
@@ -491,14 +488,14 @@ type candidate struct {
 	known      []store.NamedContent // the documents of its name in its folder
 }
 
-// fileOutcome is what became of a candidate. The zero value: it is in the archive already.
+// fileOutcome is the outcome of a candidate. The zero value: the document exists already.
 type fileOutcome struct {
 	received *receipt
-	skipped  string // why it stays out
+	skipped  string // why it is skipped
 }
 
-// document describes the document that is archived now. A time of change that lies ahead,
-// or at the beginning of all times, is none.
+// document describes the new document. A modification time in the future, or of the year 1, is
+// ignored.
 func (c candidate) document(now time.Time) store.Document {
 	created := c.changed
 	if created.After(now) || created.Unix() <= 0 {
@@ -507,8 +504,8 @@ func (c candidate) document(now time.Time) store.Document {
 	return store.Document{Folder: c.in.id, Name: c.name, Created: created, Archived: now}
 }
 
-// take receives a file as if it were uploaded, unless its folder has it. What is wrong with
-// the file is told by the outcome; an error is the archive's own, or the context's.
+// take receives a file like an upload, unless its folder has it already. A problem of the file is
+// in the outcome; an error is the archive's or the context's.
 func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) {
 	file, err := openRegular(c.path)
 	if err != nil {
@@ -541,7 +538,7 @@ func (f *furnisher) take(ctx context.Context, c candidate) (fileOutcome, error) 
 	return fileOutcome{}, err
 }
 
-// spoilt is the outcome of a file that cannot be read, unless nobody waits for it.
+// spoilt is the outcome of a file that cannot be read, unless ctx has ended.
 func spoilt(ctx context.Context, err error) (fileOutcome, error) {
 	if ctx.Err() != nil {
 		return fileOutcome{}, ctx.Err()
@@ -549,7 +546,7 @@ func spoilt(ctx context.Context, err error) (fileOutcome, error) {
 	return fileOutcome{skipped: reason(err)}, nil
 }
 
-// openRegular opens what was a regular file when its directory was read, and still is.
+// openRegular opens a file that was regular when its directory was read, and still is.
 func openRegular(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the tree
 	if err != nil {
@@ -566,7 +563,7 @@ func openRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// interruptible ends reading with its context.
+// interruptible is a reader that ends with its context.
 type interruptible struct {
 	ctx  context.Context // lives as long as one copy
 	file *os.File

@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	// quietFor is how long nothing must have been done before the index is worked on.
+	// quietFor is how long the service must be idle before the index is updated.
 	quietFor = time.Second
-	// quietAtMost is how long a service that is never quiet goes without.
+	// quietAtMost is after how long a busy service updates the index all the same.
 	quietAtMost = 30 * time.Second
-	// aMoment is how long it is worked without a look whether somebody wants something.
+	// aMoment is how long the indexer works before it checks for requests.
 	aMoment = 200 * time.Millisecond
-	// restsFor is how long it rests after it has worked, as a multiple of that.
+	// restsFor is the pause after work, as a multiple of its duration.
 	restsFor = 3
-	// mostClaimed is how many contents an instance has in hand.
+	// mostClaimed is how many contents an instance claims at a time.
 	mostClaimed = 16
-	// untilInstalled is how long a PDF waits for somebody to install what can read it.
+	// untilInstalled is how long a PDF waits for somebody to install poppler-utils.
 	untilInstalled = 6 * time.Hour
-	// indexAnew is how often it is looked for work that nobody told of: that of another instance
-	// which ended, and what is tried again.
+	// indexAnew is how often the indexer looks for work without a signal: that of another instance
+	// which ended, and retries.
 	indexAnew = time.Minute
 )
 
-// searched is the index of what is searched, which is worked on while nothing else is done.
+// searched is the search index, which is updated while the service is idle.
 type searched interface {
 	IndexSaid(ctx context.Context) (more bool, err error)
 	ClaimContents(ctx context.Context, limit int) ([]store.Unindexed, error)
@@ -43,7 +43,7 @@ type searched interface {
 	Release(ctx context.Context, u store.Unindexed, reason string, then time.Time) error
 }
 
-// indexer works on the index, piece by piece.
+// indexer updates the index, piece by piece.
 type indexer struct {
 	index    searched
 	text     func(ctx context.Context, u store.Unindexed) (string, error)
@@ -51,9 +51,9 @@ type indexer struct {
 	log      logrus.FieldLogger
 }
 
-// startIndexing begins to work on the index.
+// startIndexing starts the indexer.
 func (s *Server) startIndexing(ctx context.Context, on searched) {
-	s.activity.begin()() // who opens an archive wants something of it
+	s.activity.begin()() // opening an archive counts as activity
 	s.inBackground(ctx, s.newIndexer(on).run)
 }
 
@@ -75,9 +75,9 @@ func (i *indexer) run(ctx context.Context) {
 	}
 }
 
-// catchUp works until nothing is left, or until something fails: then it goes on later. It works a
-// quarter of the time: what a mount answers from its cache asks for nothing here, and must not be kept
-// waiting either.
+// catchUp works until nothing is left, or until an error, after which it continues later. It works
+// a quarter of the time: a mount that answers from its cache sends no requests here, and must not
+// be slowed down either.
 func (i *indexer) catchUp(ctx context.Context) {
 	for more := true; more; {
 		err := i.activity.quiet(ctx, quietFor, quietAtMost)
@@ -113,7 +113,7 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 	}
 	for _, u := range claimed {
 		if time.Now().After(ends) {
-			_ = i.activity.quiet(ctx, quietFor, quietAtMost) // at the end, content gives back what is in hand
+			_ = i.activity.quiet(ctx, quietFor, quietAtMost) // at shutdown, content gives back what is claimed
 			ends = time.Now().Add(aMoment)
 		}
 		err = errors.Join(err, i.content(ctx, u))
@@ -121,11 +121,11 @@ func (i *indexer) piece(ctx context.Context) (more bool, err error) {
 	return len(claimed) > 0, err
 }
 
-// content takes the text of a content into the index. The error is that of the database.
+// content adds the text of a content to the index. The error is that of the database.
 func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 	text, err := i.text(ctx, u)
 	ends := ctx.Err() != nil
-	ctx = context.WithoutCancel(ctx) // what is in hand is finished, or given back
+	ctx = context.WithoutCancel(ctx) // a claimed content is finished, or given back
 	switch {
 	case ends:
 		return i.index.Release(ctx, u, "", time.Now())
@@ -140,8 +140,8 @@ func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 	return i.index.PutOff(ctx, u, err.Error())
 }
 
-// textOf finds out the text of a content; it is empty when there is none. A mistake in the program
-// is a failure of this content alone.
+// textOf extracts the text of a content; it is empty if there is none. A panic counts as a failure
+// of this content alone.
 func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -157,17 +157,17 @@ func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err
 	return string(text), err
 }
 
-// activity tells work that can wait when nothing else is done.
+// activity tells background work when the service is idle.
 type activity struct {
 	running atomic.Int64
 	made    time.Time
-	last    atomic.Int64  // when something began or ended, in nanoseconds since made, whatever became of the clock
-	changed chan struct{} // of one place: something was changed since it was taken
+	last    atomic.Int64  // when a request began or ended, in nanoseconds since made (monotonic)
+	changed chan struct{} // has room for one: a change that was not handled yet
 }
 
 func newActivity() *activity { return &activity{made: time.Now(), changed: make(chan struct{}, 1)} }
 
-// begin tells that something is done, until the returned function is called.
+// begin marks the service as busy until the returned function is called.
 func (a *activity) begin() (end func()) {
 	a.running.Add(1)
 	a.last.Store(int64(time.Since(a.made)))
@@ -177,7 +177,7 @@ func (a *activity) begin() (end func()) {
 	}
 }
 
-// change tells that something was changed.
+// change signals a change.
 func (a *activity) change() {
 	select {
 	case a.changed <- struct{}{}:
@@ -185,8 +185,7 @@ func (a *activity) change() {
 	}
 }
 
-// quiet waits until nothing was done for some time, or too much was for too long. The error is
-// that of ctx.
+// quiet waits until the service is idle, or was busy for too long. The error is that of ctx.
 func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) error {
 	for ends := time.Now().Add(atMost); time.Now().Before(ends); {
 		rest := enough
@@ -202,7 +201,7 @@ func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) erro
 	return ctx.Err()
 }
 
-// pause waits, or returns the error of the context that ended before.
+// pause waits. It returns the error of whichever context ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -214,13 +213,13 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// background is what goes on beside the requests.
+// background is the work beside requests.
 type background struct {
-	stops []func() // only who opens the archive adds to them
+	stops []func() // only Open adds to them
 }
 
-// inBackground does some work until stop, or until all is stopped; both wait for the piece
-// that is under way. It goes on when ctx is done.
+// inBackground runs work until stop, or until all work is stopped; both wait for the current piece.
+// It continues when ctx is done.
 func (b *background) inBackground(ctx context.Context, work func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

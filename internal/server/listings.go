@@ -28,9 +28,8 @@ import (
 // leaves the folders in it out. Clients that are generated from the public document need the
 // folders beside the inboxes, and find nothing there.
 
-// archiveStructure answers GET /archivestructure (specification, endpoint 1): the
-// mandators, or the children of a parent. Lazy leaves the children of those out. Inboxes
-// are no part of it.
+// archiveStructure answers GET /archivestructure (specification, endpoint 1): the mandators, or the
+// children of a parent, without inboxes. lazy leaves out their children.
 func archiveStructure(w *response, r *request) error {
 	const field = "parent-folder-id"
 	p := query(r)
@@ -106,7 +105,7 @@ func roots(ctx context.Context, c catalog.Folders, inboxes, lazy bool) ([]store.
 	return c.Tree(ctx, inboxes)
 }
 
-// foldersBelow returns the children of an archive folder, or all below it unless lazy.
+// foldersBelow returns the children of an archive folder, or with lazy unset all folders below it.
 func foldersBelow(ctx context.Context, c catalog.Folders, parent archive.ID, lazy bool) ([]store.Folder, error) {
 	f, err := c.Folder(ctx, parent)
 	if err != nil {
@@ -121,19 +120,18 @@ func foldersBelow(ctx context.Context, c catalog.Folders, parent archive.ID, laz
 	return c.Below(ctx, parent)
 }
 
-// forest is a structure that is written as it is walked: beside the folders it takes 8
-// bytes for each of them, however long the answer is.
+// forest is a structure that is written while it is walked. It takes 8 bytes for each folder, in
+// addition to the folders.
 type forest struct {
 	folders []store.Folder // by ascending id
-	lazy    bool           // the children of those at the top are left out
-	// child and next are the first child of a folder, and the folder after it with the same
-	// parent, as places in folders counted from 1; 0 is none. What child[0] begins is at the
-	// top.
+	lazy    bool           // leave out the children of those at the top
+	// child and next are the first child of a folder, and the next folder with the same parent, as
+	// indices into folders from 1 on; 0 is none. child[0] is the first folder at the top.
 	child, next []int32
 }
 
-// grow links folders, given by ascending id; those of parent are at the top. One whose
-// parent is not among them is left out.
+// grow links folders, given by ascending id; those of parent are at the top. A folder without its
+// parent is left out.
 func grow(folders []store.Folder, parent archive.ID, lazy bool) *forest {
 	f := &forest{folders: folders, lazy: lazy, child: make([]int32, len(folders)+1), next: make([]int32, len(folders)+1)}
 	for i := len(folders) - 1; i >= 0; i-- { // so that the first child ends up first
@@ -158,8 +156,7 @@ func (f *forest) top(each func(at int32)) {
 	}
 }
 
-// write writes the folder at a place with those below it. What goes wrong is told by out's
-// Flush.
+// write writes a folder with those below it. The Flush of out returns errors.
 func (f *forest) write(out *bufio.Writer, at int32) {
 	folder := f.folders[at-1]
 	_, _ = out.Write(strconv.AppendInt(append(out.AvailableBuffer(), `{"id":`...), int64(folder.ID), 10))
@@ -177,8 +174,8 @@ func (f *forest) write(out *bufio.Writer, at int32) {
 	_ = out.WriteByte('}')
 }
 
-// folderCreate answers POST /folder/create (specification, endpoint 4). It works in
-// inboxes too; where the structure is not free it is forbidden.
+// folderCreate answers POST /folder/create (specification, endpoint 4), also for inboxes. It is
+// forbidden where the structure is not free.
 func folderCreate(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
@@ -217,8 +214,8 @@ type listHandlers struct {
 	hideSizes bool
 }
 
-// documentList answers GET /document/list (specification, endpoint 2), by ascending id.
-// The documents are sent as they are read.
+// documentList answers GET /document/list (specification, endpoint 2), by ascending id. Documents
+// are sent while they are read.
 func (h listHandlers) documentList(w *response, r *request) error {
 	p := query(r)
 	q := store.Query{
@@ -228,7 +225,7 @@ func (h listHandlers) documentList(w *response, r *request) error {
 	}
 	how := listing{
 		include:    p.List("included-metadata-keys"),
-		exclude:    p.List("excluded-matadata-keys"), // spelled so in the specification
+		exclude:    p.List("excluded-matadata-keys"), // the specification's spelling
 		autoExport: p.Flag("with-autoexport-status"),
 		hideSizes:  h.hideSizes,
 		location:   h.location,
@@ -243,8 +240,8 @@ func (h listHandlers) documentList(w *response, r *request) error {
 	return stream(w, r, q, how)
 }
 
-// stream writes the list. The response begins with the first full buffer, so an early
-// failure can still be answered as a problem.
+// stream writes the list. The response begins with the first full buffer, so an early failure can
+// still be answered by a problem.
 func stream(w *response, r *request, q store.Query, how listing) error {
 	out := bufio.NewWriterSize(w, streamBuffer)
 	before := byte('[')
@@ -272,7 +269,7 @@ func stream(w *response, r *request, q store.Query, how listing) error {
 	return nil
 }
 
-// listing is how a document list is asked for.
+// listing is the options of a document list.
 type listing struct {
 	include, exclude []string // metadata keys; empty for all, for none
 	autoExport       bool
@@ -321,8 +318,8 @@ func (l listing) date(b []byte, t time.Time) []byte {
 	return append(t.In(l.location).AppendFormat(append(b, '"'), params.Time), '"')
 }
 
-// metadata drops the entries that were not asked for; without a choice what is stored is
-// passed on.
+// metadata leaves out the entries that were not requested. Without a choice it copies the stored
+// JSON.
 func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
 	if len(l.include) == 0 && len(l.exclude) == 0 {
 		return stored, nil
@@ -343,6 +340,6 @@ func (l listing) metadata(stored json.RawMessage) (json.RawMessage, error) {
 
 // appendText appends a string in JSON.
 func appendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
+	b, _ = jsontext.AppendQuote(b, s) // invalid UTF-8 is replaced
 	return b
 }

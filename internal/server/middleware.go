@@ -16,18 +16,18 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// front is what stands before the operations.
+// front is the middleware before the operations.
 type front struct {
 	log       logrus.FieldLogger
-	onRequest func(Request) // nil where nobody is told
-	stall     time.Duration // how long a client that sends or takes nothing is waited for
+	onRequest func(Request) // nil: not set
+	stall     time.Duration // how long a client may send or take nothing
 	door      *door
 	db        database
 	counters  counters
 	activity  *activity
 	places    *turns.Places // of requests
 	uploads   *turns.Places // of uploads among them
-	patience  time.Duration // of who waits for one
+	patience  time.Duration // how long a request waits for one
 }
 
 func newFront(o Options, door *door, db database, activity *activity) *front {
@@ -38,7 +38,7 @@ func newFront(o Options, door *door, db database, activity *activity) *front {
 	}
 }
 
-// recovered turns a panic into 500, or cuts the connection when the answer has begun.
+// recovered turns a panic into 500, or cuts the connection if the answer has begun.
 func (f *front) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
@@ -60,7 +60,7 @@ func (f *front) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// authenticated serves nothing without credentials, and remembers whose they are.
+// authenticated requires credentials, and stores whose they are.
 func (f *front) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
@@ -101,13 +101,12 @@ func asResponse(w http.ResponseWriter) *response {
 	return &response{ResponseWriter: w}
 }
 
-// patience is how long a request waits for its turn before it is sent away.
+// patience is how long a request waits for its turn before it is refused.
 const patience = 10 * time.Second
 
-// admitted asks next for those whose key has the scope of an operation, when it is their turn: so many
-// requests are let in at a time as the options say, and so many uploads among them. Nothing of a body
-// is read before. One that waited too long is answered 429, after which clients may repeat whatever
-// they asked.
+// admitted calls next for a key with the scope of the operation, when it is the request's turn: the
+// options bound the requests and the uploads in flight. No body is read before. A request that
+// waited too long is answered 429, after which clients may repeat any request.
 func (f *front) admitted(operation route, next handler) handler {
 	needed := operation.scope()
 	return func(w *response, r *request) error {
@@ -134,7 +133,7 @@ func sentAway(tooMany string) error {
 	return refusal.New(archive.KindBusy, "too many %s are under way; try again in a moment", tooMany)
 }
 
-// operation answers a route's requests, and counts them as such.
+// operation answers and counts the requests of a route.
 func (f *front) operation(r route, handle handler) http.Handler {
 	tally := f.counters.of(r.method, r.path, r.traits)
 	return f.problems(func(w *response, request *request) error {
@@ -150,7 +149,7 @@ func (f *front) operation(r route, handle handler) http.Handler {
 	})
 }
 
-// unlocked answers what is public, and lets next answer everything else.
+// unlocked answers public routes, and calls next for the others.
 func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, found := public[r.URL.Path]
@@ -161,9 +160,9 @@ func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// literal takes a path with empty or dotted segments for an unknown one, and what is no path
-// (CONNECT host:443, OPTIONS *). A ServeMux redirects the first to another path, which a
-// client that sends its keys along need not follow.
+// literal treats a path with empty or dotted segments, and what is no path (CONNECT host:443,
+// OPTIONS *), as unknown. A ServeMux would redirect such a path, and a client that sends its keys
+// along need not follow.
 func (f *front) literal(mux *http.ServeMux) http.Handler {
 	unknown := f.problems(noSuchOperation)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

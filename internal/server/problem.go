@@ -12,8 +12,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
-// problem is an error answer (RFC 9457). Instance names the request, as the log does; Field
-// the parameter or form field that is wrong, Errors all of them.
+// problem is an error answer (RFC 9457). Instance is the id of the request, as in the log; Field is
+// the parameter or form field that is wrong, Errors are all of them.
 type problem struct {
 	Type     string         `json:"type"`
 	Title    string         `json:"title"`
@@ -29,16 +29,16 @@ type problemField struct {
 	Reason string `json:"reason"`
 }
 
-// outcome is how a kind of error is answered.
+// outcome is the answer for a kind of error.
 type outcome struct {
 	status int
-	name   string // ends the problem's type
+	name   string // end of the problem's type
 }
 
-// outcomes is the one table from kinds to statuses. A kind that says what happened to a
-// client's own requests cannot come up here and is answered as a failure of the server.
-// Unreachable is what this service needs itself, as a bucket.
-// Busy is who waited too long for a turn; Timeout, who stopped in the middle of a body.
+// outcomes is the only table from kinds to statuses. Kinds for errors of a client's own requests
+// cannot occur and become 500. Unreachable is about a dependency of this service, such as a bucket.
+// Busy: the request waited too long for its turn. Timeout: the client stopped in the middle of a
+// body.
 func outcomes() map[archive.Kind]outcome {
 	failed := outcome{http.StatusInternalServerError, "server"}
 	return map[archive.Kind]outcome{
@@ -60,29 +60,29 @@ func outcomes() map[archive.Kind]outcome {
 }
 
 const (
-	// lostProblem ends the type of the problem that a content is lost.
+	// lostProblem ends the type of the problem of a lost content.
 	lostProblem = "lost-content"
-	// fullProblem ends that of the problem that there is no room for what was to be kept.
+	// fullProblem ends the type of the problem of a full disk.
 	fullProblem = "full"
 )
 
-// full reports whether err says that a disk is full, or what may be used of it: here, or where the
-// database or the bucket is.
+// full reports whether err is about a full disk or an exceeded quota, of this machine, the database
+// or the bucket.
 func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// After how many seconds a request may be worth another try.
+// Values of Retry-After, in seconds.
 const (
 	afterBusy = "1"
-	// afterAway is when a client may find again what this service needs itself.
+	// afterAway is for a missing dependency of this service.
 	afterAway = "5"
-	// afterCare is when it may find a content that was lost, or room for another. A person sees to it, if
-	// anybody; no client shall wait for that, and archivefs waits for 30 s at most.
+	// afterCare is for a lost content and a full disk, which a person must fix. archivefs waits for
+	// 30 s at most, so it does not wait for that.
 	afterCare = "60"
 )
 
-// again is after how many seconds another try is worth while, empty when that is not known.
+// again returns the Retry-After in seconds, empty if unknown.
 func (o outcome) again() string {
 	switch {
 	case o.status == http.StatusTooManyRequests:
@@ -100,7 +100,7 @@ const problemPrefix = "urn:archivefs:problem:"
 
 func problemType(name string) string { return problemPrefix + name }
 
-// outcomeOf is how an error is answered.
+// outcomeOf returns the outcome of an error.
 func outcomeOf(err error) outcome {
 	if lost(err) != nil {
 		return outcome{http.StatusInternalServerError, lostProblem}
@@ -114,9 +114,9 @@ func outcomeOf(err error) outcome {
 	return outcomes()[archive.KindOf(err)]
 }
 
-// answer writes an error. What is not the client's doing is logged and not told, but for a content
-// that is lost, and a disk that is full: who asked shall know that nobody has it, or why nothing is taken. Once the answer has begun, or the
-// client has gone, the connection is cut, so that nobody takes half of it for whole.
+// answer writes an error. An error that is not the client's is logged and not reported, except for
+// a lost content and a full disk, so that the user knows why. If the answer has begun, or the
+// client has gone, the connection is cut, so that nobody takes a part of the answer for the whole.
 func (f *front) answer(w *response, err error) {
 	if w.gone || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler)
@@ -145,7 +145,7 @@ const (
 	awayDetail   = "what the service needs itself cannot be reached now; try again in a moment"
 )
 
-// describe fills a problem with what the client may know of err.
+// describe fills a problem with the public part of err.
 func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
 	switch e := lost(err); {

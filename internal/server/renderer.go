@@ -24,7 +24,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// renderer makes PDFs, pictures and texts of contents, and keeps what takes long beside them.
+// renderer makes PDFs, pictures and texts of contents, and keeps those that take long to make.
 type renderer struct {
 	vault    *vault
 	known    renditions
@@ -35,8 +35,8 @@ type renderer struct {
 	log      logrus.FieldLogger
 }
 
-// withPDF does something with the digest of a document's PDF. What is no PDF is rendered once and
-// kept, so that length and entity tag do not change. One that is not where it is kept is made again.
+// withPDF calls f with the digest of a document's PDF. Another document is rendered once and the
+// rendition kept, so that length and ETag do not change. A missing rendition is made again.
 func (m *renderer) withPDF(ctx context.Context, who turns.Party, d store.Document, use func(digest string) error) error {
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
@@ -61,11 +61,11 @@ func (m *renderer) withPDF(ctx context.Context, who turns.Party, d store.Documen
 	return use(digest)
 }
 
-// errReplaced says that a document has another content than a moment ago.
+// errReplaced: the content of the document has just changed.
 var errReplaced = refusal.New(archive.KindBusy, "the document was replaced just now; try again")
 
-// lostOf adds to the error of a lost content whose that is. One that was removed because its document
-// was replaced, or removed, is none; other errors pass.
+// lostOf adds the document to the error of a lost content. If the document was replaced or removed
+// the content is not lost; other errors are returned unchanged.
 func lostOf(ctx context.Context, c catalog.Documents, d store.Document, err error) error {
 	e := lost(err)
 	if e == nil {
@@ -81,8 +81,8 @@ func lostOf(ctx context.Context, c catalog.Documents, d store.Document, err erro
 	return &lostContent{document: d.ID, digest: e.digest, err: err}
 }
 
-// gone reports whether something that was made of a document's content is not where it is kept. It
-// can be made again, but what took it away may have taken more.
+// gone reports whether a rendition is missing where it is kept. It can be made again, but other
+// files may be missing, too.
 func (m *renderer) gone(d store.Document, digest string, err error) bool {
 	if e := lost(err); e == nil || e.digest != digest || digest == d.Digest {
 		return false
@@ -92,7 +92,7 @@ func (m *renderer) gone(d store.Document, digest string, err error) bool {
 	return true
 }
 
-// rendition makes the PDF of a document and returns its digest. A client that gives up does not
+// rendition renders the PDF of a document and returns its digest. A client that leaves does not
 // stop a rendering that others may wait for.
 func (m *renderer) rendition(ctx context.Context, who turns.Party, d store.Document) (string, error) {
 	made, err, _ := m.underWay.Do(d.Digest+" "+d.ContentType+" "+d.Name, func() (any, error) {
@@ -123,7 +123,7 @@ func sourceOf(d store.Document) render.Source {
 	return render.Source{Name: d.Name, ContentType: d.ContentType, Size: d.Size}
 }
 
-// rendered has something made of a content.
+// rendered renders a content.
 func (m *renderer) rendered(ctx context.Context, who turns.Party, digest string, source render.Source, work func(render.Source) error) error {
 	return m.workers.do(ctx, who, func() error {
 		content, err := m.vault.Open(ctx, digest)
@@ -136,7 +136,7 @@ func (m *renderer) rendered(ctx context.Context, who turns.Party, digest string,
 	})
 }
 
-// keepMade keeps what was made of a content as long as that is used, and returns its digest.
+// keepMade keeps a rendition as long as the content is used, and returns its digest.
 func (m *renderer) keepMade(ctx context.Context, digest, variant string, made io.Reader) (string, error) {
 	staged, err := m.vault.Stage(ctx, made)
 	if err != nil {
@@ -146,14 +146,14 @@ func (m *renderer) keepMade(ctx context.Context, digest, variant string, made io
 	err = m.vault.keep(ctx, []blob.Staged{staged}, func(ctx context.Context) error {
 		return m.known.AddRendition(ctx, digest, variant, staged.Digest())
 	}, digest)
-	if archive.KindOf(err) == archive.KindNotFound { // the document was removed, or has another content by now
+	if archive.KindOf(err) == archive.KindNotFound { // the document was removed or replaced meanwhile
 		return "", errReplaced
 	}
 	return staged.Digest(), err
 }
 
-// preview draws a page, of the content where it is a PDF or a picture that can be read, else
-// of its PDF. It is nil when it cannot be drawn.
+// preview draws a page: of the content if it is a PDF or a readable picture, else of its PDF. It is
+// nil if the page cannot be drawn.
 func (m *renderer) preview(ctx context.Context, who turns.Party, d store.Document, page, width, height int) (picture []byte, err error) {
 	draw := func(digest string, source render.Source) error {
 		this, side := attempt{digest, page}, max(width, height)
@@ -181,8 +181,8 @@ func (m *renderer) preview(ctx context.Context, who turns.Party, d store.Documen
 	return picture, err
 }
 
-// unmade is the answer to an error of a preview or a text. That a program is missing is told:
-// the operator can install it.
+// unmade returns the error for a preview or a text that cannot be made. It reports a missing
+// program, which the operator can install.
 func (m *renderer) unmade(err error) error {
 	if !errors.Is(err, poppler.ErrMissing) {
 		return err
@@ -209,7 +209,7 @@ func (m *renderer) textPages(ctx context.Context, r *request, d store.Document) 
 	return pages, nil
 }
 
-// text returns the text of a document, nil when none is known. What takes long to find out is
+// text returns the text of a document, nil if it has none. A text that takes long to extract is
 // kept beside the content.
 func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) (text []byte, err error) {
 	source := sourceOf(d)
@@ -241,13 +241,13 @@ func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) 
 		return text, err
 	}
 	_, err = m.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
-	if err != nil && archive.KindOf(err) != archive.KindForbidden { // an archive that is generated keeps nothing
+	if err != nil && archive.KindOf(err) != archive.KindForbidden { // a generated archive keeps nothing
 		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
 	}
 	return text, nil
 }
 
-// keptText reads a text; that nothing is known is kept as an empty one.
+// keptText reads a kept text. An empty one means that there is none.
 func (m *renderer) keptText(ctx context.Context, digest string) ([]byte, error) {
 	content, err := m.vault.Open(ctx, digest)
 	if err != nil {
@@ -265,33 +265,33 @@ func (m *renderer) keptText(ctx context.Context, digest string) ([]byte, error) 
 }
 
 const (
-	// failedFor is how long what could not be made of a content is not tried again. A machine that was
-	// busy may manage it later.
+	// failedFor is how long a failed rendering is not tried again. A busy machine may manage it
+	// later.
 	failedFor = 10 * time.Minute
 	// failuresKept is how many failures are remembered.
 	failuresKept = 4096
 )
 
-// attempt is something that is made of a content: a page of it as a picture, counted from 0, or its text.
+// attempt is a rendering of a content: a page as a picture, from 0 on, or its text.
 type attempt struct {
 	digest string
 	page   int
 }
 
-// The pages of attempts to find out a text, the second one while a search is answered.
+// Pages that stand for the text; the second one for a text extracted during a search.
 const (
 	allText      = -1
 	searchedText = -2
 )
 
-// attempts remembers what could not be made of contents, so that nobody waits for it once more, and it
-// takes nobody's place.
+// attempts remembers failed renderings, so that nobody waits for them again and they occupy no
+// worker.
 type attempts struct {
 	failed *lru.Cache[attempt, failure]
 }
 
-// failure is when an attempt failed, and the longest side of the picture in pixels. A smaller one takes
-// less, and may succeed.
+// failure is when an attempt failed, and the longest side of the picture in pixels. A smaller
+// picture needs less memory and may succeed.
 type failure struct {
 	at   time.Time
 	side int
@@ -302,13 +302,13 @@ func newAttempts() attempts {
 	return attempts{failed}
 }
 
-// vain reports whether an attempt would fail.
+// vain reports whether an attempt would fail again.
 func (a attempts) vain(what attempt, side int) bool {
 	failed, known := a.failed.Get(what)
 	return known && side >= failed.side && time.Since(failed.at) < failedFor
 }
 
-// fail remembers that an attempt has failed.
+// fail records a failed attempt.
 func (a attempts) fail(what attempt, side int) {
 	if failed, known := a.failed.Get(what); known && time.Since(failed.at) < failedFor {
 		side = min(side, failed.side)
@@ -317,16 +317,16 @@ func (a attempts) fail(what attempt, side int) {
 }
 
 const (
-	// maxAtWork is how many do at a time what takes much of the machine: each holds images in memory, or
-	// has a process at work. One party has two places, and leaves one to others.
+	// maxAtWork bounds the expensive jobs at a time: each holds images in memory, or runs a
+	// process. One party may have two places, so that others get one.
 	maxAtWork = 3
-	// maxInLine is how many of one party wait for one.
+	// maxInLine is how many jobs of one party wait.
 	maxInLine = 64
-	// atWorkPatience is for how much longer than for others such a place is waited for.
+	// atWorkPatience is how much longer than a request a job waits for a place.
 	atWorkPatience = 3
 )
 
-// workers do what takes much of the machine, in turn.
+// workers run expensive jobs, in turn.
 type workers struct {
 	*turns.Places
 	patience time.Duration
@@ -338,7 +338,7 @@ func newWorkers() *workers {
 	return &workers{Places: few, patience: atWorkPatience * patience}
 }
 
-// do does some work for somebody. Who waits too long, or for too much, is sent away.
+// do runs a job for a party. It is refused after too long a wait, or if too many of the party wait.
 func (w *workers) do(ctx context.Context, who turns.Party, work func() error) error {
 	if !w.Take(ctx, who, w.patience) {
 		if err := ctx.Err(); err != nil {

@@ -20,26 +20,25 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
-// request is what a handler is given: what is asked, and by whom, both found out before anything of a
-// body is read, and the archive as they see it.
+// request is the input of a handler: the request, its sender and the archive as the sender sees it.
+// All of it is known before the body is read.
 type request struct {
 	*http.Request
 	who identity
-	// catalog is the archive of their tenant: of no other, and of no mandator that the credentials
-	// leave out, a handler can see or change anything. Changes are recorded as the user's.
+	// catalog is the archive of the sender's tenant, without the mandators that the credentials
+	// exclude. A handler cannot see or change anything else. Changes are recorded as the user's.
 	catalog catalog.Catalog
 }
 
-// detached is the request's context without its end: a change that has begun goes on when the client
-// goes away.
+// detached is the request's context without its end: a change that has begun continues when the
+// client leaves.
 func (r *request) detached() context.Context { return context.WithoutCancel(r.Context()) }
 
-// maxForm bounds a JSON or urlencoded body, and the fields of a multipart one together,
-// in bytes.
+// maxForm bounds a JSON or urlencoded body, and all fields of a multipart one together, in bytes.
 const maxForm = 1 << 20
 
-// query returns a request's query parameters. One that cannot be read is told by their
-// err, lest what is left of it be taken for what was asked.
+// query returns a request's query parameters. Its err reports a malformed query, of which the rest
+// must not be used.
 func query(r *request) *params.Params {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -48,7 +47,7 @@ func query(r *request) *params.Params {
 	return &params.Params{Values: values, Broken: err}
 }
 
-// form reads an application/x-www-form-urlencoded body. Query parameters do not count.
+// form reads an application/x-www-form-urlencoded body. Query parameters are ignored.
 func form(w *response, r *request) (*params.Params, error) {
 	if _, err := wantBody(r, "application/x-www-form-urlencoded"); err != nil {
 		return nil, err
@@ -64,9 +63,9 @@ func form(w *response, r *request) (*params.Params, error) {
 	return &params.Params{Values: r.PostForm}, nil
 }
 
-// jsonBody decodes an application/json body of the shape that the words say; the field is to blame for a key
-// that is there twice. Null is of no shape: it would pass for an empty object or array, and take away what is
-// there.
+// jsonBody decodes an application/json body. The words describe its expected type in an error;
+// field is named in the error for a duplicate key. Null is refused: it would pass for an empty
+// object or array, and delete values.
 func jsonBody(w *response, r *request, into any, field, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
 		return err
@@ -95,7 +94,7 @@ func jsonBody(w *response, r *request, into any, field, shape string) error {
 	return nil
 }
 
-// wantBody refuses a body of another type and returns the parameters of the wanted one.
+// wantBody refuses a body of another media type and returns the parameters of the type.
 func wantBody(r *request, want string) (map[string]string, error) {
 	got := r.Header.Get("Content-Type")
 	if got == "" {
@@ -108,8 +107,8 @@ func wantBody(r *request, want string) (map[string]string, error) {
 	return params, nil
 }
 
-// fits refuses a body that says itself that it is too long, before any of it is sent
-// (RFC 9110, 10.1.1).
+// fits refuses a body whose Content-Length is too long before any of it is sent (RFC 9110, section
+// 10.1.1).
 func fits(r *request, limit int64) error {
 	if r.ContentLength <= limit {
 		return nil
@@ -121,8 +120,8 @@ func tooLong(limit int64) error {
 	return refusal.New(archive.KindTooLarge, "the body is larger than %s", limits.Amount(limit))
 }
 
-// badBody says what is wrong with a body; one that is too large, whose sender has stopped, or that
-// is cut off, is told apart.
+// badBody returns the error for a body that cannot be read: too large, truncated, a sender that
+// stopped, or another.
 func badBody(err error, what string) error {
 	if archive.KindOf(err) == archive.KindTimeout {
 		return err

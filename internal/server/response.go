@@ -20,27 +20,27 @@ import (
 )
 
 const (
-	// streamBuffer is how much of an answer that is streamed goes out at a time, in bytes.
+	// streamBuffer is how many bytes of a streamed answer are sent at a time.
 	streamBuffer = 64 << 10
-	// atOnce is how long an answer is that never waits for its client, in bytes: net/http
-	// buffers that much.
+	// atOnce is the length in bytes of an answer that never waits for its client: net/http buffers
+	// that much.
 	atOnce = 2 << 10
 )
 
-// errStalled is what sending ends with when the client is too slow.
+// errStalled ends the sending to a client that is too slow.
 var errStalled = errors.New("the client takes too little")
 
-// response counts what is answered and remembers what was asked, for the access log and
-// the metrics.
+// response counts the bytes of an answer, and keeps data of the request for the access log and the
+// metrics.
 type response struct {
 	http.ResponseWriter
 	id       string          // of the request
-	progress *stall.Progress // nil where nobody looks at it
+	progress *stall.Progress // nil: not needed
 	tally    *tally          // of the operation, nil before there is one
 	who      identity        // whose request it is, zero without credentials
-	refused  string          // name of the problem that was answered
-	denied   gate.Reason     // why that is about the credentials, if it is
-	gone     bool            // the client, while it was answered
+	refused  string          // the problem that was answered
+	denied   gate.Reason     // its reason, if it is about the credentials
+	gone     bool            // the client, during the answer
 	status   int
 	received int64 // bytes of the request's body
 	bytes    int64 // of the answer's body
@@ -70,9 +70,8 @@ func (w *response) Write(p []byte) (written int, err error) {
 	return written, err
 }
 
-// ReadFrom implements io.ReaderFrom, so that the kernel copies contents (sendfile(2)): those
-// of a file, or a stretch of one. Of anything else only the sending is watched: reading it
-// may take its time.
+// ReadFrom implements io.ReaderFrom, so that the kernel copies contents of files, or sections of
+// them (sendfile(2)). For other sources only the writes are watched, because reading may take long.
 func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
 	limited, ok := r.(*io.LimitedReader)
 	if !ok {
@@ -95,14 +94,14 @@ func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
 	return written, err
 }
 
-// begun says that the answer has begun.
+// begun reports whether the answer has begun.
 func (w *response) begun() {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
 }
 
-// watch begins to watch the sending of n bytes, unless they cannot stall.
+// watch starts to watch the sending of n bytes, unless so few cannot stall.
 func (w *response) watch(n int64) bool {
 	if w.progress == nil || w.bytes+n <= atOnce {
 		return false
@@ -111,7 +110,7 @@ func (w *response) watch(n int64) bool {
 	return true
 }
 
-// sent counts what was sent, and ends the watch.
+// sent counts sent bytes, and ends the watch.
 func (w *response) sent(watched bool, n int64, err error) error {
 	w.bytes += n
 	if watched && !w.progress.Writes.End(n) {
@@ -120,8 +119,8 @@ func (w *response) sent(watched bool, n int64, err error) error {
 	return err
 }
 
-// finish is called when the handler has ended. An answer whose client is too slow is cut,
-// so that nobody takes a part of it for the whole.
+// finish is called when the handler returns. It cuts an answer to a client that was too slow, so
+// that nobody takes a part of it for the whole.
 func (w *response) finish(bodyRead bool) {
 	if w.progress.Writes.Stalled() {
 		panic(http.ErrAbortHandler)
@@ -142,8 +141,8 @@ func (w *response) json(value any) error {
 	return nil
 }
 
-// stream answers JSON of any length that write makes. A client that went away is no
-// failure, so that nobody looks whether the writing went well.
+// stream sends the JSON that write writes, of any length. Errors of sending are ignored: the client
+// is gone.
 func (w *response) stream(write func(out *bufio.Writer)) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
@@ -157,13 +156,13 @@ func (w *response) text(s string) {
 	w.body("text/plain; charset=utf-8", []byte(s))
 }
 
-// foreign answers bytes that were made of a stranger's, whose type no browser shall guess.
+// foreign sends bytes derived from an uploaded file. No browser may guess their type.
 func (w *response) foreign(contentType string, body []byte) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.body(contentType, body)
 }
 
-// done ends a change: with 200 and no body, or with its error, for which a field may be to blame.
+// done ends a change: with 200 and no body, or with its error, which may name a field.
 func (w *response) done(field string, err error) error {
 	if err != nil {
 		return refusal.Blame(field, err)
@@ -173,8 +172,8 @@ func (w *response) done(field string, err error) error {
 	return nil
 }
 
-// body answers 200. A client that went away before it had the answer is no failure of
-// the operation, so a failed write is not told.
+// body answers 200. A failed write is ignored: if the client is gone, the operation has still
+// succeeded.
 func (w *response) body(contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -182,7 +181,7 @@ func (w *response) body(contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// inbound is a request's body. One whose sender is too slow ends with an error of KindTimeout.
+// inbound is a request's body. It ends with an error of KindTimeout if the sender is too slow.
 type inbound struct {
 	io.ReadCloser
 	w     *response

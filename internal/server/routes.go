@@ -16,10 +16,10 @@ import (
 // base is where every operation lives (specification, Versioning).
 const base = "/api/v2"
 
-// handler answers a request, or returns the error to be answered as a problem.
+// handler answers a request, or returns the error for a problem.
 type handler func(w *response, r *request) error
 
-// ofID has next answer for the id that the path names.
+// ofID calls next with the id in the path.
 func ofID(next func(w *response, r *request, id archive.ID) error) handler {
 	return func(w *response, r *request) error {
 		id, err := pathID(r)
@@ -37,18 +37,18 @@ type route struct {
 	traits       traits
 }
 
-// traits are what sets an operation apart.
+// traits are the peculiarities of an operation.
 type traits int
 
 const (
 	further   traits = 1 << iota // not one of the specification's eight
-	upload                       // brings a file
-	inquiry                      // does not keep other work from being done
+	upload                       // has a file in its body
+	inquiry                      // does not keep background work waiting
 	looks                        // changes nothing, although it is posted
 	specified traits = 0
 )
 
-// scope is what an operation needs. What is posted changes something, but for a search.
+// scope is the scope that an operation needs: POST writes, except for a search.
 func (r route) scope() Scope {
 	if r.method != http.MethodPost || r.traits&looks != 0 {
 		return ScopeRead
@@ -56,7 +56,7 @@ func (r route) scope() Scope {
 	return ScopeWrite
 }
 
-// routes is the table of operations, and says what each group of them needs.
+// routes is the table of operations, with the dependencies of each group.
 func (s *Server) routes() []route {
 	lists := listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes}
 	data := dataHandlers{location: s.options.Location}
@@ -89,8 +89,8 @@ func (s *Server) routes() []route {
 	}
 }
 
-// publicRoutes is the table of what is told to anybody, without credentials: nothing that
-// depends on what the archive holds. The paths are whole ones, and there is a HEAD of each.
+// publicRoutes is the table of routes without credentials: they reveal nothing about the archive.
+// The paths are complete, and each has a HEAD.
 func (s *Server) publicRoutes() []route {
 	return []route{
 		{http.MethodGet, "/healthz", healthz, specified},
@@ -99,11 +99,11 @@ func (s *Server) publicRoutes() []route {
 	}
 }
 
-// served reports whether the options leave an operation in.
+// served reports whether the options include an operation.
 func (s *Server) served(r route) bool { return r.traits&further == 0 || !s.options.OnlyEight }
 
-// Handler serves the operations below /api/v2. Requests without credentials, for whatever
-// path that is not public, are answered 401.
+// Handler serves the operations below /api/v2. Any request without credentials is answered 401,
+// except to public paths.
 func (s *Server) Handler() http.Handler {
 	f, mux := s.front, http.NewServeMux()
 	methods := map[string][]string{}
@@ -112,14 +112,14 @@ func (s *Server) Handler() http.Handler {
 			continue
 		}
 		route.path = base + route.path
-		if route.method == http.MethodHead && s.options.NoHead { // else GET's pattern takes it
+		if route.method == http.MethodHead && s.options.NoHead { // otherwise the pattern of GET matches it
 			methods[route.path] = []string{http.MethodGet}
 			mux.Handle("HEAD "+route.path, f.problems(notAllowed(methods[route.path])))
 			continue
 		}
 		mux.Handle(route.method+" "+route.path, f.operation(route, f.admitted(route, route.handle)))
 		methods[route.path] = append(methods[route.path], route.method)
-		if route.method == http.MethodGet { // whose pattern takes HEAD, too
+		if route.method == http.MethodGet { // the pattern matches HEAD, too
 			methods[route.path] = append(methods[route.path], http.MethodHead)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Server) Handler() http.Handler {
 	return f.logged(f.recovered(unlocked(public, f.authenticated(f.literal(mux)))))
 }
 
-// notAllowed answers a method that a path does not have (RFC 9110, 15.5.6).
+// notAllowed answers 405 (RFC 9110, section 15.5.6).
 func notAllowed(allowed []string) handler {
 	slices.Sort(allowed)
 	allow := strings.Join(slices.Compact(allowed), ", ")
@@ -172,7 +172,8 @@ func openAPI(describe func() ([]byte, error)) handler {
 	}
 }
 
-// describeServed is the OpenAPI document of what the options leave in, with what it refers to.
+// describeServed is the OpenAPI document of the served operations, with the components that they
+// refer to.
 func (s *Server) describeServed() ([]byte, error) {
 	if !s.options.OnlyEight {
 		return []byte(interfaceDescription), nil
@@ -216,7 +217,7 @@ func (s *Server) describeServed() ([]byte, error) {
 	return text, nil
 }
 
-// member is an object in another one, empty where there is none.
+// member is an object inside another one, empty if there is none.
 func member(object map[string]any, name string) map[string]any {
 	found, _ := object[name].(map[string]any)
 	return found
@@ -224,7 +225,7 @@ func member(object map[string]any, name string) map[string]any {
 
 func componentRef(kind, name string) string { return "#/components/" + kind + "/" + name }
 
-// refer marks the components that a part of the document refers to, and those that they refer to.
+// refer marks the components that a part of the document refers to, directly or indirectly.
 func refer(part any, components map[string]any, used map[string]bool) {
 	switch part := part.(type) {
 	case []any:

@@ -28,8 +28,8 @@ type searchHandlers struct {
 	last      lastSearch
 }
 
-// search answers POST /search, the youngest documents first. It looks at what is said about
-// documents and at what they hold. There is no trash to be included.
+// search answers POST /search, the youngest documents first. It searches metadata and contents.
+// There is no trash to include.
 func (h *searchHandlers) search(w *response, r *request) error {
 	p := query(r)
 	q := store.Search{
@@ -69,14 +69,15 @@ func (h *searchHandlers) search(w *response, r *request) error {
 	return h.sendHits(w, r, &q, total, ids[:min(size, len(ids))])
 }
 
-// unheard reports whether something is looked for that no document here has: a workflow or a follow-up.
+// unheard reports whether the search is for something that no document has: a workflow or a
+// follow-up.
 func unheard(p *params.Params) bool {
 	name, state, terms := p.Text("workflow-name"), p.Text("workflow-state"), p.Phrases("followup-terms")
 	return name != "" || state != "" || len(terms) > 0
 }
 
-// maxTerms is how many texts a search may look for, those that must not occur among them. Each takes a
-// look at what is said about every document.
+// maxTerms bounds the texts of a search, excluded ones included. Each takes a look at the metadata
+// of every document.
 const maxTerms = 200
 
 // terms counts the texts of a search.
@@ -88,9 +89,9 @@ func terms(q *store.Search) int {
 	return n
 }
 
-// sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as it is read:
-// one of many pages takes megabytes. The answer begins with the first full buffer, so an early
-// failure can still be answered as a problem.
+// sendHits answers {"totalHitDocuments": 1, "documents": [...]}. Each document is sent as soon as
+// it is read, because one with many pages takes megabytes. The answer begins with the first full
+// buffer, so an early failure can still be answered by a problem.
 func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, total int, ids []archive.ID) error {
 	found := func(ctx context.Context, d store.Document) (wireData, error) { return h.described(ctx, r.catalog, d) }
 	if prefersMinimal(r) {
@@ -114,7 +115,7 @@ func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, tota
 			data, err = found(r.Context(), d)
 		}
 		if archive.KindOf(err) == archive.KindNotFound {
-			continue // removed in between
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return err
@@ -132,9 +133,8 @@ func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, tota
 	return nil
 }
 
-// lastSearch is the search that was asked for last, by whatever tenant, so that its pages are
-// cut from the same list, and cost no search each. Another instance of the service that is
-// asked for a further page searches anew.
+// lastSearch is the result of the last search of any tenant, from which its further pages are cut.
+// Another instance of the service that gets a request for a further page searches again.
 type lastSearch struct {
 	mu   sync.Mutex
 	what string       // +checklocks:mu
@@ -142,10 +142,10 @@ type lastSearch struct {
 	at   time.Time    // +checklocks:mu
 }
 
-// pagesFor is how long the further pages of a search are cut from the same list.
+// pagesFor is how long further pages are cut from the same result.
 const pagesFor = time.Minute
 
-// hits returns what a search finds: anew for the first page.
+// hits returns the result of a search; the first page searches again.
 func (h *searchHandlers) hits(r *request, q store.Search, page int) ([]archive.ID, error) {
 	what := fmt.Sprintf("%s %#v", r.who.view(), q)
 	h.last.mu.Lock()
@@ -164,7 +164,7 @@ func (h *searchHandlers) hits(r *request, q store.Search, page int) ([]archive.I
 	return ids, nil
 }
 
-// locate checks the folder of a search, or finds the one that the location names.
+// locate checks the folder of a search, or finds the one in the location.
 func locate(ctx context.Context, c catalog.Folders, q *store.Search, place string) error {
 	if q.Folder != 0 {
 		_, err := c.Folder(ctx, q.Folder)
@@ -191,8 +191,8 @@ func locate(ctx context.Context, c catalog.Folders, q *store.Search, place strin
 	return refusal.Blame("location", err)
 }
 
-// minimal is the preference (RFC 7240) of who does without the pages of what is found: to find out which
-// of them are hit, contents have to be read.
+// minimal is the preference (RFC 7240) for hits without their pages, for which contents would be
+// read.
 const minimal = "return=minimal"
 
 func prefersMinimal(r *request) bool {
@@ -206,17 +206,17 @@ func prefersMinimal(r *request) bool {
 	return false
 }
 
-// pagesWithin is how long a search looks for the pages that are hit, of all documents that it answers
-// together. Texts that were found out by then are kept, so that the next time there are more.
+// pagesWithin is how long one answer may search for the pages of its hits. Texts that were
+// extracted are kept, so the next answer has more.
 const pagesWithin = 3 * time.Second
 
-// hitting tells which pages of a document are hit.
+// hitting finds the pages of a document that match.
 type hitting func(d store.Document, notes []store.Note, stamps []store.Stamp) []bool
 
-// nowhere is where nothing is looked for.
+// nowhere matches no page.
 func nowhere(store.Document, []store.Note, []store.Stamp) []bool { return nil }
 
-// hitting looks for texts until ctx ends. Notes and stamps lie on the first page.
+// hitting searches texts until ctx ends. Notes and stamps are on the first page.
 func (h *searchHandlers) hitting(ctx context.Context, r *request, texts *store.Texts) hitting {
 	return func(d store.Document, notes []store.Note, stamps []store.Stamp) []bool {
 		if d.Pages == 0 {
@@ -225,7 +225,7 @@ func (h *searchHandlers) hitting(ctx context.Context, r *request, texts *store.T
 		hit := make([]bool, d.Pages)
 		if this := (attempt{d.Digest, searchedText}); texts.OfContents() && ctx.Err() == nil && !h.attempts.vain(this, 0) {
 			began := time.Now()
-			pages, _ := h.textPages(ctx, r, d) // where there is no text, or it cannot be read, nothing is hit
+			pages, _ := h.textPages(ctx, r, d) // without a readable text, no page
 			for i, text := range pages {
 				hit[i] = ctx.Err() == nil && texts.InContent(string(text))
 			}

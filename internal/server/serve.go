@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// headerTimeout is how long a client may take to say what it wants.
+	// headerTimeout is how long a client may take to send the header.
 	headerTimeout = 10 * time.Second
 	// idleTimeout is how long a connection is kept without a request.
 	idleTimeout = 2 * time.Minute
 	// maxHeader is how long the header of a request may be, in bytes; net/http allows for
 	// 4 KiB more.
 	maxHeader = 60 << 10
-	// afterCut is how long requests have to notice that their connections are gone.
+	// afterCut is how long requests have to notice that their connections were closed.
 	afterCut = 10 * time.Second
 )
 
-// Serve answers requests on ln until ctx is done. Then it is not ready any more, goes on
-// for Options.DrainDelay, takes no new requests, waits for those under way, up to
-// Options.Drain, cuts what is left, and returns nil. Cut ends the waiting. It closes ln. The log
-// has the cause of ctx (context.Cause).
+// Serve answers requests on ln until ctx is done. Then it reports that it is not ready, continues
+// for Options.DrainDelay, stops taking requests, waits up to Options.Drain for those in flight,
+// cuts the others, and returns nil. Cut ends the waiting. Serve closes ln. The log has the cause of
+// ctx (context.Cause).
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := s.mayLetIn(ctx); err != nil {
 		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())
@@ -41,9 +41,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ConnContext:       stall.WithTaken,
-		// For a connection as a whole; package stall has the requests on it.
+		// This is about connections; package stall watches the requests on them.
 		HTTP2: &http.HTTP2Config{WriteByteTimeout: s.options.Stall},
-		// Nobody is answered without credentials, whatever they ask.
+		// Every request needs credentials, whatever its path.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     log.New(logWriter{s.log}, "", 0),
 	}
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// drain ends what is served.
+// drain shuts the server down.
 func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +90,7 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 	if err := httpServer.Close(); err != nil {
 		s.log.WithError(err).Warn("connections were left open at the end")
 	}
-	// What has begun to change the archive goes on; the rest notices soon.
+	// Changes that have begun continue; other requests end soon.
 	select {
 	case <-s.front.counters.none():
 	case <-time.After(afterCut):
@@ -98,10 +98,10 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 	}
 }
 
-// Cut lets Serve end at once: requests that are under way are cut off.
+// Cut ends Serve at once: requests in flight are cut.
 func (s *Server) Cut() { s.cutOnce() }
 
-// mayLetIn returns an error when nobody could be let in.
+// mayLetIn returns an error if no credentials would be accepted.
 func (s *Server) mayLetIn(ctx context.Context) error {
 	if s.door.accepted.hasKey {
 		return nil
@@ -113,13 +113,13 @@ func (s *Server) mayLetIn(ctx context.Context) error {
 	return err
 }
 
-// logWriter passes the lines of net/http on.
+// logWriter writes the lines of net/http to the log.
 type logWriter struct{ log logrus.FieldLogger }
 
 // Write implements io.Writer.
 func (w logWriter) Write(p []byte) (int, error) {
 	text := strings.TrimSpace(string(p))
-	if strings.HasPrefix(text, "http: TLS handshake error") { // of whoever knocks, as monitors and scanners do
+	if strings.HasPrefix(text, "http: TLS handshake error") { // about clients such as monitors and scanners
 		w.log.Debug(text)
 	} else {
 		w.log.Warn(text)

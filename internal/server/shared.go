@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	// young is how long a content is left alone that nothing refers to: it may be on its way into
-	// the archive, by way of another instance.
+	// young is the age up to which an unused content is not removed: another instance may be about
+	// to use it.
 	young = 24 * time.Hour
-	// sweepEvery is how often an instance looks for contents that nothing refers to.
+	// sweepEvery is how often an instance looks for unused contents.
 	sweepEvery = 24 * time.Hour
-	// leftEvery is how often it looks whether contents that are without a use, and are left because a
-	// backup holds them, can be removed.
+	// leftEvery is how often it tries to remove unused contents that a backup had held.
 	leftEvery = 3 * time.Second
 )
 
@@ -73,7 +72,7 @@ func openSharedContents(ctx context.Context, options Options) (claimer, error) {
 }
 
 // withoutDatabase refuses a directory that is an archive of its own: the sweeper would remove its
-// contents, of which the other database knows nothing.
+// contents, which the other database does not know.
 func withoutDatabase(data string) error {
 	file := databaseFile(data)
 	if _, err := os.Lstat(file); err == nil {
@@ -93,12 +92,12 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	}
 	id, err := s.catalog.FirstSetting(ctx, store.SettingID, made)
 	if err == nil {
-		err = store.WantWhole(id) // a restore may have begun just now
+		err = store.WantWhole(id) // a restore may have just begun
 	}
 	if err != nil {
 		return err
 	}
-	// Documents that are there have their contents somewhere, and whoever took them has claimed it.
+	// Documents have their contents in some place, and the instance that added them has claimed it.
 	used, err := db.Used(ctx)
 	if err == nil && used {
 		err = contents.Claimed(ctx, id)
@@ -112,8 +111,8 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	return s.keepSettings(ctx)
 }
 
-// sweeper removes, at each tick, the contents that nothing refers to: what instances left
-// that were killed; and before that what a backup held.
+// sweeper removes at each tick the contents that nothing refers to: those of killed instances, and
+// before them those that a backup had held.
 type sweeper struct {
 	vault *vault
 	uses  *store.Uses
@@ -147,7 +146,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 	}
 }
 
-// dropLeft removes what a backup held. What fails is tried again.
+// dropLeft removes contents that a backup had held. It retries failures later.
 func (s *sweeper) dropLeft(ctx context.Context) {
 	if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
 		s.log.WithError(err).Debug("contents that a backup held are not removed yet")

@@ -15,24 +15,23 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Stats are what a Server has done since it was opened, and what it does now.
+// Stats are the counters of a Server since it was opened.
 type Stats struct {
 	Operations []OperationStats
-	// Refused counts the uploads that were not taken, by the name of the problem.
+	// Refused counts the refused uploads, by the name of the problem.
 	Refused map[string]int64
-	// Denied counts the requests that were not let in, or not to what they asked for, by the reason.
+	// Denied counts the requests answered 401 or 403, by the reason.
 	Denied map[string]int64
-	// Requests and Uploads are under way; Waiting are those that wait for their turn.
+	// Requests and Uploads are in flight; Waiting requests wait for their turn.
 	Requests, Uploads, Waiting int
-	// Folders and Documents are how many there were, at most some minutes ago; nothing where
-	// they are not counted.
+	// Folders and Documents are at most some minutes old, and nil if they are not counted.
 	Folders, Documents int64
-	// Databases are the pools of connections, by name.
+	// Databases are the connection pools, by name.
 	Databases map[string]sql.DBStats
 }
 
-// OperationStats are the requests of one route. One without a route is for whatever is
-// none, and for who has no credentials.
+// OperationStats counts the requests of one route. One without a route counts requests to unknown
+// routes, and those without credentials.
 type OperationStats struct {
 	Method, Route string
 	Statuses      [5]int64 // answered with 1xx, 2xx and so on
@@ -42,7 +41,7 @@ type OperationStats struct {
 	Total         time.Duration
 }
 
-// tally counts the requests of a route. It takes no lock.
+// tally counts the requests of a route, without a lock.
 type tally struct {
 	method, path string
 	traits       traits
@@ -55,7 +54,7 @@ type tally struct {
 
 func (t *tally) add(w *response, took time.Duration) {
 	class := w.status / 100
-	if class == 0 { // the client has gone before it was answered
+	if class == 0 { // the client left before the answer
 		class = 4
 	}
 	t.statuses[min(class, len(t.statuses))-1].Add(1)
@@ -81,18 +80,18 @@ func (t *tally) stats() OperationStats {
 
 // counters are all that a Server counts.
 type counters struct {
-	other    tally // of what is no operation
+	other    tally // of requests to no operation
 	requests atomic.Int64
 
 	mu      sync.Mutex
 	tallies []*tally         // +checklocks:mu
 	refused map[string]int64 // +checklocks:mu
 	denied  map[string]int64 // +checklocks:mu
-	// idle is closed when no request is under way.
+	// idle is closed when no request is in flight.
 	idle chan struct{} // +checklocks:mu
 }
 
-// of makes the tally of a route, or finds the one that an earlier Handler made.
+// of makes the tally of a route, or finds that of an earlier Handler.
 func (c *counters) of(method, path string, traits traits) *tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,8 +107,8 @@ func (c *counters) of(method, path string, traits traits) *tally {
 
 func (c *counters) begin() { c.requests.Add(1) }
 
-// none returns what is closed when no request is under way. It is for the end, when none is
-// begun any more.
+// none returns a channel that is closed when no request is in flight. It is for the shutdown, when
+// no further one begins.
 func (c *counters) none() <-chan struct{} {
 	c.mu.Lock()
 	c.idle = make(chan struct{})
@@ -153,11 +152,10 @@ func (c *counters) end(w *response, took time.Duration) {
 	}
 }
 
-// countedFor is how long it is believed how many documents there are: counting millions takes
-// a while.
+// countedFor is how long a count of documents is used: counting millions takes a while.
 const countedFor = 5 * time.Minute
 
-// holdings are how much the archive has, as it was counted last.
+// holdings is the cached size of the archive.
 type holdings struct {
 	db  database
 	log logrus.FieldLogger
@@ -192,7 +190,7 @@ func (h *holdings) count(ctx context.Context) (folders, documents int64) {
 	return h.folders, h.documents
 }
 
-// Stats takes all counters as they are now.
+// Stats returns the current counters.
 func (s *Server) Stats(ctx context.Context) Stats {
 	c := &s.front.counters
 	uploads, waiting := s.front.uploads.Count()

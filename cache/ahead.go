@@ -1,19 +1,21 @@
 package cache
 
-import "time"
+import (
+	"time"
+)
 
-// Ahead takes in the answers of one fetch that serves many keys. What is invalidated after
-// it began is not taken in: the fetch may have been answered before the change.
+// Ahead is a prefetch: one request that answers for many keys. It does not store the answer of a
+// key that was invalidated after the prefetch began: the answer may be older than the change.
 type Ahead[K comparable, V any] struct {
 	l *Listings[K, V]
 	// changed are the keys invalidated since it began. Guarded by mu of l.
 	changed map[K]bool
-	// void says that all were. Guarded by mu of l.
+	// void says that all keys were invalidated. Guarded by mu of l.
 	void bool
 }
 
-// Ahead begins such a fetch; End ends it. Offers are beside the LRU until Get asks for
-// them, or the ttl is over.
+// Ahead begins a prefetch, which ends with End. Its answers are kept outside of the LRU until Get
+// asks for them, or the ttl is over.
 func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -23,12 +25,12 @@ func (l *Listings[K, V]) Ahead() *Ahead[K, V] {
 	return a
 }
 
-// Offer takes in the answer of one key. What is known and fresh is left as it is.
+// Offer stores the answer of one key, unless a fresh one is known.
 func (a *Ahead[K, V]) Offer(key K, value V) {
 	a.offer(key, a.l.packing.held(Entry[V]{Value: value, Fetched: a.l.now()}))
 }
 
-// OfferPacked is Offer of an answer in the form that the packing of the listings gives it.
+// OfferPacked is Offer of a packed answer.
 func (a *Ahead[K, V]) OfferPacked(key K, packed string) {
 	a.offer(key, Entry[V]{Packed: packed, Fetched: a.l.now()})
 }
@@ -43,7 +45,7 @@ func (a *Ahead[K, V]) offer(key K, entry Entry[V]) {
 	l.offers[key] = entry
 }
 
-// End ends the fetch.
+// End ends the prefetch.
 func (a *Ahead[K, V]) End() {
 	l := a.l
 	l.mu.Lock()
@@ -68,55 +70,38 @@ func (l *Listings[K, V]) freshLocked(key K) bool {
 	return ok && it.trusted(l.now(), l.ttl)
 }
 
-// takeLocked makes the offer of key, if it has one that can be trusted, the answer, which it
-// returns as it is kept.
+// takeLocked moves the offer of key to the LRU and returns it packed; false: there is none within
+// the ttl.
 // +checklocks:l.mu
 func (l *Listings[K, V]) takeLocked(key K) (Entry[V], bool) {
 	o, ok := l.offers[key]
 	if !ok {
 		return Entry[V]{}, false
 	}
-	l.dropOfferLocked(key)
+	l.removeOfferLocked(key)
 	if l.now().Sub(o.Fetched) >= l.ttl {
 		return Entry[V]{}, false
 	}
-	delete(l.flights, key) // which began before, or is of no use
-	l.serial++
-	o.Serial = l.serial
-	l.items.Add(key, &item[V]{entry: o, known: true, fresh: true})
+	delete(l.flights, key) // its answer is not needed
+	o.Serial = l.nextLocked()
+	l.storeLocked(key, o)
 	return o, true
 }
 
-// dropOfferLocked forgets an offer, and with the last one the memory of all: a map keeps what
-// it once took.
+// removeOfferLocked removes an offer. With the last one it replaces the map, which would keep its
+// memory.
 // +checklocks:l.mu
-func (l *Listings[K, V]) dropOfferLocked(key K) {
+func (l *Listings[K, V]) removeOfferLocked(key K) {
+	if _, ok := l.offers[key]; !ok {
+		return
+	}
 	delete(l.offers, key)
 	if len(l.offers) == 0 {
 		l.offers = make(map[K]Entry[V])
 	}
 }
 
-// withdrawLocked forgets what was offered of key, and what fetches under way will offer.
-// +checklocks:l.mu
-func (l *Listings[K, V]) withdrawLocked(key K) {
-	if _, ok := l.offers[key]; ok {
-		l.dropOfferLocked(key)
-	}
-	for a := range l.aheads {
-		a.changed[key] = true
-	}
-}
-
-// +checklocks:l.mu
-func (l *Listings[K, V]) withdrawAllLocked() {
-	l.offers = make(map[K]Entry[V])
-	for a := range l.aheads {
-		a.void = true
-	}
-}
-
-// sweep forgets offers that cannot be trusted any more.
+// sweep removes offers older than the ttl.
 func (l *Listings[K, V]) sweep() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +113,7 @@ func (l *Listings[K, V]) sweepLocked() {
 	now := l.now()
 	for key, o := range l.offers {
 		if now.Sub(o.Fetched) >= l.ttl {
-			l.dropOfferLocked(key)
+			l.removeOfferLocked(key)
 		}
 	}
 }

@@ -7,24 +7,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// The buckets of the file; their names carry the version of their format. Keys and values
-// are those of the shelf that has the bucket; a value begins with when it was fetched, a
-// big-endian int64 of nanoseconds since 1970.
-var (
-	foldersBucket   = []byte("folders.v1")
-	documentsBucket = []byte("documents.v1")
-	inboxesBucket   = []byte("inboxes.v1")
-	readAsBucket    = []byte("representation.v1")
-	// sumBucket holds under sumKey how many bytes of values are in the others, a
-	// big-endian uint64.
-	sumBucket = []byte("sum.v1")
-	sumKey    = []byte("bytes")
-)
-
-// A value is written field after field: whole numbers as varints, a text or a list as its length
-// and what it holds. What goes over the fields does so in both directions, so that nothing is
-// written that is not read. A field more, or another order, is another form: its bucket then
-// gets a new version.
+// A form writes a value field by field: whole numbers as varints, a text or a list as its length
+// and its elements. The same function reads and writes, so the two cannot differ. Another field
+// or another order makes another form, and its bucket gets a new version.
 var (
 	structureForm = form[archive.Structure](func(c *coder, s *archive.Structure) {
 		c.bool(&s.Free)
@@ -46,7 +31,7 @@ var (
 	representationForm = form[archive.Representation](func(c *coder, r *archive.Representation) { octet(c, r) })
 )
 
-// leastDocument is the least number of bytes that a document takes.
+// leastDocument is the fewest bytes that a document takes.
 const leastDocument = 11
 
 func (c *coder) document(d *archive.Document) {
@@ -66,7 +51,7 @@ func (c *coder) document(d *archive.Document) {
 	c.text(&d.ContentType)
 }
 
-// folder is a folder with all that is below it.
+// folder is a folder with everything below it.
 func (c *coder) folder(f *archive.Folder) {
 	const deepest = 1000
 	if c.depth++; c.depth > deepest {
@@ -79,26 +64,25 @@ func (c *coder) folder(f *archive.Folder) {
 	c.depth--
 }
 
-// form goes over the fields of a value.
+// form writes or reads the fields of a value.
 type form[V any] func(*coder, *V)
 
-// pack returns the bytes of a value.
 func (f form[V]) pack(v V) string {
 	c := coder{writing: true}
 	f(&c, &v)
 	return string(c.out)
 }
 
-// unpack returns the value of bytes, and whether they are those of one. Its texts share their
-// memory.
+// unpack returns the value that was packed; false: nothing of this form was. Texts of the value
+// share the memory of packed.
 func (f form[V]) unpack(packed string) (v V, ok bool) {
 	c := coder{rest: packed}
 	f(&c, &v)
 	return v, !c.bad && len(c.rest) == 0
 }
 
-// coder writes fields to out, or reads them from rest. Bytes that are no value end it: from then
-// on it reads zeros and empty lists.
+// coder writes fields to out, or reads them from rest. After an error (bad) it reads zeros and
+// empty lists.
 type coder struct {
 	writing bool
 	out     []byte
@@ -113,12 +97,12 @@ func (c *coder) fail() {
 	}
 }
 
-// each goes over a list with element, of which one takes at least so many bytes; 0: what
-// is read grows as they come.
+// each calls element for every element of a list. least is the fewest bytes that one takes, by
+// which the list is allocated; 0: it grows while it is read.
 func each[T any](c *coder, all *[]T, least int, element func(*coder, *T)) {
 	n := c.count(len(*all))
 	if !c.writing && n > 0 && least > 0 {
-		*all = make([]T, 0, min(n, len(c.rest)/least+1)) // no more than there can be
+		*all = make([]T, 0, min(n, len(c.rest)/least+1)) // n may be wrong
 	}
 	for i := 0; i < n && !c.bad; i++ {
 		if !c.writing {
@@ -129,7 +113,7 @@ func each[T any](c *coder, all *[]T, least int, element func(*coder, *T)) {
 	}
 }
 
-// count is the length of a text or a list, of which each element has a byte at least.
+// count is the length of a text or a list. Each element takes a byte at least.
 func (c *coder) count(n int) int {
 	if c.writing {
 		c.varuint(uint64(n)) //nolint:gosec // a length
@@ -178,7 +162,6 @@ func (c *coder) bool(v *bool) {
 	*v = b == 1
 }
 
-// number is a whole number.
 func number[T ~int | ~int64](c *coder, n *T) {
 	if c.writing {
 		c.out = binary.AppendVarint(c.out, int64(*n))
@@ -216,7 +199,7 @@ func (c *coder) time(t *time.Time) {
 	}
 }
 
-// varuint writes n, or reads what was written so, which encoding/binary does from bytes alone.
+// varuint writes n, or reads one. encoding/binary cannot read from a string.
 func (c *coder) varuint(n uint64) uint64 {
 	if c.writing {
 		c.out = binary.AppendUvarint(c.out, n)
@@ -236,4 +219,53 @@ func (c *coder) varuint(n uint64) uint64 {
 	}
 	c.fail()
 	return 0
+}
+
+// Packing packs answers into a fraction of their memory, and unpacks them. A nil Packing leaves
+// them as they are.
+type Packing[V any] struct{ form form[V] }
+
+// PackedDocuments packs document lists, in the form of Known.Documents.
+func PackedDocuments() *Packing[[]archive.Document] {
+	return &Packing[[]archive.Document]{documentsForm}
+}
+
+// PackedFolders packs the children of folders, without the children of those.
+func PackedFolders() *Packing[archive.Structure] {
+	return &Packing[archive.Structure]{structureForm}
+}
+
+// Pack returns the packed form of a value, which is never empty.
+func (p *Packing[V]) Pack(value V) string {
+	if p == nil {
+		return ""
+	}
+	return p.form.pack(value)
+}
+
+// Unpack returns the value of a packed form. Its texts share the memory of packed.
+func (p *Packing[V]) Unpack(packed string) V {
+	value, _ := p.form.unpack(packed)
+	return value
+}
+
+// held is the entry as Listings keeps it.
+func (p *Packing[V]) held(e Entry[V]) Entry[V] {
+	if p == nil {
+		return e
+	}
+	var none V
+	if e.Packed == "" {
+		e.Packed = p.Pack(e.Value)
+	}
+	e.Value = none
+	return e
+}
+
+// whole is the entry as callers get it.
+func (p *Packing[V]) whole(e Entry[V]) Entry[V] {
+	if e.Packed != "" {
+		e.Value = p.Unpack(e.Packed)
+	}
+	return e
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// OpenContent opens the cache in o.Dir with what an earlier process left there. Files
-// that are no complete content are removed, as is what exceeds the limit.
+// OpenContent opens the cache in o.Dir with the contents that an earlier process left there.
+// Other files are removed, and contents beyond the limit are evicted.
 func OpenContent(o Options) (*Content, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -51,11 +51,11 @@ func OpenContent(o Options) (*Content, error) {
 		}
 		c.restoreLocked(v)
 	}
-	c.evictLocked()
+	c.evictLocked(c.used - c.limit)
 	return c, nil
 }
 
-// scan makes the cache's directory and returns what lies in its sub-directories.
+// scan makes the cache's directory and returns the versions in its sub-directories.
 func (c *Content) scan() ([]*version, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
@@ -92,8 +92,7 @@ func (c *Content) scan() ([]*version, error) {
 	return found, nil
 }
 
-// createTemp creates a temporary file in the sub-directory for the files of key, which is
-// made when it is not there.
+// createTemp creates a temporary file in the sub-directory of key, which it makes when missing.
 func (c *Content) createTemp(key Key) (*os.File, error) {
 	dir := filepath.Join(c.dir, key.shard())
 	f, err := durable.CreateTemp(dir)
@@ -106,19 +105,17 @@ func (c *Content) createTemp(key Key) (*os.File, error) {
 	return durable.CreateTemp(dir)
 }
 
-// inspect returns the version that the file e in dir holds. A file that is broken by its
-// name, place or size is removed.
+// inspect returns the version in the file e of dir. A file with a wrong name, place or size is
+// removed.
 func (c *Content) inspect(dir string, e os.DirEntry) *version {
 	path := filepath.Join(dir, e.Name())
 	name, err := parseFileName(e.Name())
 	if err == nil && name.path(c.dir) == path {
 		info, err := e.Info()
 		if err == nil && info.Mode().IsRegular() && info.Size() == name.size {
-			return &version{
-				fileName: name, touched: info.ModTime(), counted: name.size,
-				progress:  progress{have: name.size, done: true},
-				unchecked: checkable(name.size),
-			}
+			v := c.completeVersion(name)
+			v.touched, v.counted, v.unchecked = info.ModTime(), name.size, checkable(name.size)
+			return v
 		}
 	}
 	c.log.WithField("path", path).Warn("removing a broken file from the content cache")
@@ -128,8 +125,8 @@ func (c *Content) inspect(dir string, e os.DirEntry) *version {
 	return nil
 }
 
-// restoreLocked takes in v as the most recent one. Of two versions of a key, which a
-// crash between a replacement's rename and the removal can leave, the newer stays.
+// restoreLocked indexes v as the most recent one. A crash while a version is replaced can leave
+// two versions of a key: the newer one stays.
 // +checklocks:c.mu
 func (c *Content) restoreLocked(v *version) {
 	if other := c.versions[v.key]; other != nil && other.fetched.After(v.fetched) {
@@ -137,7 +134,5 @@ func (c *Content) restoreLocked(v *version) {
 		return
 	}
 	c.used += v.counted
-	c.serial++
-	v.serial = c.serial
 	c.indexLocked(v)
 }

@@ -7,6 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,18 +25,17 @@ const nameVersion = "v3"
 // other fields at their longest). A longer one is not kept.
 const maxETag = 90
 
-// errName says that a file name is none that this cache gives.
 var errName = errors.New("not the name of a cached content")
 
-// fileName is what the name of a cached file says about it, so that one rename publishes
-// bytes and description together:
+// fileName describes a cached file in its name, so that one rename publishes bytes and
+// description together:
 //
 //	v3.ID.REPRESENTATION.SIZE.FETCHED.STATE.CHECK.TAG.ETAG
 //
-// FETCHED is when the service was asked, in nanoseconds since 1970; STATE is "final" for a
-// content that could not change any more then, else "draft"; CHECK is as in check, empty for
-// a file that nobody checks (checkable); ETAG is in unpadded base64url (RFC 4648, section 5).
-// TAG makes the name unique: a name is never used for a second file.
+// FETCHED is when the request was sent, in nanoseconds since 1970; STATE is "final" for a
+// content that could not change any more then, else "draft"; CHECK is a check, empty for a
+// large file (maxCheck); TAG makes the name unique, so that no other file ever has it; ETAG is
+// in unpadded base64url (RFC 4648, section 5).
 type fileName struct {
 	key     Key
 	size    int64
@@ -44,7 +46,6 @@ type fileName struct {
 	tag     string
 }
 
-// newTag returns a fresh tag.
 func newTag() string { return rand.Text()[:8] }
 
 // String encodes the name.
@@ -73,7 +74,7 @@ func stateOf(final bool) string {
 	return "draft"
 }
 
-// parseFileName decodes what String has encoded; anything else is errName.
+// parseFileName decodes the result of String; for any other text the error is errName.
 func parseFileName(s string) (fileName, error) {
 	f := strings.Split(s, ".")
 	if len(f) != 9 || f[0] != nameVersion {
@@ -111,13 +112,74 @@ func parseRepresentation(s string) (archive.Representation, error) {
 	return 0, errName
 }
 
-// shard returns the one of the 256 sub-directories that the files of key lie in.
+// shard returns the name of the sub-directory for the files of key.
 func (k Key) shard() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d.%d", k.Document, k.Representation))
 	return hex.EncodeToString(sum[:1])
 }
 
-// path returns where the file of that name lies below dir.
+// path returns the path of the file in the cache directory dir.
 func (n *fileName) path(dir string) string {
 	return filepath.Join(dir, n.key.shard(), n.String())
+}
+
+// check is a checksum that shows whether a crash of the machine damaged a file: a letter for its
+// kind, and its value. An empty check fits no file.
+//
+// A downloaded file has a CRC-32C: it is cheap, and need not resist an attacker, but only show
+// blocks that were never written. An uploaded file has the SHA-256 of its upload.
+type check string
+
+// The kinds of checks, by their first letter.
+const (
+	checkCRC    = 'c' // CRC-32C, in 8 hexadecimal digits
+	checkSHA256 = 's' // SHA-256, in unpadded base64url (RFC 4648, section 5)
+)
+
+// castagnoli is the table of CRC-32C, for which processors have an instruction.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newCRC() hash.Hash32 { return crc32.New(castagnoli) }
+
+// crcOf is the check of the bytes that were written to sum.
+func crcOf(sum hash.Hash32) check { return check(fmt.Sprintf("%c%08x", checkCRC, sum.Sum32())) }
+
+// shaOf is the check of a SHA-256.
+func shaOf(sum []byte) check {
+	return check(string(checkSHA256) + base64.RawURLEncoding.EncodeToString(sum))
+}
+
+// valid reports whether c is empty, or well-formed.
+func (c check) valid() bool {
+	if c == "" {
+		return true
+	}
+	switch text := string(c[1:]); c[0] {
+	case checkCRC:
+		sum, err := hex.DecodeString(text)
+		return err == nil && len(sum) == crc32.Size
+	case checkSHA256:
+		sum, err := base64.RawURLEncoding.DecodeString(text)
+		return err == nil && len(sum) == sha256.Size
+	}
+	return false
+}
+
+// verify returns errDamaged unless the check is that of the bytes of r.
+func (c check) verify(r io.Reader) error {
+	if c == "" {
+		return errDamaged
+	}
+	crc, sha := newCRC(), sha256.New()
+	sum := hash.Hash(crc)
+	if c[0] == checkSHA256 {
+		sum = sha
+	}
+	if _, err := io.Copy(sum, r); err != nil {
+		return err
+	}
+	if c != crcOf(crc) && c != shaOf(sha.Sum(nil)) {
+		return errDamaged
+	}
+	return nil
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// Adoption is a complete file that the service has, and that nobody changes any more.
+// Adoption is a complete file that was uploaded to the service and does not change any more.
 type Adoption struct {
 	Path string
-	// ETag is the service's, empty where it is not known.
+	// ETag is the service's, empty if unknown.
 	ETag string
-	// Sum is the SHA-256 of the file in hexadecimal. Where it is empty the file is read.
+	// Sum is the SHA-256 of the file in hexadecimal. If it is empty the file is read.
 	Sum string
 	// Final says that the content does not change any more at the service, as with Open.
 	Final bool
 }
 
-// Adopt takes a file, which does not change any more, as the content of key. Its path stays, for
-// the caller to remove: after a crash of the machine it must not be gone before whatever says that
-// it is not needed. On an error, of which ErrTooLarge is one, the cache is as before.
+// Adopt makes a file the content of key. The file keeps its path, and the caller removes it once
+// its own record of the upload is gone, so that a crash in between loses nothing. On an error,
+// such as ErrTooLarge, the cache is as before.
 func (c *Content) Adopt(key Key, a Adoption) error {
 	if c.adoptLocal(key, a) {
 		return nil
@@ -45,33 +45,25 @@ func (c *Content) adopt(key Key, a Adoption) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
-	if err := link(a.Path, target); err != nil {
-		return err
+	if os.Link(a.Path, target) != nil { // as on another file system
+		if err := copyFile(a.Path, target); err != nil {
+			return err
+		}
 	}
+	v := c.completeVersion(name)
 	c.mu.Lock()
 	defer c.unlock()
 	delete(c.downloads, key)
-	c.serial++
-	v := &version{fileName: name, serial: c.serial, progress: progress{have: name.size, done: true}}
 	c.indexLocked(v)
 	c.touchLocked(v)
 	c.countLocked(v, name.size)
 	return nil
 }
 
-// link gives the file of path the name target, too: a copy of it where it can have no second one, as
-// on another file system.
-func link(path, target string) error {
-	if err := os.Link(path, target); err == nil {
-		return nil
-	}
-	return copyFile(path, target)
-}
-
-// private makes an open file its owner's alone and, where nobody will check its hash,
-// durable. A crash of the machine may lose its name: it is a cached content.
+// private sets the permissions of an open file to 0600 and syncs it if it will have no check. A
+// crash of the machine may lose its name: it is only cached.
 func private(f *os.File, info os.FileInfo) error {
-	if info.Mode().Perm() != 0o600 { // a change costs a write of the journal
+	if info.Mode().Perm() != 0o600 { // a needless chmod would cost a write of the journal
 		if err := f.Chmod(0o600); err != nil {
 			return err
 		}
@@ -107,7 +99,7 @@ func (c *Content) describe(key Key, a Adoption) (fileName, error) {
 	return name, private(f, info)
 }
 
-// check is that of the file f, from the sum that came with it, else from its bytes.
+// check returns the check of the file f, from Sum if that is set, else from its bytes.
 func (a Adoption) check(f *os.File) (check, error) {
 	if sum, err := hex.DecodeString(a.Sum); err == nil && len(sum) == sha256.Size {
 		return shaOf(sum), nil
@@ -119,7 +111,7 @@ func (a Adoption) check(f *os.File) (check, error) {
 	return crcOf(sum), nil
 }
 
-// copyFile publishes a copy of the file of path under the name target.
+// copyFile publishes a copy of the file of path as target.
 func copyFile(path, target string) error {
 	from, err := os.Open(path) //nolint:gosec // the caller's own file
 	if err != nil {
