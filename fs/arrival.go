@@ -128,14 +128,14 @@ func (f *file) become(d *dir, doc *archive.Document) {
 	defer d.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry {
+	if shown := d.shown.document(doc.ID); shown != nil && shown != f.entry && f.dir == d {
 		d.shown.drop(shown) // a listing was quicker: it keeps the name given here
 		f.fs.forgetNames(d, []string{shown.name})
 	}
 	f.doc, f.sized = doc, false
 	f.entry.doc.Store(doc)
 	f.entry.keep, f.entry.told = f.fs.keepFor(), ""
-	if f.dir == d { // else it was removed meanwhile
+	if f.dir == d { // else it was removed, or made way for the listed document, meanwhile
 		d.shown.add(f.entry)
 	}
 }

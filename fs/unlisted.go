@@ -94,6 +94,9 @@ func (d *dir) showListedLocked(list []*archive.Document) (stale []string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		up := f.up
+		if up == nil {
+			return true // its id became known after all
+		}
 		r := up.Record()
 		found := d.mayBeLocked(&r, list)
 		if len(found) == 0 && instantOf(d.fs.now()) < f.entry.keep {
