@@ -11,6 +11,7 @@ import (
 // What is appended to an inbox document goes to its end, also where its length was only
 // estimated, or was another one when it was listed.
 func TestAppendToInboxDocument(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		cfg     hostile.Config
 		changed string // what the service has instead when it is opened

@@ -14,6 +14,7 @@ import (
 )
 
 func TestNamesAndSizesThatCannotBe(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -28,6 +29,7 @@ func TestNamesAndSizesThatCannotBe(t *testing.T) {
 }
 
 func TestOpenFlags(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "alt.txt", "alt")
 	m := o.mount(t, nil)
@@ -56,6 +58,7 @@ func TestOpenFlags(t *testing.T) {
 
 // truncate(2) has no close after it.
 func TestTruncateByPath(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "lang")
 	m := o.mount(t, nil)
@@ -122,6 +125,7 @@ assert libc.munmap(p, 8192) == 0' "$1/Muster GmbH/Briefe/a.bin"`)
 
 // A message that the service takes apart is sent once, whatever it is called then.
 func TestSplitMailIsSentOnce(t *testing.T) {
+	t.Parallel()
 	mail := "From: a@example.org\r\nTo: b@example.org\r\nSubject: Angebot\r\nMIME-Version: 1.0\r\n" +
 		"Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\nHallo\r\n" +
 		"--x\r\nContent-Type: text/plain; name=anlage.txt\r\nContent-Disposition: attachment; filename=anlage.txt\r\n\r\nAnlage\r\n--x--\r\n"

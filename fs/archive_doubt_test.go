@@ -13,6 +13,7 @@ import (
 // A document that has left its inbox for elsewhere, while the answer was lost to the request that
 // was to archive it, is not where it was moved to.
 func TestMoveOfWhatWentElsewhere(t *testing.T) {
+	t.Parallel()
 	for shape, cfg := range map[string]hostile.Config{
 		"new id": {}, "same id": {ArchiveKeepsID: true}, "listed late": {Upload: hostile.UploadShape{VisibleAfter: 1}},
 	} {
@@ -47,6 +48,7 @@ func TestMoveOfWhatWentElsewhere(t *testing.T) {
 
 // One that is listed late is where it was moved to.
 func TestMoveThatIsListedLate(t *testing.T) {
+	t.Parallel()
 	for shape, keeps := range map[string]bool{"new id": false, "same id": true} {
 		t.Run(shape, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{ArchiveKeepsID: keeps, Upload: hostile.UploadShape{VisibleAfter: 2}})

@@ -13,6 +13,7 @@ import (
 // A file can be opened at every moment on its way into the archive, also when no close
 // waits for it.
 func TestOpenedWhileItArrives(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	var ids []int64
 	for i := range 20 {

@@ -107,6 +107,7 @@ func twoDeep(t *testing.T, _ *async, at string) {
 // A folder made while the service is away behaves as a folder, and is made, with all that
 // was put into it, as soon as the service is back.
 func TestFoldersMadeWhileTheServiceIsAway(t *testing.T) {
+	t.Parallel()
 	for name, tt := range queuedFolders {
 		for _, remounts := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: "/over a mount"}[remounts], func(t *testing.T) {
@@ -150,6 +151,7 @@ func (a *async) wantShows(t *testing.T, at string, list []string) {
 
 // Others made the folder, and put something into it, before the service could be asked.
 func TestFolderThatOthersMadeMeanwhile(t *testing.T) {
+	t.Parallel()
 	for _, remounts := range []bool{false, true} {
 		a := newAsync(t, hostile.Config{})
 		a.line.cut()
@@ -177,6 +179,7 @@ func TestFolderThatOthersMadeMeanwhile(t *testing.T) {
 
 // The service made the folder, or may have, and its answer was lost: there is one.
 func TestFolderWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		do    hostile.Action
 		times int
@@ -229,6 +232,7 @@ func refusedFolder(t *testing.T) (a *async, at string) {
 
 // A folder that is refused is shown as failed, and so is what is in it, which says why.
 func TestRefusedFolder(t *testing.T) {
+	t.Parallel()
 	decisions := map[string]struct {
 		do   func(t *testing.T, a *async, at string)
 		want []string
@@ -305,6 +309,7 @@ func TestRefusedFolder(t *testing.T) {
 
 // A folder that was made here just before the service went away is known to be empty.
 func TestFolderMadeJustBeforeTheServiceIsAway(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	at := a.path("Muster GmbH")
 	must(t, os.Mkdir(at+"/Neu", 0o700))

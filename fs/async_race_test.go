@@ -278,11 +278,14 @@ func TestAnotherProgramFails(t *testing.T) {
 				if err := errors.Join(err, w.Close()); (err != nil) != tt.fails {
 					t.Errorf("the others are told %v", err)
 				}
-				a.sends()
 				want := []string{}
 				if !tt.fails {
 					want = append(want, "a.txt=first "+accepted+"second")
+					heals(t, "the end of the writing is known", func() bool { // a program that just begins has the file for a moment
+						return len(a.uploads())+len(a.Documents(a.foreign.letters)) > 0
+					})
 				}
+				a.sends()
 				a.wantHolds(t, a.foreign.letters, want...)
 				if ups := a.uploads(); len(ups) != 1-len(want) {
 					t.Errorf("uploads: %+v", ups)

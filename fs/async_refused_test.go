@@ -44,6 +44,7 @@ var decisions = map[string]struct {
 // What is refused after its close was answered stays in its folder as failed, with its
 // bytes and the reason, over mounts, until a person decides about it.
 func TestAsyncRefusedLater(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{400, 403, 404, 409, 413} {
 		for name, decision := range decisions {
 			t.Run(strconv.Itoa(status)+"/"+name, func(t *testing.T) {
@@ -86,6 +87,7 @@ func (a *async) wantRefused(t *testing.T, path string) {
 // A service that does not take a file now is asked again. Until then the file is pending,
 // and tells why.
 func TestAsyncWaitsForTheService(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]hostile.Action{
 		"401":                  hostile.Answer(401, "who are you"),
 		"429 until tomorrow":   hostile.Answer(429, "slow down", "Retry-After", "86400"),
@@ -124,6 +126,7 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 // Every end in doubt, on every service: what was accepted is archived once, or stays as
 // failed where the service does not tell enough to know.
 func TestAsyncUploadsTakeEffectOnce(t *testing.T) {
+	t.Parallel()
 	silent := map[string]bool{"no external ids": true, "neither": true, "answers without id": true}
 	refuses := map[string]bool{"refused": true, "a login page": true}
 	for failName, fail := range failures {

@@ -37,6 +37,7 @@ var stops = map[string]struct {
 
 // What was accepted goes on to the archive after every end of the program, once.
 func TestAsyncAfterACrash(t *testing.T) {
+	t.Parallel()
 	for stopName, stop := range stops {
 		for svcName, cfg := range services {
 			t.Run(stopName+"/"+svcName, func(t *testing.T) {
@@ -80,6 +81,7 @@ func TestAsyncAfterACrash(t *testing.T) {
 
 // Unmounting sends what it can; what is left goes on with the next mount, whatever its mode.
 func TestAsyncUnmountWithPendingUploads(t *testing.T) {
+	t.Parallel()
 	const files = 50
 	for _, away := range []bool{false, true} {
 		t.Run(fmt.Sprintf("away %v", away), func(t *testing.T) {
@@ -140,6 +142,7 @@ func accepted(t testing.TB, s *spool.Spool, r spool.Record) *spool.Upload {
 // A program that stops between taking a file back from the queue and its first change has
 // changed nothing.
 func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	a.spooled(func(s *spool.Spool) {
 		up := accepted(t, s, spool.Record{Folder: archive.ID(a.foreign.letters), Path: "Muster GmbH/Briefe", Name: "a.txt"})

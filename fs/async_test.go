@@ -134,6 +134,7 @@ func soon(t testing.TB, change func() error) {
 }
 
 func TestAsyncCloseDoesNotWait(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	gate := hostile.NewGate()
 	a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Times: 1, Do: hostile.StallBefore(gate)})
@@ -159,6 +160,7 @@ func TestAsyncCloseDoesNotWait(t *testing.T) {
 
 // What close can tell it tells.
 func TestAsyncCloseTellsWhatIsWrongHere(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	wantErrno(t, "half a PDF", os.WriteFile(filepath.Join(a.letters, "halb.pdf"), []byte("%PDF-1.7\nhalf of it"), 0o600), syscall.EIO)
 	wantNames(t, a.letters)
@@ -286,6 +288,7 @@ func removedWhileOpen(t *testing.T, _ *async, path string) {
 // Everything that can be done to a file works on one that waits for the service, whether
 // something of it may have been sent or not, and leaves exactly what it means.
 func TestChangesOfAPendingFile(t *testing.T) {
+	t.Parallel()
 	for way, wait := range waits {
 		for _, remounts := range []bool{false, true} {
 			for name, c := range pendingChanges {
@@ -344,6 +347,7 @@ func (c *pendingChange) wantShown(t *testing.T, a *async) {
 
 // What is removed while it waits is forgotten, by the queue too.
 func TestRemovedWhileItWaits(t *testing.T) {
+	t.Parallel()
 	for way, wait := range waits {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ func (f *foreign) brokenFirst(folder int64, status int) {
 // One document that is broken at the service, the very first that is asked about, does not
 // decide what all the others are read as.
 func TestTheFirstDocumentIsBroken(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{404, 410, 500} {
 		for _, how := range []string{"listed", "opened at once"} {
 			t.Run(strconv.Itoa(status)+" "+how, func(t *testing.T) {
@@ -49,6 +50,7 @@ func TestTheFirstDocumentIsBroken(t *testing.T) {
 
 // Where it lies alone in its folder it is believed until another folder tells better.
 func TestABrokenDocumentAloneInItsFolder(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "eins", Content: []byte("eins"), PDF: []byte(onePDF), OriginalStatus: 404})
 	f.AddDocument(f.letters, hostile.Document{Name: "zwei.txt", Content: []byte("zwei"), PDF: []byte(onePDF)})
@@ -61,6 +63,7 @@ func TestABrokenDocumentAloneInItsFolder(t *testing.T) {
 
 // A service without contents is asked about two documents, once.
 func TestWhatAServiceLacksIsAskedForOnce(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]struct{ head, get, data int }{
 		404: {4, 4, 2}, // two documents, each in two representations, of which each is there
 		405: {2, 2, 0}, // which is about the route

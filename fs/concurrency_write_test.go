@@ -16,6 +16,7 @@ import (
 )
 
 func TestManyFilesAtOnceIntoOneFolder(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -60,6 +61,7 @@ func TestManyFilesAtOnceIntoOneFolder(t *testing.T) {
 
 // A name taken by a listing while its own upload is under way shows once.
 func TestListingDuringAnUploadShowsItOnce(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -78,6 +80,7 @@ func TestListingDuringAnUploadShowsItOnce(t *testing.T) {
 
 // Who has a file open keeps its bytes, whatever becomes of it meanwhile.
 func TestReaderDuringAnUpload(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	for i := range 20 {
@@ -147,6 +150,7 @@ sys.exit(1)' "$f" "$fifo" ) & child=$!
 }
 
 func TestUnlinkWhileOpenAndWhileSending(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
@@ -182,6 +186,7 @@ func TestUnlinkWhileOpenAndWhileSending(t *testing.T) {
 
 // Renames, listings and attributes of the same files at once.
 func TestRenamesAndListingsAtOnce(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")

@@ -13,6 +13,7 @@ import (
 
 // Where the kernel has no epochs, names change with the end of their time-outs.
 func TestNamesWithoutEpochs(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "before.txt", Content: []byte("1")})
 	m := f.mount(t, func(o *fs.Options) { o.TTL = time.Second })
@@ -63,6 +64,7 @@ func TestConnectionEnds(t *testing.T) {
 // A file that a program was writing when the connection was aborted is not archived, and one that was
 // closed is.
 func TestAnAbortArchivesNoHalfFile(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Rechnungen")

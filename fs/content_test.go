@@ -20,6 +20,7 @@ const onePDF = "%PDF-1.4\none\n%%EOF\n"
 
 // What a document's bytes and added extension are, by mode and by what the service has.
 func TestBytesByContentMode(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		cfg  hostile.Config
@@ -58,6 +59,7 @@ func TestBytesByContentMode(t *testing.T) {
 // A document that the service replaced under a reader: those who have it open keep the
 // bytes that they began with, those who open it now get the new ones, all of them.
 func TestReplacedAtTheServiceWhileOpen(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(string) string{
 		"longer":  func(s string) string { return strings.Repeat("B", len(s)+10_000) },
 		"shorter": func(s string) string { return strings.Repeat("B", len(s)-10_000) },
@@ -180,6 +182,7 @@ func TestStalledReaderIsInterrupted(t *testing.T) {
 
 // Errors of reading, by what the service answers.
 func TestErrnosOfReading(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		status int
 		want   syscall.Errno
@@ -208,6 +211,7 @@ func TestErrnosOfReading(t *testing.T) {
 // A document without content is an error of that document: it neither shows something else
 // in place of it, nor does any other.
 func TestDocumentWithoutContent(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
 		f.AddDocument(f.bills, hostile.Document{Name: name, Content: []byte(name)})

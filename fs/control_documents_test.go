@@ -98,6 +98,7 @@ func wantPicture(t *testing.T, path string, pixels int) {
 
 // The contents are those of the document's file: one download serves both, and a second read none.
 func TestDocumentsByIDAreCached(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	id := o.put(t, o.bills, "r.jpg", photo(t))
 	m := o.mount(t, nil)
@@ -122,6 +123,7 @@ func TestDocumentsByIDAreCached(t *testing.T) {
 // A large document, which the kernel may read from the cache by itself, is the same from both of its
 // names, whoever has it open.
 func TestLargeDocumentsByID(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	large := strings.Repeat("0123456789abcdef", 3<<16)
 	first, second := o.put(t, o.bills, "a.txt", large), o.put(t, o.bills, "b.txt", large)
@@ -144,6 +146,7 @@ func TestLargeDocumentsByID(t *testing.T) {
 
 // The files have the attributes of the document, and nothing is changed through them.
 func TestDocumentsByIDAreReadOnly(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	id := get(o.AddDocument(t.Context(), server.NewDocument{
 		Folder: o.bills, Name: "r.txt", Created: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), Archived: time.Now(), Keywords: []string{"a", "b"},
@@ -181,6 +184,7 @@ func TestDocumentsByIDAreReadOnly(t *testing.T) {
 
 // What changes is read anew after the ttl, never mixed with what somebody reads still.
 func TestDocumentsByIDChange(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	old, young := strings.Repeat("alt ", 50_000), strings.Repeat("neu ", 60_000)
 	scan := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte(old), Text: "alt"})
@@ -204,6 +208,7 @@ func TestDocumentsByIDChange(t *testing.T) {
 
 // What was made of the old bytes goes when a document of an inbox is written to.
 func TestDocumentsByIDAfterAReplacement(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	text := o.put(t, o.inbox, "scan.txt", "alt")
 	picture := o.put(t, o.inbox, "scan.jpg", photo(t))
@@ -229,6 +234,7 @@ func TestDocumentsByIDAfterAReplacement(t *testing.T) {
 
 // An error of one of the files keeps nobody from the others.
 func TestDocumentsByIDWithAnError(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("x")})
 	m := f.mount(t, nil)
@@ -241,6 +247,7 @@ func TestDocumentsByIDWithAnError(t *testing.T) {
 
 // On a service of eight operations there is the data alone.
 func TestDocumentsByIDOnEightOperations(t *testing.T) {
+	t.Parallel()
 	for status, none := range map[int]syscall.Errno{404: syscall.ENOENT, 405: syscall.ENOTSUP, 501: syscall.ENOTSUP} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			f := newForeign(t, hostile.Config{OnlyEight: true, WithoutStatus: status})
@@ -296,6 +303,7 @@ func TestPages(t *testing.T) {
 
 // A link by id leads to the document's file, wherever that is, also in a folder that nobody looked at.
 func TestByID(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	deep := get(o.AddFolder(t.Context(), get(o.AddFolder(t.Context(), o.bills, "2024"))(t), "Mai"))(t)
 	first := o.put(t, deep, "r", "eins")
@@ -324,6 +332,7 @@ func TestByID(t *testing.T) {
 
 // What the mount does not show in a folder is reached through its id all the same.
 func TestByIDOfWhatIsNotShown(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	id := o.put(t, o.bills, "alt.txt", "alt")
 	m := o.mount(t, func(opts *fs.Options) { opts.List.CreatedAfter = time.Now() })

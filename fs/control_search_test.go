@@ -82,6 +82,7 @@ func TestSearch(t *testing.T) {
 // A query that cannot be understood, or names a folder that is not there, is an error with a
 // reason.
 func TestSearchRefused(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m, j, _ := f.logged(t)
 	for query, want := range map[string]struct {
@@ -114,6 +115,7 @@ func TestSearchRefused(t *testing.T) {
 }
 
 func TestSearchOnEightOperations(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{404, 405, 501} {
 		f := newForeign(t, hostile.Config{OnlyEight: true, WithoutStatus: status})
 		m, j, _ := f.logged(t)
@@ -129,6 +131,7 @@ func TestSearchOnEightOperations(t *testing.T) {
 
 // What was found is trusted for the ttl; a link follows a document that was renamed.
 func TestSearchAgain(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "Rechnung.txt", Content: []byte("eins")})
 	m, c := f.slow(t)
@@ -149,6 +152,7 @@ func TestSearchAgain(t *testing.T) {
 
 // All pages are shown, with the folders of all hits found by one request.
 func TestSearchFindsMany(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	var want []string
 	for i := range 30 {
@@ -178,6 +182,7 @@ func TestSearchFindsMany(t *testing.T) {
 
 // Where the service does not tell a hit's folder the link leads to what it has of the document.
 func TestSearchWithoutFolders(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Data: hostile.DataShape{FolderID: hostile.Absent}})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "Rechnung.txt", Content: []byte("eins")})
 	m := f.mount(t, nil)
@@ -202,6 +207,7 @@ func (manyHits) Search(_ context.Context, _ archive.Search, limit int) (archive.
 
 // There is a bound, and the log says when there is more.
 func TestSearchFindsTooMany(t *testing.T) {
+	t.Parallel()
 	o, j := newOffice(t, nil), &journal{}
 	m := o.mount(t, func(opts *fs.Options) {
 		log := logrus.New()
@@ -219,6 +225,7 @@ func TestSearchFindsTooMany(t *testing.T) {
 // The folders of hits in several mandators and inboxes, of which nobody looked at one, take
 // one request for the structure and one for the inboxes.
 func TestSearchInSeveralMandators(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	want := map[string]string{}
 	add := func(folder archive.ID, name, path string) {

@@ -79,14 +79,14 @@ func (v *delivery) become(f *file, d *tree.Dir, doc *archive.Document) {
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry {
+	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry && f.Dir == d {
 		d.Shown.Drop(shown) // a listing was quicker: it keeps the name given here
 		v.fs.kernel.forgetNames(d, []string{shown.Name})
 	}
 	f.Doc, f.sized = doc, false
 	f.Entry.Doc.Store(doc)
 	f.Entry.Keep, f.Entry.Told = v.fs.KeepFor(), ""
-	if f.Dir == d { // else it was removed meanwhile
+	if f.Dir == d { // else it was removed, or made way for the listed document, meanwhile
 		d.Shown.Add(f.Entry)
 	}
 }

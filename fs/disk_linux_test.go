@@ -51,6 +51,7 @@ func wantHealth(t *testing.T, m *mounted, want, why string) {
 }
 
 func TestHealthTellsThatTheDiskIsReadOnly(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, remount := o.onDisk(t, "4m")
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
@@ -64,6 +65,7 @@ func TestHealthTellsThatTheDiskIsReadOnly(t *testing.T) {
 }
 
 func TestHealthTellsThatTheDiskIsFull(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, _ := o.onDisk(t, "4m")
 	path := m.path("Muster GmbH", "Briefe", "a.bin")
@@ -73,6 +75,7 @@ func TestHealthTellsThatTheDiskIsFull(t *testing.T) {
 
 // What a program was refused is told with its reason where nobody sees the log.
 func TestStatusShowsWhatWasRefused(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "r.txt", "x")
 	m := o.mount(t, nil)
@@ -102,6 +105,7 @@ func TestStatusShowsWhatWasRefused(t *testing.T) {
 // A document that the disk of the cache has no room for is read all the same, and leaves the
 // room to others.
 func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
+	t.Parallel()
 	content := make([]byte, 12<<20+77)
 	for i := range content {
 		content[i] = byte(i>>16 + i)
@@ -116,6 +120,7 @@ func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
 		"no length":         {Chunked: true, ETag: hostile.ETagNone, HeadStatus: 405},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newForeign(t, hostile.Config{Content: shape})
 			f.AddDocument(f.bills, hostile.Document{Name: "large.bin", Content: content, Pages: 1})
 			f.AddDocument(f.bills, hostile.Document{Name: "small.txt", Content: []byte("small"), Pages: 1})
@@ -149,6 +154,7 @@ func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
 
 // A disk that cannot be written keeps nothing, and hides nothing.
 func TestDocumentsOnADiskThatIsReadOnly(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("content"), Pages: 1})
 	disk := newDisk(t, "4m")

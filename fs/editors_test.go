@@ -27,6 +27,7 @@ func TestEditorsReplaceAnInboxDocument(t *testing.T) {
 		"truncate, append": `: > brief.txt; printf 'Guten Tag ' >> brief.txt; printf 'alt\n' >> brief.txt`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := newOffice(t, nil)
 			id := o.put(t, o.inbox, "brief.txt", "alt\n")
 			m := o.mount(t, func(opts *fs.Options) { opts.AllowDelete = true })
@@ -51,6 +52,7 @@ func TestEditorsReplaceAnInboxDocument(t *testing.T) {
 
 // A document that was only given a backup's name is there again with the next listing.
 func TestDocumentSetAsideComesBack(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "brief.txt", "alt")
 	m := o.mount(t, nil)

@@ -26,6 +26,7 @@ func change(t *testing.T, dir string) {
 }
 
 func TestEmptiedInboxDocument(t *testing.T) {
+	t.Parallel()
 	for name, empty := range map[string]func(path string) error{
 		"by open":     func(path string) error { return os.WriteFile(path, nil, 0o600) },
 		"by truncate": func(path string) error { return os.Truncate(path, 0) },
@@ -52,6 +53,7 @@ func TestEmptiedInboxDocument(t *testing.T) {
 }
 
 func TestEmptiedAndWrittenLater(t *testing.T) {
+	t.Parallel()
 	f, _, c, path := emptiable(t)
 	must(t, os.Truncate(path, 0))
 	change(t, filepath.Dir(path))
@@ -67,6 +69,7 @@ func TestEmptiedAndWrittenLater(t *testing.T) {
 }
 
 func TestEmptiedDocumentAfterAFreshMount(t *testing.T) {
+	t.Parallel()
 	_, m, _, path := emptiable(t)
 	must(t, os.Truncate(path, 0))
 	m.remount()
@@ -75,6 +78,7 @@ func TestEmptiedDocumentAfterAFreshMount(t *testing.T) {
 
 // A document that is in an inbox under the name of a temporary file is a document.
 func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.inbox, hostile.Document{Name: "desktop.ini", Content: []byte("alt")})
 	m := f.mount(t, nil)
@@ -86,6 +90,7 @@ func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
 
 // What comes back by itself is not to be archived by somebody who takes it for what he wrote.
 func TestEmptiedDocumentThatComesBackIsLogged(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
 	m, log, c := f.logged(t)

@@ -126,6 +126,7 @@ func (m *mounted) queued() bool { return len(m.uploads()) == 1 }
 // Success means once, an error at most once; and an error of what passes is none on a
 // service that tells enough.
 func TestChangesTakeEffectOnce(t *testing.T) {
+	t.Parallel()
 	for opName, op := range operations {
 		for failName, fail := range failures {
 			for svcName, cfg := range services {
@@ -165,6 +166,7 @@ func TestChangesTakeEffectOnce(t *testing.T) {
 // What comes late is not sent twice: the service carries a request out after the client
 // took it for lost.
 func TestLateRequestIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"upload", "upload by rename", "folder", "archive", "replace", "rename"} {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})

@@ -16,6 +16,7 @@ import (
 // TestAFailedFsyncIsNotForgotten: Linux reports that it could not write a page once, and
 // holds it for written from then on.
 func TestAFailedFsyncIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	var syncs atomic.Int64
 	m := mount(t, o.url, o.cred, func(opts *fs.Options) {

@@ -33,6 +33,7 @@ func putAs(t testing.TB, path, content string, byRename bool) error {
 
 // A document that the archive had before keeps its name, and the new name goes.
 func TestUploadOfWhatTheArchiveHas(t *testing.T) {
+	t.Parallel()
 	for name, byRename := range map[string]bool{"close": false, "rename": true} {
 		for _, elsewhere := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", elsewhere"}[elsewhere], func(t *testing.T) {
@@ -66,6 +67,7 @@ func TestUploadOfWhatTheArchiveHas(t *testing.T) {
 
 // What the service drops is not taken for archived.
 func TestUploadForWhichTheArchiveKeepsOtherContent(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, dedup)
 	f.AddDocument(f.letters, hostile.Document{Name: "alt.txt", Content: []byte("anderer Inhalt"), ExternalID: "ERP-1"})
 	m := f.mount(t, nil)

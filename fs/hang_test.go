@@ -94,6 +94,7 @@ func TestAnAnswerThatTricklesKeepsNobody(t *testing.T) {
 		{"setfattr", "setfattr -n user.archive.auto-export -v true Rechnungen/big.txt"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 			f.AddDocument(f.bills, hostile.Document{Name: "cached.txt", Content: []byte("cached"), Pages: 1})
 			f.AddDocument(f.bills, hostile.Document{Name: "big.txt", Content: bytes.Repeat([]byte("x"), 1<<20), Pages: 1})

@@ -24,6 +24,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
+// Tests that mount are parallel, but for those that start programs: a program that begins has every
+// file of this process open for a moment, so that no close in that moment is the last. Nor are those
+// parallel that count what the process has open.
+
 // mounted is a file system mounted for a test, on a service of the test's own.
 type mounted struct {
 	t       testing.TB

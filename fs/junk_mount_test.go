@@ -54,6 +54,7 @@ func TestOrdinaryNamesAreArchived(t *testing.T) {
 // What mkstemp(3) makes for a program, which renames it later, is none, whatever its six
 // characters are; under another name it is a document.
 func TestTemporaryFilesOfProgramsStay(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -110,6 +111,7 @@ func TestProgramsWriteTemporaryFiles(t *testing.T) {
 
 // Local files that hold something are listed beside the uploads, and reached by their names.
 func TestLocalFilesAreListed(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -145,6 +147,7 @@ func TestLocalFilesAreListed(t *testing.T) {
 // What nobody has asked for in a week leaves its folder with a line in the log, and can be had
 // for another week.
 func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m, log, c := f.logged(t)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -197,6 +200,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 
 // What an older version took for temporary stays in its folder until somebody decides.
 func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	var days atomic.Int64
 	m := o.mount(t, func(opts *fs.Options) {

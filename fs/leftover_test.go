@@ -18,6 +18,7 @@ import (
 )
 
 func TestOldTemporaryFilesAreForgotten(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	var days atomic.Int64 // gone by
 	m := o.mount(t, func(opts *fs.Options) {
@@ -114,6 +115,7 @@ func TestMountAfterACrash(t *testing.T) {
 // A file that was removed while it was open does not come back, while who has it open goes
 // on with it.
 func TestRemovedWhileOpenAndACrash(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")

@@ -11,6 +11,7 @@ import (
 
 // TestALostContentIsAskedForOnce: it does not come back within seconds, so who reads it is told at once.
 func TestALostContentIsAskedForOnce(t *testing.T) {
+	t.Parallel()
 	var data string
 	o := newOffice(t, func(options *server.Options) { data = options.Data })
 	o.put(t, o.bills, "Rechnung 1.pdf", "%PDF-1.4 one %%EOF")

@@ -23,6 +23,7 @@ func unreplaceable(t *testing.T) *foreign {
 // The first overwriting is refused at its close. Then it is known, and files that are open
 // for writing by now are refused at their first write, which leaves nothing behind.
 func TestTheFirstWriteIsRefusedWhereTheServiceCannotReplace(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*os.File) error{
 		"write":    func(w *os.File) error { _, err := w.WriteString("neu"); return err },
 		"truncate": func(w *os.File) error { return w.Truncate(0) },
@@ -55,6 +56,7 @@ func TestTheFirstWriteIsRefusedWhereTheServiceCannotReplace(t *testing.T) {
 
 // What the background finds out counts as well.
 func TestAnOverwritingIsRefusedAfterOneThatWasQueued(t *testing.T) {
+	t.Parallel()
 	f := unreplaceable(t)
 	m := f.mount(t, func(o *fs.Options) { o.Async = true })
 	must(t, os.WriteFile(m.path("inboxes", "Administrator", "a.txt"), []byte("neu"), 0o600))
@@ -80,6 +82,7 @@ func (f *forgetful) LacksReplace() bool { return f.lacks.Load() }
 
 // A service that was brought up to date under a long mount is asked again.
 func TestAServiceThatCannotReplaceIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("alt"), Pages: 1})
 	service := &forgetful{}

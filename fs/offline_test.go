@@ -23,11 +23,9 @@ func heals(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
+	for wait := time.Millisecond; !ok(); wait = min(2*wait, 50*time.Millisecond) {
 		select {
-		case <-tick.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			t.Fatalf("%s: not within 40 s", what)
 		}
@@ -49,6 +47,7 @@ func (f *foreign) offline(t *testing.T, tweak func(*fs.Options), look func(*moun
 }
 
 func TestStartWhileTheServiceIsAway(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "read.txt", Content: []byte("read before"), Pages: 1})
 	f.AddDocument(f.bills, hostile.Document{Name: "listed.txt", Content: []byte("listed before"), Pages: 1})
@@ -106,6 +105,7 @@ func TestStartWhileTheServiceIsAway(t *testing.T) {
 // What was renamed, deleted and added while the mount knew nothing of it shows once the
 // service is back, also in a directory that a program has open all the time.
 func TestWhatWasKnownIsCorrected(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "stays.txt", Content: []byte("1"), Pages: 1})
 	gone := f.AddDocument(f.bills, hostile.Document{Name: "goes.txt", Content: []byte("2"), Pages: 1})
@@ -126,6 +126,7 @@ func TestWhatWasKnownIsCorrected(t *testing.T) {
 
 // Names and cached contents depend on what the service had: it is remembered.
 func TestStartAwayFromAServiceWithoutOriginals(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{OriginalStatus: 501}, List: hostile.ListShape{Sizes: true}})
 	f.AddDocument(f.bills, hostile.Document{Name: "Brief", Content: []byte("original"), PDF: []byte(onePDF), ContentType: "text/plain", Pages: 1})
 	look := func(m *mounted) {
@@ -137,6 +138,7 @@ func TestStartAwayFromAServiceWithoutOriginals(t *testing.T) {
 }
 
 func TestStartAwayKnowsOnlyWhatWasListedSo(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("1"), Pages: 1})
 	var include []string
@@ -151,6 +153,7 @@ func TestStartAwayKnowsOnlyWhatWasListedSo(t *testing.T) {
 }
 
 func TestStartAwayWithNothingKnown(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	l, address := newLine(t, f.url)
 	m := mount(t, address, f.cred, nil)
@@ -194,6 +197,7 @@ func TestAServiceThatFallsSilent(t *testing.T) {
 // What was being sent when the program was killed is looked for when the service answers
 // again, not given up because it did not at the start.
 func TestCutOffUploadWaitsForTheService(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		do   func(*hostile.Gate) hostile.Action
 		want []string // in the archive

@@ -26,6 +26,7 @@ func (m *mounted) repetitions() (n int64) {
 
 // The first change of an outage is sent once and looked for, the next ones are not even sent.
 func TestAnOutageIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		do         func(path string) error
 		post, look string // what is asked once, and by what it is looked for
@@ -89,6 +90,7 @@ func TestAQueuedFolderIsLookedForByTheQueue(t *testing.T) {
 // While a service cannot reach its contents one reader waits for it, whatever else there is is
 // there, and all documents are as soon as it can.
 func TestContentsThatAreAway(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	for _, name := range []string{"cached.txt", "1.txt", "2.txt", "3.txt", "4.txt"} {
 		f.AddDocument(f.bills, hostile.Document{Name: name, Content: []byte(name), Pages: 1})

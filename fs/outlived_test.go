@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"io"
 	"testing"
 
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -25,7 +26,7 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 		"shown nowhere":           {change: func(f *file) { f.Dir = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFile(nil, 0, &tree.Dir{}, nil, nil, nil)
+			f := newFile(newLogged(io.Discard), 0, &tree.Dir{}, nil, nil, nil)
 			f.way = throughUs
 			tt.change(f)
 			if _, got := f.outlived(); got != tt.want {

@@ -45,6 +45,7 @@ func wantLarge(t testing.TB, when string, f *os.File, want string) {
 // Large documents read the same however they are read, by several at the same time, before
 // and after they are in the cache, and when they go from there.
 func TestLargeDocuments(t *testing.T) {
+	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {
 		o.put(t, o.letters, "large.txt", large)
 		path := m.path("Muster GmbH", "Briefe", "large.txt")
@@ -90,6 +91,7 @@ func kernelVersion(t testing.TB) int {
 
 // The kernel has no pages of its own of what it reads from the cache itself.
 func TestTheKernelReadsLargeDocuments(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	o.put(t, o.letters, "large.txt", large)
@@ -120,6 +122,7 @@ func TestTheKernelReadsLargeDocuments(t *testing.T) {
 
 // What can be written is read through us, so that no order of opening it fails.
 func TestLargeDocumentsThatAreWritten(t *testing.T) {
+	t.Parallel()
 	modes := []int{os.O_RDONLY, os.O_RDWR, os.O_RDONLY, os.O_WRONLY}
 	ways(t, func(t *testing.T, o *office, m *mounted) {
 		o.put(t, o.inbox, "large.txt", large)
@@ -165,6 +168,7 @@ func TestLargeDocumentsThatAreWritten(t *testing.T) {
 // However many read a large document that comes and goes in the cache, none of them is told
 // of it.
 func TestManyReadALargeDocumentThatComesAndGoes(t *testing.T) {
+	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {
 		o.put(t, o.letters, "large.txt", large)
 		path := m.path("Muster GmbH", "Briefe", "large.txt")

@@ -152,6 +152,9 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 		f.Mu.Lock()
 		defer f.Mu.Unlock()
 		up := f.Up
+		if up == nil {
+			return true // its id became known after all
+		}
 		r := up.Record()
 		found := p.mayBeLocked(d, &r, list)
 		if len(found) == 0 && tree.InstantOf(p.fs.now()) < f.Entry.Keep {

@@ -41,6 +41,7 @@ func TestRsyncAgainAfterARemount(t *testing.T) {
 }
 
 func TestArchivedDocumentUnderItsPlainName(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.letters, "LIESMICH", "Inhalt")
 	m := o.mount(t, nil)
@@ -93,6 +94,7 @@ func TestInboxDocumentUnderItsPlainName(t *testing.T) {
 }
 
 func TestMoveAndRemoveInboxDocumentsByPlainName(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "LIESMICH", "eins")
 	o.put(t, o.inbox, "LIESMICH", "zwei")
@@ -114,6 +116,7 @@ func TestMoveAndRemoveInboxDocumentsByPlainName(t *testing.T) {
 
 // Names that are not there are told from memory.
 func TestNamesThatAreNotThereAskNothing(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.letters, "LIESMICH", "x")
 	m := o.mount(t, nil)

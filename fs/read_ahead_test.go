@@ -29,6 +29,7 @@ func (o *office) reading(t *testing.T) (*mounted, []string) {
 func (o *office) fetched() int { return len(o.asked("GET", "/pdf")) }
 
 func TestOneDocumentFetchesNoOther(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
 	wantContent(t, paths[0], "letter 00.txt")
@@ -40,6 +41,7 @@ func TestOneDocumentFetchesNoOther(t *testing.T) {
 }
 
 func TestDocumentsReadInOrderAreFetchedAhead(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
 	for _, p := range paths {
@@ -61,6 +63,7 @@ func TestDocumentsReadInOrderAreFetchedAhead(t *testing.T) {
 }
 
 func TestWhatIsNotReadEndsTheFetchingAhead(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
 	for i := range 8 { // never what follows

@@ -20,6 +20,7 @@ func (m *mounted) glance(path string) {
 
 // Of the documents of a folder that are only opened, the first is downloaded.
 func TestDocumentsThatAreOnlyOpenedAreNotDownloaded(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
 	for _, p := range paths {
@@ -41,6 +42,7 @@ func TestDocumentsThatAreOnlyOpenedAreNotDownloaded(t *testing.T) {
 // What is downloaded when it is read is read like any other, also by several, and when it is
 // large by the kernel afterwards.
 func TestLargeDocumentDownloadedWhenItIsRead(t *testing.T) {
+	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {
 		o.put(t, o.letters, "first.txt", "the first")
 		o.put(t, o.letters, "large.txt", large)
@@ -70,6 +72,7 @@ func TestLargeDocumentDownloadedWhenItIsRead(t *testing.T) {
 
 // A document that is gone when it is read is an error, and no empty file.
 func TestDocumentGoneWhenItIsRead(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("first")})
 	gone := f.AddDocument(f.bills, hostile.Document{Name: "b.txt", Content: []byte("second")})
@@ -85,6 +88,7 @@ func TestDocumentGoneWhenItIsRead(t *testing.T) {
 // Where the listing tells a wrong length, a document that is downloaded when it is read is not
 // taken for whole: the read fails, and the next open knows its length.
 func TestDocumentOfAnotherLengthWhenItIsRead(t *testing.T) {
+	t.Parallel()
 	for _, skew := range []int64{-150_000, -1, 1, 5_000_000} {
 		t.Run(fmt.Sprint(skew), func(t *testing.T) {
 			content := strings.Repeat("x", 200_000)

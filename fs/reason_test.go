@@ -123,6 +123,7 @@ var refusals = []refusal{
 
 // Every refusal says why, in the log.
 func TestRefusalsSayWhy(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{
 		OnlyEight: true, Structure: hostile.StructureShape{Free: hostile.FreeFalse},
 	})
@@ -149,6 +150,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 
 // What programs ask for all the time is not in the log.
 func TestWhatIsAskedAllTheTimeIsNotLogged(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("alt")})
 	m, log, _ := f.logged(t)

@@ -56,6 +56,7 @@ func exists(path string) bool {
 }
 
 func TestDocumentsChangedAtTheService(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	one := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
 	two := f.AddDocument(f.bills, hostile.Document{Name: "zwei.txt", Content: []byte("2")})
@@ -83,6 +84,7 @@ func TestDocumentsChangedAtTheService(t *testing.T) {
 }
 
 func TestFoldersChangedAtTheService(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
 	m, c := f.slow(t)
@@ -116,6 +118,7 @@ func TestFoldersChangedAtTheService(t *testing.T) {
 
 // A folder that is gone says so when it is opened, and its parent is asked again.
 func TestFolderGoneWithinTheTTL(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m, c := f.slow(t)
 	wantNames(t, m.path("Muster GmbH"), "Rechnungen", "Briefe")
@@ -127,6 +130,7 @@ func TestFolderGoneWithinTheTTL(t *testing.T) {
 }
 
 func TestDocumentGoneWithinTheTTL(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
 	f.AddDocument(f.bills, hostile.Document{Name: "b.txt", Content: []byte("b")})
@@ -142,6 +146,7 @@ func TestDocumentGoneWithinTheTTL(t *testing.T) {
 
 // An attribute that is asked for tells as well that the document is gone.
 func TestAttributesOfADocumentThatIsGone(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
 	m, _ := f.slow(t)
@@ -156,6 +161,7 @@ func TestAttributesOfADocumentThatIsGone(t *testing.T) {
 // A folder and a document moved at the service are what they have become, although the
 // kernel still knows them from the place where they were.
 func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("scan")})
 	m, c := f.slow(t)
@@ -183,6 +189,7 @@ func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
 
 // While the service is away what is known is still shown, and what is not is an error.
 func TestServiceAway(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
 	m, c := f.slow(t)
@@ -203,6 +210,7 @@ func TestServiceAway(t *testing.T) {
 // A folder renamed at the service is the same directory to who is in it, and what changes
 // in it later shows there, also while nobody has looked at its new name.
 func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
 	m, c := f.slow(t)
@@ -227,6 +235,7 @@ func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
 
 // What is asked for anew on request shows at once, wherever somebody looks.
 func TestRefresh(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	one := f.AddDocument(f.bills, hostile.Document{Name: "eins.txt", Content: []byte("1")})
 	m, _ := f.slow(t)

@@ -48,6 +48,7 @@ func wantCount(t testing.TB, dir string, want int) {
 // Of a large folder only what is new is waited for; what was deleted and renamed shows as
 // soon as the whole list is there, which is asked for once.
 func TestLargeFolderIsListedAgain(t *testing.T) {
+	t.Parallel()
 	f, _, c, dir, ids := largeFolder(t, hostile.Config{})
 	f.Remove(ids[0])
 	f.Change(ids[1], func(d *hostile.Document) { d.Name = "umbenannt.txt" })
@@ -69,6 +70,7 @@ func TestLargeFolderIsListedAgain(t *testing.T) {
 // After an own change what is new is asked for, and the whole list is not while it is younger
 // than the ttl.
 func TestOwnUploadIntoALargeFolder(t *testing.T) {
+	t.Parallel()
 	f, _, _, dir, _ := largeFolder(t, hostile.Config{})
 	write(t, dir+"/eigenes.txt", "eigener Inhalt")
 	wantCount(t, dir, 1201)
@@ -81,6 +83,7 @@ func TestOwnUploadIntoALargeFolder(t *testing.T) {
 // A small folder, and one of an inbox, are listed whole, as is everything at a service that
 // does not filter by date or in a mount that does itself.
 func TestWholeListsAreAskedForElsewhere(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		cfg    hostile.Config
 		recent int // that are tried

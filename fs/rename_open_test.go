@@ -11,6 +11,7 @@ import (
 
 // A rename of what is being sent waits, and is then one of the document.
 func TestRenameWhileSending(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -32,6 +33,7 @@ func TestRenameWhileSending(t *testing.T) {
 // A file that is still written to takes an inbox document's name: its close replaces the
 // document, and what is refused leaves the document as it was.
 func TestRenameWhileOpenOverAnInboxDocument(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
 	m := f.mount(t, nil)

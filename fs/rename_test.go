@@ -16,6 +16,7 @@ import (
 )
 
 func TestMoveOutOfAnInboxArchives(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	id := o.put(t, o.inbox, "x.pdf", "%PDF-1.4 x %%EOF")
 	m := o.mount(t, nil)
@@ -34,6 +35,7 @@ func TestMoveOutOfAnInboxArchives(t *testing.T) {
 }
 
 func TestMoveWithTheSameNameSendsNone(t *testing.T) {
+	t.Parallel()
 	for name, keeps := range map[string]bool{"new id": false, "same id": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{ArchiveKeepsID: keeps})
@@ -60,6 +62,7 @@ func TestMoveWithTheSameNameSendsNone(t *testing.T) {
 }
 
 func TestMovesThatDoNotExist(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	box := get(o.AddInbox(t.Context(), 2, "Erika"))(t)
 	_ = box
@@ -93,6 +96,7 @@ func TestMovesThatDoNotExist(t *testing.T) {
 }
 
 func TestRenameWithinTheFolder(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "b.txt", "b")
 	m := o.mount(t, nil)
@@ -103,6 +107,7 @@ func TestRenameWithinTheFolder(t *testing.T) {
 }
 
 func TestTemporaryNameToRealNameArchives(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -120,6 +125,7 @@ func TestTemporaryNameToRealNameArchives(t *testing.T) {
 }
 
 func TestTemporaryNameOverInboxDocumentReplaces(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "alt")
 	m := o.mount(t, nil)
@@ -132,6 +138,7 @@ func TestTemporaryNameOverInboxDocumentReplaces(t *testing.T) {
 }
 
 func TestRefusedRenameKeepsTheTemporaryName(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -148,6 +155,7 @@ func TestRefusedRenameKeepsTheTemporaryName(t *testing.T) {
 
 // Why a temporary file was not taken stands on it until it changes, and in the log.
 func TestRefusedRenameSaysWhy(t *testing.T) {
+	t.Parallel()
 	half := []byte("%PDF-1.4\n" + strings.Repeat("x", 5000))
 	for name, tt := range map[string]struct {
 		content []byte
@@ -187,6 +195,7 @@ func TestRefusedRenameSaysWhy(t *testing.T) {
 }
 
 func TestMkdir(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	must(t, os.MkdirAll(m.path("Muster GmbH", "Neu", "Tiefer"), 0o700))
@@ -203,6 +212,7 @@ func TestMkdir(t *testing.T) {
 }
 
 func TestMkdirWithLostAnswer(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]hostile.Action{
 		"lost after": hostile.DropAfter(), "lost before": hostile.DropBefore(), "503": hostile.Answer(503, "", "Retry-After", "0"),
 	} {
@@ -220,6 +230,7 @@ func TestMkdirWithLostAnswer(t *testing.T) {
 }
 
 func TestMkdirWhereTheStructureIsNotFree(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Structure: hostile.StructureShape{Free: hostile.FreeFalse}})
 	m := f.mount(t, nil)
 	wantErrno(t, "mkdir", os.Mkdir(m.path("Muster GmbH", "Neu"), 0o700), syscall.EPERM)
@@ -229,6 +240,7 @@ func TestMkdirWhereTheStructureIsNotFree(t *testing.T) {
 }
 
 func TestDeleteInboxDocument(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "x")
 	m := o.mount(t, func(opts *fs.Options) { opts.AllowDelete = true })

@@ -71,6 +71,7 @@ func byDescriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.
 // Who opens the very file again that is being read gets the same content, as with a file
 // that was replaced by rename; by its name the new one is found.
 func TestReopenedByDescriptor(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]func(*replaced) string{
 		"before the name":    func(r *replaced) string { return byDescriptor(r.old) },
 		"and after the name": func(r *replaced) string { return r.path },
@@ -95,6 +96,7 @@ func TestReopenedByDescriptor(t *testing.T) {
 // What was replaced is not written to any more, by its descriptor; by its name the new
 // document is.
 func TestWriteToWhatWasReplaced(t *testing.T) {
+	t.Parallel()
 	r := newReplaced(t)
 	wantContent(t, r.path, r.after)
 	for _, flag := range []int{os.O_WRONLY, os.O_RDWR | os.O_TRUNC} {
@@ -113,6 +115,7 @@ func TestWriteToWhatWasReplaced(t *testing.T) {
 // Who opens the document for reading and writing reads the new content, and who has read
 // the old one goes on with that.
 func TestOpenedForWritingAfterItWasReplaced(t *testing.T) {
+	t.Parallel()
 	r := newReplaced(t)
 	rw := get(os.OpenFile(r.path, os.O_RDWR, 0))(t)
 	wantBytes(t, rw, r.after)
@@ -125,6 +128,7 @@ func TestOpenedForWritingAfterItWasReplaced(t *testing.T) {
 
 // Who has the document open for writing changes what it has read.
 func TestReplacedWhileOpenForWriting(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("what was read")})
 	m, c := f.slow(t)
@@ -163,6 +167,7 @@ func TestReadAfterItWasArchivedByAnotherClose(t *testing.T) {
 
 // What the service refused is not what the document holds.
 func TestReadAfterAChangeWasRefused(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*os.File) error{
 		"written":   func(w *os.File) error { _, err := w.WriteAt([]byte("not to be kept"), 0); return err },
 		"truncated": func(w *os.File) error { return w.Truncate(10) },

@@ -9,6 +9,7 @@ import (
 
 // The same archive shows in whatever shape the service answers.
 func TestEveryShapeShowsTheSameTree(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]hostile.Config{
 		"parent itself, lazy null":   {Structure: hostile.StructureShape{Parent: hostile.ParentItself, LazyChildren: hostile.Null}},
 		"parent itself, lazy empty":  {Structure: hostile.StructureShape{Parent: hostile.ParentItself}},

@@ -14,6 +14,7 @@ import (
 
 // stat follows a replacement of an inbox document that nobody opens again.
 func TestSizeOfAReplacedInboxDocument(t *testing.T) {
+	t.Parallel()
 	for _, sizes := range []bool{true, false} {
 		t.Run("sizes "+strconv.FormatBool(sizes), func(t *testing.T) {
 			f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: sizes}})
@@ -97,6 +98,7 @@ func TestSizesOfAFolderWithAnEmptyDocument(t *testing.T) {
 // A service that says of every document, or of one that has bytes, that it has none is not
 // believed: programs would take what they stat for an empty file.
 func TestServiceThatSaysZero(t *testing.T) {
+	t.Parallel()
 	for name, times := range map[string]int{"of all": hostile.Always, "of one": 1} {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})

@@ -46,6 +46,7 @@ func TestTools(t *testing.T) {
 		"chown":    `cp "$src/Angebot.txt" "$d/" && chown "$(id -u)" "$d/Angebot.txt" && chmod 600 "$d/Angebot.txt"`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := newOffice(t, nil)
 			m := o.mount(t, nil)
 			sh(t, m, `d="$1/Muster GmbH/Briefe"; src='`+source(t)+`'; `+script)

@@ -41,6 +41,7 @@ func wantContent(t testing.TB, path, want string) {
 }
 
 func TestTree(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "Rechnung 1.pdf", "%PDF-1.4 one %%EOF")
 	o.put(t, o.mandator, "Übersicht.txt", "text")
@@ -67,6 +68,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestForeignServiceWithEveryOddName(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]hostile.Config{
 		"comfortable": {},
 		"bare":        {OnlyEight: true, List: hostile.ListShape{}, StringIDs: true, Singles: true},
@@ -97,6 +99,7 @@ func TestForeignServiceWithEveryOddName(t *testing.T) {
 }
 
 func TestMandatorsWithReservedNames(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	one := get(o.AddMandator(t.Context(), "inboxes"))(t)
 	get(o.AddFolder(t.Context(), one, "below"))(t)
@@ -114,6 +117,7 @@ func TestMandatorsWithReservedNames(t *testing.T) {
 }
 
 func TestControlDirectoryIsReachableButNotListed(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	wantNames(t, m.path(".archivefs"), "by-id", "documents", "search", "status.json", "uploads")
@@ -183,6 +187,7 @@ func TestUnknownSizes(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "x")
 	m := o.mount(t, func(opts *fs.Options) { opts.ReadOnly = true })
@@ -194,6 +199,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestServiceOfEightOperations(t *testing.T) {
+	t.Parallel()
 	for name, cred := range map[string]server.Credentials{
 		"key":   {APIKey: "k"},
 		"set A": {APIKey: "k", User: "erika", Password: "geheim"},

@@ -18,6 +18,7 @@ var silent = hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEm
 
 // A file that the archive confirmed stays where it is until a listing shows the document.
 func TestUnlistedFileStays(t *testing.T) {
+	t.Parallel()
 	for name, put := range map[string]func(path string) error{
 		"written": func(path string) error { return os.WriteFile(path, []byte("Inhalt"), 0o600) },
 		"renamed": func(path string) error {
@@ -83,6 +84,7 @@ func appendTo(path, text string) error {
 
 // Of what no listing ever shows the folder is rid in the end.
 func TestUnlistedFileGoesInTheEnd(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, silent)
 	m, c := f.slow(t)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -101,6 +103,7 @@ func TestUnlistedFileGoesInTheEnd(t *testing.T) {
 
 // A document of the same name that somebody else made meanwhile is not mixed up with it.
 func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, silent)
 	m, c := f.slow(t)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -117,6 +120,7 @@ func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
 
 // What is listed a little late is known by its id when close returns.
 func TestListedLate(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 2}})
 	m := f.mount(t, nil)
 	m.tries(10 * time.Second)
@@ -131,6 +135,7 @@ func TestListedLate(t *testing.T) {
 // What was put in is read back without a download, also where the service does not say which
 // document it became: its document data show it.
 func TestReadingWhatWasPutInDownloadsNothing(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]hostile.Config{
 		"listed at once": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}},
 		"listed late":    silent,

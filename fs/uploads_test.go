@@ -64,6 +64,7 @@ func (m *mounted) upload(path string) fs.UploadInfo {
 // The control directory shows the bytes of all that the archive does not have, and of
 // nothing else.
 func TestUploadsDirectory(t *testing.T) {
+	t.Parallel()
 	a := away(t)
 	write(t, filepath.Join(a.letters, "a.txt"), "pending")
 	write(t, filepath.Join(a.letters, "leer.txt"), "")
@@ -108,6 +109,7 @@ func TestUploadsDirectory(t *testing.T) {
 
 // What is discarded is never archived, and its name is free.
 func TestDiscard(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		path string // in the mount
 		do   func(t *testing.T, a *async, path string)
@@ -167,6 +169,7 @@ func TestDiscard(t *testing.T) {
 
 // A person cannot discard what the archive may have by now.
 func TestDiscardWhileItIsSent(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	gate := hostile.NewGate()
 	a.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Do: hostile.StallAfter(gate)})
@@ -180,6 +183,7 @@ func TestDiscardWhileItIsSent(t *testing.T) {
 
 // Who has a file open that is discarded is told so, and nothing of it is archived.
 func TestDiscardWhileItIsOpen(t *testing.T) {
+	t.Parallel()
 	a := away(t)
 	path := filepath.Join(a.letters, "a.txt")
 	write(t, path, "Inhalt")
@@ -213,6 +217,7 @@ func (m *mounted) asItIs(u fs.UploadInfo) error {
 
 // What its writer did not finish is sent only when somebody says so, and what is empty never.
 func TestRetryOfWhatIsNotFinished(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -238,6 +243,7 @@ func TestRetryOfWhatIsNotFinished(t *testing.T) {
 
 // Who has a folder made after all sends what is whole in it, and nothing else.
 func TestRetryOfAFolderWithHalfAFile(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	a.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Times: 1, Do: hostile.Answer(400, "not today")})
 	a.line.cut()

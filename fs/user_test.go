@@ -60,6 +60,7 @@ func TestKeptFilesCanBeCopiedOut(t *testing.T) {
 }
 
 func TestReplaceWhereTheServiceHasNoOperation(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Without: []string{"POST /document/{id}/replace"}})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})
 	m := f.mount(t, nil)
@@ -73,6 +74,7 @@ func TestReplaceWhereTheServiceHasNoOperation(t *testing.T) {
 }
 
 func TestHealthTellsThatTheServiceIsAway(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	f.Fault(hostile.Fault{Times: hostile.Always, Do: hostile.Answer(503, "")})

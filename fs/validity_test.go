@@ -13,6 +13,7 @@ import (
 
 // Under the data mode a file holds what was said about the document just now.
 func TestDataFollowsAttributesSetHere(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a", Content: []byte("x")})
 	m := f.mount(t, func(o *fs.Options) { o.Mode = fs.ContentData })
@@ -29,6 +30,7 @@ func TestDataFollowsAttributesSetHere(t *testing.T) {
 // A document that was read in an inbox, then changed and archived under its id by another
 // client, is what was archived, for ever.
 func TestChangedAndArchivedAtTheService(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("draft")})
 	m, c := f.slow(t)

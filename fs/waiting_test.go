@@ -33,6 +33,7 @@ func (m *mounted) retryUpload() {
 // A file that is sent again shows at once in its folder, which was listed before, whatever
 // becomes of it.
 func TestRetriedFileShowsInItsFolder(t *testing.T) {
+	t.Parallel()
 	f, m, path := refused(t)
 	if exists(path) { // the kernel remembers that
 		t.Error("a refused file is shown")
@@ -55,6 +56,7 @@ func TestRetriedFileShowsInItsFolder(t *testing.T) {
 // What was being sent again when the program stopped, and fails in the next run, is shown
 // there all the time.
 func TestRetriedFileShowsAfterACrash(t *testing.T) {
+	t.Parallel()
 	f, m, path := refused(t)
 	f.ClearFaults()
 	gate := hostile.NewGate()
@@ -78,6 +80,7 @@ func TestRetriedFileShowsAfterACrash(t *testing.T) {
 // New bytes of a document that were refused are not shown beside it while they are sent
 // again, and are those of the document in the end.
 func TestRetriedReplacement(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte("alt")})
 	m := f.mount(t, nil)

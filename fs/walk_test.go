@@ -48,6 +48,7 @@ func TestWalksOverTheWholeArchive(t *testing.T) {
 }
 
 func TestNamesThatCollideOrAreLong(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddFolder(f.bills, "2024.txt")
 	f.AddFolder(f.bills, "2024.txt")
@@ -116,6 +117,7 @@ func TestStalledListerIsInterrupted(t *testing.T) {
 
 // Refused credentials stop the requests, so that no account is locked.
 func TestRefusedCredentialsPauseRequests(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	for i := range 20 {
 		f.AddDocument(f.bills, hostile.Document{Name: fmt.Sprintf("%d.txt", i), Content: []byte("a")})
@@ -136,6 +138,7 @@ func TestRefusedCredentialsPauseRequests(t *testing.T) {
 
 // read never answers EAGAIN, which programs take for the end of the file.
 func TestBusyServiceWhileReading(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<15)
 	f.AddDocument(f.bills, hostile.Document{Name: "a.bin", Content: content})
@@ -154,6 +157,7 @@ func TestBusyServiceWhileReading(t *testing.T) {
 
 // Directories have links and times that find and backup programs can live with.
 func TestAttributesOfDirectories(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m, _ := f.slow(t)
 	for _, dir := range []string{m.dir, m.path("Muster GmbH"), m.path("Muster GmbH", "Rechnungen"), m.path("inboxes"), m.path(".archivefs")} {

@@ -13,6 +13,7 @@ import (
 // What a program keeps for itself becomes neither folders nor documents: its directory is
 // refused, with the reason in the log.
 func TestWorkshopsAreRefused(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m, log, _ := f.logged(t)
 	for _, at := range []string{"Muster GmbH", "Muster GmbH/Briefe", "inboxes/Administrator"} {
@@ -41,6 +42,7 @@ func TestWorkshopsAreRefused(t *testing.T) {
 // A folder that the archive has under such a name is a folder, and one that is to be made gets no
 // such name.
 func TestFoldersNamedLikeWorkshops(t *testing.T) {
+	t.Parallel()
 	a := newAsync(t, hostile.Config{}, func(f *foreign) {
 		f.AddDocument(f.AddFolder(f.letters, ".git"), hostile.Document{Name: "a.txt", Content: []byte("a")})
 		f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt")})

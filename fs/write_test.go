@@ -53,6 +53,7 @@ func wantArchived(t testing.TB, o *office, folder archive.ID, want ...string) {
 
 // mknod(2) of a regular file is a create that leaves nothing open.
 func TestMknod(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
@@ -68,6 +69,7 @@ func TestMknod(t *testing.T) {
 }
 
 func TestWriteArchivesAtClose(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	path := m.path("Muster GmbH", "Rechnungen", "neu.txt")
@@ -113,6 +115,7 @@ func TestSizesInAndOut(t *testing.T) {
 }
 
 func TestRandomWritesAndTruncate(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	path := m.path("Muster GmbH", "Briefe", "model.bin")
@@ -171,6 +174,7 @@ func TestWaysOfClosing(t *testing.T) {
 		"touch and write":  `touch "$f"; printf content > "$f"`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			o := newOffice(t, nil)
 			m := o.mount(t, nil)
 			sh(t, m, `f="$1/Muster GmbH/Briefe/doc.txt"; `+script)
@@ -184,6 +188,7 @@ func TestWaysOfClosing(t *testing.T) {
 }
 
 func TestEmptyAndTemporaryFilesStayLocal(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -213,6 +218,7 @@ func TestEmptyAndTemporaryFilesStayLocal(t *testing.T) {
 }
 
 func TestRefusedUploadLeavesTheFolder(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
 	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: hostile.Answer(413, `{"message":"too \u001b[31mlarge"}`)})
@@ -235,6 +241,7 @@ func TestRefusedUploadLeavesTheFolder(t *testing.T) {
 }
 
 func TestErrnosOfRefusedUploads(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]syscall.Errno{
 		400: syscall.EINVAL, 401: syscall.EACCES, 403: syscall.EACCES, 404: syscall.ENOENT, 409: syscall.EEXIST,
 		413: syscall.EFBIG, 429: syscall.EAGAIN, 500: syscall.EIO, 503: syscall.EAGAIN, 507: syscall.EIO,
@@ -253,6 +260,7 @@ func TestErrnosOfRefusedUploads(t *testing.T) {
 // A service that refuses the credentials of an upload has refused them for all, which the status
 // says at once, with the cure, and until an upload or a look succeeds.
 func TestRefusedCredentialsOfAnUpload(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, func(o *fs.Options) { o.Cure = "renew them" })
 	names(t, m.path("Muster GmbH", "Briefe"))
@@ -282,6 +290,7 @@ func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 
 // After a doubtful end the spool looks before it repeats: never two, never none.
 func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]hostile.Action{
 		"lost after":      hostile.DropAfter(),
 		"lost before":     hostile.DropBefore(),
@@ -305,6 +314,7 @@ func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 }
 
 func TestUploadWhoseAnswerHasNoID(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}})
 	m := f.mount(t, nil)
 	path := m.path("Muster GmbH", "Briefe", "a.txt")
@@ -344,6 +354,7 @@ func TestKilledWriterArchivesNothing(t *testing.T) {
 }
 
 func TestIncompleteFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	path := m.path("Muster GmbH", "Briefe", "halb.pdf")
@@ -355,6 +366,7 @@ func TestIncompleteFilesAreRefused(t *testing.T) {
 }
 
 func TestOverwriteInboxDocument(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "alt")
 	m := o.mount(t, nil)
@@ -374,6 +386,7 @@ func TestOverwriteInboxDocument(t *testing.T) {
 }
 
 func TestReadWriteOpenWithoutWritingChangesNothing(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "alt")
 	m := o.mount(t, nil)
@@ -388,6 +401,7 @@ func TestReadWriteOpenWithoutWritingChangesNothing(t *testing.T) {
 }
 
 func TestSpoolBudgetIsENOSPC(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, func(opts *fs.Options) { opts.Spool = smallSpool(t, opts) })
 	path := m.path("Muster GmbH", "Briefe", "gross.bin")

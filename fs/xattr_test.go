@@ -29,6 +29,7 @@ func setAttr(path, name, value string) error {
 }
 
 func TestAttributesOfDocuments(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	id := get(o.AddDocument(t.Context(), server.NewDocument{
 		Folder: o.bills, Name: "r.txt", Archived: time.Now(), Keywords: []string{"a", "b, c"},
@@ -92,6 +93,7 @@ func TestAutoExportIsSetOnce(t *testing.T) {
 
 // No upload takes auto-export along: it is set on the document, also by a later mount.
 func TestAutoExportOfALocalFile(t *testing.T) {
+	t.Parallel()
 	for name, away := range map[string]bool{"at once": false, "after an outage": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})
@@ -145,6 +147,7 @@ func TestAutoExportIsCopied(t *testing.T) {
 
 // Linux would turn EAGAIN into ENOTSUP.
 func TestAttributeOnABusyService(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("x")})
 	m, _ := f.slow(t)
@@ -155,6 +158,7 @@ func TestAttributeOnABusyService(t *testing.T) {
 }
 
 func TestKeywordsOfInboxDocumentsTravelWithTheMove(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "x")
 	m := o.mount(t, nil)
@@ -175,6 +179,7 @@ func TestKeywordsOfInboxDocumentsTravelWithTheMove(t *testing.T) {
 }
 
 func TestAttributesTravelWithTheUpload(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")
@@ -209,6 +214,7 @@ func TestAttributesTravelWithTheUpload(t *testing.T) {
 }
 
 func TestDirectoryAttributes(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	for path, want := range map[string]string{
@@ -227,6 +233,7 @@ func TestDirectoryAttributes(t *testing.T) {
 }
 
 func TestMetadataOfDocuments(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "r.txt", "x")
 	m := o.mount(t, nil)
@@ -240,6 +247,7 @@ func TestMetadataOfDocuments(t *testing.T) {
 }
 
 func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
+	t.Parallel()
 	f := newForeign(t, hostile.Config{OnlyEight: true})
 	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("x")})
 	m := f.mount(t, func(o *fs.Options) { o.Mode = fs.ContentData })
@@ -251,6 +259,7 @@ func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
 
 // An empty value is none of the few that an attribute may have: it unsets the attribute.
 func TestAnEmptyValueIsNoneOfAFew(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
 	dir := m.path("Muster GmbH", "Briefe")

@@ -196,6 +196,7 @@ func TestEndsWhateverHangs(t *testing.T) {
 			},
 		} {
 			t.Run(name+"/"+ending, func(t *testing.T) {
+				t.Parallel()
 				h := newHanging(t, nil, change[0], change[1])
 				unmountAtEnd(t, h.dir)
 				end(h)

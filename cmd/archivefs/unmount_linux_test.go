@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -20,13 +22,12 @@ func needMounting(t *testing.T) {
 	}
 }
 
-// Who unmounts is told at once that a process in another mount namespace keeps the mount.
-func TestUnmountBesideAnotherNamespace(t *testing.T) {
-	needMounting(t)
-	isolate(t)
-	dir := t.TempDir()
-	m := startOffice(t).mount(dir, t.TempDir()+"/state")
-	other := exec.CommandContext(t.Context(), "cat") // until its input ends
+// inNamespace starts cat in a mount namespace of its own, in which of all archives only that at dir is
+// mounted: those of other packages' tests shall end. It ends with its input.
+func inNamespace(t *testing.T, dir string) (*exec.Cmd, io.Closer) {
+	t.Helper()
+	other := exec.CommandContext(t.Context(), "sh", "-c",
+		`while read -r _ at kind _; do case $kind in fuse*) [ "$at" = "$1" ] || umount -l "$at";; esac; done < /proc/mounts; exec cat`, "sh", dir)
 	other.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	input, err := other.StdinPipe()
 	if err == nil {
@@ -38,8 +39,19 @@ func TestUnmountBesideAnotherNamespace(t *testing.T) {
 	heals(t, "it is in a namespace of its own", func() bool {
 		own, err := os.Readlink("/proc/self/ns/mnt")
 		its, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/mnt", other.Process.Pid))
-		return err == nil && err2 == nil && its != own
+		name, err3 := os.ReadFile(fmt.Sprintf("/proc/%d/comm", other.Process.Pid))
+		return errors.Join(err, err2, err3) == nil && its != own && string(name) == "cat\n"
 	})
+	return other, input
+}
+
+// Who unmounts is told at once that a process in another mount namespace keeps the mount.
+func TestUnmountBesideAnotherNamespace(t *testing.T) {
+	needMounting(t)
+	isolate(t)
+	dir := t.TempDir()
+	m := startOffice(t).mount(dir, t.TempDir()+"/state")
+	other, input := inNamespace(t, dir)
 	unmount := start(t, "unmount", dir)
 	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because process %d (cat) has it in a mount namespace of its own, "+
 		"as in a container; end that, or as root: nsenter -m -t %d umount %s\n", m.cmd.Process.Pid, other.Process.Pid, other.Process.Pid, dir))
@@ -84,15 +96,7 @@ func TestUnmountBesideANamespaceThatNobodySees(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing is mounted")
 	}
-	other := exec.CommandContext(t.Context(), "cat") // of root, until its input ends
-	other.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	input, err := other.StdinPipe()
-	if err == nil {
-		err = other.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	other, input := inNamespace(t, p.dir) // of root
 	unmount := p.start("unmount", p.dir)
 	unmount.wantExit(1)
 	unmount.says(fmt.Sprintf("archivefs: it is unmounted here, and its process %d goes on, because something that you may not see has it as well, "+

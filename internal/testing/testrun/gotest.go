@@ -9,14 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// tests runs the tests of packages.
-func (r *runner) tests(packages []string) {
+// atOnce is how many packages are compiled and tested at once: the tests of the longest wait more
+// than they work.
+const atOnce = 4
+
+// tests runs the tests of packages, beside checks, and ends when both have.
+func (r *runner) tests(packages []string, beside <-chan ended) {
 	r.sayf("== tests (%s)", r.elapsed())
 	list, why := r.check(check{script: `go list -- "$@" 2>/dev/null || :`, args: packages}) // go test says what is wrong
 	if why != "" {
@@ -24,7 +29,7 @@ func (r *runner) tests(packages []string) {
 		return
 	}
 	r.tally.packages = strings.Count(list, "\n")
-	events, ended, err := r.goTest(packages)
+	events, tested, err := r.goTest(packages)
 	if err != nil {
 		r.sayf("%v", err)
 		r.tally.fail("go test")
@@ -32,7 +37,7 @@ func (r *runner) tests(packages []string) {
 	}
 	minute := time.NewTicker(time.Minute)
 	defer minute.Stop()
-	for {
+	for tested != nil || beside != nil {
 		select {
 		case e, more := <-events:
 			if !more {
@@ -40,13 +45,22 @@ func (r *runner) tests(packages []string) {
 				break
 			}
 			r.show(r.tally.take(e))
-		case status := <-ended:
+		case status := <-tested:
+			tested = nil
 			r.rest(events)
+			events = nil
 			if code(status) != 0 && len(r.tally.failures) == 0 {
 				r.tally.fail("go test")
 			}
-			r.leftovers()
-			return
+		case c, more := <-beside:
+			switch {
+			case !more:
+				beside = nil
+			case c.why != "":
+				r.failed(c.check, c.said, c.why)
+			default:
+				r.sayf("ok    %s (%s)", c.name, r.elapsed())
+			}
 		case <-minute.C:
 			r.sayf("      %s: %s", r.elapsed(), r.tally.now())
 		case <-r.over:
@@ -57,6 +71,7 @@ func (r *runner) tests(packages []string) {
 			return
 		}
 	}
+	r.leftovers()
 }
 
 // goTest starts go test. Its output comes by pipes of this process, not by those of whoever
@@ -81,7 +96,7 @@ func (r *runner) goTest(packages []string) (<-chan event, <-chan syscall.WaitSta
 	}
 	defer func() { _ = complaints.Close() }()
 	_, ended, err := r.start(command{
-		args: slices.Concat([]string{tool, "test", "-json", "-race", "-timeout", packageTimeout.String(), "-exec", program + " " + asKeeper}, packages),
+		args: slices.Concat([]string{tool, "test", "-json", "-race", "-p", strconv.Itoa(atOnce), "-timeout", packageTimeout.String(), "-exec", program + " " + asKeeper}, packages),
 		env:  append(os.Environ(), "ARCHIVEFS_REQUIRE_FUSE=1", "ARCHIVEFS_REQUIRE_S3=1", "ARCHIVEFS_REQUIRE_POSTGRES=1"),
 		out:  out, err: complaints,
 	})

@@ -23,6 +23,11 @@ const (
 	stopWithin = 5 * time.Second
 )
 
+// sideBySide is how many tests of a package run at once (go test -parallel), and how many of their
+// goroutines: one that waits in the kernel for its own process, which serves the mount, keeps others
+// from running until the runtime notices.
+const sideBySide = 8
+
 // keep runs a test binary. The package fails when it leaves a process or a mount, and when its
 // own time-out does not end it.
 func keep(args []string) int {
@@ -40,7 +45,7 @@ func keep(args []string) int {
 	}
 	caught := signals(syscall.SIGQUIT)
 	pid, ended, err := f.start(command{
-		args: args, env: append(os.Environ(), "TMPDIR="+dir), out: os.Stdout, err: os.Stderr, signal: syscall.SIGKILL,
+		args: args, env: append(os.Environ(), "TMPDIR="+dir, "GOMAXPROCS="+strconv.Itoa(sideBySide)), out: os.Stdout, err: os.Stderr, signal: syscall.SIGKILL,
 	})
 	if err != nil {
 		return failed(err)

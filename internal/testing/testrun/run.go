@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,14 +50,17 @@ func run(work string, packages []string) int {
 		tally: tally{running: map[string]*underTest{}},
 	}
 	if len(packages) > 0 {
-		r.tests(packages)
+		r.tests(packages, nil)
 	} else if r.checks() {
-		r.tests([]string{"./..."})
+		r.tests(append(slices.Clone(longest), "./..."), r.beside(builds()))
 	}
 	r.clear(work, r.out)
 	r.tally.verdict(r.out, time.Since(r.began))
 	return min(len(r.tally.failures), 1)
 }
+
+// longest are the packages whose tests take the longest, first: they begin first.
+var longest = []string{"./fs", "./cmd/archivefs", "./internal/server"}
 
 func (r *runner) sayf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format+"\n", args...) }
 
@@ -91,12 +94,19 @@ type check struct {
 
 const vetFor = `go build ./... && go vet ./...`
 
+// checks are those that end soon. While one fails nothing else is worth the time.
 func checks() []check {
 	return []check{
 		{name: "format", script: `wrong=$(find . -xdev -name '*.go' -exec gofmt -l {} +); [ -z "$wrong" ] || { printf 'run gofmt -w on:\n%s\n' "$wrong"; exit 1; }`},
 		{name: "scripts", script: `shellcheck -x scripts/* packaging/reload-systemd .ci/run`},
 		// Without a network nobody knows, and that is not the fault of go.mod.
 		{name: "go mod tidy", script: `wrong=$(go mod tidy -diff) || [ -z "$wrong" ] || { printf 'run go mod tidy:\n%s\n' "$wrong"; exit 1; }`},
+	}
+}
+
+// builds are the checks that compile.
+func builds() []check {
+	return []check{
 		{name: "vet", script: `go vet ./...`},
 		{name: "figures, imports and locks", script: `scripts/lint --quick`},
 		{name: "build and vet for darwin/arm64", script: vetFor, env: []string{"GOOS=darwin", "GOARCH=arm64", "CGO_ENABLED=0"}},
@@ -104,23 +114,52 @@ func checks() []check {
 	}
 }
 
-// checks does all checks but the tests until one fails.
+// checks does those that end soon until one fails.
 func (r *runner) checks() bool {
 	for _, c := range checks() {
 		r.sayf("== %s (%s)", c.name, r.elapsed())
 		if said, why := r.check(c); why != "" {
-			r.sayf("%s\n%s", strings.TrimRight(said, "\n"), why)
-			r.tally.fail(c.name)
+			r.failed(c, said, why)
 			return false
 		}
 	}
 	return true
 }
 
+func (r *runner) failed(c check, said, why string) {
+	r.sayf("%s\n%s: %s", strings.TrimRight(said, "\n"), c.name, why)
+	r.tally.fail(c.name)
+}
+
+// beside does checks beside the tests, which wait most of the time, one after the other until one
+// fails. Each comes when it has ended; then the channel is closed.
+func (r *runner) beside(list []check) <-chan ended {
+	all := make(chan ended, len(list))
+	go func() {
+		defer close(all)
+		for _, c := range list {
+			said, why := r.await(c, nil, nil)
+			all <- ended{c, said, why}
+			if why != "" {
+				return
+			}
+		}
+	}()
+	return all
+}
+
+// ended is a check with what it said, and why it failed.
+type ended struct {
+	check
+	said, why string
+}
+
 // check runs one and returns what it said, and why it failed.
-func (r *runner) check(c check) (said, why string) {
-	file := filepath.Join(r.work, "check")
-	out, err := os.Create(file) //nolint:gosec // in the run's own directory
+func (r *runner) check(c check) (said, why string) { return r.await(c, r.over, r.stop) }
+
+// await is check that ends early for who gives it reasons.
+func (r *runner) await(c check, over <-chan time.Time, stop <-chan os.Signal) (said, why string) {
+	out, err := os.CreateTemp(r.work, "check")
 	if err != nil {
 		return "", err.Error()
 	}
@@ -134,12 +173,12 @@ func (r *runner) check(c check) (said, why string) {
 		if code := code(status); code != 0 {
 			why = fmt.Sprintf("exit status %d", code)
 		}
-	case <-r.over:
+	case <-over:
 		why = overtime
-	case s := <-r.stop:
+	case s := <-stop:
 		why = reason(s)
 	}
-	text, err := os.ReadFile(file) //nolint:gosec // see above
+	text, err := os.ReadFile(out.Name())
 	if err != nil {
 		why = err.Error()
 	}
