@@ -28,6 +28,7 @@ import (
 // bytes. Its fields are guarded by mu of the leaf, but for commit.
 type file struct {
 	readable
+	fs *FileSystem
 	// commit serialises what turns the bytes in the spool into a document, and the first
 	// change by each handle.
 	commit sync.Mutex
@@ -42,7 +43,7 @@ type file struct {
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func newFile(fs *FileSystem, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.fs = fs
+	f.fs, f.readable.fs = fs, fs.contents
 	f.Init(fs.Tree, f, ino, d, e, doc, up)
 	return f
 }

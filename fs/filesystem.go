@@ -22,12 +22,10 @@ import (
 
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
 type FileSystem struct {
-	*tree.Tree
-	opts    Options
-	content *cache.Content
-	facts   *cache.Facts
-	log     logrus.FieldLogger
-	mounts  closing.Mounts
+	*contents
+	opts   Options
+	log    logrus.FieldLogger
+	mounts closing.Mounts
 
 	// passthrough says whether the kernel reads the cache itself.
 	passthrough passthrough
@@ -37,14 +35,10 @@ type FileSystem struct {
 	handles handles
 	// control is the control directory.
 	control *control.Tree
-	// errnos makes errnos of errors, and logs those.
-	errnos *errno.Log
 	// work is what Close waits for: uploads and background work.
 	work background.Work
 
-	// walks and readAhead prefetch listings and contents, until stopPrefetch.
-	walks        *prefetch.Walks
-	readAhead    *prefetch.ReadAhead
+	// stopPrefetch ends what is prefetched.
 	stopPrefetch context.CancelFunc
 	// memory is given back after a walk.
 	memory memory
@@ -79,36 +73,41 @@ func New(opts Options) *FileSystem {
 		opts.Mode = ContentAuto
 	}
 	opts.List.WithAutoExport = true
-	f := &FileSystem{opts: opts, content: opts.Content, facts: opts.Facts, log: opts.Log}
-	f.errnos = errno.NewLog(f.log, opts.Now)
+	f := &FileSystem{opts: opts, log: opts.Log}
 	f.kernel, f.delivery, f.placing = kernel{f}, delivery{f}, placing{f}
 	f.folders, f.files = folderChanges{f}, fileChanges{f}
 	f.staging.init(f, opts.Spool, opts.Now)
+	service := remote.New(remote.Config{
+		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
+		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
+	})
 	reps := &view.Representations{
 		Mode: opts.Mode, Service: opts.Archive, Cached: f.cached, Pause: opts.TTL, Log: opts.Log, Now: opts.Now, Work: &f.work,
 	}
 	if opts.Known != nil {
 		reps.Kept = opts.Known.Representation()
 	}
-	f.Tree = tree.New(tree.Config{
-		Service: remote.New(remote.Config{
-			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
-			Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
-		}),
-		Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, Started: opts.Now(),
-		Staged: &f.placing, Changed: f.kernel.forgetNames, Expanded: f.memory.unfolds,
-		NewLeaf: func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf {
-			return &newFile(f, ino, d, e, doc, nil).Leaf
-		},
-	})
-	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
 	var prefetching context.Context
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
-	f.walks = prefetch.NewWalks(prefetching, prefetch.Options{
-		Service: opts.Archive, Answered: f.Service.Answered, Folders: f.Service.Children, Documents: f.Service.Documents,
-		List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: opts.Now,
-	})
-	f.readAhead = prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now)
+	f.contents = &contents{
+		Tree: tree.New(tree.Config{
+			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, Started: opts.Now(),
+			Staged: &f.placing, Changed: f.kernel.forgetNames, Expanded: f.memory.unfolds,
+			NewLeaf: func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf {
+				return &newFile(f, ino, d, e, doc, nil).Leaf
+			},
+		}),
+		contentConfig: contentConfig{
+			content: opts.Content, facts: opts.Facts, errnos: errno.NewLog(opts.Log, opts.Now), thumbnails: opts.Thumbnails,
+			reads: f.passthrough.reads, dataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
+			walks: prefetch.NewWalks(prefetching, prefetch.Options{
+				Service: opts.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
+				List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: opts.Now,
+			}),
+			readAhead: prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now),
+		},
+	}
+	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
 	return f
 }
 

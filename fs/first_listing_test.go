@@ -17,15 +17,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs, d := unlisted(t, tree.FolderDir)
-			s, err := spool.Open(spool.Options{Dir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+			s := emptySpool(t)
 			fs.staging.spool = s
 			up, err := s.Create(spool.Record{})
 			if err != nil {

@@ -102,7 +102,7 @@ func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 func (h *readHandle) Release(context.Context) syscall.Errno {
 	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
 		d.Unread.Store(true)
-		h.file.fs.readAhead.Stop(walked{d, h.file.fs})
+		h.file.fs.readAhead.Stop(walked{d, h.file.fs.contents})
 	}
 	h.file.fs.handles.remove(h)
 	direct := h.file.direct(h.view.Reader, access{})

@@ -37,13 +37,6 @@ type writeHandle struct {
 	reader *docReader // of the document, while nothing was written; guarded by mu
 }
 
-// access is how a file is opened.
-type access struct {
-	pid                      uint32 // of the thread that opens it, as callerPID tells it
-	write, truncate, appends bool
-	maps                     bool // for reading and writing
-}
-
 // handles are the open files that the kernel knows. It releases each after its last close,
 // but not those whose RELEASE is on its way when it unmounts: these are released here.
 type handles struct {

@@ -60,7 +60,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if d.Kind == tree.RootDir && name == tree.ControlName {
 		return n.fs.showControl(ctx, &n.Inode, n.fs.control.Root(), out)
 	}
-	walked{d, n.fs}.lookingUp(ctx, name)
+	walked{d, n.fs.contents}.lookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
 		errno := n.fs.errnos.Of("lookup", d.PathOf(name), err)
@@ -70,7 +70,7 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, errno
 	}
 	if e.Dir == nil {
-		walked{d, n.fs}.looked()
+		walked{d, n.fs.contents}.looked()
 	}
 	n.fs.kernel.fillEntry(d, e, out)
 	if e.Name != name && e.Name != names.OtherForm(name) {
@@ -111,12 +111,12 @@ var (
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	walks, pid := n.fs.walks, callerPID(ctx)
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, walked{n.d, n.fs}.line())
+	w := walks.Opening(ctx, pid, walked{n.d, n.fs.contents}.line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
 		return nil, 0, n.fs.errnos.Of("list", n.d.Path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = toldOf(n.d, walked{n.d, n.fs}.byName(w))
+	h.told, h.entries = toldOf(n.d, walked{n.d, n.fs.contents}.byName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}

@@ -25,7 +25,7 @@ type fileNode struct {
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if d, _ := n.f.Place(); d != nil {
-		walked{d, n.f.fs}.looked()
+		walked{d, n.f.fs.contents}.looked()
 	}
 	n.f.learnSize(ctx)
 	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
@@ -69,7 +69,7 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	var v *docReader
 	if f.Pending() == nil {
-		if !a.write && f.onlyForThumbnail(ctx) {
+		if !a.write && f.onlyForThumbnail(a.pid) {
 			return nil, 0, f.fs.errnos.Of("open", "", errThumbnail) // without a path: said once for a whole folder
 		}
 		if h := f.openLater(a); h != nil {
@@ -104,7 +104,7 @@ func (n *fileNode) openView(ctx context.Context, a access) (v *docReader, same b
 		return nil, false, err
 	}
 	if !a.write {
-		f.readNext(ctx)
+		f.readNext(a.pid)
 	}
 	if v, same, err = f.openView(ctx, a); err != nil {
 		return nil, false, err

@@ -16,29 +16,6 @@ type passthrough struct {
 	works  bool   // guarded by mu
 }
 
-// A large document that is complete in the cache is read by the kernel itself, from the
-// cached file (FUSE passthrough: Linux 6.9, CAP_SYS_ADMIN). Where that does not work it is
-// read through us like any other.
-//
-// The kernel answers EIO to an open unless all handles of an inode are read in the same way,
-// from the same file, and the library counts them by inode, too. So an inode comes to be
-// read by the kernel only with its very first handle, and is so as long as its handles read
-// that one file. One that was read through us, as while it was downloaded, stays so; when
-// nobody has it open any more another inode takes its place (supersede). What can be written
-// is always read through us.
-
-// minDirect is from which length in bytes on that gains more than it costs at the open.
-const minDirect = 1 << 20
-
-// way is how the handles of an inode are read.
-type way uint8
-
-const (
-	undecided way = iota // it was never open
-	throughUs
-	byKernel
-)
-
 // backer has the kernel accept a file to read from, as *fuse.Server does.
 type backer interface {
 	RegisterBackingFd(*fuse.BackingMap) (int32, syscall.Errno)

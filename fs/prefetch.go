@@ -13,7 +13,7 @@ import (
 // walked is a directory as package prefetch sees it.
 type walked struct {
 	*tree.Dir
-	fs *FileSystem
+	fs *contents
 }
 
 // Wants reports whether the directory is walkable and cannot be listed without a request.
@@ -97,7 +97,7 @@ func (w walked) fetch(e *tree.Entry) bool {
 	if doc == nil || e.Busy() {
 		return false
 	}
-	f := fileOf(w.Dir, e)
+	f := w.LeafOf(e).Holder.(readableHolder).asReadable()
 	key := f.key()
 	size, known := f.currentSize()
 	if _, there := w.fs.content.Trusted(key, f.maxAge(key.Representation)); there || !known {
@@ -105,3 +105,8 @@ func (w walked) fetch(e *tree.Entry) bool {
 	}
 	return w.fs.readAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
 }
+
+// readableHolder is what the layers above make of a leaf.
+type readableHolder interface{ asReadable() *readable }
+
+func (f *readable) asReadable() *readable { return f }

@@ -3,19 +3,44 @@ package fs
 import (
 	"context"
 	"errors"
+	"os"
 	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
+
+// contentConfig configures contents. The functions return at once.
+type contentConfig struct {
+	content *cache.Content
+	facts   *cache.Facts
+	errnos  *errno.Log
+	// thumbnails lets file managers have documents downloaded to make thumbnails of them.
+	thumbnails bool
+	// reads reports whether the kernel reads a file of the cache itself.
+	reads func(*os.File) bool
+	// dataChanged says that what is cached of a document's data is no longer right.
+	dataChanged func(doc archive.ID)
+	// walks and readAhead prefetch listings and contents.
+	walks     *prefetch.Walks
+	readAhead *prefetch.ReadAhead
+}
+
+// contents is what files read: the cache, what fills it, and the tree that they stand in.
+type contents struct {
+	*tree.Tree
+	contentConfig
+}
 
 // readable is a file as those who read it know it. Its fields are guarded by mu of the leaf.
 type readable struct {
 	tree.Leaf
-	fs *FileSystem
+	fs *contents
 	// as is what the file holds of its document, in the control directory; nil for what
 	// stands for it. It never changes.
 	as *control.Rendition
@@ -70,7 +95,7 @@ func (f *readable) forgetData(doc archive.ID) {
 	key := cache.Key{Document: doc, Representation: archive.Data}
 	f.fs.content.Remove(key)
 	f.fs.facts.Forget(key)
-	f.fs.control.DataChanged(doc)
+	f.fs.dataChanged(doc)
 	if f.fs.Reps.Of(doc) != archive.Data {
 		return
 	}
@@ -158,6 +183,36 @@ func (f *readable) tell(size int64) (other bool) {
 	return other
 }
 
+// A large document that is complete in the cache is read by the kernel itself, from the
+// cached file (FUSE passthrough: Linux 6.9, CAP_SYS_ADMIN). Where that does not work it is
+// read through us like any other.
+//
+// The kernel answers EIO to an open unless all handles of an inode are read in the same way,
+// from the same file, and the library counts them by inode, too. So an inode comes to be
+// read by the kernel only with its very first handle, and is so as long as its handles read
+// that one file. One that was read through us, as while it was downloaded, stays so; when
+// nobody has it open any more another inode takes its place (supersede). What can be written
+// is always read through us.
+
+// minDirect is from which length in bytes on that gains more than it costs at the open.
+const minDirect = 1 << 20
+
+// way is how the handles of an inode are read.
+type way uint8
+
+const (
+	undecided way = iota // it was never open
+	throughUs
+	byKernel
+)
+
+// access is how a file is opened.
+type access struct {
+	pid                      uint32 // of the thread that opens it, as callerPID tells it
+	write, truncate, appends bool
+	maps                     bool // for reading and writing
+}
+
 // direct reports whether the kernel could read r by itself for a handle that is being
 // opened.
 func (f *readable) direct(r *cache.Reader, a access) bool {
@@ -165,7 +220,7 @@ func (f *readable) direct(r *cache.Reader, a access) bool {
 		return false
 	}
 	file := r.Growing()
-	return file != nil && f.fs.passthrough.reads(file) && r.File() != nil
+	return file != nil && f.fs.reads(file) && r.File() != nil
 }
 
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
@@ -223,7 +278,7 @@ func (f *readable) enterOpen() (leave func()) {
 }
 
 // readNext prefetches the documents after f, which is about to be opened for reading.
-func (f *readable) readNext(ctx context.Context) {
+func (f *readable) readNext(pid uint32) {
 	d, name := f.Place()
 	if d == nil || !f.fs.Reps.Settled() {
 		return
@@ -233,7 +288,7 @@ func (f *readable) readNext(ctx context.Context) {
 		return
 	}
 	_, cached := f.fs.content.Trusted(key, f.maxAge(key.Representation))
-	n := f.fs.readAhead.Opening(callerPID(ctx), walked{d, f.fs}, key.Document, cached)
+	n := f.fs.readAhead.Opening(pid, walked{d, f.fs}, key.Document, cached)
 	if n <= 0 {
 		return
 	}
@@ -289,7 +344,7 @@ func (f *readable) missed(err error) error {
 	if archive.KindOf(err) == archive.KindNotFound {
 		if d, name := f.Place(); d != nil {
 			d.Distrust()
-			f.fs.kernel.forgetNames(d, []string{name})
+			f.fs.Changed(d, []string{name})
 		}
 	}
 	return err
@@ -307,7 +362,7 @@ func (f *readable) maxAge(rep archive.Representation) time.Duration {
 	if f.immutable(rep) {
 		return cache.Final
 	}
-	return f.fs.opts.TTL
+	return f.fs.Service.TTL
 }
 
 // openAs opens the content in one representation.
@@ -395,8 +450,8 @@ func (f *readable) measured(size int64) {
 
 // onlyForThumbnail reports whether to open the document would download it for nothing but a
 // thumbnail. A cached document is read like any other file.
-func (f *readable) onlyForThumbnail(ctx context.Context) bool {
-	if f.fs.opts.Thumbnails || f.as != nil {
+func (f *readable) onlyForThumbnail(pid uint32) bool {
+	if f.fs.thumbnails || f.as != nil {
 		return false
 	}
 	doc := f.Document().ID
@@ -404,7 +459,7 @@ func (f *readable) onlyForThumbnail(ctx context.Context) bool {
 	if _, here := f.fs.content.Trusted(cache.Key{Document: doc, Representation: rep}, f.maxAge(rep)); here {
 		return false
 	}
-	return isThumbnailer(callerPID(ctx))
+	return isThumbnailer(pid)
 }
 
 // Close gives the view back, and those before it. A nil view is none.

@@ -48,10 +48,10 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = toldOf(d, walked{d, fs}.byName(w))
+		h.told, h.entries = toldOf(d, walked{d, fs.contents}.byName(w))
 		return h
 	}
-	if (walked{d, fs}).byName(nil) {
+	if (walked{d, fs.contents}).byName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
@@ -63,12 +63,12 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 			t.Errorf("%s has the number %d, and %d when somebody looks", e.Name, ino, fileOf(d, e).Ino)
 		}
 	}
-	walked{d, fs}.looked()
+	walked{d, fs.contents}.looked()
 	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := new(prefetch.Walk)
-	if !(walked{d, fs}).byName(other) {
+	if !(walked{d, fs.contents}).byName(other) {
 		t.Error("another walk did not look")
 	}
 }

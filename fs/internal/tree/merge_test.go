@@ -517,36 +517,3 @@ func TestFindAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", allocs)
 	}
 }
-
-// The id of a file that stayed unlisted may become known after all, also when it has given way to the
-// listed document.
-func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
-	for name, gaveWay := range map[string]bool{"in its place": false, "gave way": true} {
-		t.Run(name, func(t *testing.T) {
-			tr := newTree()
-			d := tr.dir(folderDir)
-			tr.documents(d)
-			tr.staging.spool = emptySpool(t)
-			f := tr.staging.holder(spooled(t, tr.staging.spool))
-			e := newEntry("a.txt", nil, f)
-			f.standFor(d, e)
-			f.phase = accepted
-			d.add(e)
-			if !f.stayUnlisted() {
-				t.Fatal("it is shown nowhere")
-			}
-			if gaveWay {
-				tr.time = tr.time.Add(2 * tr.grace())
-				tr.documents(d, "1 a.txt")
-			}
-			f.become(d, &docs("1 a.txt")[0])
-			f.detach()
-			wantShown(t, d, "a.txt = 1")
-			tr.documents(d, "1 a.txt")
-			wantShown(t, d, "a.txt = 1")
-			if err := tr.work.Wait(t.Context()); err != nil || len(d.late) > 0 {
-				t.Errorf("%v; %d files are to be listed", err, len(d.late))
-			}
-		})
-	}
-}
