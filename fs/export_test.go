@@ -12,14 +12,14 @@ func (f *FileSystem) KernelReads() bool {
 	f.handles.mu.Lock()
 	defer f.handles.mu.Unlock()
 	for h := range f.handles.open {
-		if r, ok := h.(*readHandle); ok && r.file.isReadByKernel() {
+		if r, ok := h.(*readHandle); ok && isReadByKernel(r.file) {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *readable) isReadByKernel() bool {
+func isReadByKernel(f *file) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.way == byKernel
