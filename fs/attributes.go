@@ -18,7 +18,7 @@ type documentAttrs struct{ f *file }
 
 // Kind implements attrs.Node.
 func (n documentAttrs) Kind() xattr.Node {
-	if n.f.archived() {
+	if n.f.Archived() {
 		return xattr.NodeArchived
 	}
 	return xattr.NodeInbox
@@ -41,7 +41,7 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 // Data implements attrs.Described.
 func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
 	data, err := n.f.fs.Service.Archive.Data(ctx, n.f.Document().ID)
-	return data, n.f.missed(err)
+	return data, n.f.Missed(err)
 }
 
 // Change implements attrs.Node: it asks the service, or keeps the keywords of an inbox document
@@ -64,10 +64,10 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 	case archive.KindOf(err) == archive.KindUnsupported:
 		return errno.Refuse(syscall.EPERM, err.Error())
 	case err != nil:
-		return f.missed(err)
+		return f.Missed(err)
 	}
 	d.Update(&doc)
-	f.forgetData(doc.ID)
+	f.ForgetData(doc.ID)
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found co
 func (f *FileSystem) controlErrno(err error) syscall.Errno {
 	var at *iofs.PathError
 	if errors.As(err, &at) {
-		return f.errnos.Of(at.Op, at.Path, at.Err)
+		return f.Errnos.Of(at.Op, at.Path, at.Err)
 	}
 	return errno.Of(err)
 }
@@ -201,7 +201,7 @@ type controlFile struct {
 
 func (n *controlFile) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
-		return nil, 0, n.fs.errnos.Of("open", n.file.Path, errno.Refuse(syscall.EPERM, "it cannot be written"))
+		return nil, 0, n.fs.Errnos.Of("open", n.file.Path, errno.Refuse(syscall.EPERM, "it cannot be written"))
 	}
 	content, err := n.file.Content(ctx)
 	if err != nil {
@@ -237,7 +237,7 @@ type folderUpload struct{ fileNode }
 
 // Open shows an empty file, so that all uploads can be copied out.
 func (n *folderUpload) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	if accessOf(ctx, flags).write {
+	if accessOf(ctx, flags).Write {
 		return n.fileNode.Open(ctx, flags) // which refuses
 	}
 	return snapshot(nil), 0, 0

@@ -115,7 +115,7 @@ func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) con
 
 func (m *controlMount) Representation() archive.Representation { return m.f.Reps.Order()[0] }
 
-func (m *controlMount) Evict(key cache.Key) { m.f.content.Remove(key) }
+func (m *controlMount) Evict(key cache.Key) { m.f.Content.Remove(key) }
 
 func (m *controlMount) Pending() []control.Upload {
 	var list []control.Upload

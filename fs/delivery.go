@@ -28,7 +28,7 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 	if r.Inbox {
 		done = "stored in the inbox:"
 	}
-	v.fs.log.WithField("path", archive.Printable(f.path())).WithField("document", int64(id)).
+	v.fs.log.WithField("path", archive.Printable(f.Where())).WithField("document", int64(id)).
 		Infof("%s %d bytes", done, r.Size)
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
@@ -53,7 +53,7 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
 // place: the file's own name goes.
 func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
-	v.fs.log.WithField("path", archive.Printable(f.path())).
+	v.fs.log.WithField("path", archive.Printable(f.Where())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
 	v.fs.Service.Failures.Mend(r)
 	d := f.lastPlace()
@@ -83,7 +83,7 @@ func (v *delivery) become(f *file, d *tree.Dir, doc *archive.Document) {
 		d.Shown.Drop(shown) // a listing was quicker: it keeps the name given here
 		v.fs.kernel.forgetNames(d, []string{shown.Name})
 	}
-	f.Doc, f.sized = doc, false
+	f.Doc, f.Sized = doc, false
 	f.Entry.Doc.Store(doc)
 	f.Entry.Keep, f.Entry.Told = v.fs.KeepFor(), ""
 	if f.Dir == d { // else it was removed, or made way for the listed document, meanwhile
@@ -119,10 +119,10 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 		v.arrived(ctx, f, up, id)
 		return false, nil
 	case up.Record().Queued:
-		v.fs.log.WithField("path", archive.Printable(f.path())).Infof("waits to be archived: %v", err)
+		v.fs.log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	v.fs.Service.Failures.Add("archive", up, f.path(), err)
+	v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 	v.giveUp(f, up)
 	return false, err
 }
@@ -136,7 +136,7 @@ func (v *delivery) recommit(f *file, up *spool.Upload) error {
 	case errors.As(err, &changed):
 		return background.ErrMoot
 	case err != nil:
-		v.fs.Service.Failures.Add("archive", up, f.path(), err)
+		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 		return err
 	}
 	f.happened(onQueue)
@@ -175,7 +175,7 @@ func (v *delivery) giveUp(f *file, up *spool.Upload) {
 	switch {
 	case stays:
 		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			v.fs.Service.Failures.Add("show as failed", up, f.path(), err)
+			v.fs.Service.Failures.Add("show as failed", up, f.Where(), err)
 		}
 	case document:
 		f.detach()
@@ -201,9 +201,9 @@ func (v *delivery) abandonLocked(f *file, reason string) {
 	if up == nil || gone {
 		return
 	}
-	v.fs.Service.Failures.Add("keep as failed", up, f.path(), errors.New(reason))
+	v.fs.Service.Failures.Add("keep as failed", up, f.Where(), errors.New(reason))
 	if err := up.Fail(reason, false); err != nil {
-		v.fs.Service.Failures.Add("keep as failed", up, f.path(), err)
+		v.fs.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	v.giveUp(f, up)
 }
@@ -264,7 +264,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.
 		err = refused // which leaves it a whole file
 	}
 	if err != nil {
-		v.fs.Service.Failures.Add("archive", up, f.path(), err)
+		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
@@ -274,7 +274,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.
 	v.fs.staging.sending.Add(1)
 	defer v.fs.staging.sending.Add(-1)
 	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Tree.Baseline(d)); v.fs.Service.Answered(err) != nil {
-		v.fs.Service.Failures.Add("archive", up, f.path(), err)
+		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -315,7 +315,7 @@ func (v *delivery) endWriting(ctx context.Context, f *file) {
 	case nothing:
 	case todo:
 		if err := v.fs.delivery.finish(ctx, f, true); err != nil {
-			v.fs.Service.Failures.Add("archive after close", up, f.path(), err)
+			v.fs.Service.Failures.Add("archive after close", up, f.Where(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
 		v.keepUnwritten(f)
@@ -335,7 +335,7 @@ func (v *delivery) keepUnwritten(f *file) {
 		return
 	}
 	if err := up.Keep(); err != nil {
-		v.fs.Service.Failures.Add("keep", up, f.path(), err)
+		v.fs.Service.Failures.Add("keep", up, f.Where(), err)
 	}
 }
 

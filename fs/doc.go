@@ -11,8 +11,9 @@
 //   - Changes (folderChanges, fileChanges) are what mkdir, create, rename, unlink and rmdir mean to
 //     the archive. delivery turns the bytes of a file into a document, staging keeps what waits on
 //     this machine, and placing shows that in the tree. phase.go has the states of a written file.
-//   - A file is modelled in three layers with one lock: a leaf of the tree, the content that it shows
-//     (readable), and the bytes that are written to it (file).
+//   - A file is modelled in three layers with one lock: a leaf of the tree (tree.Leaf), the content that
+//     it shows (content.File), and the bytes that are written to it (file).
+//   - internal/content is what files show: what those who have one open read, and what is prefetched.
 //   - internal/tree is the model of the directories: which names each of them shows, and for what.
 //   - internal/prefetch asks for listings and contents before programs do, internal/view decides which
 //     representation and which length a file has, internal/attrs answers for attributes.

@@ -1,5 +1,7 @@
 package fs
 
+import "github.com/archivefs/archivefs/fs/internal/content"
+
 // WithoutPassthrough makes the file system one that the kernel reads no files for.
 func (f *FileSystem) WithoutPassthrough() {
 	f.passthrough.mu.Lock()
@@ -22,7 +24,7 @@ func (f *FileSystem) KernelReads() bool {
 func isReadByKernel(f *file) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.way == byKernel
+	return f.Way == content.ByKernel
 }
 
 // OpenHandles is how many files the kernel has open.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/closing"
@@ -27,7 +28,7 @@ import (
 // file is a document, a file whose bytes are in the spool, or a document that is about to get new
 // bytes. Its fields are guarded by mu of the leaf, but for commit.
 type file struct {
-	readable
+	content.File
 	fs *FileSystem
 	// commit serialises what turns the bytes in the spool into a document, and the first
 	// change by each handle.
@@ -43,27 +44,9 @@ type file struct {
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func newFile(fs *FileSystem, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.fs, f.readable.fs = fs, fs.contents
+	f.fs, f.File.Env = fs, fs.Contents
 	f.Init(fs.Tree, f, ino, d, e, doc, up)
 	return f
-}
-
-// path is where the file is shown, for people, also in the control directory.
-func (f *readable) path() string {
-	if f.as != nil {
-		return f.as.Path
-	}
-	return f.Leaf.Path()
-}
-
-// archived reports whether the file is a document of the archive, which is immutable.
-func (f *readable) archived() bool {
-	if f.as != nil {
-		return f.as.Archived
-	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.Doc != nil && f.Dir != nil && f.Dir.Kind.Archives()
 }
 
 // state is the value of the attribute state.
@@ -83,7 +66,7 @@ func (f *file) state() xattr.State {
 		}
 		return xattr.StateLocal
 	}
-	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.as != nil && f.as.Inbox {
+	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.As != nil && f.As.Inbox {
 		return xattr.StateInbox
 	}
 	return xattr.StateArchived
@@ -127,7 +110,7 @@ func (f *file) detach() {
 	if f.Up == nil {
 		return
 	}
-	for range f.handles {
+	for range f.Handles {
 		if err := f.Up.Close(); err != nil {
 			f.fs.log.Debugf("close spool file: %v", err)
 		}
@@ -157,7 +140,7 @@ func (f *file) gone() bool {
 // shownNode is the node of a file that is handed to package control.
 func (f *file) shownNode() fusefs.InodeEmbedder {
 	switch up := f.Pending(); {
-	case f.as != nil:
+	case f.As != nil:
 		return &renditionNode{fileNode{f: f}}
 	case up != nil && up.Record().Directory:
 		return &folderUpload{fileNode{f: f}}
@@ -250,8 +233,8 @@ func (f *file) spoil(up *spool.Upload, err error) error {
 // idleLocked reports whether the file is a document and nothing else: nobody has it open, no
 // bytes of it wait. The caller holds mu.
 func (f *file) idleLocked() bool {
-	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.handles == 0 && f.writing == 0 &&
-		f.reading == nil && f.superseded == nil
+	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
+		f.Reading == nil && f.Superseded == nil
 }
 
 // mayWrite refuses to change what is archived.
@@ -263,7 +246,7 @@ func (f *file) mayWrite() error {
 	kept := f.Dir == nil && f.phase != removed // in the control directory
 	f.Mu.Unlock()
 	switch {
-	case f.as != nil:
+	case f.As != nil:
 		return errno.ErrNotHere
 	case kept:
 		return errno.Refuse(syscall.EPERM, "what is kept here does not change: it can be retried, exported or discarded")
@@ -271,7 +254,7 @@ func (f *file) mayWrite() error {
 		return errno.ErrArchived
 	case f.Pending() != nil:
 		return nil
-	case f.archived():
+	case f.Archived():
 		return errno.ErrArchived
 	case f.fs.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
@@ -377,19 +360,19 @@ func (f *file) spoiltLocked() error {
 
 // openLater opens the document without its content, where its length is known all the same;
 // nil where the content is to be opened.
-func (f *file) openLater(a access) *laterHandle {
+func (f *file) openLater(a content.Access) *laterHandle {
 	d, _ := f.Place()
-	if a.write || d == nil || !d.Unread.Load() || !f.fs.Reps.Settled() {
+	if a.Write || d == nil || !d.Unread.Load() || !f.fs.Reps.Settled() {
 		return nil
 	}
-	key := f.key()
-	if !f.immutable(key.Representation) {
+	key := f.Key()
+	if !f.Immutable(key.Representation) {
 		return nil // those who have it open agree on a content when they open it
 	}
-	if _, here := f.fs.content.Trusted(key, f.maxAge(key.Representation)); here {
+	if _, here := f.fs.Content.Trusted(key, f.MaxAge(key.Representation)); here {
 		return nil
 	}
-	size, known := f.currentSize()
+	size, known := f.CurrentSize()
 	if !known {
 		return nil
 	}
@@ -406,7 +389,7 @@ func (f *file) openLater(a access) *laterHandle {
 func (f *file) enterUnread(h *writeHandle) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.reading != nil || f.Up != nil || f.superseded != nil || f.way == byKernel {
+	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
 		return false
 	}
 	f.enterLocked(h)
@@ -469,7 +452,7 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	}
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	for range f.handles {
+	for range f.Handles {
 		if err := up.Open(); err != nil {
 			return nil, err
 		}
@@ -485,7 +468,7 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 // close.
 func (f *file) mayRewrite() error {
 	switch {
-	case f.Document() == nil, f.archived():
+	case f.Document() == nil, f.Archived():
 		return errno.ErrArchived
 	case f.fs.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
@@ -542,7 +525,7 @@ func (f *file) unsealLocked(up *spool.Upload) error {
 
 // copyContent fills the spool with the document's content.
 func (f *file) copyContent(ctx context.Context, up *spool.Upload) error {
-	r, err := f.openContent(ctx)
+	r, err := f.OpenContent(ctx)
 	if err != nil {
 		return err
 	}
@@ -611,15 +594,15 @@ func (f *file) standFor(d *tree.Dir, e *tree.Entry) bool {
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.
 // v is what it reads of a document, which is not touched before the first write, or nil;
 // truncated, it starts empty.
-func (f *file) openWrite(ctx context.Context, a access, v *docReader) (*writeHandle, error) {
-	h := &writeHandle{file: f, writer: a.write, maps: a.maps, appends: a.appends, reader: v}
-	if a.write {
-		h.opener = closing.ThreadGroup(a.pid)
+func (f *file) openWrite(ctx context.Context, a content.Access, v *content.Reader) (*writeHandle, error) {
+	h := &writeHandle{file: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
+	if a.Write {
+		h.opener = closing.ThreadGroup(a.PID)
 	}
 	if err := f.enterHandle(h); err != nil {
 		return nil, err
 	}
-	if a.truncate {
+	if a.Truncate {
 		if err := f.truncate(ctx, h, 0); err != nil {
 			h.ended()
 			if lastWriter := f.leaveHandle(h); lastWriter {
@@ -627,7 +610,7 @@ func (f *file) openWrite(ctx context.Context, a access, v *docReader) (*writeHan
 			}
 			return nil, err
 		}
-		f.doubtPages()
+		f.DoubtPages()
 	}
 	f.fs.handles.add(h)
 	return h, nil
@@ -648,8 +631,8 @@ func (f *file) enterHandle(h *writeHandle) error {
 
 // enterLocked is enterHandle for a file with no bytes in the spool. The caller holds mu.
 func (f *file) enterLocked(h *writeHandle) {
-	f.handles++
-	f.way = throughUs
+	f.Handles++
+	f.Way = content.ThroughUs
 	if h.writer {
 		f.writers++
 	}
@@ -663,7 +646,7 @@ func (f *file) enterLocked(h *writeHandle) {
 func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	f.handles--
+	f.Handles--
 	if h.writer {
 		f.writers--
 		lastWriter = f.writers == 0

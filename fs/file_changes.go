@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -61,7 +62,7 @@ const keepNew = time.Second
 
 // createOpen makes a file in the spool and opens it for writing. A temporary one stays here until
 // it gets another name.
-func (c *fileChanges) createOpen(ctx context.Context, d *tree.Dir, name string, a access, temporary bool) (*tree.Entry, *writeHandle, error) {
+func (c *fileChanges) createOpen(ctx context.Context, d *tree.Dir, name string, a content.Access, temporary bool) (*tree.Entry, *writeHandle, error) {
 	if err := c.mayHold(d, name); err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +71,7 @@ func (c *fileChanges) createOpen(ctx context.Context, d *tree.Dir, name string, 
 		return nil, nil, err
 	}
 	document := e.Doc.Load() != nil
-	a.write, a.truncate = true, document
+	a.Write, a.Truncate = true, document
 	h, err := fileAt(e).openWrite(ctx, a, nil)
 	if err != nil {
 		if !document {
@@ -118,7 +119,7 @@ var errNoLinks = errno.Refuse(syscall.EPERM, "an archive holds folders and docum
 // as its close tells.
 func (c *fileChanges) resize(ctx context.Context, f *file, h *writeHandle, size int64) syscall.Errno {
 	set := func(ctx context.Context) syscall.Errno {
-		return c.fs.errnos.Of("truncate", f.path(), c.setSize(ctx, f, h, size))
+		return c.fs.Errnos.Of("truncate", f.Where(), c.setSize(ctx, f, h, size))
 	}
 	if h != nil {
 		return set(ctx)
@@ -132,7 +133,7 @@ func (c *fileChanges) setSize(ctx context.Context, f *file, h *writeHandle, size
 	if err := f.mayWrite(); err != nil {
 		return err
 	}
-	defer f.doubtPages()
+	defer f.DoubtPages()
 	if h != nil {
 		return f.truncate(ctx, h, size)
 	}

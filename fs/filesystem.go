@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
@@ -22,7 +23,7 @@ import (
 
 // FileSystem is the state that all nodes share. It is safe for concurrent use.
 type FileSystem struct {
-	*contents
+	*content.Contents
 	opts   Options
 	log    logrus.FieldLogger
 	mounts closing.Mounts
@@ -89,7 +90,7 @@ func New(opts Options) *FileSystem {
 	}
 	var prefetching context.Context
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
-	f.contents = &contents{
+	f.Contents = &content.Contents{
 		Tree: tree.New(tree.Config{
 			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, Started: opts.Now(),
 			Staged: &f.placing, Changed: f.kernel.forgetNames, Expanded: f.memory.unfolds,
@@ -97,14 +98,14 @@ func New(opts Options) *FileSystem {
 				return &newFile(f, ino, d, e, doc, nil).Leaf
 			},
 		}),
-		contentConfig: contentConfig{
-			content: opts.Content, facts: opts.Facts, errnos: errno.NewLog(opts.Log, opts.Now), thumbnails: opts.Thumbnails,
-			reads: f.passthrough.reads, dataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
-			walks: prefetch.NewWalks(prefetching, prefetch.Options{
+		Settings: content.Settings{
+			Content: opts.Content, Facts: opts.Facts, Errnos: errno.NewLog(opts.Log, opts.Now), Thumbnails: opts.Thumbnails,
+			Reads: f.passthrough.reads, DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
+			Walks: prefetch.NewWalks(prefetching, prefetch.Options{
 				Service: opts.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
 				List: opts.List, Decoded: f.memory.decoded, Go: f.work.Go, Now: opts.Now,
 			}),
-			readAhead: prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now),
+			ReadAhead: prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now),
 		},
 	}
 	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
@@ -115,7 +116,7 @@ func New(opts Options) *FileSystem {
 func (f *FileSystem) Away() *Failure { return f.Service.Away() }
 
 func (f *FileSystem) cached(key cache.Key) bool {
-	_, ok := f.content.Lookup(key)
+	_, ok := f.Content.Lookup(key)
 	return ok
 }
 

@@ -333,7 +333,7 @@ func (c *folderChanges) retarget(d *tree.Dir) {
 			c.retarget(e.Dir)
 		} else if up := fileAt(e).Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
-				c.fs.Service.Failures.Add("rename", up, fileAt(e).path(), err)
+				c.fs.Service.Failures.Add("rename", up, fileAt(e).Where(), err)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package fs
 import (
 	"testing"
 
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -34,13 +35,13 @@ func TestForgottenDocuments(t *testing.T) {
 func TestForgottenFilesInUseStay(t *testing.T) {
 	for name, use := range map[string]func(*file){
 		"bytes that wait":   func(f *file) { f.Up = &spool.Upload{} },
-		"an open handle":    func(f *file) { f.handles++ },
+		"an open handle":    func(f *file) { f.Handles++ },
 		"a writer":          func(f *file) { f.writers++ },
-		"a reader":          func(f *file) { f.reading = &reading{} },
+		"a reader":          func(f *file) { f.Reading = &content.Reading{} },
 		"a failed write":    func(f *file) { f.phase = spoiled },
 		"no document":       func(f *file) { f.Doc = nil },
 		"removed":           func(f *file) { f.phase = removed },
-		"another took over": func(f *file) { f.superseded = map[uint32]bool{} },
+		"another took over": func(f *file) { f.Superseded = map[uint32]bool{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, d := holds(t, tree.FolderDir, named(1, "Brief"))

@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/content"
 )
 
 // directHandle is a readHandle of which the kernel reads the file itself.
@@ -20,7 +21,7 @@ type directHandle struct{ *readHandle }
 type readHandle struct {
 	file *file
 	node *fileNode
-	view *docReader
+	view *content.Reader
 	read atomic.Bool // something of it may have been read
 }
 
@@ -42,7 +43,7 @@ func (h *directHandle) PassthroughFd() (int, bool) { return int(h.view.File().Fd
 
 // asKernelReads is h, or what tells the library that the kernel reads the file itself.
 func (h *readHandle) asKernelReads() fusefs.FileHandle {
-	if h.view.of.direct {
+	if h.view.Of.Direct {
 		return &directHandle{h}
 	}
 	return h
@@ -59,7 +60,7 @@ var (
 func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	h.read.Store(true)
 	res, err := readContent(ctx, h.view.Reader, dest, off)
-	return res, h.file.readErrno(err)
+	return res, h.file.ReadErrno(err)
 }
 
 // readContent reads from the complete file without a copy where there is one. No more is
@@ -100,12 +101,12 @@ func (h *readHandle) Flush(context.Context) syscall.Errno { return 0 }
 func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 
 func (h *readHandle) Release(context.Context) syscall.Errno {
-	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.of.direct && h.view.Size() > 0 {
+	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.Of.Direct && h.view.Size() > 0 {
 		d.Unread.Store(true)
-		h.file.fs.readAhead.Stop(walked{d, h.file.fs.contents})
+		h.file.fs.ReadAhead.Stop(content.Walked{Dir: d, Env: h.file.fs.Contents})
 	}
 	h.file.fs.handles.remove(h)
-	direct := h.file.direct(h.view.Reader, access{})
+	direct := h.file.Direct(h.view.Reader, content.Access{})
 	if err := h.view.Close(); err != nil {
 		h.file.fs.log.Debugf("close cached content: %v", err)
 	}
@@ -127,7 +128,7 @@ func (h *laterHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 		err = fmt.Errorf("the document has %d bytes, and was said to have %d; open it again", r.Size(), h.size)
 	}
 	if err != nil {
-		return nil, h.file.readErrno(err)
+		return nil, h.file.ReadErrno(err)
 	}
 	return h.writeHandle.Read(ctx, dest, off)
 }

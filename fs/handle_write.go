@@ -11,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -34,7 +35,7 @@ type writeHandle struct {
 	writing, perhaps bool
 
 	mu     sync.Mutex
-	reader *docReader // of the document, while nothing was written; guarded by mu
+	reader *content.Reader // of the document, while nothing was written; guarded by mu
 }
 
 // handles are the open files that the kernel knows. It releases each after its last close,
@@ -184,12 +185,12 @@ var (
 )
 
 // accessOf reads the flags of open(2).
-func accessOf(ctx context.Context, flags uint32) access {
+func accessOf(ctx context.Context, flags uint32) content.Access {
 	truncate := flags&syscall.O_TRUNC != 0
-	return access{
-		pid:   callerPID(ctx),
-		write: truncate || flags&syscall.O_ACCMODE != syscall.O_RDONLY, truncate: truncate, appends: flags&syscall.O_APPEND != 0,
-		maps: flags&syscall.O_ACCMODE == syscall.O_RDWR,
+	return content.Access{
+		PID:   callerPID(ctx),
+		Write: truncate || flags&syscall.O_ACCMODE != syscall.O_RDONLY, Truncate: truncate, Appends: flags&syscall.O_APPEND != 0,
+		Maps: flags&syscall.O_ACCMODE == syscall.O_RDWR,
 	}
 }
 
@@ -197,7 +198,7 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 	f := h.file
 	var n int
 	err := f.edit(ctx, h, false, func(up *spool.Upload) (err error) {
-		f.doubtPages()
+		f.DoubtPages()
 		if h.appends {
 			off = up.Size() // the kernel sends one write of an inode at a time
 		}
@@ -205,7 +206,7 @@ func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32
 		return err
 	})
 	if err != nil {
-		return 0, f.fs.errnos.Of("write", f.path(), err)
+		return 0, f.fs.Errnos.Of("write", f.Where(), err)
 	}
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds
 }
@@ -218,16 +219,16 @@ func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 			return fuse.ReadResultData(dest[:n]), 0
 		}
 		if f.Pending() == up {
-			return nil, f.readErrno(err)
+			return nil, f.ReadErrno(err)
 		}
 		// It was archived at this moment.
 	}
 	r, err := h.contentReader(ctx)
 	if err != nil {
-		return nil, f.readErrno(err)
+		return nil, f.ReadErrno(err)
 	}
 	res, err := readContent(ctx, r, dest, off)
-	return res, f.readErrno(err)
+	return res, f.ReadErrno(err)
 }
 
 // contentReader is what the handle reads of the document that nothing was written to, or
@@ -235,22 +236,22 @@ func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.Re
 func (h *writeHandle) contentReader(ctx context.Context) (*cache.Reader, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.reader == nil || !h.reader.current() {
+	if h.reader == nil || !h.reader.Current() {
 		if h.file.Document() == nil {
 			return nil, syscall.EIO
 		}
-		v, err := h.file.openContent(ctx)
+		v, err := h.file.OpenContent(ctx)
 		if err != nil {
 			return nil, err
 		}
-		v.former = h.reader
+		v.Former = h.reader
 		h.reader = v
 	}
 	return h.reader.Reader, nil
 }
 
 func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
-	size, ok := h.file.currentSize()
+	size, ok := h.file.CurrentSize()
 	if !ok {
 		return 0, syscall.EINVAL // cp then reads without looking for holes
 	}
@@ -269,10 +270,10 @@ func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
 		return 0
 	}
 	if err := h.spoiled(); err != nil {
-		return h.file.fs.errnos.Of("fsync", h.file.path(), err)
+		return h.file.fs.Errnos.Of("fsync", h.file.Where(), err)
 	}
 	if err := up.Sync(); err != nil {
-		return h.file.fs.errnos.Of("fsync", h.file.path(), h.file.spoil(up, err))
+		return h.file.fs.Errnos.Of("fsync", h.file.Where(), h.file.spoil(up, err))
 	}
 	return 0
 }

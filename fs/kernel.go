@@ -44,11 +44,11 @@ func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
 	switch exact := k.fillSize(f, out); {
 	case !exact, f.Pending() != nil:
 		return 0
-	case f.immutable(f.key().Representation):
+	case f.Immutable(f.Key().Representation):
 		return keepSize
 	}
 	d, _ := f.Place()
-	if _, open, _ := f.openedSize(); open || d == nil {
+	if _, open, _ := f.OpenedSize(); open || d == nil {
 		return 0 // its length may be another one when the last reader has gone
 	}
 	return k.validFor(d)
@@ -57,15 +57,15 @@ func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
 // fillSize writes the length and reports whether it is exact: else it is the one of before
 // or, with no blocks, an estimate.
 func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
-	size, exact := f.currentSize()
+	size, exact := f.CurrentSize()
 	known := exact
 	if !known {
-		size, known = f.formerSize()
+		size, known = f.FormerSize()
 	}
 	if !known {
 		size = view.Estimate(f.Document())
 	}
-	f.tell(size)
+	f.Tell(size)
 	out.Size = uint64(max(size, 0))
 	if known {
 		out.Blocks = (out.Size + blockSize - 1) / blockSize

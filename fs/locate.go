@@ -35,7 +35,7 @@ func (f *FileSystem) locate(ctx context.Context, wanted map[archive.ID]string) (
 		return found, err
 	}
 	top := f.mandatorOf(missing)
-	below, err := f.walks.Structure(ctx, top.ID())
+	below, err := f.Walks.Structure(ctx, top.ID())
 	if err != nil {
 		return found, err
 	}

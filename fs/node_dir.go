@@ -8,6 +8,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -60,17 +61,17 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 	if d.Kind == tree.RootDir && name == tree.ControlName {
 		return n.fs.showControl(ctx, &n.Inode, n.fs.control.Root(), out)
 	}
-	walked{d, n.fs.contents}.lookingUp(ctx, name)
+	content.Walked{Dir: d, Env: n.fs.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
-		errno := n.fs.errnos.Of("lookup", d.PathOf(name), err)
+		errno := n.fs.Errnos.Of("lookup", d.PathOf(name), err)
 		if errno == syscall.ENOENT {
 			out.SetEntryTimeout(n.fs.kernel.lendAbsence(d, name))
 		}
 		return nil, errno
 	}
 	if e.Dir == nil {
-		walked{d, n.fs.contents}.looked()
+		content.Walked{Dir: d, Env: n.fs.Contents}.Looked()
 	}
 	n.fs.kernel.fillEntry(d, e, out)
 	if e.Name != name && e.Name != names.OtherForm(name) {
@@ -109,14 +110,14 @@ var (
 // OpendirHandle asks the service for what it does not know freshly. A directory that
 // cannot be listed is an error, never an empty one.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := n.fs.walks, callerPID(ctx)
+	walks, pid := n.fs.Walks, callerPID(ctx)
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, walked{n.d, n.fs.contents}.line())
+	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.fs.Contents}.Line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
-		return nil, 0, n.fs.errnos.Of("list", n.d.Path(), err)
+		return nil, 0, n.fs.Errnos.Of("list", n.d.Path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = toldOf(n.d, walked{n.d, n.fs.contents}.byName(w))
+	h.told, h.entries = toldOf(n.d, content.Walked{Dir: n.d, Env: n.fs.Contents}.ByName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -209,7 +210,7 @@ func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
 	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
-		return nil, nil, 0, n.fs.errnos.Of("create", n.d.PathOf(name), err)
+		return nil, nil, 0, n.fs.Errnos.Of("create", n.d.PathOf(name), err)
 	}
 	n.fs.kernel.fillEntry(n.d, e, out)
 	if e.Doc.Load() == nil {
@@ -222,11 +223,11 @@ func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode ui
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, n.fs.errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
+		return nil, n.fs.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
 	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
-		return nil, n.fs.errnos.Of("mknod", n.d.PathOf(name), err)
+		return nil, n.fs.Errnos.Of("mknod", n.d.PathOf(name), err)
 	}
 	if errno := h.Release(ctx); errno != 0 {
 		return nil, errno
@@ -236,11 +237,11 @@ func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *f
 }
 
 func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.errnos.Of("link", n.d.PathOf(name), errNoLinks)
+	return nil, n.fs.Errnos.Of("link", n.d.PathOf(name), errNoLinks)
 }
 
 func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
+	return nil, n.fs.Errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
 }
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
@@ -250,7 +251,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
 		var err error
 		e, err = n.fs.folders.mkdir(ctx, d, name)
-		return n.fs.errnos.Of("mkdir", d.PathOf(name), err)
+		return n.fs.Errnos.Of("mkdir", d.PathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
 		return nil, errno
@@ -263,7 +264,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("remove", d.PathOf(name), n.fs.files.unlink(ctx, d, name))
+		return n.fs.Errnos.Of("remove", d.PathOf(name), n.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -271,7 +272,7 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
 	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("rmdir", d.PathOf(name), n.fs.folders.rmdir(ctx, d, name))
+		return n.fs.Errnos.Of("rmdir", d.PathOf(name), n.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -282,11 +283,11 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return n.fs.errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
+		return n.fs.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)
 	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
-		return n.fs.errnos.Of("rename", d.PathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
+		return n.fs.Errnos.Of("rename", d.PathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -298,7 +299,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	value, err := attrs.Get(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	if err != nil {
-		return 0, n.fs.errnos.Of("getxattr", n.d.Path(), err)
+		return 0, n.fs.Errnos.Of("getxattr", n.d.Path(), err)
 	}
 	return reply(dest, value)
 }
@@ -308,7 +309,7 @@ func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags
 	if err == nil {
 		err = attrs.Set(ctx, dirAttrs{n.d, n.fs.opts.State}, name, value, int(flags))
 	}
-	return n.fs.errnos.Of("setxattr", n.d.Path(), err)
+	return n.fs.Errnos.Of("setxattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
@@ -316,13 +317,13 @@ func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	if err == nil {
 		err = attrs.Remove(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
 	}
-	return n.fs.errnos.Of("removexattr", n.d.Path(), err)
+	return n.fs.Errnos.Of("removexattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	names, err := attrs.List(ctx, dirAttrs{n.d, n.fs.opts.State})
 	if err != nil {
-		return 0, n.fs.errnos.Of("listxattr", n.d.Path(), err)
+		return 0, n.fs.Errnos.Of("listxattr", n.d.Path(), err)
 	}
 	return reply(dest, joined(names))
 }

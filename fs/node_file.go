@@ -12,6 +12,7 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/internal/spool"
@@ -25,9 +26,9 @@ type fileNode struct {
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if d, _ := n.f.Place(); d != nil {
-		walked{d, n.f.fs.contents}.looked()
+		content.Walked{Dir: d, Env: n.f.fs.Contents}.Looked()
 	}
-	n.f.learnSize(ctx)
+	n.f.LearnSize(ctx)
 	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
 	return 0
 }
@@ -47,7 +48,7 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 	if mtime, ok := in.GetMTime(); ok {
 		if up := f.Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Mtime = mtime }); err != nil {
-				return f.fs.errnos.Of("set time", f.path(), err)
+				return f.fs.Errnos.Of("set time", f.Where(), err)
 			}
 		} else if _, here := f.fs.opts.State.Time(f.Document().ID); here {
 			f.fs.opts.State.SetTime(f.Document().ID, mtime)
@@ -61,16 +62,16 @@ func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *f
 // writing as well.
 func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	f, a := n.f, accessOf(ctx, flags)
-	defer f.enterOpen()()
-	if a.write {
+	defer f.EnterOpen()()
+	if a.Write {
 		if err := f.mayWrite(); err != nil {
-			return nil, 0, f.fs.errnos.Of("open", f.path(), err)
+			return nil, 0, f.fs.Errnos.Of("open", f.Where(), err)
 		}
 	}
-	var v *docReader
+	var v *content.Reader
 	if f.Pending() == nil {
-		if !a.write && f.onlyForThumbnail(a.pid) {
-			return nil, 0, f.fs.errnos.Of("open", "", errThumbnail) // without a path: said once for a whole folder
+		if !a.Write && f.OnlyForThumbnail(a.PID) {
+			return nil, 0, f.fs.Errnos.Of("open", "", content.ErrThumbnail) // without a path: said once for a whole folder
 		}
 		if h := f.openLater(a); h != nil {
 			n.correct(h.size)
@@ -79,9 +80,9 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 		var same bool
 		var err error
 		if v, same, err = n.openView(ctx, a); err != nil {
-			return nil, 0, f.fs.errnos.Of("open", f.path(), err)
+			return nil, 0, f.fs.Errnos.Of("open", f.Where(), err)
 		}
-		if !a.write {
+		if !a.Write {
 			h := &readHandle{file: f, node: n, view: v}
 			h.read.Store(same) // or so it may be: from the kernel's pages
 			f.fs.handles.add(h)
@@ -90,23 +91,23 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	}
 	h, err := f.openWrite(ctx, a, v)
 	if err != nil {
-		return nil, 0, f.fs.errnos.Of("open", f.path(), errors.Join(err, v.Close()))
+		return nil, 0, f.fs.Errnos.Of("open", f.Where(), errors.Join(err, v.Close()))
 	}
 	return h, 0, 0
 }
 
 // openView opens the document's content, unless all of it is about to be replaced, and
 // corrects the length that the kernel was told before: it reads no further.
-func (n *fileNode) openView(ctx context.Context, a access) (v *docReader, same bool, err error) {
+func (n *fileNode) openView(ctx context.Context, a content.Access) (v *content.Reader, same bool, err error) {
 	f := n.f
-	if a.truncate {
-		_, err := f.openFormer(a)
+	if a.Truncate {
+		_, err := f.OpenFormer(a)
 		return nil, false, err
 	}
-	if !a.write {
-		f.readNext(a.pid)
+	if !a.Write {
+		f.ReadNext(a.PID)
 	}
-	if v, same, err = f.openView(ctx, a); err != nil {
+	if v, same, err = f.OpenView(ctx, a); err != nil {
 		return nil, false, err
 	}
 	n.correct(v.Size())
@@ -115,11 +116,11 @@ func (n *fileNode) openView(ctx context.Context, a access) (v *docReader, same b
 
 // correct has the kernel ask for the length of the file again if it was told another one.
 func (n *fileNode) correct(size int64) {
-	if !n.f.tell(size) {
+	if !n.f.Tell(size) {
 		return
 	}
 	if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
-		n.f.fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
+		n.f.fs.log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
 	}
 }
 
@@ -220,7 +221,7 @@ var (
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	value, err := attrs.Get(ctx, n.f.attrs(), name)
 	if err != nil {
-		return 0, n.f.fs.errnos.Of("getxattr", n.f.path(), err)
+		return 0, n.f.fs.Errnos.Of("getxattr", n.f.Where(), err)
 	}
 	return reply(dest, value)
 }
@@ -233,7 +234,7 @@ func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flag
 		if err == nil {
 			err = attrs.Set(ctx, f.attrs(), name, value, int(flags))
 		}
-		return f.fs.errnos.Of("setxattr", f.path(), err)
+		return f.fs.Errnos.Of("setxattr", f.Where(), err)
 	}, nil))
 }
 
@@ -244,14 +245,14 @@ func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 		if err == nil {
 			err = attrs.Remove(ctx, f.attrs(), name)
 		}
-		return f.fs.errnos.Of("removexattr", f.path(), err)
+		return f.fs.Errnos.Of("removexattr", f.Where(), err)
 	}, nil)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	names, err := attrs.List(ctx, n.f.attrs())
 	if err != nil {
-		return 0, n.f.fs.errnos.Of("listxattr", n.f.path(), err)
+		return 0, n.f.fs.Errnos.Of("listxattr", n.f.Where(), err)
 	}
 	return reply(dest, joined(names))
 }
@@ -261,14 +262,14 @@ func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.
 // kernel waits for pages that are being read, and so for us: nobody may have the file open.
 func (n *fileNode) dropPages() {
 	fs := n.f.fs
-	done, ok := n.f.outlived()
+	done, ok := n.f.Outlived()
 	if !ok {
 		return
 	}
 	fs.work.Go(func() {
 		defer done()
 		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
-			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.path()), errno)
+			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
 		}
 	})
 }
@@ -279,7 +280,7 @@ func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
 	const block = 4096
 	free, err := f.staging.spool.Free()
 	if err != nil {
-		return f.errnos.Of("statfs", "", err)
+		return f.Errnos.Of("statfs", "", err)
 	}
 	used, files := f.staging.spool.Usage()
 	out.Bsize, out.Frsize, out.NameLen = block, block, names.Max

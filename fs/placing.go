@@ -80,7 +80,7 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	up := f.Up
-	if up == nil || f.handles > 0 {
+	if up == nil || f.Handles > 0 {
 		return
 	}
 	if r := up.Record(); !nothingIn(&r) || p.fs.now().Before(r.Changed.Add(p.fs.Grace())) {
@@ -89,7 +89,7 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f.Up = nil
 	f.happenedLocked(onArrival)
 	p.fs.work.Go(func() {
-		p.fs.log.WithField("path", archive.Printable(f.path())).Warn("it was emptied and not written since: it has the content again that the service has")
+		p.fs.log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written since: it has the content again that the service has")
 		p.fs.staging.discard(up)
 	})
 }

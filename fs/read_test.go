@@ -34,7 +34,7 @@ func TestReadErrno(t *testing.T) {
 	}
 	f := newFile(newLogged(io.Discard), 0, nil, nil, nil, nil)
 	for _, tt := range tests {
-		if got := f.readErrno(tt.err); got != tt.want {
+		if got := f.ReadErrno(tt.err); got != tt.want {
 			t.Errorf("a read that failed with %v answers %v, want %v", tt.err, got, tt.want)
 		}
 	}

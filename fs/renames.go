@@ -184,7 +184,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	for range f.handles {
+	for range f.Handles {
 		if err := up.Open(); err != nil {
 			c.fs.staging.discard(up)
 			return err

@@ -24,13 +24,13 @@ func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *fil
 		}
 	}
 	if in != nil {
-		if n, ok := in.Operations().(*renditionNode); ok && *n.f.as == as && !n.f.gaveWay() {
+		if n, ok := in.Operations().(*renditionNode); ok && *n.f.As == as && !n.f.GaveWay() {
 			n.f.SetDocument(doc)
 			return n.f
 		}
 	}
 	made := newFile(f, inode.OfPath(as.Path), nil, nil, doc, nil)
-	made.as = &as
+	made.As = &as
 	return made
 }
 
@@ -41,16 +41,16 @@ type renditionNode struct{ fileNode }
 // Setattr accepts modes, owners and times without effect.
 func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if _, ok := in.GetSize(); ok {
-		return n.f.fs.errnos.Of("truncate", n.f.path(), errno.ErrNotHere)
+		return n.f.fs.Errnos.Of("truncate", n.f.Where(), errno.ErrNotHere)
 	}
 	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
 	return 0
 }
 
 func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
-	return n.f.fs.errnos.Of("setxattr", n.f.path(), errno.ErrNotHere)
+	return n.f.fs.Errnos.Of("setxattr", n.f.Where(), errno.ErrNotHere)
 }
 
 func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
-	return n.f.fs.errnos.Of("removexattr", n.f.path(), errno.ErrNotHere)
+	return n.f.fs.Errnos.Of("removexattr", n.f.Where(), errno.ErrNotHere)
 }

@@ -70,11 +70,11 @@ func (s *staging) settle(up *spool.Upload, id archive.ID) {
 	if id != 0 && r.Had == "" {
 		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := s.fs.content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
+		if err := s.fs.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
 			s.fs.log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {
-			s.fs.facts.Learn(key, r.Size)
+			s.fs.Facts.Learn(key, r.Size)
 		}
 		if r.Replace != 0 {
 			s.fs.control.BytesChanged(id)

@@ -103,11 +103,11 @@ func (f *FileSystem) Status() Status {
 	used, _ := f.staging.spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, StateDir: f.opts.StateDir,
-		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.errnos.Refusals(),
+		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.Errnos.Refusals(),
 		Requests: f.Service.Archive.Stats(),
 		Cache: CacheStatus{
 			Folders: f.Service.Children.Stats(), Documents: f.Service.Documents.Stats(), Inboxes: f.Service.Inboxes.Stats(),
-			Content: f.content.Stats(),
+			Content: f.Content.Stats(),
 		},
 		Uploads: UploadStatus{Sending: f.staging.sending.Load(), Bytes: used, List: []UploadInfo{}},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
@@ -48,10 +49,10 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = toldOf(d, walked{d, fs.contents}.byName(w))
+		h.told, h.entries = toldOf(d, content.Walked{Dir: d, Env: fs.Contents}.ByName(w))
 		return h
 	}
-	if (walked{d, fs.contents}).byName(nil) {
+	if (content.Walked{Dir: d, Env: fs.Contents}).ByName(nil) {
 		t.Error("who does not walk is told names alone")
 	}
 	readAll(t, open(), 0)
@@ -63,12 +64,12 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 			t.Errorf("%s has the number %d, and %d when somebody looks", e.Name, ino, fileOf(d, e).Ino)
 		}
 	}
-	walked{d, fs.contents}.looked()
+	content.Walked{Dir: d, Env: fs.Contents}.Looked()
 	if !w.Looks() || open().told.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := new(prefetch.Walk)
-	if !(walked{d, fs.contents}).byName(other) {
+	if !(content.Walked{Dir: d, Env: fs.Contents}).ByName(other) {
 		t.Error("another walk did not look")
 	}
 }

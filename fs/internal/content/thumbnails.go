@@ -1,4 +1,4 @@
-package fs
+package content
 
 import (
 	"bytes"
@@ -29,8 +29,8 @@ var workers = []string{"kioslave5", "kioworker"}
 
 const thumbnailPlugin = "/thumbnail.so"
 
-// errThumbnail is the answer to thumbnailers. File managers then show an icon of the file's type.
-var errThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
+// ErrThumbnail is the answer to thumbnailers. File managers then show an icon of the file's type.
+var ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
 // isThumbnailer reports whether the thread belongs to a thumbnailer.
 func isThumbnailer(pid uint32) bool {

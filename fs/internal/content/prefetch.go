@@ -1,4 +1,4 @@
-package fs
+package content
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// walked is a directory as package prefetch sees it.
-type walked struct {
+// Walked is a directory as package prefetch sees it.
+type Walked struct {
 	*tree.Dir
-	fs *contents
+	Env *Contents
 }
 
 // Wants reports whether the directory is walkable and cannot be listed without a request.
-func (w walked) Wants() bool {
+func (w Walked) Wants() bool {
 	id := w.ID()
 	return w.walkable() && (!w.Enough(&w.Subs, tree.NeedListing) && !w.Tree.Service.Children.Fresh(id) ||
 		!w.Enough(&w.Files, tree.NeedListing) && !w.Tree.Service.Documents.Fresh(id))
@@ -25,32 +25,32 @@ func (w walked) Wants() bool {
 
 // walkable reports whether listings of the directory are prefetched: it is a folder of the
 // archive, of which the mount shows all documents.
-func (w walked) walkable() bool {
+func (w Walked) walkable() bool {
 	return w.Kind.Archives() && !w.IsLocal() && w.Tree.Service.List.CreatedAfter.IsZero()
 }
 
-// line is the directory, the one that it lies in, and so on, the root last.
-func (w walked) line() (line []prefetch.Folder) {
+// Line is the directory, the one that it lies in, and so on, the root last.
+func (w Walked) Line() (line []prefetch.Folder) {
 	for d := w.Dir; d != nil; d = d.Above() {
-		line = append(line, walked{d, w.fs})
+		line = append(line, Walked{d, w.Env})
 	}
 	return line
 }
 
-// lookingUp prefetches listings for a name that is looked up in the directory.
-func (w walked) lookingUp(ctx context.Context, name string) {
+// LookingUp prefetches listings for a name that is looked up in the directory.
+func (w Walked) LookingUp(ctx context.Context, name string) {
 	switch {
 	case !w.walkable(), w.finds(name), names.IsJunk(name):
 	case w.Wants():
-		w.fs.walks.LookingUp(ctx, w.line())
+		w.Env.Walks.LookingUp(ctx, w.Line())
 	default:
-		w.fs.walks.LookingUpPrefetched()
+		w.Env.Walks.LookingUpPrefetched()
 	}
 }
 
 // finds reports whether a name needs nothing that was not shown here before. A name without
 // an extension is taken for one of a folder.
-func (w walked) finds(name string) bool {
+func (w Walked) finds(name string) bool {
 	if !w.Enough(&w.Subs, tree.NeedNames) {
 		return false
 	}
@@ -63,9 +63,9 @@ func (w walked) finds(name string) bool {
 // alone until somebody looks at one of these documents: from then on READDIRPLUS saves it a
 // request for each.
 
-// byName reports whether a program that opens the directory within the walk gets the names of
+// ByName reports whether a program that opens the directory within the walk gets the names of
 // its documents alone.
-func (w walked) byName(by *prefetch.Walk) bool {
+func (w Walked) ByName(by *prefetch.Walk) bool {
 	if by.Looks() {
 		return false
 	}
@@ -73,8 +73,8 @@ func (w walked) byName(by *prefetch.Walk) bool {
 	return true
 }
 
-// looked notes that somebody looked at a document of the directory.
-func (w walked) looked() {
+// Looked notes that somebody looked at a document of the directory.
+func (w Walked) Looked() {
 	if by := w.NamedFor.Load(); by != nil && w.NamedFor.CompareAndSwap(by, nil) {
 		by.Look()
 	}
@@ -92,21 +92,21 @@ func after(entries []*tree.Entry, name string) []*tree.Entry {
 
 // fetch prefetches the entry's document into the cache, unless it is there or of unknown
 // length, and reports whether it does.
-func (w walked) fetch(e *tree.Entry) bool {
+func (w Walked) fetch(e *tree.Entry) bool {
 	doc := e.Doc.Load()
 	if doc == nil || e.Busy() {
 		return false
 	}
 	f := w.LeafOf(e).Holder.(readableHolder).asReadable()
-	key := f.key()
-	size, known := f.currentSize()
-	if _, there := w.fs.content.Trusted(key, f.maxAge(key.Representation)); there || !known {
+	key := f.Key()
+	size, known := f.CurrentSize()
+	if _, there := w.Env.Content.Trusted(key, f.MaxAge(key.Representation)); there || !known {
 		return false
 	}
-	return w.fs.readAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
+	return w.Env.ReadAhead.Fetch(w, doc.ID, size, func(ctx context.Context) error { return f.fetchWhole(ctx, key) })
 }
 
 // readableHolder is what the layers above make of a leaf.
-type readableHolder interface{ asReadable() *readable }
+type readableHolder interface{ asReadable() *File }
 
-func (f *readable) asReadable() *readable { return f }
+func (f *File) asReadable() *File { return f }
