@@ -1,5 +1,5 @@
-// Package user has the commands that users call beside mount: they look at mounts and unmount them,
-// decide about uploads, and keep credentials.
+// Package user has the commands for users other than mount: they show and unmount mounts, manage
+// uploads, and store credentials.
 package user
 
 import (
