@@ -85,7 +85,7 @@ func OnlyOne(c *cli.Context, name string) error {
 func DrainFlag() cli.Flag {
 	return &cli.DurationFlag{
 		Name: "drain", EnvVars: Env("DRAIN"), Value: 2 * time.Minute,
-		Usage: "wait at most `DURATION` for uploads at the end; what is left then goes on at the next mount",
+		Usage: "wait at most `DURATION` for uploads at the end; the next mount sends the rest",
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 			return nil
 		}
 		if command.Pause(patience) != nil {
-			s.log.Warnf("files in %s are still open: nobody finds them any more, and they fail when this process ends", m.Dir)
+			s.log.Warnf("files in %s are still open; they fail when this process ends", m.Dir)
 			return mounted.DetachMount(hurry, m.Dir)
 		}
 	}

@@ -96,7 +96,7 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 		return nil, s.unreachable(err)
 	}
 	if away := s.fs.Away(); away != nil {
-		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
+		s.log.Warnf("the archive service at %s is away; until it answers the mount shows the last listings: %s",
 			s.client.BaseURL(), away.Text)
 	}
 	s.tellLeftBehind()

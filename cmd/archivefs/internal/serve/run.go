@@ -36,8 +36,8 @@ func runFlags() []cli.Flag {
 		running.MetricsFlag(),
 		&cli.IntFlag{Name: "max-requests", EnvVars: command.Env("MAX_REQUESTS"), Value: server.DefaultMaxRequests, Usage: "answer `N` requests at a time; further ones wait"},
 		&cli.IntFlag{Name: "max-uploads", EnvVars: command.Env("MAX_UPLOADS"), Value: server.DefaultMaxUploads, Usage: "take `N` uploads at a time; further ones wait"},
-		&cli.DurationFlag{Name: "stall", EnvVars: command.Env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client sends or takes nothing, or less than 1 KiB a second, for `DURATION`"},
-		&cli.DurationFlag{Name: "drain-delay", EnvVars: command.Env("DRAIN_DELAY"), Usage: "at the end say not ready for `DURATION`, and answer all the same; for a load balancer"},
+		&cli.DurationFlag{Name: "stall", EnvVars: command.Env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client is slower than 1 KiB/s for `DURATION`"},
+		&cli.DurationFlag{Name: "drain-delay", EnvVars: command.Env("DRAIN_DELAY"), Usage: "at the end report not ready for `DURATION` but still answer, for a load balancer"},
 		&cli.DurationFlag{Name: "drain", EnvVars: command.Env("DRAIN"), Value: server.DefaultDrain, Usage: "wait at most `DURATION` for requests under way at the end"},
 	}
 }

@@ -47,7 +47,7 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
 			&cli.StringFlag{Name: "generate", Usage: "present `NxM` instead of --data: N folders with M documents in each, made up as they are read; needs an API key"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
-			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
+			&cli.BoolFlag{Name: "only-eight", Usage: "serve only the eight operations of the specification"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},

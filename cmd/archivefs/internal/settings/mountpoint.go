@@ -55,7 +55,7 @@ func ReadLogin(c *cli.Context) (*Mount, *Choices, error) {
 func defaultMountpointFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "default-mountpoint", EnvVars: command.Env("DEFAULT_MOUNTPOINT"), TakesFile: true,
-		Usage: "where a PROFILE is mounted that names no mountpoint: at `DIR`, which is made",
+		Usage: "mount a PROFILE that names no mountpoint at `DIR`, which is created",
 	}
 }
 

@@ -85,13 +85,13 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
-		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
+		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
 		&cli.BoolFlag{Name: "noexec", EnvVars: command.Env("NOEXEC"), Usage: "let no program that is a document be run"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: command.Env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.IntFlag{Name: "uid", EnvVars: command.Env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
 		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
-		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` in the table of mounts as what is mounted"},
-		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
+		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` as the source in the table of mounts"},
+		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` to remove, octal"},
 	}
 }
 

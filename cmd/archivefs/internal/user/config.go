@@ -58,7 +58,7 @@ func configShowCommand() *cli.Command {
 func configCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "tell what is wrong in FILE, or in the files that mount reads",
+		Usage:     "check FILE, or the files that mount reads",
 		ArgsUsage: "[FILE]",
 		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
 			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",

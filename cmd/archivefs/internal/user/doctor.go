@@ -35,9 +35,9 @@ func DoctorCommand() *cli.Command {
 		Name:      "doctor",
 		Usage:     "examine what a mount needs, and say how to mend it",
 		ArgsUsage: "[PROFILE] [MOUNTPOINT...]",
-		Description: "Examines the configuration, FUSE, the service and the credentials, the disk, and what is mounted.\n" +
+		Description: "Checks the configuration, FUSE, the service, the credentials, the disk and the mounts.\n" +
 			"Each check prints a line that begins with ok, warning or failure, and ends with what to do.\n" +
-			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
+			"It changes nothing. The exit status is 0 if no check failed, and 1 otherwise.\n\n" +
 			"   archivefs doctor office\n" +
 			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
 		Flags:  append(settings.Flags(), command.JSONFlag()),

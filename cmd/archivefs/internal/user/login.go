@@ -114,7 +114,7 @@ func LogoutCommand() *cli.Command {
 			"this machine, unless uploads wait there to be archived.",
 		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("logged in with"), []cli.Flag{
 			command.StateDirFlag(),
-			&cli.BoolFlag{Name: "purge", Usage: "remove what was read of the archive, too"},
+			&cli.BoolFlag{Name: "purge", Usage: "remove the cached contents of the archive, too"},
 			command.ConfigFlag(),
 		}),
 		Action: logout,

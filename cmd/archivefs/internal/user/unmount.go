@@ -33,11 +33,11 @@ func UnmountCommand() *cli.Command {
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
 		ArgsUsage: "MOUNTPOINT|PROFILE",
-		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
-			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
-			"--force does not wait, whatever the mount waits for: programs that have files open get errors,\n" +
-			"and a file that one of them was writing is kept as failed. The process goes on in the background\n" +
-			"until it has archived what it has. Where you may not abort the mount its process is ended.",
+		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. The next mount sends\n" +
+			"the uploads that remain because the service does not answer or --drain is over.\n\n" +
+			"--force does not wait: programs that have files open get errors, and a file that one of them was\n" +
+			"writing is kept as failed. The process continues in the background until its uploads are\n" +
+			"archived. If you may not abort the mount, its process is killed.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
 			command.DrainFlag(),

@@ -134,18 +134,18 @@ func RetryCommand() *cli.Command {
 		Name:      "retry",
 		Usage:     "send failed uploads again",
 		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
-		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. What is\n" +
-			"not whole, because its writer was killed, it could not be written or it lacks its end, is left\n" +
-			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
-			"Waits for the outcome, unless the service does not answer, or may still be at what was sent to\n" +
-			"it before: then they stay pending, for the reason that is told, and are sent by themselves.",
+		Description: "Without an ID it retries all failed and pending uploads. It leaves out, and names, incomplete\n" +
+			"files: the writer was killed, a write failed, or the end is missing. With its ID and --incomplete\n" +
+			"such a file is sent as it is. An empty file is never sent.\n\n" +
+			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
+			"an earlier attempt: then the uploads stay pending, with the reason, and are retried.",
 		Flags:  append([]cli.Flag{incompleteFlag()}, settings.PlaceFlags()...),
 		Action: retryUploads,
 	}
 }
 
 func incompleteFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "incomplete", Usage: "send also what is not whole, as it is; needs the ID of each"}
+	return &cli.BoolFlag{Name: "incomplete", Usage: "send incomplete files, too, as they are; needs their IDs"}
 }
 
 func retryUploads(c *cli.Context) error {
@@ -284,9 +284,9 @@ func ExportCommand() *cli.Command {
 		Name:      "export",
 		Usage:     "copy the bytes of uploads out of the mount",
 		ArgsUsage: uploadOperand + " [ID...]",
-		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
-			"that is there. Without an ID all are exported that uploads list shows. They stay where they\n" +
-			"are.\n\n" + ofStateDir,
+		Description: "Writes the files below the current directory, in the same folders as in the mount. It never\n" +
+			"overwrites a file. Without an ID it exports all that uploads list shows. The uploads themselves\n" +
+			"are kept.\n\n" + ofStateDir,
 		Flags:  settings.PlaceFlags(),
 		Action: exportUploads,
 	}
@@ -385,8 +385,8 @@ func discardCommand() *cli.Command {
 		Name:      "discard",
 		Usage:     "forget uploads and their bytes for good",
 		ArgsUsage: uploadOperand + " ID...",
-		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
-			"cannot be discarded.\n\n" + ofStateDir,
+		Description: "The bytes of a discarded upload are deleted; save them before with uploads export. An upload in\n" +
+			"flight cannot be discarded.\n\n" + ofStateDir,
 		Flags:  settings.PlaceFlags(),
 		Action: discardUploads,
 	}
