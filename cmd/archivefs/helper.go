@@ -26,7 +26,7 @@ import (
 //
 // Both become a mount in the background.
 
-// helperNames are what the program is called as such a helper.
+// helperNames are the names of the program as a helper.
 var helperNames = []string{"mount.archivefs", "mount.fuse.archivefs"}
 
 // Exit statuses of mount(8).
@@ -35,8 +35,8 @@ const (
 	helperFailure = 32
 )
 
-// isHelper reports whether mount(8) called the program. No command is called like what
-// mount.fuse3 hands on, which always has options.
+// isHelper reports whether mount(8) called the program. No command has the name of an option, which
+// mount.fuse3 always passes.
 func isHelper(app *cli.App, args []string) bool {
 	if len(args) > 0 && slices.Contains(helperNames, filepath.Base(args[0])) {
 		return true
@@ -45,16 +45,16 @@ func isHelper(app *cli.App, args []string) bool {
 		app.Command(args[1]) == nil && args[1] != "help"
 }
 
-// helperCall is what mount(8) asks for.
+// helperCall is a call by mount(8).
 type helperCall struct {
 	spec, dir string
 	options   []string // values of -o
-	sloppy    bool     // options that nobody knows are ignored
-	fake      bool     // nothing is mounted
+	sloppy    bool     // ignore unknown options
+	fake      bool     // do not mount
 	verbose   bool
 }
 
-// runHelper mounts as mount(8) asks, and returns its exit status.
+// runHelper mounts, and returns the exit status for mount(8).
 func runHelper(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	call, err := readHelper(args[1:])
 	var line []string
@@ -119,7 +119,7 @@ func readHelper(args []string) (*helperCall, error) {
 	return call, nil
 }
 
-// set takes an option without a value.
+// set handles an option without a value.
 func (call *helperCall) set(letter byte) error {
 	switch letter {
 	case 's':
@@ -135,10 +135,10 @@ func (call *helperCall) set(letter byte) error {
 	return nil
 }
 
-// commandLine is the command line that does it. What is mounted is the address of a service, a
-// profile, or the word embedded, for the archive of --data.
+// commandLine returns the command line of mount. The source is the address of a service, a profile,
+// or the word embedded, for the archive of --data.
 func (call *helperCall) commandLine() ([]string, error) {
-	// mount -a finds by it that the line is mounted already.
+	// mount -a recognises a mounted line by it.
 	line := []string{"archivefs", "mount", "--daemon", "--fsname=" + call.spec}
 	for _, value := range call.options {
 		options, err := config.MountOptions(value)
@@ -164,8 +164,8 @@ func (call *helperCall) commandLine() ([]string, error) {
 	return append(line, "--", call.spec, call.dir), nil
 }
 
-// takes reports whether an option is for the mount, by the flags of that. Secrets are refused:
-// everybody can read what stands in /etc/fstab, and in the arguments of mount(8).
+// takes reports whether mount has the option. Secrets are refused: everybody can read /etc/fstab,
+// and the arguments of mount(8).
 func (call *helperCall) takes(option string) (bool, error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(option, "--"), "=")
 	if slices.Contains(command.SecretFlags, name) {

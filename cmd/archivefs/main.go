@@ -32,7 +32,7 @@ func main() {
 	os.Exit(code)
 }
 
-// begin finds out as what the program was called, and returns its exit status.
+// begin handles the name by which the program was called, and returns the exit status.
 func begin(ctx context.Context, args []string) int {
 	if os.Getenv(mount.HandoverVariable) != "" {
 		given, ready, err := mount.TakeHandover()
@@ -48,7 +48,7 @@ func begin(ctx context.Context, args []string) int {
 	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
-// run carries out a command line and returns the exit status.
+// run executes a command line and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := newApp(stdout, stderr)
 	how := *command.InvocationOf(ctx)
@@ -92,7 +92,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		ErrWriter:                 stderr,
 		HideHelpCommand:           true, // cmdline.Arrange answers help
 		DisableSliceFlagSeparator: true,
-		// Errors are printed and turned into an exit status by run.
+		// run prints errors and makes the exit status.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   cmdline.UsageError,
 		Action:         cmdline.ChooseCommand(),

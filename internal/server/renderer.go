@@ -88,7 +88,7 @@ func (m *renderer) gone(d store.Document, digest string, err error) bool {
 		return false
 	}
 	m.log.WithFields(logrus.Fields{"document": int64(d.ID), "content": digest}).
-		Warn("what was made of a document is missing, and is made again; archivefs admin verify shows what else is missing")
+		Warn("a rendition is missing and is made again; archivefs admin verify shows what else is missing")
 	return true
 }
 

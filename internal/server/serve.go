@@ -108,7 +108,7 @@ func (s *Server) mayLetIn(ctx context.Context) error {
 	}
 	some, err := s.HasKeys(ctx)
 	if err == nil && !some {
-		return errors.New("no API key is configured, so nobody could be let in")
+		return errors.New("no API key is configured, so no request would be accepted")
 	}
 	return err
 }

@@ -140,9 +140,9 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		s.log.WithError(err).Warn("contents that nothing refers to were not all removed; tried again tomorrow")
+		s.log.WithError(err).Warn("not all unused contents were removed; the next attempt is tomorrow")
 	case removed > 0:
-		s.log.WithField("contents-removed", removed).Info("removed contents that nothing refers to")
+		s.log.WithField("contents-removed", removed).Info("removed unused contents")
 	}
 }
 

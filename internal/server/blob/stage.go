@@ -93,7 +93,7 @@ func (s *staging) own(contents []Staged) ([]*stagedFile, error) {
 	for _, content := range contents {
 		staged, ours := content.(*stagedFile)
 		if !ours || staged.from != s {
-			return nil, fmt.Errorf("publish content %s: it was not staged here", content.Digest())
+			return nil, fmt.Errorf("publish content %s: it was not staged by this process", content.Digest())
 		}
 		if !staged.discarded {
 			files = append(files, staged)

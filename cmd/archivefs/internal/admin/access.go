@@ -38,7 +38,7 @@ func adminTenantsCommand() *cli.Command {
 		}.command(group))
 }
 
-// tenantJSON is a tenant as --json tells of it.
+// tenantJSON is a tenant in the output of --json.
 type tenantJSON struct {
 	ID      int64  `json:"id"`
 	CloudID string `json:"cloud-id,omitempty"`
@@ -62,7 +62,7 @@ func adminMandatorsCommand() *cli.Command {
 		}.command(group))
 }
 
-// mandatorJSON is a mandator as --json tells of it.
+// mandatorJSON is a mandator in the output of --json.
 type mandatorJSON struct {
 	ID   archive.ID `json:"id"`
 	Name string     `json:"name"`
@@ -88,7 +88,7 @@ func adminInboxesCommand() *cli.Command {
 		}.command(group))
 }
 
-// inboxJSON is an inbox as --json tells of it.
+// inboxJSON is an inbox in the output of --json.
 type inboxJSON struct {
 	ID     archive.ID `json:"id"`
 	Name   string     `json:"name"`
@@ -128,7 +128,7 @@ func adminUsersCommand() *cli.Command {
 		}.command(group))
 }
 
-// tellDone says what became of something that has a name.
+// tellDone prints the result of a command.
 func tellDone(c *cli.Context, done, name string) error {
 	if c.Bool("json") {
 		return command.PrintJSON(c, map[string]string{"name": name})
@@ -171,7 +171,7 @@ func setPassword(c *cli.Context, a *server.Admin) error {
 	return tellDone(c, "changed the password of", name)
 }
 
-// userJSON is a user as --json tells of it.
+// userJSON is a user in the output of --json.
 type userJSON struct {
 	ID      int64     `json:"id"`
 	Name    string    `json:"name"`
@@ -189,7 +189,7 @@ func adminAutoExportCommand() *cli.Command {
 		}.command(group))
 }
 
-// autoExportJSON is a document as --json tells of it.
+// autoExportJSON is a document in the output of --json.
 type autoExportJSON struct {
 	ID     archive.ID `json:"id"`
 	Name   string     `json:"name"`
@@ -265,7 +265,7 @@ func addKey(c *cli.Context, a *server.Admin) error {
 	return err
 }
 
-// expiry is when a key ends that is added now, to the second, zero for never.
+// expiry returns when a new key expires, to the second, zero for never.
 func expiry(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -304,7 +304,7 @@ func revokeKeys(c *cli.Context, a *server.Admin) error {
 	return err
 }
 
-// keyJSON is a key as --json tells of it.
+// keyJSON is a key in the output of --json.
 type keyJSON struct {
 	ID        int64      `json:"id"`
 	Name      string     `json:"name,omitempty"`
@@ -347,7 +347,7 @@ func keyState(k *server.Key) string {
 	return "revoked"
 }
 
-// keyUse says how long ago a key was used.
+// keyUse says when a key was used last.
 func keyUse(k *server.Key, now time.Time) string {
 	if k.Used.IsZero() {
 		return "never"
@@ -355,7 +355,7 @@ func keyUse(k *server.Key, now time.Time) string {
 	return span(now.Sub(k.Used)) + " ago"
 }
 
-// keyEnd says when a key ends, or has ended.
+// keyEnd says when a key expires, or expired.
 func keyEnd(k *server.Key, now time.Time) string {
 	switch {
 	case !k.Revoked.IsZero():
@@ -368,10 +368,10 @@ func keyEnd(k *server.Key, now time.Time) string {
 	return moment(k.Expires) + ", " + span(now.Sub(k.Expires)) + " ago"
 }
 
-// moment is a time for people anywhere, to the second.
+// moment is a time in UTC, to the second.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 -07:00") }
 
-// span is a time that has passed or is left, in a unit of which there are at least two.
+// span is a duration in the largest unit of which it has at least two.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch d = max(d, 0); {

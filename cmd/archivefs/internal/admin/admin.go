@@ -1,4 +1,4 @@
-// Package admin has the commands that look after the archive of the embedded service.
+// Package admin has the commands for the archive of the embedded service.
 package admin
 
 import (
@@ -30,7 +30,7 @@ func Command() *cli.Command {
 	}
 }
 
-// adminGroup is a group of commands about one kind of things.
+// adminGroup is a group of commands.
 func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
 	return &cli.Command{
 		Name:        name,
@@ -39,20 +39,20 @@ func adminGroup(name, usage string, commands ...*cli.Command) *cli.Command {
 	}
 }
 
-// administration is a command that manages an archive by its database.
+// administration is a command that works in the archive's database.
 type administration struct {
 	name, usage, operands, description string
 	flags                              []cli.Flag
-	// least and most are how many operands it takes.
+	// least and most are the number of operands.
 	least, most int
 	do          func(c *cli.Context, a *server.Admin) error
 	group       string // set by command
 }
 
-// everyTenant is the command's name for what is about all tenants.
+// everyTenant marks a command about all tenants.
 const everyTenant = "tenants"
 
-// command makes it a command of a group.
+// command returns the cli command in a group.
 func (a administration) command(group string) *cli.Command {
 	a.group = group
 	flags := append(placeOfDatabaseFlags(), a.flags...)
@@ -88,7 +88,7 @@ func (a administration) run(c *cli.Context) error {
 	return errors.Join(err, opened.Close())
 }
 
-// archivePlace reads which archive is managed.
+// archivePlace reads the options that name the archive.
 func archivePlace(c *cli.Context) (at server.Place, err error) {
 	at.CloudID = c.String("tenant")
 	if at.Database, err = command.Secret(c, "database"); err != nil || at.Database != "" {
@@ -98,8 +98,8 @@ func archivePlace(c *cli.Context) (at server.Place, err error) {
 	return at, err
 }
 
-// inOneSentence leaves out of an error of the archive what people need not know, and makes a
-// value that cannot be taken a mistake of usage.
+// inOneSentence shortens an error of the archive to one sentence. A wrong value becomes wrong
+// usage.
 func inOneSentence(err error) error {
 	var told *archive.Error
 	if !errors.As(err, &told) || told.Detail == "" {
@@ -111,8 +111,8 @@ func inOneSentence(err error) error {
 	return errors.New(archive.Printable(told.Detail))
 }
 
-// printTable writes rows of which the first are headings, escaped; nothing when there are
-// headings alone.
+// printTable writes rows of which the first has the headings. Texts are escaped. Without other rows
+// it prints nothing.
 func printTable(c *cli.Context, rows ...[]string) error {
 	if len(rows) < 2 {
 		return nil
@@ -122,12 +122,12 @@ func printTable(c *cli.Context, rows ...[]string) error {
 		for i, cell := range row {
 			row[i] = archive.Printable(cell)
 		}
-		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush tells
+		fmt.Fprintln(w, strings.Join(row, "\t")) //nolint:errcheck // Flush returns the error
 	}
 	return w.Flush()
 }
 
-// list does what a command does that prints a table with headings, or, with --json, its rows as objects.
+// list runs a command that prints a table, or, with --json, its rows as objects.
 func list[T any](
 	all func(*server.Admin, context.Context) ([]T, error), headings []string, tell func(T) (object any, row []string),
 ) func(*cli.Context, *server.Admin) error {
@@ -148,7 +148,7 @@ func list[T any](
 	}
 }
 
-// adds does what a command does that adds something with an id.
+// adds runs a command that adds something with an id.
 func adds[N ~int64](what string, add func(*cli.Context, *server.Admin) (N, error)) func(*cli.Context, *server.Admin) error {
 	return func(c *cli.Context, a *server.Admin) error {
 		id, err := add(c, a)
@@ -159,7 +159,7 @@ func adds[N ~int64](what string, add func(*cli.Context, *server.Admin) (N, error
 	}
 }
 
-// printAdded says what a thing that was added can be called by.
+// printAdded prints the id of something that was added.
 func printAdded[N ~int64](c *cli.Context, what string, id N) error {
 	if c.Bool("json") {
 		return command.PrintJSON(c, map[string]N{"id": id})
@@ -171,7 +171,7 @@ func printAdded[N ~int64](c *cli.Context, what string, id N) error {
 // decimal is an id as text.
 func decimal[N ~int64](id N) string { return strconv.FormatInt(int64(id), 10) }
 
-// orDash is text, or a dash in its place.
+// orDash returns text, or a dash if it is empty.
 func orDash(text string) string {
 	if text == "" {
 		return "-"

@@ -22,7 +22,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// placeOfDatabaseFlags say where the database of the archive is, as with serve.
+// placeOfDatabaseFlags name the database of the archive, like those of serve.
 func placeOfDatabaseFlags() []cli.Flag {
 	return []cli.Flag{
 		careDataFlag(),
@@ -31,13 +31,13 @@ func placeOfDatabaseFlags() []cli.Flag {
 	}
 }
 
-// placeOfArchiveFlags say where its contents are, too.
+// placeOfArchiveFlags name its contents, too.
 func placeOfArchiveFlags() []cli.Flag {
 	return append(placeOfDatabaseFlags(),
 		&cli.StringFlag{Name: "blobs", EnvVars: command.Env("BLOBS"), Usage: "its contents are in the bucket at `ADDRESS`, as with serve"})
 }
 
-// careDataFlag says in which directory the archive is.
+// careDataFlag is the directory of the archive.
 func careDataFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "data", EnvVars: command.Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
@@ -56,11 +56,11 @@ func readPlace(c *cli.Context) (place care.Place, err error) {
 	return place, err
 }
 
-// watchCare shows on a terminal how much is left of all until stop.
+// watchCare shows on a terminal how much is left, until stop.
 func watchCare(c *cli.Context, all command.Backlog, seen *care.Progress) (bar *command.Progress, stop func()) {
 	bar = command.NewProgress(c.App.ErrWriter)
 	return bar, bar.Follow(c.Context, func(context.Context) command.Backlog { return all }, func() command.Backlog {
-		// How many rows there are is found out on the way.
+		// The number of rows becomes known during the work.
 		return command.Backlog{Uploads: int(seen.Contents.Load()), Bytes: seen.Bytes.Load(), Rows: -seen.RowsLeft.Load()}
 	})
 }
@@ -159,7 +159,7 @@ func backupOperand(c *cli.Context) (string, error) {
 	return filepath.Abs(c.Args().First())
 }
 
-// archiveTotals is how much there is, for show alone.
+// archiveTotals is the size of the archive, for the progress bar.
 func archiveTotals(c *cli.Context, place care.Place) command.Backlog {
 	all := command.Backlog{What: "content"}
 	if !command.IsTerminal(c.App.ErrWriter) {
@@ -183,8 +183,8 @@ func tellCopied(c *cli.Context, done care.Copied) error {
 	return err
 }
 
-// tellLacking names contents that could not be copied, and how to find out about their documents.
-// It returns the exit status.
+// tellLacking names contents that could not be copied, and how to find their documents. It returns
+// the exit status.
 func tellLacking(c *cli.Context, lacking []string, where, look string) error {
 	if len(lacking) == 0 {
 		return nil
@@ -196,8 +196,8 @@ func tellLacking(c *cli.Context, lacking []string, where, look string) error {
 	return command.ExitStatus(1)
 }
 
-// verifyBackupCommand and verifyPlaceCommand look closer. The address of a database may have a
-// password in it.
+// verifyBackupCommand and verifyPlaceCommand are the commands for a full check. The URL of a
+// database may contain a password.
 func verifyBackupCommand(dir string) string {
 	return "archivefs admin verify --backup " + archive.Printable(dir)
 }
@@ -220,8 +220,8 @@ func adminVerifyCommand() *cli.Command {
 		Flags: append(placeOfArchiveFlags(),
 			&cli.StringFlag{Name: "backup", TakesFile: true, Usage: "verify the one in the directory `BACKUP` instead"},
 			&cli.BoolFlag{Name: "fast", Usage: "look whether contents are there and have their sizes, and do not read them"},
-			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report a content that nothing refers to once it is older than `DURATION`"},
-			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove contents that nothing refers to; no service may use the archive"},
+			&cli.DurationFlag{Name: "grace", Value: time.Hour, Usage: "report an unused content if it is older than `DURATION`"},
+			&cli.BoolFlag{Name: "remove-orphans", Usage: "remove unused contents; no service may use the archive"},
 			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each finding, and one with the numbers"},
 		),
 		Action: adminVerify,
@@ -254,22 +254,22 @@ func adminVerify(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		defer lock.Release(!lock.Interrupted) //nolint:errcheck // it goes with the process
-		how.Grace = 0                         // nobody is about to use what is there
+		defer lock.Release(!lock.Interrupted) //nolint:errcheck // it ends with the process
+		how.Grace = 0                         // nobody uses it
 		open = func() (*care.Archive, error) { return care.OpenData(c.Context, place.Data) }
 	}
 	archive, err := open()
 	if err != nil {
 		return err
 	}
-	defer archive.Close() //nolint:errcheck // what was changed is on disk
+	defer archive.Close() //nolint:errcheck // changes are on disk
 	return verify(c, archive, how)
 }
 
-// sharedGrace is longer than services of one database leave an orphan alone.
+// sharedGrace is longer than the time for which services of one database keep an unused content.
 const sharedGrace = 49 * time.Hour
 
-// verifyBackup takes a backup for an archive that nobody uses.
+// verifyBackup verifies a backup like an archive that is not in use.
 func verifyBackup(c *cli.Context, how care.Verification) error {
 	if how.RemoveOrphans {
 		return config.WrongTogether("%s does not go with %s: the next backup removes what it does not need", "remove-orphans", "backup")
@@ -286,7 +286,7 @@ func verifyBackup(c *cli.Context, how care.Verification) error {
 	return verify(c, archive, how)
 }
 
-// verify tells what is found, and the numbers.
+// verify prints the findings and the totals.
 func verify(c *cli.Context, archive *care.Archive, how care.Verification) error {
 	all, err := archive.Store.Totals(c.Context)
 	if err != nil {
@@ -305,7 +305,7 @@ func verify(c *cli.Context, archive *care.Archive, how care.Verification) error 
 	return tellVerified(c, result)
 }
 
-// lockArchive keeps services away from an archive that is there.
+// lockArchive locks an existing archive against services.
 func lockArchive(dir string) (*datalock.Lock, error) {
 	if err := care.Exists(dir); err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func tellFinding(c *cli.Context, f care.Finding) error {
 	return err
 }
 
-// tellVerified prints the numbers and returns the exit status.
+// tellVerified prints the totals and returns the exit status.
 func tellVerified(c *cli.Context, result care.Verified) error {
 	var err error
 	if c.Bool("json") {
@@ -336,7 +336,7 @@ func tellVerified(c *cli.Context, result care.Verified) error {
 	return command.ExitStatus(1)
 }
 
-// inFindings says in words what was found.
+// inFindings prints the findings in words.
 func inFindings(result care.Verified) string {
 	var parts []string
 	for kind, n := range result.Findings {

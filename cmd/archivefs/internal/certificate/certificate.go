@@ -1,4 +1,4 @@
-// Package certificate keeps the certificate of a service, and reads it again when its files change.
+// Package certificate holds the certificate of a service, and reloads it when its files change.
 package certificate
 
 import (
@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// lookEvery is how often the files of a certificate are looked at, at most, and only
-	// when somebody connects.
+	// lookEvery is how often at most the files are checked; a connection triggers the check.
 	lookEvery = 10 * time.Second
-	// expiresSoon is when an administrator wants to know that a certificate ends.
+	// expiresSoon is how long before the end of a certificate the log warns.
 	expiresSoon = 14 * 24 * time.Hour
 )
 
-// Certificate is that of a service, with its key. It is read again when its files have
-// changed, as certbot changes them. Connections that are there stay; when what is read is
-// wrong, so does the certificate.
+// Certificate is a certificate with its key. It is reloaded when its files change, for instance by
+// certbot. Existing connections stay open. If the new files are wrong, the old certificate stays in
+// use.
 type Certificate struct {
 	certFile string
 	keyFile  string
@@ -37,8 +36,7 @@ type Certificate struct {
 	looked time.Time      // +checklocks:mu
 }
 
-// Open reads a certificate and its key, of which others must not be able to read
-// the key.
+// Open reads a certificate and its key. It refuses a key that other users can read.
 func Open(certFile, keyFile string, log logrus.FieldLogger) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile, log: log}
 	c.mu.Lock()
@@ -53,7 +51,7 @@ func Open(certFile, keyFile string, log logrus.FieldLogger) (*Certificate, error
 	return c, nil
 }
 
-// Config is for what listens.
+// Config is for the listener.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get}
 }
@@ -74,7 +72,7 @@ func (c *Certificate) Reload() {
 	c.renewLocked(true)
 }
 
-// Expiry is when the certificate ends.
+// Expiry is when the certificate expires.
 func (c *Certificate) Expiry() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +136,7 @@ func (c *Certificate) readLocked(seen [2]os.FileInfo) error {
 	return nil
 }
 
-// ends says when a certificate ends, or ended.
+// ends says when a certificate expires, or expired.
 func ends(leaf *x509.Certificate) string {
 	at := leaf.NotAfter.Format(time.RFC3339)
 	if leaf.NotAfter.Before(time.Now()) {

@@ -1,5 +1,4 @@
-// Package cmdline reads command lines as people write them, and explains them: help, and what is
-// wrong.
+// Package cmdline parses command lines as people write them, and explains them: help, and errors.
 package cmdline
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// Arrange puts the options of a command line in front of its operands, where cli looks for
-// them, and spells out the options inside -o. What follows "--" are operands.
+// Arrange puts the options of a command line before its operands, where cli expects them, and
+// expands the options inside -o. Words after "--" are operands.
 func Arrange(app *cli.App, args []string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
@@ -44,7 +43,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		case !strings.HasPrefix(arg, "-") || arg == "-":
 			operands = append(operands, arg)
 		case arg == "-h" || arg == "-help" || arg == "--help":
-			return append(head, "--help"), nil // with operands it would be about those
+			return append(head, "--help"), nil // with operands it would be a help request for those
 		case values["o"] && isMountOption(arg):
 			value := strings.TrimPrefix(strings.TrimPrefix(strings.TrimLeft(arg, "-"), "o"), "=")
 			if value == "" && len(rest) == 0 {
@@ -71,8 +70,8 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	return append(append(append(head, options...), "--"), operands...), nil
 }
 
-// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without,
-// or --o, which means the same.
+// isMountOption reports whether arg is -o, with its value (-oVALUE, -o=VALUE) or without, or --o,
+// which is the same.
 func isMountOption(arg string) bool {
 	if long, ok := strings.CutPrefix(arg, "--o"); ok {
 		return long == "" || long[0] == '='
@@ -80,8 +79,8 @@ func isMountOption(arg string) bool {
 	return strings.HasPrefix(arg, "-o")
 }
 
-// Descend follows the commands that a command line names and returns them with the
-// commands and the flags of the last.
+// Descend follows the commands in a command line and returns them, with the commands and the flags
+// of the last one.
 func Descend(app *cli.App, args []string) (path []string, commands []*cli.Command, flags []cli.Flag) {
 	commands, flags = app.Commands, app.Flags
 	for len(args) > 0 {
@@ -99,7 +98,7 @@ func Descend(app *cli.App, args []string) (path []string, commands []*cli.Comman
 	return path, commands, flags
 }
 
-// TakesValue says of each name of an option whether a value follows it.
+// TakesValue says for each name of an option whether a value follows it.
 func TakesValue(flags []cli.Flag) map[string]bool {
 	values := map[string]bool{}
 	for _, f := range flags {
@@ -111,8 +110,8 @@ func TakesValue(flags []cli.Flag) map[string]bool {
 	return values
 }
 
-// TakeSecrets returns a copy of the arguments and overwrites the secrets in the original,
-// which is the memory that the kernel shows to ps (proc_pid_cmdline(5)).
+// TakeSecrets returns a copy of the arguments and overwrites the secrets in the original, the
+// memory that ps shows (proc_pid_cmdline(5)).
 func TakeSecrets(args []string) []string {
 	own := make([]string, len(args))
 	for i, a := range args {
@@ -129,8 +128,8 @@ func TakeSecrets(args []string) []string {
 	return own
 }
 
-// isSecret reports whether the value of the option arg, which follows it, is a secret.
-// The value of -o may hold one.
+// isSecret reports whether the value after the option arg is a secret. The value of -o may contain
+// one.
 func isSecret(arg string) bool {
 	name := strings.TrimLeft(arg, "-")
 	if name == arg {
@@ -144,14 +143,14 @@ func isSecret(arg string) bool {
 	return name == "o"
 }
 
-// holdsSecret reports whether arg is an option with its value, a secret.
+// holdsSecret reports whether arg is an option with a secret value.
 func holdsSecret(arg string) bool {
 	name, _, ok := strings.Cut(arg, "=")
 	return ok && isSecret(name) || strings.HasPrefix(arg, "-o") && strings.Contains(arg, "=")
 }
 
-// wipe overwrites the bytes of s, which must be an argument of the process: those lie in
-// writable memory that the runtime does not copy.
+// wipe overwrites the bytes of s, an argument of the process: these are in writable memory that the
+// runtime does not copy.
 func wipe(s string) {
 	if s == "" {
 		return
@@ -162,10 +161,10 @@ func wipe(s string) {
 	}
 }
 
-// Underscored is an option as it is mostly spelled in -o.
+// Underscored is the usual spelling of an option in -o.
 func Underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// FlagNamed is the option that a word with dashes names, or nil.
+// FlagNamed is the option with a name (with dashes), or nil.
 func FlagNamed(flags []cli.Flag, word string) cli.Flag {
 	for _, f := range flags {
 		for _, n := range f.Names() {
@@ -177,7 +176,7 @@ func FlagNamed(flags []cli.Flag, word string) cli.Flag {
 	return nil
 }
 
-// Meaning is what an option means, without the marks around its value.
+// Meaning is the usage text of an option, without the marks around its value.
 func Meaning(f cli.Flag) string {
 	if doc, ok := f.(cli.DocGenerationFlag); ok { // all flags of the library are
 		return strings.ReplaceAll(doc.GetUsage(), "`", "")
@@ -185,7 +184,7 @@ func Meaning(f cli.Flag) string {
 	return ""
 }
 
-// CommandAt is the command that a path names, which must be there.
+// CommandAt is the command at a path, which must exist.
 func CommandAt(app *cli.App, path []string) *cli.Command {
 	_, commands, _ := Descend(app, path[:len(path)-1])
 	for _, c := range commands {

@@ -10,12 +10,11 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 )
 
-// helpWidth is the length of the longest line of a help text.
+// helpWidth is the length of the longest line in a help text.
 const helpWidth = 100
 
-// WriteHelp gives the app and the commands that a command line names their help texts. The
-// library's own have lines of any length; to write those of all commands takes longer than to
-// carry out most of them.
+// WriteHelp sets the help texts of the app and of the commands in a command line. The library does
+// not wrap its own. Formatting those of all commands would take longer than most commands.
 func WriteHelp(app *cli.App, args []string) {
 	rows := append(commandRows(app.Commands), [2]string{"help", "explain a command, as in archivefs help uploads list"})
 	flags := []cli.Flag{cli.VersionFlag}
@@ -43,7 +42,7 @@ func commandRows(commands []*cli.Command) (rows [][2]string) {
 	return rows
 }
 
-// helpText is what --help prints.
+// helpText is the output of --help.
 func helpText(name, usage, operands, description string, commands [][2]string, flags []cli.Flag) string {
 	call := name + " [OPTION...]"
 	if operands != "" {
@@ -63,12 +62,12 @@ func helpText(name, usage, operands, description string, commands [][2]string, f
 	return text + "\nOPTIONS:\n" + table(rows)
 }
 
-// Visible are the options that help names.
+// Visible are the options in the help text.
 func Visible(flags []cli.Flag) []cli.Flag {
 	return (&cli.Command{Flags: flags}).VisibleFlags()
 }
 
-// flagRow is an option with its value, and what it means.
+// flagRow is an option with its value, and its meaning.
 func flagRow(f cli.Flag) [2]string {
 	doc, ok := f.(cli.DocGenerationFlag)
 	if !ok { // all flags of the library are
@@ -100,7 +99,7 @@ func Dashed(name string) string {
 	return "--" + name
 }
 
-// table sets rows in two columns, the second wrapped.
+// table formats rows in two columns and wraps the second one.
 func table(rows [][2]string) string {
 	first := 0
 	for _, r := range rows {
@@ -122,7 +121,7 @@ func table(rows [][2]string) string {
 	return b.String()
 }
 
-// helpFor turns the operands of help into the command line that asks the command itself.
+// helpFor turns the operands of help into a command line with --help.
 func helpFor(app *cli.App, program string, names []string) ([]string, error) {
 	path, commands, _ := Descend(app, names)
 	if len(path) < len(names) && !strings.HasPrefix(names[len(path)], "-") {

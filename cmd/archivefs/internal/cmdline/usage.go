@@ -13,9 +13,9 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// Govern makes the commands below path behave alike: a group of commands asks for one of them, Arrange
-// answers help, and what the library refuses is wrong usage. Check has refused all of that before, in our
-// words: the library's errors are texts, and nothing here matches them.
+// Govern makes the commands below path behave alike: a group prints its commands, Arrange handles
+// help, and errors of the library are wrong usage. Check reports all such errors before, in our
+// words: the errors of the library are texts, which nothing here matches.
 func Govern(path []string, commands []*cli.Command) []*cli.Command {
 	for _, c := range commands {
 		c.HideHelpCommand, c.OnUsageError = true, UsageError
@@ -27,11 +27,11 @@ func Govern(path []string, commands []*cli.Command) []*cli.Command {
 	return commands
 }
 
-// UsageError makes a *config.UsageError of what the library says.
+// UsageError makes a *config.UsageError of an error of the library.
 func UsageError(_ *cli.Context, err error, _ bool) error { return config.Usagef("%v", err) }
 
-// Check returns a *config.UsageError for the first variable of the environment, or option of an
-// arranged command line, that its command cannot take, and for the operands of one that takes none.
+// Check returns a *config.UsageError for the first wrong variable of the environment, or wrong
+// option of an arranged command line, and for operands of a command that has none.
 func Check(app *cli.App, args []string) error {
 	path, commands, flags := Descend(app, args[min(1, len(args)):])
 	for _, f := range flags {
@@ -84,7 +84,7 @@ func CheckValue(f cli.Flag, text string) error {
 	return nil
 }
 
-// misfit says why text is no value for the kind of an option, and what would be one; empty when it is
+// misfit says why text is no value for an option of this kind, and gives an example; empty if it is
 // one.
 func misfit(f cli.Flag, text string) string {
 	switch f.(type) {
@@ -108,7 +108,7 @@ func misfit(f cli.Flag, text string) string {
 	return ""
 }
 
-// HelpCommand is the command line that explains the command in args.
+// HelpCommand is the help command line for the command in args.
 func HelpCommand(app *cli.App, args []string) string {
 	var path []string
 	if len(args) > 0 {
@@ -117,8 +117,8 @@ func HelpCommand(app *cli.App, args []string) string {
 	return strings.Join(append(append([]string{"archivefs"}, path...), "--help"), " ")
 }
 
-// ChooseCommand is the action of what only has commands: the program, or a group of them at
-// path. The help text shows which there are.
+// ChooseCommand is the action of the program, or of a group of commands at path: it fails, and
+// points to the help text.
 func ChooseCommand(path ...string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		if c.Args().Present() {
@@ -135,7 +135,7 @@ func ChooseCommand(path ...string) cli.ActionFunc {
 	}
 }
 
-// noCommand says that there is no command of that name, and which may be meant.
+// noCommand is the error for an unknown command, with a similar one.
 func noCommand(path []string, name string, commands []*cli.Command) error {
 	names := []string{"help"}
 	for _, row := range commandRows(commands) {
@@ -148,7 +148,7 @@ func noCommand(path []string, name string, commands []*cli.Command) error {
 	return config.Usagef("there is no command %s%q%s", within, name, config.Meant(name, names))
 }
 
-// noOption says that there is no option of that name, and which may be meant.
+// noOption is the error for an unknown option, with a similar one.
 func noOption(name string, flags []cli.Flag) error {
 	var names []string
 	for _, f := range flags {

@@ -15,16 +15,16 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// Asker asks for credentials: a person at a terminal, who sees no secret that is typed, or
-// whatever is connected to standard input, which gives one line for each.
+// Asker asks for credentials: a person at a terminal, without showing typed secrets, or else
+// standard input, which has one line for each.
 type Asker struct {
 	ctx    context.Context
-	lines  *bufio.Reader // when nobody sits there
+	lines  *bufio.Reader // without a terminal
 	fd     int
-	person *term.Terminal // nil when nobody sits there
+	person *term.Terminal // nil without a terminal
 }
 
-// NewAsker makes an asker of standard input; what it shows goes to out.
+// NewAsker returns an asker on standard input, which prints to out.
 func NewAsker(ctx context.Context, in io.Reader, out io.Writer) *Asker {
 	a := &Asker{ctx: ctx}
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -39,8 +39,8 @@ func NewAsker(ctx context.Context, in io.Reader, out io.Writer) *Asker {
 	return a
 }
 
-// Complete asks for what the credentials lack. Without a terminal nobody is asked who calls:
-// that is for options to say.
+// Complete asks for missing credentials. Without a terminal it does not ask for the user: options
+// must name it.
 func (a *Asker) Complete(cred *apiclient.Credentials) error {
 	var err error
 	if a.person != nil && *cred == (apiclient.Credentials{}) {
@@ -73,7 +73,7 @@ func (a *Asker) secret(what string) (string, error) {
 	return text, err
 }
 
-// NewPassword asks for a password that a user shall have; a person, twice.
+// NewPassword asks for a new password; a person, twice.
 func (a *Asker) NewPassword(user string) (string, error) {
 	what := "Password of " + archive.Printable(user)
 	text, err := a.unseen(what)
@@ -93,7 +93,7 @@ func (a *Asker) NewPassword(user string) (string, error) {
 	return text, err
 }
 
-// unseen asks for what nobody shall see.
+// unseen asks for something without showing it.
 func (a *Asker) unseen(what string) (string, error) {
 	if a.person != nil {
 		return a.attended(func() (string, error) { return a.person.ReadPassword(what + ": ") })
@@ -105,7 +105,7 @@ func (a *Asker) unseen(what string) (string, error) {
 	return strings.TrimRight(text, "\r\n"), nil
 }
 
-// line asks a person for something that may be seen.
+// line asks a person and shows the input.
 func (a *Asker) line(prompt string) (string, error) {
 	return a.attended(func() (string, error) {
 		a.person.SetPrompt(prompt)
@@ -114,8 +114,8 @@ func (a *Asker) line(prompt string) (string, error) {
 	})
 }
 
-// attended asks a person and waits for the answer. The terminal shows nothing by itself
-// before the question is there, and is as it was afterwards, also after a signal.
+// attended asks a person and waits for the answer. It turns off the echo before it prints the
+// question, and restores the terminal afterwards, even after a signal.
 func (a *Asker) attended(read func() (string, error)) (text string, err error) {
 	before, err := term.MakeRaw(a.fd)
 	if err != nil {

@@ -7,33 +7,33 @@ import (
 	"runtime/debug"
 )
 
-// Handover is what the second process is given.
+// Handover is the input of the background process.
 type Handover struct {
 	Args        []string
 	Credentials CallerCredentials
-	Login       string // where the credentials are kept; empty when options name them
+	Login       string // where the credentials are stored; empty if options name them
 }
 
-// CallerCredentials are credentials that an encoder does not hide.
+// CallerCredentials are credentials without the methods that hide secrets from encoders.
 type CallerCredentials struct{ APIKey, CloudID, User, Password string }
 
-// Invocation is how the program was called, beside its options.
+// Invocation is how the program was called, without its options.
 type Invocation struct {
 	Args  []string  // the command line
-	Fake  bool      // options are checked, and nothing is mounted
-	Given *Handover // what the process that was called gave to this one in the background, else nil
-	// Again carries out another command line in this process, and returns the exit status.
+	Fake  bool      // only check the options
+	Given *Handover // the handover in the background process, else nil
+	// Again executes another command line in this process, and returns the exit status.
 	Again func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 type invocationKey struct{}
 
-// WithInvocation makes how the program was called known to its commands.
+// WithInvocation passes the invocation to the commands.
 func WithInvocation(ctx context.Context, i *Invocation) context.Context {
 	return context.WithValue(ctx, invocationKey{}, i)
 }
 
-// InvocationOf is how the program was called; never nil.
+// InvocationOf returns the invocation; never nil.
 func InvocationOf(ctx context.Context) *Invocation {
 	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok {
 		return i
@@ -41,12 +41,12 @@ func InvocationOf(ctx context.Context) *Invocation {
 	return &Invocation{}
 }
 
-// ExitStatus is an error that was told already: the program ends with this status.
+// ExitStatus is an error that was printed already: the program ends with this status.
 type ExitStatus int
 
 func (s ExitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// Version is what the build information says: the module's version, else the revision.
+// Version is the module's version in the build information, else the revision.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -70,5 +70,5 @@ func Version() string {
 	return "development-" + revision + dirty
 }
 
-// Env is the name of an option in the environment.
+// Env is the environment variable of an option.
 func Env(name string) []string { return []string{"ARCHIVEFS_" + name} }

@@ -1,5 +1,4 @@
-// Package command is what all commands share: options that several take, how they fail, and what
-// they print with.
+// Package command is shared by all commands: common options, their errors, and printing.
 package command
 
 import (
@@ -14,11 +13,10 @@ import (
 	"github.com/archivefs/archivefs/internal/credentials"
 )
 
-// SecretFlags are the options whose values are secrets.
+// SecretFlags are the options with a secret value.
 var SecretFlags = []string{"api-key", "password", "database"}
 
-// CredentialFlags are the options of the credentials; use is what the command does with
-// them.
+// CredentialFlags are the options of the credentials; use says what the command does with them.
 func CredentialFlags(use string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "api-key", EnvVars: Env("API_KEY"), Usage: use + " the API key `KEY`"},
@@ -32,8 +30,8 @@ func CredentialFlags(use string) []cli.Flag {
 	}
 }
 
-// ReadCredentials gathers the credentials that the options name. Which sets go together is
-// for the client, and for the service, to say.
+// ReadCredentials reads the credentials of the options. The client and the service check whether
+// they go together.
 func ReadCredentials(c *cli.Context) (apiclient.Credentials, error) {
 	key, err := Secret(c, "api-key")
 	if err != nil {
@@ -46,8 +44,8 @@ func ReadCredentials(c *cli.Context) (apiclient.Credentials, error) {
 	return apiclient.Credentials{APIKey: key, CloudID: c.String("cloud-id"), User: c.String("user"), Password: password}, nil
 }
 
-// Secret is the value of an option, what stands in the file that its -file option names, or
-// what the command of its -command option prints.
+// Secret is the value of an option, the content of the file in its -file option, or the output of
+// its -command option.
 func Secret(c *cli.Context, name string) (string, error) {
 	if err := OnlyOne(c, name); err != nil {
 		return "", err
@@ -68,7 +66,7 @@ func Secret(c *cli.Context, name string) (string, error) {
 	return text, nil
 }
 
-// OnlyOne refuses a secret that is given in several ways.
+// OnlyOne refuses a secret that is given in more than one way.
 func OnlyOne(c *cli.Context, name string) error {
 	given := ""
 	for _, way := range []string{name, name + "-file", name + "-command"} {
@@ -87,11 +85,11 @@ func OnlyOne(c *cli.Context, name string) error {
 func DrainFlag() cli.Flag {
 	return &cli.DurationFlag{
 		Name: "drain", EnvVars: Env("DRAIN"), Value: 2 * time.Minute,
-		Usage: "wait at most `DURATION` for uploads at the end; what is left then goes on at the next mount",
+		Usage: "wait at most `DURATION` for uploads at the end; the next mount sends the rest",
 	}
 }
 
-// ReadDrain is the value of --drain, which is not negative.
+// ReadDrain is the value of --drain. A negative one is wrong.
 func ReadDrain(c *cli.Context) (time.Duration, error) {
 	d := c.Duration("drain")
 	if d < 0 {
@@ -100,7 +98,7 @@ func ReadDrain(c *cli.Context) (time.Duration, error) {
 	return d, nil
 }
 
-// ConnectionFlags say where a service is and how it is asked.
+// ConnectionFlags are the address of a service and how to call it.
 func ConnectionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "base-url", EnvVars: Env("BASE_URL"), Usage: "the archive service at `URL`; /api/v2 is appended when it is missing"},
@@ -113,7 +111,7 @@ func ConnectionFlags() []cli.Flag {
 	}
 }
 
-// DataFlag says where the embedded service keeps its archive.
+// DataFlag is the directory of the embedded service's archive.
 func DataFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "data", EnvVars: Env("DATA"), TakesFile: true, DefaultText: "archivefs in the XDG data home",
@@ -121,7 +119,7 @@ func DataFlag() cli.Flag {
 	}
 }
 
-// StateDirFlag says where what belongs to one archive is kept.
+// StateDirFlag is the state directory.
 func StateDirFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "state-dir", EnvVars: Env("STATE_DIR"), TakesFile: true, DefaultText: "one per archive in the XDG state and cache homes",
@@ -137,7 +135,7 @@ func ConfigFlag() cli.Flag {
 	}
 }
 
-// JSONFlag is --json of a command that prints a table without it.
+// JSONFlag is --json of a command that prints a table by default.
 func JSONFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Join joins what is said into one sentence.
+// Join joins texts into one sentence.
 func Join(parts ...string) string {
 	var said []string
 	for _, p := range parts {
@@ -26,7 +26,7 @@ func Join(parts ...string) string {
 	return strings.Join(said, "; ")
 }
 
-// Plain is a default as people write it: without quotes, and 1m for 1m0s.
+// Plain is a default without quotes, and with 1m for 1m0s.
 func Plain(s string) string {
 	if unquoted, err := strconv.Unquote(s); err == nil {
 		return unquoted
@@ -37,7 +37,7 @@ func Plain(s string) string {
 	return s
 }
 
-// Complain says on standard error what the program ends with. The journal takes it for an error.
+// Complain prints the error of the program to standard error. The journal shows it as an error.
 func Complain(stderr io.Writer, format string, args ...any) {
 	if isJournal, err := journal.StderrIsJournalStream(); err == nil && isJournal {
 		stderr = prefixed{stderr, fmt.Sprintf("<%d>", journal.PriErr)}
@@ -64,10 +64,10 @@ func PrintJSON(c *cli.Context, v any) error {
 	return e.Encode(v)
 }
 
-// Say prints a sentence on standard error. Whatever it names, it is one line, and harmless.
+// Say prints a sentence to standard error, in one line, with names escaped.
 func Say(stderr io.Writer, format string, args ...any) {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // errors that are joined
-	fmt.Fprintf(stderr, "archivefs: %s\n", archive.Printable(text))      //nolint:errcheck // nowhere to say it
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") // joined errors
+	fmt.Fprintf(stderr, "archivefs: %s\n", archive.Printable(text))      //nolint:errcheck // no place to report it
 }
 
 // Plural counts things: 1 document, 2 documents.

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/term"
 )
 
-// ProgressEvery is how often what is left is counted.
+// ProgressEvery is how often the backlog is counted.
 const ProgressEvery = 200 * time.Millisecond
 
-// Backlog is what is still to be sent to the archive.
+// Backlog is the remaining work.
 type Backlog struct {
-	What    string // is still to be sent; empty for uploads
+	What    string // what happens to the files; empty for uploads
 	Uploads int
 	Bytes   int64
-	Rows    int64 // of a database, which come last
+	Rows    int64 // of a database, which are done last
 }
 
 // Add adds an upload of so many bytes.
@@ -29,7 +29,7 @@ func (b *Backlog) Add(bytes int64) {
 	b.Bytes += bytes
 }
 
-// String counts it in words.
+// String describes it in words.
 func (b *Backlog) String() string {
 	if b.Uploads == 0 && b.Rows > 0 {
 		return Plural(int(b.Rows), "row")
@@ -37,30 +37,30 @@ func (b *Backlog) String() string {
 	return Plural(b.Uploads, cmp.Or(b.What, "upload")) + ", " + Size(b.Bytes)
 }
 
-// after is what is left when some of it was done.
+// after is the backlog after some work is done.
 func (b *Backlog) after(done Backlog) *Backlog {
 	return &Backlog{What: b.What, Uploads: max(0, b.Uploads-done.Uploads), Bytes: max(0, b.Bytes-done.Bytes), Rows: max(0, b.Rows-done.Rows)}
 }
 
-// rowWork is how many bytes of a content take about as long as a row.
+// rowWork is how many bytes of a content take as long as a row.
 const rowWork = 4 << 10
 
-// work is how much a bar shows for it: an upload counts also when it has no bytes.
+// work is the work in the unit of the bar: an upload without bytes counts, too.
 func (b *Backlog) work() int64 { return b.Bytes + int64(b.Uploads) + b.Rows*rowWork }
 
-// Progress shows a shrinking backlog in the last line of a terminal. Its methods may be
-// called concurrently.
+// Progress shows a shrinking backlog in the last line of a terminal. Its methods may be called
+// concurrently.
 type Progress struct {
 	terminal io.Writer
 
 	mu sync.Mutex
 	// bar is nil while nothing is shown.
 	bar *progressbar.ProgressBar // +checklocks:mu
-	// total is the most work that there was.
+	// total is the most work so far.
 	total int64 // +checklocks:mu
 }
 
-// NewProgress returns nil where out is no terminal.
+// NewProgress returns nil if out is no terminal.
 func NewProgress(out io.Writer) *Progress {
 	if IsTerminal(out) {
 		return &Progress{terminal: out}
@@ -74,7 +74,7 @@ func IsTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Show shows what is left now. The terminal's own errors are nobody's business.
+// Show shows the current backlog. It ignores errors of the terminal.
 func (p *Progress) Show(left *Backlog) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Progress) Show(left *Backlog) {
 		p.bar = progressbar.NewOptions64(work, progressbar.OptionSetWriter(p.terminal),
 			progressbar.OptionSetWidth(30), progressbar.OptionUseANSICodes(true), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(true))
-	case work > p.total: // more was put in meanwhile
+	case work > p.total: // the work has grown
 		p.total = work
 		p.bar.ChangeMax64(work)
 	}
@@ -92,8 +92,8 @@ func (p *Progress) Show(left *Backlog) {
 	_ = p.bar.Set64(p.total - left.work())
 }
 
-// Follow shows what is left of all, again and again, until stop, which ends the line. To find out
-// all may take long; its context ends with stop. Without a terminal nothing is asked.
+// Follow shows the backlog regularly until stop, which ends the line and the context of left.
+// Without a terminal it does nothing.
 func (p *Progress) Follow(ctx context.Context, all func(context.Context) Backlog, done func() Backlog) (stop func()) {
 	if p == nil {
 		return func() {}
@@ -121,7 +121,7 @@ func (p *Progress) Follow(ctx context.Context, all func(context.Context) Backlog
 	}
 }
 
-// End removes the line. Without a terminal there is none.
+// End removes the line, if there is one.
 func (p *Progress) End() {
 	if p == nil {
 		return
@@ -131,7 +131,7 @@ func (p *Progress) End() {
 	p.clearLocked()
 }
 
-// Write writes above the line. It is for a log that goes to the same terminal.
+// Write writes above the line, for a log on the same terminal.
 func (p *Progress) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func (p *Progress) clearLocked() {
 	}
 }
 
-// Pause waits a moment between two looks at the same thing, or returns the error of ctx.
+// Pause waits a moment before something is checked again, or returns the error of ctx.
 func Pause(ctx context.Context) error {
 	select {
 	case <-time.After(50 * time.Millisecond):

@@ -1,4 +1,4 @@
-// Package mount is the command that mounts an archive, and looks after the mount until it ends.
+// Package mount is the command mount, and looks after the mount until it ends.
 package mount
 
 import (
@@ -19,16 +19,15 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
-// statusEvery is how often the service manager is told how the mount is, if that has changed.
+// statusEvery is how often the service manager gets the status of the mount, if it has changed.
 const statusEvery = 2 * time.Second
 
-// attend looks after a mount until it has ended, or until somebody asks for its end. Whatever may
-// take long is done elsewhere: that this loop goes round is a part of what the service manager
-// watches.
+// attend looks after a mount until it has ended, or a signal asks for its end. Work that may take
+// long is done in other goroutines: the watchdog checks that this loop runs.
 func (s *session) attend(c *cli.Context, m *fs.Mount) {
 	status := s.manager.Every(statusEvery)
 	defer status.Stop()
-	// From outside, as anybody who uses the mount does.
+	// The check comes from outside, like any program that uses the mount.
 	look := running.NewLook(func() error { return mounted.Answers(m.Dir) }, s.manager.Watchdog())
 	defer look.End()
 	renewal := renewal{session: s}
@@ -68,7 +67,7 @@ func (s *session) attend(c *cli.Context, m *fs.Mount) {
 	}
 }
 
-// inWords is how the mount is, in a line.
+// inWords is the status of the mount in one line.
 func (s *session) inWords() string {
 	left := s.left()
 	text := "mounted at " + s.settings.Mountpoint
@@ -84,15 +83,14 @@ func (s *session) inWords() string {
 	return text
 }
 
-// renewal asks for everything anew: the options that a mount can
-// change, the credentials, and what is known of the archive's structure.
+// renewal reloads what can be reloaded: some options, the credentials, and the listings.
 type renewal struct {
 	session *session
-	done    chan struct{} // closed when one is over; nil while none is under way
+	done    chan struct{} // closed when a reload has ended; nil if none runs
 	cancel  context.CancelFunc
 }
 
-// begin begins one. None is under way.
+// begin begins a reload. None may be running.
 func (r *renewal) begin(c *cli.Context) {
 	r.session.manager.Tell("asking the archive service anew",
 		daemon.SdNotifyReloading, strings.TrimSpace(daemon.SdNotifyMonotonicUsec()))
@@ -105,7 +103,7 @@ func (r *renewal) begin(c *cli.Context) {
 	}()
 }
 
-// end ends the one that is under way, if any.
+// end ends the running reload, if any.
 func (r *renewal) end() {
 	if r.done == nil {
 		return
@@ -115,7 +113,7 @@ func (r *renewal) end() {
 	r.done = nil
 }
 
-// renew is one renewal.
+// renew is one reload.
 func (s *session) renew(ctx context.Context, c *cli.Context) {
 	if err := s.reread(ctx, c); err != nil {
 		s.log.Warnf("options and credentials stay as they are: %v", err)
@@ -127,8 +125,8 @@ func (s *session) renew(ctx context.Context, c *cli.Context) {
 	s.log.Info("all that was known of the archive is asked for anew")
 }
 
-// reread reads the configuration and the credentials once more. Of the options the level of
-// the log can change while the mount is there.
+// reread reads the configuration and the credentials again. Of the options only the log level can
+// change during a mount.
 func (s *session) reread(ctx context.Context, c *cli.Context) error {
 	again, err := s.settings.Chosen.Again(ctx, c)
 	if err != nil {
@@ -149,9 +147,8 @@ func (s *session) reread(ctx context.Context, c *cli.Context) error {
 	return s.client.SetCredentials(fresh.Client.Credentials)
 }
 
-// cureOfRefusal says what to do when the service does not take the credentials of a mount any
-// more. A key alone says whose archive it opens: what was written under it is not sent with
-// another one.
+// cureOfRefusal says what to do when the service refuses the credentials. If there is only a key,
+// it identifies the archive: another key does not send what was written under the old one.
 func cureOfRefusal(cred apiclient.Credentials, dir string, pid int) string {
 	dir = doctor.Quoted(dir)
 	if cred.User == "" && cred.CloudID == "" {

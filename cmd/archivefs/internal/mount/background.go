@@ -18,30 +18,29 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/settings"
 )
 
-// A mount in the background (--daemon) is this program in a second process. The first one reads
-// the options, and asks whoever has to be asked; it gives all that to the second through a pipe,
-// because others can read the arguments and the environment of a process. Then it waits for the
-// line that says that the mount is usable. Until that the second process stays in the session and
-// the process group of the first, and talks to its standard error, and its exit status becomes
-// that of the first.
+// A background mount (--daemon) is this program in a second process. The first one reads the
+// options and asks for credentials, and passes both to the second through a pipe, because others
+// can read the arguments and the environment of a process. Then it waits for the line that says
+// that the mount is usable. Until then the second process stays in the session and the process
+// group of the first and writes to its standard error, and its exit status becomes that of the
+// first.
 
-// HandoverVariable in the environment tells the second process what it is. Its value says
-// nothing.
+// HandoverVariable in the environment marks the second process. Its value does not matter.
 const HandoverVariable = "_ARCHIVEFS_HANDOVER"
 
-// The descriptors of the second process, beside the standard ones.
+// The descriptors of the second process, after the standard ones.
 const (
-	handoverFD = 3 // a handover can be read
-	readyFD    = 4 // takes the line that says that the mount is usable
+	handoverFD = 3 // reads the handover
+	readyFD    = 4 // writes the line that says that the mount is usable
 )
 
-// goBackground mounts in the background, and returns when the mount is usable.
+// goBackground starts a background mount, and returns when it is usable.
 func goBackground(c *cli.Context, s *settings.Mount) error {
 	take, give, err := os.Pipe()
 	if err != nil {
 		return noBackground(err)
 	}
-	defer give.Close() //nolint:errcheck // what it lacks the other side notices
+	defer give.Close() //nolint:errcheck // the second process notices what is missing
 	ready, tell, err := os.Pipe()
 	if err != nil {
 		return noBackground(errors.Join(err, take.Close()))
@@ -54,7 +53,7 @@ func goBackground(c *cli.Context, s *settings.Mount) error {
 	h := command.Handover{
 		Args: command.InvocationOf(c.Context).Args, Login: s.Login, Credentials: command.CallerCredentials(s.Client.Credentials),
 	}
-	_ = gob.NewEncoder(give).Encode(h) // it fails when the other side has ended, which says why
+	_ = gob.NewEncoder(give).Encode(h) // it fails if the second process has ended, which prints why
 	stop := context.AfterFunc(c.Context, func() { _ = second.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 	line, err := bufio.NewReader(ready).ReadString('\n')
@@ -65,8 +64,7 @@ func goBackground(c *cli.Context, s *settings.Mount) error {
 	return errors.Join(err, second.Process.Release())
 }
 
-// startBackground starts the second process. Others see the arguments of the first, which
-// show no secrets.
+// startBackground starts the second process. It shows the arguments of the first, without secrets.
 func startBackground(c *cli.Context, take, tell *os.File) (*exec.Cmd, error) {
 	path, err := ownProgram()
 	if err != nil {
@@ -80,8 +78,8 @@ func startBackground(c *cli.Context, take, tell *os.File) (*exec.Cmd, error) {
 	return second, second.Start()
 }
 
-// backgroundEnvironment is the environment of the second process. A service manager hears
-// nothing of it: it watches the first one.
+// backgroundEnvironment is the environment of the second process, without the service manager,
+// which watches the first one.
 func backgroundEnvironment(all []string) []string {
 	env := []string{HandoverVariable + "=1"}
 	for _, pair := range all {
@@ -96,8 +94,8 @@ func backgroundEnvironment(all []string) []string {
 
 func noBackground(err error) error { return fmt.Errorf("--daemon: start a process: %w", err) }
 
-// endOfBackground is how the second process ended before the mount was usable. It has said
-// why, unless it was killed.
+// endOfBackground is the error if the second process ended before the mount was usable. That has
+// printed why, unless it was killed.
 func endOfBackground(err error) error {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) && ended.ExitCode() > 0 {
@@ -109,7 +107,7 @@ func endOfBackground(err error) error {
 	return fmt.Errorf("--daemon: the process in the background ended: %w", err)
 }
 
-// TakeHandover is what the second process is given, and where it says that the mount is usable.
+// TakeHandover reads the handover, and returns where to report that the mount is usable.
 func TakeHandover() (given *command.Handover, ready *os.File, err error) {
 	take, tell := os.NewFile(handoverFD, "handover"), os.NewFile(readyFD, "ready")
 	for _, fd := range []int{handoverFD, readyFD} {

@@ -31,7 +31,7 @@ func startEmbedded(ctx context.Context, data string, withSample bool, log logrus
 		return nil, err
 	}
 	key := rand.Text()
-	// It logs nothing: the client logs the same requests.
+	// The service logs nothing: the client logs the same requests.
 	srv, err := server.Open(ctx, server.Options{Data: data, Credentials: server.Credentials{APIKey: key}})
 	if err != nil {
 		return nil, fmt.Errorf("open embedded archive: %w", err)
@@ -40,7 +40,7 @@ func startEmbedded(ctx context.Context, data string, withSample bool, log logrus
 		_ = srv.Close() // the first error says more
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback: it does not wait
+	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on loopback it does not wait
 	if err != nil {
 		_ = srv.Close() // the first error says more
 		return nil, fmt.Errorf("serve embedded archive: %w", err)
@@ -54,7 +54,7 @@ func startEmbedded(ctx context.Context, data string, withSample bool, log logrus
 	return e, nil
 }
 
-// stop ends serving; requests under way are finished first.
+// stop stops the service after the requests in flight.
 func (e *embedded) stop() error {
 	e.cancel()
 	if err := <-e.served; err != nil {

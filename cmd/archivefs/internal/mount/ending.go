@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// unmountPatience is how long an unmount waits for files to be closed before the mount
-	// is taken out of sight with the files still open.
+	// unmountPatience is how long an unmount waits for files to be closed before it detaches the
+	// mount.
 	unmountPatience = 3 * time.Second
-	// awayPatience bounds the wait for uploads while the service is away, or after somebody
-	// waited before the unmount: enough for what is under way.
+	// awayPatience bounds the wait for uploads while the service is away, or if the command unmount
+	// has waited already: enough for those in flight.
 	awayPatience = 2 * time.Second
 )
 
-// end unmounts what is still mounted (m; nil for nothing), waits for uploads, says what
-// remains, and closes what the session opened. From here on the next signal ends the
-// program at once: what is in the spool survives that. Whoever still waits for the mount in the end is
-// told that it is gone, so that nothing keeps the process.
+// end unmounts m, if it is still mounted (nil for nothing), waits for uploads, prints what remains,
+// and closes the session. From now on the next signal ends the program at once: the spool survives
+// that. Finally the connection to the kernel is aborted, so that programs that still wait get an
+// error and nothing keeps the process.
 func (s *session) end(m *fs.Mount) error {
 	hurry, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,7 +54,7 @@ func (s *session) end(m *fs.Mount) error {
 	}
 	rest, local := s.remainder(), s.localRemainder()
 	switch {
-	case hurry.Err() != nil: // uploads may use the stores: they stay open
+	case hurry.Err() != nil: // uploads may still use the stores
 		return errors.Join(err, errors.New(command.Join("ended at once", rest, local)))
 	case s.fs.Away() != nil && rest != "":
 		command.Say(s.stderr, "%s", command.Join(mounted.AwayInWords(s.fs.Away().Refused()), rest, local))
@@ -64,13 +64,13 @@ func (s *session) end(m *fs.Mount) error {
 		command.Say(s.stderr, "%s", command.Join(rest, local))
 	}
 	if ctx.Err() != nil {
-		return err // uploads are under way, and use the stores
+		return err // uploads still use the stores
 	}
 	return errors.Join(err, s.closeStores())
 }
 
-// abortOnWatchdog lets nothing wait for a mount that a service manager ends because it does not answer
-// (SIGABRT): the process then says where it stands, and dies of it. end ends that.
+// abortOnWatchdog aborts the connection to the kernel when the service manager ends a mount that
+// does not answer (SIGABRT), and lets the process print its goroutines and die. end stops it.
 func abortOnWatchdog(m *fs.Mount) (end func()) {
 	aborts, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(aborts, syscall.SIGABRT)
@@ -89,8 +89,7 @@ func abortOnWatchdog(m *fs.Mount) (end func()) {
 	}
 }
 
-// takeDown unmounts. A mount with open files is taken out of sight when they are not closed
-// within unmountPatience.
+// takeDown unmounts. If files stay open for unmountPatience it detaches the mount.
 func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 	patience, cancel := context.WithTimeout(hurry, unmountPatience)
 	defer cancel()
@@ -99,14 +98,14 @@ func (s *session) takeDown(hurry context.Context, m *fs.Mount) error {
 			return nil
 		}
 		if command.Pause(patience) != nil {
-			s.log.Warnf("files in %s are still open: nobody finds them any more, and they fail when this process ends", m.Dir)
+			s.log.Warnf("files in %s are still open; they fail when this process ends", m.Dir)
 			return mounted.DetachMount(hurry, m.Dir)
 		}
 	}
 }
 
-// drain waits until nothing is under way and what is pending was archived, or the service
-// cannot take it, or ctx ends.
+// drain waits until nothing is in flight and pending uploads are archived, or the service cannot
+// take them, or ctx ends.
 func (s *session) drain(ctx context.Context) {
 	done := make(chan error, 1)
 	go func() { done <- s.fs.Close(ctx) }()
@@ -139,11 +138,11 @@ func (s *session) drain(ctx context.Context) {
 	}
 }
 
-// left counts what the archive does not have, as the next mount would find it.
+// left counts what is not archived, as the next mount will find it.
 func (s *session) left() mounted.Leftover { return mounted.LeftoverOf(s.spool.Left()) }
 
-// remainder says in one sentence what the archive does not have, empty when it has all
-// or the mount never was usable.
+// remainder describes in one sentence what is not archived, empty if everything is or the mount
+// never was usable.
 func (s *session) remainder() string {
 	l := s.left()
 	if !s.usable || l.Failed == 0 && l.Pending.Uploads == 0 {
@@ -154,8 +153,7 @@ func (s *session) remainder() string {
 		l.Failed, l.Pending.Uploads, s.dirs.State, mounted.GoesOn(s.dirs.State, away != nil && away.Refused()))
 }
 
-// localRemainder says in one sentence what stays on this machine for its name, empty when nothing
-// does.
+// localRemainder describes in one sentence the local files, empty if there are none.
 func (s *session) localRemainder() string {
 	if !s.usable {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/metrics"
 )
 
-// showMetrics answers at --metrics, if that is given, until the session ends.
+// showMetrics serves --metrics, if set, until the session ends.
 func (s *session) showMetrics(ctx context.Context) error {
 	if s.settings.Metrics == "" {
 		return nil
@@ -35,8 +35,7 @@ func (s *session) showMetrics(ctx context.Context) error {
 	return nil
 }
 
-// mountFamilies is the status of a mount as Prometheus has it. Names of documents and
-// folders are in none of it.
+// mountFamilies are the metrics of a mount. They contain no names of documents or folders.
 func mountFamilies(s *fs.Status) []metrics.Family {
 	up := 1.0
 	if s.Health == fs.HealthAway {

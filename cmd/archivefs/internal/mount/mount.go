@@ -45,11 +45,11 @@ func Command() *cli.Command {
 	}
 }
 
-// garbage is how much of the memory in use may be garbage before it is collected, in percent.
-// A mount lasts for days and has little to do: half of what Go takes costs it hardly any time.
+// garbage is GOGC of a mount, in percent. A mount runs for days and is mostly idle, so half of Go's
+// default costs hardly any time.
 const garbage = 50
 
-// mount is the command: it returns when the archive is unmounted again.
+// mount is the command: it returns when the archive is unmounted.
 func mount(c *cli.Context) error {
 	settings, err := settings.Read(c)
 	if err != nil {
@@ -89,14 +89,14 @@ func mount(c *cli.Context) error {
 	return s.outcome(errors.Join(err, endProfiles(), s.end(m)))
 }
 
-// serve checks the service, mounts, and waits for the end. It returns the mount, nil where there was
+// serve checks the service, mounts, and waits for the end. It returns the mount, nil if there was
 // none.
 func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	if err := s.fs.Check(c.Context); err != nil {
 		return nil, s.unreachable(err)
 	}
 	if away := s.fs.Away(); away != nil {
-		s.log.Warnf("the archive service at %s is away, so what is known of it here is shown until it answers: %s",
+		s.log.Warnf("the archive service at %s is away; until it answers the mount shows the last listings: %s",
 			s.client.BaseURL(), away.Text)
 	}
 	s.tellLeftBehind()
@@ -124,10 +124,10 @@ func (s *session) serve(c *cli.Context) (*fs.Mount, error) {
 	return m, nil
 }
 
-// detach leaves the session, the directory and the standard error of the caller, who may go
-// away once the mount is usable. Not before: where the mount is an automount, all processes but
-// those of the caller's group wait for it (autofs(5)), and this one would wait for itself. What a crash says goes to the file of the log, if there is one; sentences
-// go to the log.
+// detach leaves the session, the directory and the standard error of the caller once the mount is
+// usable. Not before: for an automount, all processes except those of the caller's group wait for
+// it (autofs(5)), and this one would wait for itself. After that the output of a crash goes to the
+// log file, if there is one; messages go to the log.
 func (s *session) detach() error {
 	if _, err := unix.Setsid(); err != nil {
 		return fmt.Errorf("--daemon: leave the session: %w", err)
@@ -154,7 +154,7 @@ func (s *session) detach() error {
 	return nil
 }
 
-// announce says that the mount is usable, to whoever called.
+// announce reports to the caller that the mount is usable.
 func (s *session) announce(out io.Writer, dir string) error {
 	if s.background {
 		if err := s.detach(); err != nil {
@@ -171,8 +171,8 @@ func (s *session) announce(out io.Writer, dir string) error {
 	return nil
 }
 
-// outcome is what the program ends with. Nobody reads standard error of a process in the
-// background, so the log has it.
+// outcome is the result of the program. A background process also logs it, because nobody reads its
+// standard error.
 func (s *session) outcome(err error) error {
 	if err == nil || !s.detached {
 		return err
@@ -181,16 +181,16 @@ func (s *session) outcome(err error) error {
 	return command.ExitStatus(1)
 }
 
-// sentences is a standard error that is a log.
+// sentences is a standard error that goes to the log.
 type sentences struct{ log *logrus.Logger }
 
-// Write logs what say writes.
+// Write logs the messages of say.
 func (w sentences) Write(p []byte) (int, error) {
 	w.log.Warn(strings.TrimSpace(strings.TrimPrefix(string(p), "archivefs: ")))
 	return len(p), nil
 }
 
-// startProfiles begins the profiles that are asked for. end writes them.
+// startProfiles starts the profiles of the options. end writes them.
 func startProfiles(c *cli.Context) (end func() error, err error) {
 	heap, cpu := c.String("heap-profile"), c.String("cpu-profile")
 	end = func() error { return writeHeapProfile(heap) }
@@ -218,14 +218,14 @@ func writeHeapProfile(path string) error {
 	if err != nil {
 		return fmt.Errorf("--heap-profile: %w", err)
 	}
-	runtime.GC() // what is in use, without what is not needed any more
+	runtime.GC() // collect garbage first
 	if err := pprof.WriteHeapProfile(f); err != nil {
 		return errors.Join(fmt.Errorf("--heap-profile: %w", err), f.Close())
 	}
 	return f.Close()
 }
 
-// prepareMountpoint makes sure that the archive can be mounted where it shall be.
+// prepareMountpoint checks the mount point, or creates it.
 func prepareMountpoint(ctx context.Context, s *settings.Mount) error {
 	if s.Made && !mounted.IsAutomount(s.Mountpoint) && !mounted.IsStale(s.Mountpoint) {
 		if err := os.MkdirAll(s.Mountpoint, 0o700); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/archivefs/archivefs/internal/state"
 )
 
-// session is everything that one mount holds open.
+// session is everything that a mount holds open.
 type session struct {
 	settings *settings.Mount
 	log      *logrus.Logger
@@ -33,14 +33,14 @@ type session struct {
 	fs       *fs.FileSystem
 	spool    *spool.Spool
 	client   clientCloser
-	local    func(sha256 string) (path string) // where the embedded service keeps a content; nil without one
+	local    func(sha256 string) (path string) // the embedded service's file of a content; nil for another service
 	dirs     *config.Dirs
 	manager  *running.Manager
-	usable   bool // the mount came up
+	usable   bool // the mount was usable
 
-	background bool // it was started for the background
-	detached   bool // and has left who started it
-	attended   bool // a terminal belongs to it
+	background bool // started as a background process
+	detached   bool // and detached from its caller
+	attended   bool // it has a terminal
 	hangups    <-chan os.Signal
 	closers    []func() error
 }
@@ -51,8 +51,8 @@ type clientCloser interface {
 	SetCredentials(cred apiclient.Credentials) error
 }
 
-// openSession opens everything that a mount needs, up to but without mounting. What was
-// opened before a failure is closed again.
+// openSession opens everything that a mount needs, without mounting. After a failure it closes what
+// it opened.
 func openSession(c *cli.Context, settings *settings.Mount, log *logrus.Logger) (*session, error) {
 	background := command.InvocationOf(c.Context).Given != nil
 	s := &session{
@@ -90,7 +90,7 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("open learned sizes: %w", err)
 	}
 	s.later(o.Facts.Close)
-	if !s.settings.Embedded { // which is never away
+	if !s.settings.Embedded { // the embedded service is never away
 		if o.Known, err = cache.OpenKnown(filepath.Join(s.dirs.Cache, "known.db"), s.log); err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (s *session) open(ctx context.Context) error {
 	return s.showMetrics(ctx)
 }
 
-// leaveDirs gives the state directories free. Those of a mount that never was usable, as
-// with a wrong key, go when they are new.
+// leaveDirs unlocks the state directories. If the mount never was usable, for instance with a wrong
+// key, it removes new ones.
 func (s *session) leaveDirs() error {
 	if s.usable {
 		return s.dirs.Close()
@@ -121,8 +121,7 @@ func (s *session) leaveDirs() error {
 	return s.dirs.Discard()
 }
 
-// roomMaker is how the spool gets room from the content cache: nil where that is on another
-// disk.
+// roomMaker lets the spool evict contents from the cache: nil if that is on another disk.
 func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 	var cached, state unix.Stat_t
 	if unix.Stat(s.dirs.Cache, &cached) != nil || unix.Stat(s.dirs.State, &state) != nil || cached.Dev != state.Dev {
@@ -131,8 +130,8 @@ func (s *session) roomMaker(content *cache.Content) func(int64) bool {
 	return content.Free
 }
 
-// openService makes the client of the service, which it starts when it is the embedded
-// one. It returns the identity of the archive, which holds no secret.
+// openService makes the client of the service, and starts the embedded one. It returns the identity
+// of the archive, without a secret.
 func (s *session) openService(ctx context.Context) (identity string, err error) {
 	cfg := s.settings.Client
 	cfg.Log = s.log
@@ -161,7 +160,7 @@ func (s *session) openService(ctx context.Context) (identity string, err error) 
 	return identity, nil
 }
 
-// later adds something to be closed; the last added is closed first.
+// later adds something to close; the last added is closed first.
 func (s *session) later(f func() error) { s.closers = append(s.closers, f) }
 
 func (s *session) closeStores() error {
@@ -172,14 +171,14 @@ func (s *session) closeStores() error {
 	return errors.Join(all...)
 }
 
-// unreachable says what to do when the first request failed.
+// unreachable says what to do if the first request failed.
 func (s *session) unreachable(err error) error {
 	base := s.client.BaseURL()
 	return fmt.Errorf("cannot use the archive service at %s: %w; %s", base, err, command.Join(doctor.Cure(base, err), s.waiting()))
 }
 
-// tellLeftBehind warns of what waits for the service in other state directories: this mount
-// does not send it.
+// tellLeftBehind warns of pending uploads for the service in other state directories: this mount
+// does not send them.
 func (s *session) tellLeftBehind() {
 	if s.settings.Embedded {
 		return // its archive has one directory
@@ -189,8 +188,8 @@ func (s *session) tellLeftBehind() {
 	}
 }
 
-// waiting says what waits in the state directory of a mount that does not begin, empty when
-// nothing does.
+// waiting describes pending uploads in the state directory of a mount that fails to start, empty if
+// there are none.
 func (s *session) waiting() string {
 	left := s.left()
 	n := left.Failed + left.Pending.Uploads

@@ -7,5 +7,5 @@ import "os"
 // ownProgram is a path to the program that runs.
 func ownProgram() (string, error) { return os.Executable() }
 
-// inheritNothing does nothing here: there is no call for it.
+// inheritNothing does nothing: there is no such call.
 func inheritNothing() {}

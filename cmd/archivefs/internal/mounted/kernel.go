@@ -1,5 +1,5 @@
-// Package mounted looks at mounts from outside: what the kernel, their control directories and their
-// state directories say of them. It unmounts them, and says what they leave.
+// Package mounted looks at mounts from outside: at the kernel, at control directories and at state
+// directories. It also unmounts.
 package mounted
 
 import (
@@ -22,8 +22,7 @@ import (
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
-// Archives are the directories at which archives are mounted, as far as the system
-// tells.
+// Archives are the mount points of archives, as far as the system knows.
 func Archives() (dirs []string) {
 	for _, m := range doctor.Mounts(Mountinfo("self")) {
 		dirs = append(dirs, m.Dir)
@@ -31,8 +30,8 @@ func Archives() (dirs []string) {
 	return dirs
 }
 
-// IsStale reports whether dir is a mount whose process is gone. It asks what the kernel does
-// not remember by itself: the attributes of a mount outlive its process.
+// IsStale reports whether dir is a mount without a process. It asks for something that the kernel
+// does not cache, because cached attributes outlive the process.
 func IsStale(dir string) bool {
 	var s unix.Statfs_t
 	return errors.Is(unix.Statfs(dir, &s), syscall.ENOTCONN)
@@ -55,15 +54,14 @@ func AbortMount(m doctor.Mounted) error {
 	return err
 }
 
-// Mountinfo is what is mounted in the mount namespace of a process, or of this one, "self". It is
-// empty where the system does not tell.
+// Mountinfo is the list of mounts in the mount namespace of a process; "self" is this one. It is
+// empty if the system has none.
 func Mountinfo(process string) string {
 	text, _ := os.ReadFile(filepath.Join("/proc", process, "mountinfo")) //nolint:gosec // below /proc
 	return string(text)
 }
 
-// At is the archive that is known to be mounted at dir. It asks the kernel and not the mount,
-// which may not answer.
+// At is the archive that is mounted at dir. It asks the kernel, because the mount may not answer.
 func At(dir string) (found doctor.Mounted, ok bool) {
 	dir = BehindLinks(dir)
 	for _, m := range doctor.Mounts(Mountinfo("self")) {
@@ -74,10 +72,10 @@ func At(dir string) (found doctor.Mounted, ok bool) {
 	return found, ok
 }
 
-// BehindLinks is the directory that dir names, where a mount may be that does not answer: it is
-// not looked at.
+// BehindLinks resolves symbolic links in dir, except the last component, which may be a mount that
+// does not answer.
 func BehindLinks(dir string) string {
-	for range 40 { // as many as Linux follows
+	for range 40 { // the limit of Linux
 		if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 			dir = filepath.Join(above, filepath.Base(dir))
 		}
@@ -93,15 +91,14 @@ func BehindLinks(dir string) string {
 	return dir
 }
 
-// DetachMount takes a mount out of sight also while files of it are open. It does not leave
-// that half done when ctx ends.
+// DetachMount detaches a mount, even with open files. It finishes even if ctx ends.
 func DetachMount(ctx context.Context, dir string) error {
 	return Fusermount(context.WithoutCancel(ctx), true, dir)
 }
 
-// Fusermount calls the helper that unmounts without privileges.
+// Fusermount calls fusermount3, which unmounts without privileges.
 func Fusermount(ctx context.Context, lazily bool, dir string) error {
-	mount := BehindLinks(dir) // the helper follows none
+	mount := BehindLinks(dir) // fusermount3 follows no links
 	if !strings.HasPrefix(mount, "/") {
 		mount = "./" + mount
 	}
@@ -118,8 +115,8 @@ func Fusermount(ctx context.Context, lazily bool, dir string) error {
 	return refusal(dir, strings.Join(strings.Fields(string(out)), " "), err)
 }
 
-// refusal turns what fusermount3 said into a sentence that names the cure. It has no exit
-// statuses of its own, so that its words must do.
+// refusal turns a message of fusermount3 into a sentence that names the cure. The program has no
+// exit statuses, so the message must do.
 func refusal(dir, said string, err error) error {
 	switch {
 	case strings.Contains(said, "busy"):
@@ -132,8 +129,8 @@ func refusal(dir, said string, err error) error {
 	return fmt.Errorf("unmount %s: %w", dir, err)
 }
 
-// unmounter is the command that unmounts dir without privileges (fusermount3(1), on macOS umount(8));
-// lazily, also while files are open.
+// unmounter is the command that unmounts dir without privileges (fusermount3(1), on macOS
+// umount(8)); lazily: even with open files.
 func unmounter(lazily bool, dir string) []string {
 	switch {
 	case runtime.GOOS == "darwin" && lazily:

@@ -15,12 +15,12 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// Leftover is what the archive does not have.
+// Leftover counts what is not archived.
 type Leftover struct {
-	Pending command.Backlog // goes on at the next mount
-	InDoubt int             // of them, were sent without an answer and may still arrive
-	Failed  int             // waits for somebody to decide
-	Local   int             // files that hold something and stay on this machine
+	Pending command.Backlog // pending: continue at the next mount
+	InDoubt int             // of them, may still arrive at the service
+	Failed  int             // failed: somebody must decide
+	Local   int             // local files with content
 }
 
 // LeftoverOf is what a spool still has.
@@ -28,13 +28,12 @@ func LeftoverOf(l spool.Left) Leftover {
 	return Leftover{Pending: command.Backlog{Uploads: l.Pending, Bytes: l.Bytes}, InDoubt: l.InDoubt, Failed: l.Failed, Local: l.Local}
 }
 
-// StaysInWords says what waits for somebody to decide, and what stays on this machine for its name,
-// empty when nothing does.
+// StaysInWords describes failed uploads and local files, empty if there are none.
 func (l *Leftover) StaysInWords(state string) string {
 	return command.Join(failedInWords(l.Failed, state), LocalInWords(l.Local, state))
 }
 
-// LocalInWords says how many local files a state directory keeps, empty for none.
+// LocalInWords describes local files in a state directory, empty if there are none.
 func LocalInWords(n int, state string) string {
 	if n == 0 {
 		return ""
@@ -43,7 +42,7 @@ func LocalInWords(n int, state string) string {
 		command.Doing(n, "file", "stays", "stay"), state, english.PluralWord(n, "is", "are"), doctor.Quoted(state))
 }
 
-// KeptInWords says where a mount leaves what it did not send, and what becomes of that.
+// KeptInWords says where a mount leaves unsent uploads, and what happens to them.
 func KeptInWords(state string, left *command.Backlog, refused bool) string {
 	if refused {
 		return fmt.Sprintf("kept in %s: %s; %s", state, left, Reach(state))
@@ -51,7 +50,7 @@ func KeptInWords(state string, left *command.Backlog, refused bool) string {
 	return fmt.Sprintf("kept in %s for the next mount: %s", state, left)
 }
 
-// FailedUploads counts what waits for somebody to decide.
+// FailedUploads counts failed uploads.
 func FailedUploads(status *fs.Status) (n int) {
 	for i := range status.Uploads.List {
 		if status.Uploads.List[i].State == "failed" {
@@ -61,7 +60,7 @@ func FailedUploads(status *fs.Status) (n int) {
 	return n
 }
 
-// failedInWords says what waits for somebody to decide, empty when nothing does.
+// failedInWords describes failed uploads, empty if there are none.
 func failedInWords(n int, state string) string {
 	if n == 0 {
 		return ""
@@ -69,8 +68,8 @@ func failedInWords(n int, state string) string {
 	return fmt.Sprintf("%s in %s; archivefs uploads list %s shows why", command.Doing(n, "upload", "failed and stays", "failed and stay"), state, doctor.Quoted(state))
 }
 
-// LeftBy is what a mount leaves by now. It is stuck when all that it has to send was tried, and waits
-// to be tried again; not while something may still arrive.
+// LeftBy is what a mount would leave now. It is stuck if everything was tried and waits for a
+// retry, and nothing may still arrive.
 func LeftBy(status *fs.Status) (left Leftover, stuck bool) {
 	left, stuck = Leftover{Failed: FailedUploads(status), Local: len(status.Uploads.Locals)}, status.Uploads.Sending == 0
 	for _, u := range status.Uploads.List {
@@ -95,24 +94,24 @@ func NotWithin(limit time.Duration, inDoubt int) string {
 	return text
 }
 
-// What mounts that have ended left, and how people learn of it.
+// What ended mounts left, and how users learn of it.
 
-// SpoolOf is where uploads lie in a state directory.
+// SpoolOf is the spool of a state directory.
 func SpoolOf(state string) string { return filepath.Join(state, "spool") }
 
-// ReceiptsOf is where a state directory keeps what the archive confirmed.
+// ReceiptsOf is the receipts of a state directory.
 func ReceiptsOf(state string) string { return filepath.Join(state, "receipts.jsonl") }
 
-// LeftBehind is a state directory in which uploads wait, and that no mount uses.
+// LeftBehind is a state directory with pending uploads that no mount uses.
 type LeftBehind struct {
 	config.Bound
 	Uploads int
 }
 
-// LeftBehindAt finds the directories of a service (any for an empty address) with whichever
-// credentials, but for the one that is named.
+// LeftBehindAt finds the directories of a service (of any, for an empty address) with any
+// credentials, except the named one.
 func LeftBehindAt(service, but string) []LeftBehind {
-	bound, _ := config.AllBound(but) // where nothing can be read nothing is said
+	bound, _ := config.AllBound(but) // ignore what cannot be read
 	var all []LeftBehind
 	for _, b := range bound {
 		if service != "" && !strings.HasPrefix(b.Identity, service+" ") || b.Busy() {
@@ -125,7 +124,7 @@ func LeftBehindAt(service, but string) []LeftBehind {
 	return all
 }
 
-// caller is whose credentials the uploads are for, without a secret.
+// caller is the identity of the credentials, without a secret.
 func (l *LeftBehind) caller() string {
 	_, caller, _ := strings.Cut(l.Identity, " ")
 	return caller
@@ -136,13 +135,13 @@ func (l *LeftBehind) InWords() string {
 	return fmt.Sprintf("%s for this service in %s, of a mount with other credentials (%s)", command.Doing(l.Uploads, "upload", "waits", "wait"), l.State, l.caller())
 }
 
-// Reach says how what waits in a state directory is reached.
+// Reach says how to reach the uploads in a state directory.
 func Reach(state string) string {
 	state = doctor.Quoted(state)
 	return fmt.Sprintf("archivefs uploads list %s shows what waits there, and archivefs uploads export %s saves it", state, state)
 }
 
-// GoesOn says what becomes of what a mount leaves in its state directory.
+// GoesOn says what happens to what a mount leaves in its state directory.
 func GoesOn(state string, refused bool) string {
 	if refused {
 		return Reach(state)

@@ -14,8 +14,8 @@ import (
 // FuseConf is where the administrator allows users what only root may do else.
 const FuseConf = "/etc/fuse.conf"
 
-// MayLetOthersIn refuses --allow-other where the configuration of FUSE does not allow it to
-// the user. One that cannot be read is left to the helper that mounts.
+// MayLetOthersIn refuses --allow-other if the configuration of FUSE forbids it to the user. If that
+// cannot be read, the helper decides.
 func MayLetOthersIn(uid int, conf string) error {
 	text, err := os.ReadFile(conf) //nolint:gosec // the configuration of FUSE
 	if uid == 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -29,12 +29,12 @@ func MayLetOthersIn(uid int, conf string) error {
 	return errors.New("--allow-other needs user_allow_other in " + conf + ", on a line of its own; root can write it there")
 }
 
-// IsAutomount reports whether a mount at dir is waited for: systemd had it begun because
-// somebody looks into dir. There is nothing in it, and to look would be to wait for ourselves.
+// IsAutomount reports whether systemd started this mount because a process looks into dir. That
+// process waits for us, and if we looked into dir we would wait for ourselves.
 func IsAutomount(dir string) bool { return doctor.Automount(Mountinfo("self"), dir) }
 
-// CheckMountpoint makes sure that something can be mounted at dir without hiding what is
-// in it, unless nonempty allows that. What a killed process left behind is cleared away.
+// CheckMountpoint checks that a mount at dir hides no files, unless nonempty allows that. It
+// removes the stale mount of a killed process.
 func CheckMountpoint(ctx context.Context, dir string, nonempty bool) error {
 	if IsAutomount(dir) {
 		return nil
@@ -69,9 +69,8 @@ func CheckMountpoint(ctx context.Context, dir string, nonempty bool) error {
 	return nil
 }
 
-// isSomebodys reports whether an entry of a mount point would be missed. What desktops leave
-// in every directory that they show would not, and neither would what bears the name of
-// the control directory.
+// isSomebodys reports whether a mount would hide a user's file. Files that desktops leave in every
+// directory do not count, nor does one with the name of the control directory.
 func isSomebodys(e os.DirEntry) bool {
 	return !slices.Contains([]string{".DS_Store", ".localized", ".directory", ".archivefs"}, e.Name())
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/archivefs/archivefs/internal/doctor"
 )
 
-// MountLimit is how long a mount may take to tell how it is.
+// MountLimit is how long a mount may take to return its status.
 const MountLimit = 3 * time.Second
 
 // ErrSilent says that a mount does not answer.
 var ErrSilent = fmt.Errorf("no answer within %s", MountLimit)
 
-// Answers returns an error unless a process is behind the mount at dir, and open to this
-// user. It lets other processes look: who asks a mount that hangs cannot be ended any more.
+// Answers returns an error unless the mount at dir answers and is open to this user. Other
+// processes ask it, because a process that asks a mount that hangs cannot be killed.
 func Answers(dir string) error {
-	// The attributes of the first look are remembered by the kernel, what the second asks
-	// for is not, but open to all.
+	// The kernel caches the attributes of the first request. It does not cache the second, which is
+	// open to all.
 	for _, args := range [][]string{{"--", dir}, {"-f", "--", dir}} {
 		var said bytes.Buffer
 		look := exec.Command("stat", args...) //nolint:gosec,noctx // a path; it is not waited for longer than below
@@ -44,14 +44,14 @@ func Answers(dir string) error {
 				return errorOf(said.String())
 			}
 		case <-limit.C:
-			_ = look.Process.Kill() // which takes effect when the mount answers
+			_ = look.Process.Kill() // it is killed once the mount answers
 			return ErrSilent
 		}
 	}
 	return nil
 }
 
-// errorOf turns the words of stat(1) back into the error.
+// errorOf turns the message of stat(1) back into an error.
 func errorOf(said string) error {
 	for _, err := range []syscall.Errno{syscall.ENOTCONN, syscall.EACCES, syscall.ENOENT} {
 		if strings.HasSuffix(strings.ToLower(strings.TrimSpace(said)), err.Error()) {
@@ -61,7 +61,7 @@ func errorOf(said string) error {
 	return errors.New(strings.TrimSpace(said))
 }
 
-// Status reads the status of the mount at dir, through the mount.
+// Status reads the status of the mount at dir.
 func Status(dir string) ([]byte, *fs.Status, error) {
 	text, err := os.ReadFile(filepath.Join(dir, ".archivefs", "status.json")) //nolint:gosec // the user names it
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// Fill puts the sample into an empty archive when it is asked for. Without it, an empty
-// archive gets one mandator and one inbox, so that there is somewhere to put a file.
+// Fill adds the sample to an empty archive if the options ask for it; otherwise one mandator and
+// one inbox, so that there is a place for files.
 func Fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.FieldLogger) error {
 	empty, err := srv.Empty(ctx)
 	if err != nil || !empty {
@@ -34,8 +34,8 @@ func Fill(ctx context.Context, srv *server.Server, withSample bool, log logrus.F
 	return nil
 }
 
-// unlessMade drops the error of a folder that another instance of the service made, which found the
-// same archive empty.
+// unlessMade ignores the error of a folder that another instance of the service has just created in
+// the same empty archive.
 func unlessMade(err error) error {
 	if archive.KindOf(err) == archive.KindConflict {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// LogFlags are the options of the log; requests is the level at which each request has a line.
+// LogFlags are the options of the log; requests is the level of the line for each request.
 func LogFlags(requests string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
@@ -39,14 +39,14 @@ func LogFlags(requests string) []cli.Flag {
 	}
 }
 
-// The places of a log that are no files.
+// The destinations of a log other than a file.
 const (
 	toStderr  = "stderr"
 	toJournal = "journal"
 	toSyslog  = "syslog"
 )
 
-// ReadLog reads from which level on and how the log is written.
+// ReadLog reads the level and the format of the log.
 func ReadLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err error) {
 	if level, err = logrus.ParseLevel(c.String("log-level")); err != nil {
 		return 0, nil, config.WrongOption("log-level", "%q is none of error, warn, info, debug", c.String("log-level"))
@@ -70,8 +70,8 @@ func ReadLog(c *cli.Context) (level logrus.Level, format logrus.Formatter, err e
 	return level, format, nil
 }
 
-// NewLog makes the log that the options ask for. The file, if any, is closed by the end of the
-// process alone: until then an upload that outlasts --drain may log something.
+// NewLog returns the log of the options. Its file, if any, stays open until the process ends: an
+// upload that outlasts --drain may still log.
 func NewLog(c *cli.Context) (*logrus.Logger, error) {
 	level, format, err := ReadLog(c)
 	if err != nil {
@@ -93,9 +93,8 @@ func NewLog(c *cli.Context) (*logrus.Logger, error) {
 	return log, nil
 }
 
-// logTo lets a log go where the machine collects logs, or where it is sent by default: on
-// standard error, and in the background to the first of journal and syslog that is there. Where
-// there is none, it goes nowhere.
+// logTo sets the destination of a log: the one of the options, by default standard error, and in
+// the background the first of journal and syslog that exists, else none.
 func logTo(log *logrus.Logger, where string, background bool) error {
 	switch {
 	case where == toStderr && background:
@@ -118,17 +117,17 @@ func logTo(log *logrus.Logger, where string, background bool) error {
 	return nil
 }
 
-// onStderr leaves a log where it is. When the journal reads it, that adds the time, and takes
-// the priority from the beginning of a line (sd-daemon(3)).
+// onStderr logs to standard error. If the journal reads that, lines have a priority and no time
+// (sd-daemon(3)).
 func onStderr(log *logrus.Logger) error {
 	if isJournal, err := journal.StderrIsJournalStream(); err != nil || !isJournal {
-		return nil // a strange JOURNAL_STREAM is none
+		return nil // JOURNAL_STREAM is malformed
 	}
 	log.SetFormatter(forJournal{undated(log.Formatter)})
 	return nil
 }
 
-// undated is a format for who adds the time.
+// undated is a format without time, for a destination that adds it.
 func undated(format logrus.Formatter) logrus.Formatter {
 	if _, isJSON := format.(*logrus.JSONFormatter); isJSON {
 		return &logrus.JSONFormatter{DisableTimestamp: true}
@@ -173,7 +172,7 @@ func priority(level logrus.Level) journal.Priority {
 	return journal.PriDebug
 }
 
-// hook takes the entries of a log in place of its output.
+// hook sends entries to another destination than the output.
 type hook struct {
 	format logrus.Formatter
 	send   func(level logrus.Level, text string) error
@@ -194,7 +193,7 @@ func (h hook) Fire(e *logrus.Entry) error {
 	if err != nil {
 		return err
 	}
-	return h.send(e.Level, string(text[:len(text)-1])) // a format ends a line
+	return h.send(e.Level, string(text[:len(text)-1])) // the format ends with a newline
 }
 
 func journalEntry(level logrus.Level, text string) error {

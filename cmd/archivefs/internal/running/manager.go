@@ -1,5 +1,5 @@
-// Package running is what the commands that keep running, mount and serve, have in common: the log,
-// the service manager, metrics, and an archive that is empty at first.
+// Package running is shared by the commands that keep running, mount and serve: the log, the
+// service manager, metrics, and the first contents of an empty archive.
 package running
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// HearHangups returns what tells of SIGHUP, which asks for everything anew. From then on it
-// never ends the program.
+// HearHangups returns a channel for SIGHUP, which asks for a reload. After that SIGHUP does not end
+// the program.
 func HearHangups(background bool) <-chan os.Signal {
 	hangups := make(chan os.Signal, 1)
-	if background || !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
+	if background || !signal.Ignored(syscall.SIGHUP) { // nohup(1) ignores it
 		signal.Notify(hangups, syscall.SIGHUP)
 	}
 	return hangups
 }
 
-// HasTerminal reports whether somebody sits at a terminal that belongs to the program.
+// HasTerminal reports whether the program has a controlling terminal.
 func HasTerminal() bool {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -33,16 +33,17 @@ func HasTerminal() bool {
 	return true
 }
 
-// Look examines from time to time whether the program answers, for who ends one that does not.
+// Look checks from time to time whether the program answers, for the watchdog of the service
+// manager.
 type Look struct {
 	ask    func() error
-	Due    <-chan time.Time // never, where nobody waits for it
-	Answer chan error       // of the look that was begun
+	Due    <-chan time.Time // nil without a watchdog
+	Answer chan error       // of the running check
 	Busy   bool
 	End    func()
 }
 
-// NewLook looks often enough for somebody who waits so long for an answer; 0: nobody waits.
+// NewLook checks often enough for a watchdog with this time-out; 0: none.
 func NewLook(ask func() error, patience time.Duration) *Look {
 	l := &Look{ask: ask, Answer: make(chan error, 1), End: func() {}}
 	if patience > 0 {
@@ -52,7 +53,7 @@ func NewLook(ask func() error, patience time.Duration) *Look {
 	return l
 }
 
-// Begin begins to look, unless the last look has not ended.
+// Begin starts a check, unless the last one is still running.
 func (l *Look) Begin() {
 	if l.Busy {
 		return
@@ -61,14 +62,13 @@ func (l *Look) Begin() {
 	go func() { l.Answer <- l.ask() }()
 }
 
-// Manager is the service manager that started the program, if one did, and listens
-// (sd_notify(3)).
+// Manager is the service manager that started the program, if it listens (sd_notify(3)).
 type Manager struct {
 	Log    logrus.FieldLogger
 	status string // told last
 }
 
-// Tell says what the program does now, and how it is in words.
+// Tell sends a state and a status text.
 func (m *Manager) Tell(status string, states ...string) {
 	states = append(states, "STATUS="+status)
 	m.status = status
@@ -77,7 +77,7 @@ func (m *Manager) Tell(status string, states ...string) {
 	}
 }
 
-// Every is a ticker for what is told again and again: where nobody listens it never ticks.
+// Every is a ticker for repeated messages; it never ticks without a service manager.
 func (m *Manager) Every(d time.Duration) *time.Ticker {
 	tick := time.NewTicker(d)
 	if os.Getenv("NOTIFY_SOCKET") == "" {
@@ -86,17 +86,17 @@ func (m *Manager) Every(d time.Duration) *time.Ticker {
 	return tick
 }
 
-// Note tells how the program is, if that has changed.
+// Note sends the status text, if it has changed.
 func (m *Manager) Note(status string) {
 	if status != m.status {
 		m.Tell(status)
 	}
 }
 
-// Alive says that the program works.
+// Alive resets the watchdog.
 func (m *Manager) Alive() { m.Tell(m.status, daemon.SdNotifyWatchdog) }
 
-// Watchdog is how long the manager waits for that; 0: it does not.
+// Watchdog is the time-out of the watchdog, 0 for none.
 func (m *Manager) Watchdog() time.Duration {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

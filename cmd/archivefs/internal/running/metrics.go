@@ -12,7 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/metrics"
 )
 
-// MetricsFlag is the option that says where metrics are answered.
+// MetricsFlag is the address of the metrics.
 func MetricsFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "metrics", EnvVars: command.Env("METRICS"),
@@ -20,7 +20,7 @@ func MetricsFlag() cli.Flag {
 	}
 }
 
-// CheckMetrics refuses what is no address of metrics. They need none.
+// CheckMetrics refuses a wrong address of the metrics. No address is right, too.
 func CheckMetrics(address string) error {
 	if address == "" {
 		return nil
@@ -31,7 +31,7 @@ func CheckMetrics(address string) error {
 	return nil
 }
 
-// ServeMetrics answers at an address.
+// ServeMetrics serves metrics at an address.
 func ServeMetrics(ctx context.Context, address string, source metrics.Source, log logrus.FieldLogger) (*metrics.Server, error) {
 	srv, err := metrics.Serve(ctx, address, source)
 	if err != nil {

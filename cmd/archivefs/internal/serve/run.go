@@ -36,8 +36,8 @@ func runFlags() []cli.Flag {
 		running.MetricsFlag(),
 		&cli.IntFlag{Name: "max-requests", EnvVars: command.Env("MAX_REQUESTS"), Value: server.DefaultMaxRequests, Usage: "answer `N` requests at a time; further ones wait"},
 		&cli.IntFlag{Name: "max-uploads", EnvVars: command.Env("MAX_UPLOADS"), Value: server.DefaultMaxUploads, Usage: "take `N` uploads at a time; further ones wait"},
-		&cli.DurationFlag{Name: "stall", EnvVars: command.Env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client sends or takes nothing, or less than 1 KiB a second, for `DURATION`"},
-		&cli.DurationFlag{Name: "drain-delay", EnvVars: command.Env("DRAIN_DELAY"), Usage: "at the end say not ready for `DURATION`, and answer all the same; for a load balancer"},
+		&cli.DurationFlag{Name: "stall", EnvVars: command.Env("STALL"), Value: server.DefaultStall, Usage: "end a request whose client is slower than 1 KiB/s for `DURATION`"},
+		&cli.DurationFlag{Name: "drain-delay", EnvVars: command.Env("DRAIN_DELAY"), Usage: "at the end report not ready for `DURATION` but still answer, for a load balancer"},
 		&cli.DurationFlag{Name: "drain", EnvVars: command.Env("DRAIN"), Value: server.DefaultDrain, Usage: "wait at most `DURATION` for requests under way at the end"},
 	}
 }
@@ -58,7 +58,7 @@ func readRun(c *cli.Context, o *server.Options) error {
 		return config.WrongTogether("%s and %s: a duration is not negative", "drain", "drain-delay")
 	}
 	if o.Drain == 0 {
-		o.Drain = -1 // 0 is what counts without an option
+		o.Drain = -1 // 0 stands for no option
 	}
 	if (c.String("tls-cert") == "") != (c.String("tls-key") == "") {
 		return config.WrongTogether("%s and %s go together", "tls-cert", "tls-key")
@@ -66,16 +66,16 @@ func readRun(c *cli.Context, o *server.Options) error {
 	return running.CheckMetrics(c.String("metrics"))
 }
 
-// served is the archive service as this program runs it.
+// served is the running service.
 type served struct {
 	server      *server.Server
 	manager     *running.Manager
 	certificate *certificate.Certificate // nil without TLS
-	attended    bool                     // somebody sat at a terminal at the beginning
+	attended    bool                     // there was a terminal at the start
 }
 
-// newServed makes what does not need the archive yet: a wrong certificate is told before
-// anything is made.
+// newServed makes everything that does not need the archive, so that a wrong certificate is
+// reported before anything is created.
 func newServed(c *cli.Context, log logrus.FieldLogger) (r *served, err error) {
 	r = &served{manager: &running.Manager{Log: log}, attended: running.HasTerminal()}
 	if c.String("tls-cert") != "" {
@@ -84,7 +84,7 @@ func newServed(c *cli.Context, log logrus.FieldLogger) (r *served, err error) {
 	return r, err
 }
 
-// at says where everything is and serves until the end. What more is said of it are lines of their own.
+// at prints the addresses and serves until the end. Further messages are lines of their own.
 func (r *served) at(c *cli.Context, ln net.Listener, what string, more ...string) error {
 	at, open := reachable(ln.Addr())
 	scheme := "http"
@@ -105,13 +105,13 @@ func (r *served) at(c *cli.Context, ln net.Listener, what string, more ...string
 	return errors.Join(r.serve(c.Context, ln, at), hide())
 }
 
-// serve serves until ctx is done, or the terminal is gone.
+// serve serves until ctx is done, or the terminal is closed.
 func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 	ctx, end := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	attended := make(chan struct{})
 	hangups := running.HearHangups(false)
-	r.manager.Tell("serving at "+at, daemon.SdNotifyReady) // the manager is attend's from here on
+	r.manager.Tell("serving at "+at, daemon.SdNotifyReady) // attend owns the manager from here on
 	go func() {
 		defer close(attended)
 		r.attend(ctx, end, hangups, ended)
@@ -126,7 +126,7 @@ func (r *served) serve(ctx context.Context, ln net.Listener, at string) error {
 	return nil
 }
 
-// attend looks after a service until it has ended. From the first signal to end on, a second
+// attend looks after a service until it has ended. The first signal starts the shutdown, a second
 // one ends it at once.
 func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangups <-chan os.Signal, ended <-chan struct{}) {
 	look := running.NewLook(func() error { return r.server.Ready(ctx) }, r.manager.Watchdog())
@@ -137,7 +137,7 @@ func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangup
 			r.hangup(end)
 		case <-look.Due:
 			look.Begin()
-		case err := <-look.Answer: // whatever it is, somebody is there
+		case err := <-look.Answer: // any status: the service answers
 			look.Busy = false
 			if err != nil {
 				r.manager.Log.Warnf("not ready: %v", err)
@@ -159,7 +159,7 @@ func (r *served) attend(ctx context.Context, end context.CancelCauseFunc, hangup
 	}
 }
 
-// hangup reads anew what can be read anew, unless the terminal is gone.
+// hangup reloads the certificate, unless the terminal was closed.
 func (r *served) hangup(end context.CancelCauseFunc) {
 	switch {
 	case r.attended && !running.HasTerminal():
@@ -169,8 +169,8 @@ func (r *served) hangup(end context.CancelCauseFunc) {
 	}
 }
 
-// reachable is an address at which this machine reaches what listens at addr. open reports
-// whether others can reach it, too.
+// reachable is an address at which this machine reaches a listener at addr. open reports whether
+// other machines can reach it, too.
 func reachable(addr net.Addr) (at string, open bool) {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok || tcp.IP.IsLoopback() {
@@ -182,7 +182,7 @@ func reachable(addr net.Addr) (at string, open bool) {
 	return addr.String(), true
 }
 
-// showMetrics answers at an address, if one is given, until what it returns is called.
+// showMetrics serves metrics at an address, if one is given, until the returned function is called.
 func (r *served) showMetrics(ctx context.Context, address string) (hide func() error, err error) {
 	if address == "" {
 		return func() error { return nil }, nil
@@ -202,8 +202,7 @@ func (r *served) showMetrics(ctx context.Context, address string) (hide func() e
 	return srv.Close, nil
 }
 
-// families is what a service does as Prometheus has it. Names of users, documents and folders
-// are in none of it.
+// families are the metrics of a service. They contain no names of users, documents or folders.
 func (r *served) families(ctx context.Context) []metrics.Family {
 	ready := 1.0
 	if r.server.Ready(ctx) != nil {

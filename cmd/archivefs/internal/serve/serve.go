@@ -47,7 +47,7 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
 			&cli.StringFlag{Name: "generate", Usage: "present `NxM` instead of --data: N folders with M documents in each, made up as they are read; needs an API key"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
-			&cli.BoolFlag{Name: "only-eight", Usage: "serve the eight operations of the specification and nothing beyond"},
+			&cli.BoolFlag{Name: "only-eight", Usage: "serve only the eight operations of the specification"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
 			&cli.BoolFlag{Name: "no-head", Usage: "refuse HEAD of contents"},
 			&cli.BoolFlag{Name: "no-range", Usage: "answer every content whole"},
@@ -56,8 +56,8 @@ func Command() *cli.Command {
 	}
 }
 
-// collectAfter is by how much the memory in use may grow before it is collected, in percent.
-// The service uses little, and what it reads of an upload would be collected every few uploads.
+// collectAfter is GOGC of a service, in percent. It uses little memory, so it would collect garbage
+// every few uploads.
 const collectAfter = 400
 
 func serve(c *cli.Context) error {
@@ -78,7 +78,7 @@ func serve(c *cli.Context) error {
 		return err
 	}
 	var lc net.ListenConfig
-	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is made
+	ln, err := lc.Listen(c.Context, "tcp", c.String("listen")) // before anything is created
 	if err != nil {
 		return fmt.Errorf("--listen: %w; name another address, or port 0 for a free one", err)
 	}
@@ -115,8 +115,8 @@ func serve(c *cli.Context) error {
 	return err
 }
 
-// furnish puts the sample into an empty archive, or what every archive needs, and then the
-// tree that shall be imported. It returns how much of that stayed out.
+// furnish adds the sample to an empty archive, or what every archive needs, and then imports a
+// tree. It returns how many entries were skipped.
 func furnish(ctx context.Context, srv *server.Server, withSample bool, tree string, log *logrus.Logger) (skipped int, err error) {
 	if tree == "" || withSample {
 		if err := running.Fill(ctx, srv, withSample, log); err != nil {
@@ -126,7 +126,7 @@ func furnish(ctx context.Context, srv *server.Server, withSample bool, tree stri
 	return bringIn(ctx, srv, tree, log)
 }
 
-// readServe validates the options. Nothing is begun before they are right.
+// readServe validates the options before anything starts.
 func readServe(c *cli.Context) (o server.Options, err error) {
 	if o.MaxUpload, err = config.Size("max-upload", c.String("max-upload")); err != nil {
 		return o, err
@@ -162,8 +162,8 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	return o, wantGenerated(c, cred)
 }
 
-// letIn has the service accept a key of its own, where neither the options nor the archive have
-// one, and returns the file in which it is, empty for none.
+// letIn makes the service accept a key of its own if neither the options nor the archive have one,
+// and returns the file with the key, empty for none.
 func letIn(ctx context.Context, srv *server.Server, options *server.Options) (keyFile string, err error) {
 	if options.Credentials.APIKey != "" {
 		return "", nil
@@ -190,7 +190,7 @@ func letIn(ctx context.Context, srv *server.Server, options *server.Options) (ke
 	return keyFile, err
 }
 
-// ownKey reads the key kept beside the archive, and makes it the first time.
+// ownKey reads the key in the data directory, and creates it the first time.
 func ownKey(path string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return config.SecretFile("api-key-file", path)
@@ -205,7 +205,7 @@ func ownKey(path string) (string, error) {
 	return key, nil
 }
 
-// databaseFlags say where the service keeps its database and its contents, if not in --data.
+// databaseFlags name database and contents, if they are not in --data.
 func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "database", EnvVars: command.Env("DATABASE"), Usage: "keep the database in the PostgreSQL at `URL` instead of --data, for several instances to use; " +
@@ -216,8 +216,7 @@ func databaseFlags() []cli.Flag {
 	}
 }
 
-// archiveName says which archive is served and, where its name does not tell, in what it is kept, without
-// secrets.
+// archiveName names the served archive and its place, without secrets.
 func archiveName(o server.Options) (name string, kept []string, err error) {
 	if o.Database == "" {
 		return o.Data, nil, nil
@@ -254,7 +253,7 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 	return nil
 }
 
-// wantDirectory refuses an operand of --import that is no directory, before anything is made.
+// wantDirectory refuses an operand of --import that is no directory.
 func wantDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -266,9 +265,8 @@ func wantDirectory(dir string) error {
 	return nil
 }
 
-// bringIn imports dir into the archive, if one is given, and returns how many of its
-// entries stay out; what they are stands in the log. An empty archive gets an inbox
-// beside it, and the mandators that dir has.
+// bringIn imports dir into the archive, if one is given, and returns how many entries were skipped;
+// the log names them. An empty archive gets an inbox, in addition to the mandators of dir.
 func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Logger) (skipped int, err error) {
 	if dir == "" {
 		return 0, nil
@@ -302,7 +300,7 @@ func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Lo
 	return made.Skipped, nil
 }
 
-// watched counts what an import has dealt with.
+// watched counts the files of an import.
 type watched struct {
 	began time.Time
 	files atomic.Int64
@@ -314,7 +312,7 @@ func (w *watched) done(size int64) {
 	w.bytes.Add(size)
 }
 
-// watch shows what is left of an import, where the log goes to a terminal, until stop.
+// watch shows what is left of an import, until stop, if the log goes to a terminal.
 func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (stop func()) {
 	out := log.Out
 	bar := command.NewProgress(out)
@@ -331,10 +329,10 @@ func (w *watched) watch(ctx context.Context, dir string, log *logrus.Logger) (st
 	}
 }
 
-// measure counts the files of a tree. What cannot be read does not count.
+// measure counts the files of a tree. It ignores what it cannot read.
 func measure(ctx context.Context, dir string) command.Backlog {
 	all := command.Backlog{What: "document"}
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // it is only for show
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // only for the progress bar
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}
@@ -349,7 +347,7 @@ func measure(ctx context.Context, dir string) command.Backlog {
 	return all
 }
 
-// sentence says in words what was imported.
+// sentence says what was imported.
 func (w *watched) sentence(made server.Imported) string {
 	text := fmt.Sprintf("%s and %s, %s, in %s", command.Plural(made.Documents, "document"), command.Plural(made.Folders, "folder"),
 		command.Size(made.Bytes), time.Since(w.began).Round(100*time.Millisecond))
@@ -362,8 +360,8 @@ func (w *watched) sentence(made server.Imported) string {
 	return text
 }
 
-// wantGenerated refuses what makes no sense with --generate, if that is given: nothing is
-// kept of such an archive, not even a key.
+// wantGenerated refuses options that make no sense with --generate: such an archive stores nothing,
+// not even a key.
 func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 	text := c.String("generate")
 	if text == "" {
@@ -381,9 +379,9 @@ func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
 	return nil
 }
 
-// serveGenerated serves an archive that is made up as it is read.
+// serveGenerated serves a generated archive.
 func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
-	shape, _ := generated.ParseShape(c.String("generate")) // readServe has refused what is none
+	shape, _ := generated.ParseShape(c.String("generate")) // readServe has checked it
 	r.server = server.Generate(options, shape)
 	return r.at(c, ln, "generated archive "+shape.String())
 }

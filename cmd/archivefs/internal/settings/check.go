@@ -18,7 +18,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// Print writes a line for each option, in the order of the alphabet.
+// Print prints a line for each option, in alphabetical order.
 func (all *Choices) Print(c *cli.Context) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	options := append(FileOptions(), config.Option{Name: config.Mountpoint})
@@ -31,19 +31,19 @@ func (all *Choices) Print(c *cli.Context) error {
 			text = builtIn(c, o.Name)
 		case o.Secret:
 			text = "***"
-		case strings.Contains(text, "://"): // a password in an address is refused, but not by this command
+		case strings.Contains(text, "://"): // this command does not check for a password in an address
 			if u, err := url.Parse(text); err == nil {
 				text = u.Redacted()
 			}
 		case o.Kind == config.Duration:
 			text = command.Plain(text)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, cmp.Or(text, "-"), source) //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Name, cmp.Or(text, "-"), source) //nolint:errcheck // Flush returns the error
 	}
 	return w.Flush()
 }
 
-// source says in words where the value of an option comes from.
+// source says where the value of an option comes from.
 func (all *Choices) source(name string) string {
 	value, chosen := all.Values[name]
 	if !chosen {
@@ -61,7 +61,7 @@ func (all *Choices) source(name string) string {
 	return "for all, " + at
 }
 
-// builtIn is the default of an option as the help text has it; empty when there is none.
+// builtIn is the default of an option in the help text; empty if it has none.
 func builtIn(c *cli.Context, name string) string {
 	for _, f := range c.Command.Flags {
 		doc, ok := f.(cli.DocGenerationFlag)
@@ -72,8 +72,8 @@ func builtIn(c *cli.Context, name string) string {
 	return ""
 }
 
-// WrongValues tries each option of the files by itself, and then each profile as a mount
-// would, without what needs the service or a command.
+// WrongValues checks each option of the files alone, and then each profile as a mount would,
+// without the service and credential commands.
 func WrongValues(files config.Files) (problems config.Problems) {
 	for _, f := range files {
 		layers := []config.Layer{f.Defaults}
@@ -92,8 +92,8 @@ func WrongValues(files config.Files) (problems config.Problems) {
 	return problems
 }
 
-// wrongTogether tells what is wrong with the options of a profile together. After each mistake
-// it goes on without the option that is to blame, and is silent about what may come of that.
+// wrongTogether returns the errors of the options of a profile together. After each error it
+// continues without the option to blame, and does not report errors that may follow from that.
 func wrongTogether(profile string, values config.Layer) (problems config.Problems) {
 	blamed := map[string]bool{}
 	for {
@@ -124,8 +124,8 @@ func wrongTogether(profile string, values config.Layer) (problems config.Problem
 	}
 }
 
-// try reads one option as a mount does and tells what is wrong with it by itself: it may lack
-// what stands beside it.
+// try reads one option as a mount does and returns its own error. Other options that it needs may
+// be missing.
 func try(name string, value config.Value) config.Problems {
 	all := &Choices{Values: config.Layer{name: value}}
 	if mistake := all.mistake(); mistake != nil {
@@ -136,13 +136,13 @@ func try(name string, value config.Value) config.Problems {
 	return nil
 }
 
-// mistake is the first one that a mount finds in these options; nil when there is none.
+// mistake is the first error of a mount with these options, or nil.
 func (all *Choices) mistake() (usage *config.UsageError) {
 	errors.As(all.read(), &usage)
 	return usage
 }
 
-// context is that of a mount for which these options are chosen.
+// context is the context of a mount with these options.
 func (all *Choices) context() (*cli.Context, error) {
 	command := &cli.Command{Flags: Flags()}
 	set := flag.NewFlagSet("", flag.ContinueOnError)
@@ -156,8 +156,8 @@ func (all *Choices) context() (*cli.Context, error) {
 	return c, all.apply(c)
 }
 
-// read reads the options with the code of mount. Credentials are not put together, because
-// that would run commands; their files are looked at.
+// read reads the options with the code of mount. It checks the files of credentials, but does not
+// run credential commands.
 func (all *Choices) read() error {
 	c, err := all.context()
 	if err != nil {
@@ -183,7 +183,7 @@ func (all *Choices) read() error {
 	return nil
 }
 
-// tryClient makes the client that a mount would have, whose secrets are not known.
+// tryClient makes the client of a mount, without its secrets.
 func tryClient(s *Mount, cred apiclient.Credentials) error {
 	if s.Embedded {
 		return nil
@@ -202,8 +202,7 @@ func tryClient(s *Mount, cred apiclient.Credentials) error {
 	return nil
 }
 
-// withoutEnvironment makes a flag deaf to the environment, which may differ where the file
-// is used.
+// withoutEnvironment makes a flag ignore the environment, which may differ where the file is used.
 func withoutEnvironment(f cli.Flag) cli.Flag {
 	switch f := f.(type) {
 	case *cli.StringFlag:

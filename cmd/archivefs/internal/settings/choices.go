@@ -17,19 +17,19 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// notInFiles are the options that are about the command line alone.
+// notInFiles are the options that only make sense on the command line.
 var notInFiles = []string{"o", "config", "default-mountpoint"}
 
-// Alternatives are options that say the same in different ways. One of them on the command
-// line replaces another of a profile.
+// Alternatives are different options for the same thing. One on the command line replaces another
+// one of a profile.
 var Alternatives = [][]string{
 	{"api-key", "api-key-file", "api-key-command"},
 	{"password", "password-file", "password-command"},
 	{"base-url", "embedded"},
 }
 
-// FileOptions are the options that a configuration file can set: those of mount, whose list
-// of flags is the only one there is.
+// FileOptions are the options for configuration files: the flags of mount, of which there is no
+// second list.
 func FileOptions() []config.Option {
 	var options []config.Option
 	for _, f := range Flags() {
@@ -53,14 +53,14 @@ func FileOptions() []config.Option {
 	return options
 }
 
-// ReadConfig reads the configuration files, or the one that --config names.
+// ReadConfig reads the configuration files, or the one of --config.
 func ReadConfig(c *cli.Context) (config.Files, error) {
 	paths := config.Places()
 	if path := c.String("config"); path != "" {
 		if err := IsFile(path); err != nil {
 			return nil, config.WrongOption("config", "%v", err)
 		}
-		path, err := filepath.Abs(path) // a mount in the background lives elsewhere
+		path, err := filepath.Abs(path) // a background mount runs in another directory
 		if err != nil {
 			return nil, err
 		}
@@ -73,16 +73,16 @@ func ReadConfig(c *cli.Context) (config.Files, error) {
 	return files, problems.Error()
 }
 
-// Choices are the options that somebody chose, and where.
+// Choices are the chosen options, and where they were chosen.
 type Choices struct {
 	profile           string // empty for none
 	line, environment config.Layer
-	Values            config.Layer // what counts
+	Values            config.Layer // the options in effect
 }
 
-// Choose finds out which options count for a profile (empty for none), and sets those of
-// the command that the configuration says. The command line is stronger than the
-// environment, that than the profile, and that than what files say for all.
+// Choose determines the options in effect for a profile (empty for none), and sets those of the
+// configuration in the command. The command line comes before the environment, that before the
+// profile, and that before the general part of the files.
 func Choose(c *cli.Context, files config.Files, profile string) (*Choices, error) {
 	if profile != "" && !files.Has(profile) {
 		return nil, NoProfile(files, profile, "")
@@ -101,18 +101,18 @@ func Choose(c *cli.Context, files config.Files, profile string) (*Choices, error
 	return all, all.Blame(all.apply(c))
 }
 
-// NoProfile says that the files have no profile of that name, which one may be meant, and more.
+// NoProfile is the error for an unknown profile, with a similar one.
 func NoProfile(files config.Files, name, more string) error {
 	return config.Usagef("there is no profile %q in the configuration%s%s", name, config.Meant(name, files.Profiles()), more)
 }
 
-// merge finds out which options count beside these files.
+// merge determines the options in effect with these files.
 func (all *Choices) merge(files config.Files) {
 	layers := append([]config.Layer{all.line, all.environment}, files.Layers(all.profile)...)
 	all.Values = config.Merge(layers, Alternatives)
 }
 
-// Again reads the configuration files once more, and returns the options as they count now.
+// Again reads the configuration files again, and returns the options in effect.
 func (all *Choices) Again(ctx context.Context, c *cli.Context) (*cli.Context, error) {
 	files, err := ReadConfig(c)
 	if err != nil {
@@ -128,8 +128,7 @@ func (all *Choices) Again(ctx context.Context, c *cli.Context) (*cli.Context, er
 	return again, nil
 }
 
-// fromRoot lets the paths of a layer begin at the root: a mount in the background has another
-// working directory.
+// fromRoot makes the paths of a layer absolute: a background mount has another working directory.
 func fromRoot(c *cli.Context, layer config.Layer) error {
 	for _, o := range FileOptions() {
 		value, set := layer[o.Name]
@@ -149,7 +148,7 @@ func fromRoot(c *cli.Context, layer config.Layer) error {
 	return nil
 }
 
-// silence takes back what the environment sets where the command line says it in another way.
+// silence unsets options of the environment that the command line sets by an alternative.
 func (all *Choices) silence(c *cli.Context, environment config.Layer) error {
 	for name := range environment {
 		if _, counts := all.Values[name]; counts {
@@ -166,8 +165,7 @@ func (all *Choices) silence(c *cli.Context, environment config.Layer) error {
 	return nil
 }
 
-// apply sets the options that count; those of the command line and of the environment once
-// more.
+// apply sets the options in effect, including those of the command line and the environment.
 func (all *Choices) apply(c *cli.Context) error {
 	for _, f := range c.Command.Flags {
 		name := f.Names()[0]
@@ -178,13 +176,12 @@ func (all *Choices) apply(c *cli.Context) error {
 		if err := cmdline.CheckValue(f, value.Text); err != nil && !value.Mistyped {
 			return err
 		}
-		_ = c.Set(name, value.Text) // it fails for what is mistyped alone
+		_ = c.Set(name, value.Text) // it fails only for a typing error in the name
 	}
 	return nil
 }
 
-// given returns the options that the command line sets, and those that the environment
-// does.
+// given returns the options that the command line sets, and those that the environment sets.
 func given(c *cli.Context) (line, environment config.Layer) {
 	line, environment = config.Layer{}, config.Layer{}
 	for _, f := range c.Command.Flags {
@@ -192,7 +189,7 @@ func given(c *cli.Context) (line, environment config.Layer) {
 		text := fmt.Sprint(c.Value(name))
 		switch {
 		case !c.IsSet(name):
-		case !f.IsSet() || text != environmentText(f): // the flag itself is set by the environment alone
+		case !f.IsSet() || text != environmentText(f): // only the environment sets the flag itself
 			line[name] = config.Value{Text: text, Source: config.FromFlag}
 		case text != "":
 			environment[name] = config.Value{Text: text, Source: config.FromEnvironment}
@@ -201,7 +198,7 @@ func given(c *cli.Context) (line, environment config.Layer) {
 	return line, environment
 }
 
-// environmentText is the value of a flag that the environment sets.
+// environmentText is the value of a flag in the environment.
 func environmentText(f cli.Flag) string {
 	if f, ok := f.(*cli.BoolFlag); ok {
 		return strconv.FormatBool(f.Value)
@@ -212,8 +209,8 @@ func environmentText(f cli.Flag) string {
 	return ""
 }
 
-// Blame says of a wrong option that a configuration file sets in which line it stands, where
-// it has no dashes. Other errors stay as they are.
+// Blame adds the file and line to the error of an option that a configuration file sets, and spells
+// the option without dashes. It returns other errors unchanged.
 func (all *Choices) Blame(err error) error {
 	if p, ok := all.InFile(err); ok {
 		return config.Usagef("%s", p)
@@ -221,8 +218,7 @@ func (all *Choices) Blame(err error) error {
 	return err
 }
 
-// InFile is an error about the value of an option that a configuration file sets, in the words of that
-// file.
+// InFile is an error about the value of an option in a configuration file.
 func (all *Choices) InFile(err error) (p config.Problem, ok bool) {
 	var usage *config.UsageError
 	if !errors.As(err, &usage) {
@@ -232,8 +228,8 @@ func (all *Choices) InFile(err error) (p config.Problem, ok bool) {
 	return config.Problem{File: value.File, Line: value.Line, Text: usage.Option + ": " + usage.Reason}, value.IsFromFile()
 }
 
-// toBlame is the option to blame for a mistake, of those that files set: one of the profile rather than
-// one for all, and the last of those. It is empty when there is none.
+// toBlame is the option of the files to blame for an error: one of the profile rather than a
+// general one, and the last of those. It is empty if there is none.
 func (all *Choices) toBlame(mistake *config.UsageError) (name string) {
 	for _, option := range mistake.Options {
 		if value := all.Values[option]; value.IsFromFile() && (name == "" || lastFirst(value, all.Values[name]) < 0) {
@@ -243,13 +239,12 @@ func (all *Choices) toBlame(mistake *config.UsageError) (name string) {
 	return name
 }
 
-// lastFirst orders what stands for fewer before what stands for more, and what stands below
-// before what stands above.
+// lastFirst sorts options of profiles before general ones, and lower lines before upper ones.
 func lastFirst(a, b config.Value) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(b.Line, a.Line))
 }
 
-// IsFile returns an error that names path unless it is a file.
+// IsFile returns an error with the path unless it is a file.
 func IsFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {

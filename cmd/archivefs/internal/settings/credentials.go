@@ -13,10 +13,10 @@ import (
 	"github.com/archivefs/archivefs/internal/credentials"
 )
 
-// ReadCaller reads with which credentials the service is called: those of the options, and
-// what they lack from the service manager, and then from what login stored.
+// ReadCaller reads the credentials: those of the options; missing ones from the service manager,
+// and then from the stored login.
 func ReadCaller(c *cli.Context, s *Mount) error {
-	if given := command.InvocationOf(c.Context).Given; given != nil { // the process that was called has asked
+	if given := command.InvocationOf(c.Context).Given; given != nil { // the first process has asked
 		s.Client.Credentials, s.Login = apiclient.Credentials(given.Credentials), given.Login
 		return nil
 	}
@@ -47,7 +47,7 @@ func ReadCaller(c *cli.Context, s *Mount) error {
 	return nil
 }
 
-// noKey says that there is no API key. none is how the search for a login ended.
+// noKey is the error for a missing API key. none is the error of the search for a login.
 func (s *Mount) noKey(none error) error {
 	why := ""
 	if none != nil && none.Error() != credentials.ErrNone.Error() {
@@ -60,7 +60,7 @@ func (s *Mount) noKey(none error) error {
 	return wrongSecret("api-key", fmt.Errorf("an API key is required; archivefs login%s asks for it and keeps it%s", operand, why))
 }
 
-// fromDirectory takes from the service manager what the credentials lack.
+// fromDirectory adds missing credentials from the service manager.
 func fromDirectory(cred *apiclient.Credentials) (err error) {
 	if cred.APIKey == "" {
 		if cred.APIKey, err = credentials.Directory("api-key"); err != nil {
@@ -73,8 +73,8 @@ func fromDirectory(cred *apiclient.Credentials) (err error) {
 	return err
 }
 
-// fromLogin takes from what login stored what the credentials lack, if anything, and returns
-// the place of that; empty when it was not needed.
+// fromLogin adds missing credentials from the stored login, and returns where that is stored; empty
+// if it was not needed.
 func (s *Mount) fromLogin(ctx context.Context, cred *apiclient.Credentials) (place string, err error) {
 	if cred.APIKey != "" && (cred.User == "" || cred.Password != "") {
 		return "", nil
@@ -84,7 +84,7 @@ func (s *Mount) fromLogin(ctx context.Context, cred *apiclient.Credentials) (pla
 		return "", WrongSetting(err)
 	}
 	store, err := OpenStore()
-	if err != nil { // a service of the system has no home
+	if err != nil { // a system service has no home
 		return "", fmt.Errorf("%w: %w", credentials.ErrNone, err)
 	}
 	login, place, err := store.Get(ctx, s.LoginName(address))
@@ -107,8 +107,8 @@ func (s *Mount) fromLogin(ctx context.Context, cred *apiclient.Credentials) (pla
 	return place, nil
 }
 
-// LoginName is the name under which a login is stored: the profile, or the address where
-// there is none. No profile is called like an address.
+// LoginName is the name of a stored login: the profile, or the address if there is none. A profile
+// never has the name of an address.
 func (s *Mount) LoginName(address string) string {
 	if s.Profile != "" {
 		return s.Profile
@@ -125,7 +125,7 @@ func OpenStore() (*credentials.Store, error) {
 	return &credentials.Store{Dir: dir}, nil
 }
 
-// WrongSetting names the option in an error of the client's settings.
+// WrongSetting names the option in an error about a setting of the client.
 func WrongSetting(err error) error {
 	options := map[apiclient.Setting]string{
 		apiclient.SettingBaseURL:  "base-url",
@@ -146,7 +146,7 @@ func WrongSetting(err error) error {
 	return config.WrongOption(options[wrong.Setting], "%v", wrong.Err)
 }
 
-// wrongSecret says what is wrong with a secret that an option gives, or a file that one names.
+// wrongSecret is the error for a secret of an option, or of its file.
 func wrongSecret(option string, err error) error {
 	return &config.UsageError{
 		Options: []string{option, option + "-file"}, Reason: fmt.Sprintf("--%s or --%s-file: %v", option, option, err),

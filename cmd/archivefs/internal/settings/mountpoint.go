@@ -1,5 +1,5 @@
 // Package settings reads the options of mount: from the command line, the environment, the
-// configuration files and what login keeps.
+// configuration files and stored logins.
 package settings
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/archivefs/archivefs/internal/config"
 )
 
-// OnlyProfile is the one operand of a command that needs none.
+// OnlyProfile is the operand of a command that needs no mount point.
 func OnlyProfile(c *cli.Context) (string, error) {
 	if c.NArg() > 1 {
 		return "", config.Usagef("%s takes one PROFILE at most, and was given %d operands", c.Command.Name, c.NArg())
@@ -25,7 +25,7 @@ func OnlyProfile(c *cli.Context) (string, error) {
 	return c.Args().First(), nil
 }
 
-// ReadLogin reads which service a login is about.
+// ReadLogin reads which service a login is for.
 func ReadLogin(c *cli.Context) (*Mount, *Choices, error) {
 	profile, err := OnlyProfile(c)
 	if err != nil {
@@ -50,25 +50,25 @@ func ReadLogin(c *cli.Context) (*Mount, *Choices, error) {
 	return s, all, nil
 }
 
-// defaultMountpointFlag says where a profile is mounted that does not say it. It is for units
-// that stand for any profile.
+// defaultMountpointFlag is the mount point of a profile that names none. It is for systemd units,
+// which are for any profile.
 func defaultMountpointFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "default-mountpoint", EnvVars: command.Env("DEFAULT_MOUNTPOINT"), TakesFile: true,
-		Usage: "where a PROFILE is mounted that names no mountpoint: at `DIR`, which is made",
+		Usage: "mount a PROFILE that names no mountpoint at `DIR`, which is created",
 	}
 }
 
-// PlaceFlags are those of a command that finds a mount by its profile.
+// PlaceFlags are the flags of a command that finds a mount by its profile.
 func PlaceFlags() []cli.Flag { return []cli.Flag{command.ConfigFlag(), defaultMountpointFlag()} }
 
-// PlaceOf is where a profile says that it is mounted, empty when it does not.
+// PlaceOf is the mount point of a profile, empty if it names none.
 func PlaceOf(files config.Files, profile string) string {
 	return config.Merge(files.Layers(profile), nil)[config.Mountpoint].Text
 }
 
-// mountpointOf is where a profile is mounted: where it says, or at the default; empty when
-// there is none. isDefault reports the latter.
+// mountpointOf is the mount point of a profile: its own, or the default; empty if there is neither.
+// isDefault reports the latter.
 func mountpointOf(c *cli.Context, says string) (dir string, isDefault bool) {
 	if says != "" {
 		return says, false
@@ -76,7 +76,7 @@ func mountpointOf(c *cli.Context, says string) (dir string, isDefault bool) {
 	return c.String("default-mountpoint"), true
 }
 
-// readMountpoint reads where the archive is mounted: at the operand, or where its profile is.
+// readMountpoint reads the mount point: the operand, or that of the profile.
 func (s *Mount) readMountpoint(c *cli.Context, operand string) (err error) {
 	if operand == "" {
 		operand, s.Made = mountpointOf(c, s.Chosen.Values[config.Mountpoint].Text)
@@ -85,12 +85,11 @@ func (s *Mount) readMountpoint(c *cli.Context, operand string) (err error) {
 		return config.Usagef("the profile %s names no mountpoint; give one, as in archivefs mount %s ~/Archive, "+
 			"or write ./%s for the directory of that name", s.Profile, s.Profile, s.Profile)
 	}
-	s.Mountpoint, err = filepath.Abs(operand) // a mount in the background lives elsewhere
+	s.Mountpoint, err = filepath.Abs(operand) // a background mount runs in another directory
 	return err
 }
 
-// MountpointOperand is the one operand of a command, a mount point, or the profile that is
-// mounted there.
+// MountpointOperand is the only operand of a command, a mount point or a profile.
 func MountpointOperand(c *cli.Context) (string, error) {
 	if err := OneOperand(c); err != nil {
 		return "", err
@@ -98,7 +97,7 @@ func MountpointOperand(c *cli.Context) (string, error) {
 	return MountpointAt(c, c.Args().First())
 }
 
-// OneOperand refuses any number of operands but one, a mount point.
+// OneOperand refuses any number of operands except one.
 func OneOperand(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return config.Usagef("%s needs one MOUNTPOINT, and was given %d operands", c.Command.Name, c.NArg())
@@ -106,9 +105,9 @@ func OneOperand(c *cli.Context) error {
 	return nil
 }
 
-// MountpointAt is the mount point that an operand names, or the profile that is mounted there.
+// MountpointAt is the mount point in an operand, or that of the profile in it.
 func MountpointAt(c *cli.Context, operand string) (string, error) {
-	files, wrong := ReadConfig(c) // a mount can be used and ended whatever was written since
+	files, wrong := ReadConfig(c) // existing mounts work whatever the files contain
 	if wrong == nil && files.Has(operand) {
 		if dir, _ := mountpointOf(c, PlaceOf(files, operand)); dir != "" {
 			return dir, nil
@@ -121,8 +120,8 @@ func MountpointAt(c *cli.Context, operand string) (string, error) {
 	return filepath.Abs(operand)
 }
 
-// WantPlace refuses an operand that is no profile and cannot be meant as a directory: it is
-// empty, or a word that names nothing where profiles have names.
+// WantPlace refuses an operand that is neither a profile nor a possible directory: an empty one, or
+// an unknown name if there are profiles.
 func WantPlace(files config.Files, operand string) error {
 	if operand == "" {
 		return config.Usagef("an operand is empty; name a directory or a profile")
@@ -133,7 +132,7 @@ func WantPlace(files config.Files, operand string) error {
 	return nil
 }
 
-// IsNothing reports whether an operand is a word that names no file here.
+// IsNothing reports whether an operand is a name, and no file of that name exists.
 func IsNothing(operand string) bool {
 	_, err := os.Lstat(operand)
 	return errors.Is(err, os.ErrNotExist) && !strings.ContainsRune(operand, filepath.Separator)

@@ -49,7 +49,7 @@ func Flags() (all []cli.Flag) {
 	return all
 }
 
-// serviceFlags say which service is mounted and how it is asked.
+// serviceFlags are about the service, and how to call it.
 func serviceFlags() []cli.Flag {
 	return slices.Concat(command.ConnectionFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "embedded", EnvVars: command.Env("EMBEDDED"), Usage: "mount the embedded service, as without --base-url"},
@@ -59,7 +59,7 @@ func serviceFlags() []cli.Flag {
 	})
 }
 
-// storeFlags say what is kept on this machine.
+// storeFlags are about files on this machine.
 func storeFlags() []cli.Flag {
 	return []cli.Flag{
 		command.StateDirFlag(),
@@ -74,7 +74,7 @@ func storeFlags() []cli.Flag {
 	}
 }
 
-// viewFlags say what the mount shows, to whom, and what may be changed.
+// viewFlags are about what the mount shows, to whom, and what may be changed.
 func viewFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "content", EnvVars: command.Env("CONTENT"), Value: "auto", Usage: "what a document's file holds, `MODE`: auto, original, pdf or data"},
@@ -85,18 +85,17 @@ func viewFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "thumbnails", EnvVars: command.Env("THUMBNAILS"), Usage: "let file managers download documents to make thumbnails of them"},
 		&cli.BoolFlag{Name: "allow-delete", EnvVars: command.Env("ALLOW_DELETE"), Usage: "let rm delete inbox documents"},
 		&cli.BoolFlag{Name: "read-only", EnvVars: command.Env("READ_ONLY"), Usage: "refuse every change"},
-		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide what is in it"},
+		&cli.BoolFlag{Name: "nonempty", EnvVars: command.Env("NONEMPTY"), Usage: "mount over a directory that is not empty, and hide its files"},
 		&cli.BoolFlag{Name: "noexec", EnvVars: command.Env("NOEXEC"), Usage: "let no program that is a document be run"},
 		&cli.BoolFlag{Name: "allow-other", EnvVars: command.Env("ALLOW_OTHER"), Usage: "let other users in (needs user_allow_other in /etc/fuse.conf, or root)"},
 		&cli.IntFlag{Name: "uid", EnvVars: command.Env("UID"), DefaultText: "you", Usage: "all files belong to the user `NUMBER`"},
 		&cli.IntFlag{Name: "gid", EnvVars: command.Env("GID"), DefaultText: "yours", Usage: "all files belong to the group `NUMBER`"},
-		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` in the table of mounts as what is mounted"},
-		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` that nobody gets, octal"},
+		&cli.StringFlag{Name: "fsname", EnvVars: command.Env("FSNAME"), DefaultText: "the address of the service", Usage: "show `NAME` as the source in the table of mounts"},
+		&cli.StringFlag{Name: "umask", EnvVars: command.Env("UMASK"), Value: "077", Usage: "permission `BITS` to remove, octal"},
 	}
 }
 
-// profileFlags say where to write profiles, for those who make archivefs faster. They are
-// not in the help of the command.
+// profileFlags write profiles, for developers. The help text does not show them.
 func profileFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "cpu-profile", EnvVars: command.Env("CPU_PROFILE"), Hidden: true, Usage: "write a CPU profile of the mount to `FILE` (go tool pprof)"},
@@ -109,23 +108,23 @@ type Mount struct {
 	Chosen     *Choices
 	Profile    string // empty for none
 	Mountpoint string
-	Made       bool   // mountpoint is made when it is missing
-	Nonempty   bool   // hide what is in mountpoint
-	Metrics    string // address; empty for none
+	Made       bool   // create the mount point if it is missing
+	Nonempty   bool   // allow a mount point with files
+	Metrics    string // address of the metrics; empty for none
 	Embedded   bool
 	Data       string
 	Sample     bool
 	StateDir   string
 	CacheSize  int64
-	SpoolSize  int64 // 0 for no bound
+	SpoolSize  int64 // 0: no bound
 	KeepFree   int64
-	Drain      time.Duration // how long the end waits for uploads
+	Drain      time.Duration // how long the end of the mount waits for uploads
 	Client     apiclient.Config
-	Login      string // where the credentials were stored; empty when options name them
+	Login      string // where the credentials are stored; empty if options name them
 	Fs         fs.Options
 }
 
-// Read reads and validates all options. Nothing is begun before they are right.
+// Read reads and validates all options before anything starts.
 func Read(c *cli.Context) (*Mount, error) {
 	files, err := ReadConfig(c)
 	if err != nil {
@@ -147,8 +146,8 @@ func Read(c *cli.Context) (*Mount, error) {
 	return s, s.readMountpoint(c, mountpoint)
 }
 
-// readSettings reads the options of which service is mounted and how. Nobody is asked for
-// credentials before the others are right.
+// readSettings reads the options of the service. It asks for credentials only when the other
+// options are right.
 func readSettings(c *cli.Context, profile string) (*Mount, error) {
 	s, err := ReadOptions(c, profile)
 	if err != nil {
@@ -157,7 +156,7 @@ func readSettings(c *cli.Context, profile string) (*Mount, error) {
 	return s, ReadCaller(c, s)
 }
 
-// ReadOptions reads all options but those of the credentials.
+// ReadOptions reads all options except the credentials.
 func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	s := &Mount{Profile: profile}
 	for _, read := range []func(*cli.Context, *Mount) error{readService, readCaches, readView, readOwner, readMetrics} {
@@ -169,8 +168,8 @@ func ReadOptions(c *cli.Context, profile string) (*Mount, error) {
 	return s, err
 }
 
-// mountOperands reads [PROFILE] MOUNTPOINT. A single one is the profile of that name, if
-// there is one, which says where it is mounted; the mountpoint is empty then.
+// mountOperands reads [PROFILE] MOUNTPOINT. A single operand is a profile, if there is one of that
+// name, and the mount point is empty.
 func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint string, err error) {
 	switch {
 	case slices.Contains(c.Args().Slice(), ""):
@@ -187,7 +186,7 @@ func mountOperands(c *cli.Context, files config.Files) (profile, mountpoint stri
 	return "", "", config.Usagef("mount needs one MOUNTPOINT, and was given %d operands", c.NArg())
 }
 
-// readService reads which service is mounted and how it is asked.
+// readService reads the service and how to call it.
 func readService(c *cli.Context, s *Mount) error {
 	s.Embedded, s.Data, s.Sample = c.Bool("embedded"), c.String("data"), c.Bool("sample")
 	url := c.String("base-url")
@@ -222,9 +221,9 @@ func readService(c *cli.Context, s *Mount) error {
 		CAFile: c.String("ca-file"), CertFile: c.String("client-cert"), KeyFile: c.String("client-key"),
 		UserAgent: "archivefs/" + command.Version(),
 	}
-	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for what somebody waits for
+	s.Fs.ReadAhead = s.Client.Connections / 2 // the others are for requests that a user waits for
 	if s.Client.RetryFor == 0 {
-		s.Client.RetryFor = -1 // nothing is repeated; 0 is the client's default
+		s.Client.RetryFor = -1 // never repeat; 0 would be the client's default
 	}
 	if (s.Client.CertFile == "") != (s.Client.KeyFile == "") {
 		return config.WrongTogether("%s and %s go together: give both or none", "client-cert", "client-key")
@@ -257,7 +256,7 @@ func readCaches(c *cli.Context, s *Mount) error {
 	if c.Duration("ttl") < 0 {
 		return config.WrongOption("ttl", "a duration is not negative")
 	}
-	s.Fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 is no default
+	s.Fs.TTL = max(c.Duration("ttl"), time.Nanosecond) // 0 has a meaning
 	s.Fs.RetryFor = c.Duration("retry-for")
 	if s.Drain, err = command.ReadDrain(c); err != nil {
 		return err
@@ -297,7 +296,7 @@ func readView(c *cli.Context, s *Mount) error {
 	return nil
 }
 
-// readOwner reads who owns the files and what others may do with them.
+// readOwner reads owner and permissions of the files.
 func readOwner(c *cli.Context, s *Mount) error {
 	var err error
 	if s.Fs.UID, err = owner(c, "uid", os.Getuid()); err != nil {
@@ -314,7 +313,7 @@ func readOwner(c *cli.Context, s *Mount) error {
 	return nil
 }
 
-// owner is the value of --uid or --gid, the process's own when it is not given.
+// owner is the value of --uid or --gid, by default that of the process.
 func owner(c *cli.Context, name string, own int) (uint32, error) {
 	n := c.Int(name)
 	if !c.IsSet(name) {

@@ -1,4 +1,4 @@
-// Package shell writes the manual, and tells shells how a command line may go on.
+// Package shell writes the manual, and completes command lines for shells.
 package shell
 
 import (
@@ -23,9 +23,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// CompleteCommand is what the completions of all shells ask, so that they know the same. The
-// words come by standard input and not as operands: one of them may be a secret, which ps
-// would show.
+// CompleteCommand is called by the completions of all shells. The words come by standard input, not
+// as operands: ps would show a secret among them.
 func CompleteCommand(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:   "complete",
@@ -46,21 +45,21 @@ func CompleteCommand(newApp func() *cli.App) *cli.Command {
 	}
 }
 
-// The kinds of paths that a shell offers beside the words.
+// The kinds of paths that a shell adds to the words.
 const (
 	noPaths     = "none"
 	files       = "files"
 	directories = "directories"
 )
 
-// completion is how a command line may go on.
+// completion is the result of a completion.
 type completion struct {
-	word  string // what is typed of the word at the cursor
+	word  string // the typed part of the word at the cursor
 	paths string
-	words [][2]string // and what they mean
+	words [][2]string // and their meanings
 }
 
-// offer adds a word if it begins like what is typed.
+// offer adds a word if it begins with the typed part.
 func (o *completion) offer(word, meaning string) {
 	if strings.HasPrefix(word, o.word) {
 		o.words = append(o.words, [2]string{word, meaning})
@@ -77,8 +76,8 @@ func (o *completion) String() string {
 	return b.String()
 }
 
-// complete says how a command line may go on. words follow the name of the program; the last
-// one is at the cursor.
+// complete completes a command line. words are those after the name of the program; the last one is
+// at the cursor.
 func complete(app *cli.App, words []string) *completion {
 	o := &completion{word: words[len(words)-1], paths: noPaths}
 	before := words[:len(words)-1]
@@ -112,8 +111,8 @@ func complete(app *cli.App, words []string) *completion {
 	return o
 }
 
-// readLine reads the words after a command: the option whose value is at the cursor, if
-// that is so, the operands, and whether options have ended.
+// readLine reads the words after a command: the option whose value is at the cursor, if any, the
+// operands, and whether options have ended.
 func readLine(flags []cli.Flag, words []string) (open cli.Flag, operands []string, ended bool) {
 	values := cmdline.TakesValue(flags)
 	for i := 0; i < len(words); i++ {
@@ -152,7 +151,7 @@ func (o *completion) options(path []string, flags []cli.Flag) {
 	}
 }
 
-// value offers values of an option; typed is what is there of it behind before.
+// value offers values of an option; typed is the part of the value after before.
 func (o *completion) value(app *cli.App, f cli.Flag, before, typed string) {
 	for _, v := range valuesOf(f.Names()[0]) {
 		o.offer(before+v, "")
@@ -167,7 +166,7 @@ func (o *completion) value(app *cli.App, f cli.Flag, before, typed string) {
 	}
 }
 
-// valuesOf are the values of an option that takes no others.
+// valuesOf are the values of an option that has only some.
 func valuesOf(option string) []string {
 	switch option {
 	case "writes":
@@ -186,7 +185,7 @@ func valuesOf(option string) []string {
 	return nil
 }
 
-// mountOptions offers the last of the options in the value of -o.
+// mountOptions completes the last option in the value of -o.
 func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	before += typed[:strings.LastIndexByte(typed, ',')+1]
 	o.offer(before+"ro", "refuse every change")
@@ -203,8 +202,8 @@ func (o *completion) mountOptions(app *cli.App, before, typed string) {
 	}
 }
 
-// mountOption is how an option of mount is called in -o; empty when it should not be there:
-// secrets of fstab(5) can be read by all.
+// mountOption is the name of an option of mount in -o; empty for secrets, because everybody can
+// read fstab(5).
 func mountOption(f cli.Flag) string {
 	if name := f.Names()[0]; name == "o" || slices.Contains(command.SecretFlags, name) {
 		return ""
@@ -212,12 +211,12 @@ func mountOption(f cli.Flag) string {
 	return cmdline.Underscored(f.Names()[0])
 }
 
-// operands offers what the command at path takes behind some operands.
+// operands completes the operand of the command at path, after other operands.
 func (o *completion) operands(app *cli.App, path, before, operands []string) {
 	for _, kind := range operandKinds(cmdline.CommandAt(app, path).ArgsUsage, len(operands)) {
 		switch kind {
 		case "PROFILE":
-			found, _ := config.Load(configFiles(before), settings.FileOptions()) // what is wrong there is for archivefs config check
+			found, _ := config.Load(configFiles(before), settings.FileOptions()) // archivefs config check reports what is wrong there
 			for _, name := range found.Profiles() {
 				o.offer(name, "profile")
 			}
@@ -244,13 +243,13 @@ func (o *completion) operands(app *cli.App, path, before, operands []string) {
 	}
 }
 
-// operandKinds reads which operands can be at place n, from what the help text says of
-// them: [PROFILE] MOUNTPOINT takes either at first, and then a MOUNTPOINT. A|B is either, too.
+// operandKinds returns the kinds of operand n by its name in the help text: [PROFILE] MOUNTPOINT
+// has either first, and then a MOUNTPOINT. A|B is either, too.
 func operandKinds(usage string, n int) (kinds []string) {
 	fields := strings.Fields(usage)
 	for i, field := range fields {
 		name := strings.TrimSuffix(strings.Trim(field, "[]"), "...")
-		last := i // where the operand can be at the latest
+		last := i // the last place of the operand
 		if strings.Contains(field, "...") {
 			last = n
 		}
@@ -267,7 +266,7 @@ func operandKinds(usage string, n int) (kinds []string) {
 	return kinds
 }
 
-// configFiles are the configuration files that count for a command line.
+// configFiles are the configuration files for a command line.
 func configFiles(words []string) []string {
 	file := os.Getenv(command.Env("CONFIG")[0])
 	for i, word := range words {
@@ -283,7 +282,7 @@ func configFiles(words []string) []string {
 	return []string{seen(file)}
 }
 
-// seen is a path as the shell will pass it: it has not seen the word yet.
+// seen expands a path as the shell will when it runs the command.
 func seen(path string) string {
 	if below, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -293,11 +292,11 @@ func seen(path string) string {
 	return path
 }
 
-// askPatience is how long somebody who pressed Tab waits for a mount that does not answer.
+// askPatience is how long a completion waits for a mount.
 const askPatience = time.Second
 
-// uploads offers those of the place that the first operand names, but for what stands there
-// already. Where there is no such place, or it does not answer, there are none.
+// uploads offers the uploads of the place in the first operand, except those typed already. If
+// there is no such place, or it does not answer, it offers none.
 func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	asked := make(chan []fs.UploadInfo, 1)
 	go func() { asked <- listedAt(lineContext(app, path, before), seen(operands[0])) }()
@@ -316,7 +315,7 @@ func (o *completion) uploads(app *cli.App, path, before, operands []string) {
 	}
 }
 
-// listedAt are those of the place that an operand names, if it answers.
+// listedAt are the uploads of the place in an operand, if it answers.
 func listedAt(c *cli.Context, operand string) []fs.UploadInfo {
 	_, place, err := user.UploadsAt(c, operand)
 	if err != nil {
@@ -326,15 +325,15 @@ func listedAt(c *cli.Context, operand string) []fs.UploadInfo {
 	return place.List()
 }
 
-// lineContext is a command line that is not called yet, as its command would see it.
+// lineContext is the context of a command line that is not executed.
 func lineContext(app *cli.App, path, before []string) *cli.Context {
 	set := flag.NewFlagSet("", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range cmdline.CommandAt(app, path).Flags {
-		_ = f.Apply(set) // a wrong value of the environment is for the command to tell
+		_ = f.Apply(set) // the command reports a wrong environment
 	}
 	if line, err := cmdline.Arrange(app, append([]string{app.Name}, before...)); err == nil {
-		_ = set.Parse(line[1+len(path):]) // so is a wrong option
+		_ = set.Parse(line[1+len(path):]) // and a wrong option
 	}
 	c := cli.NewContext(app, set, nil)
 	c.Command = cmdline.CommandAt(app, path)

@@ -28,7 +28,7 @@ import (
 //go:embed share
 var shared embed.FS
 
-// ShareCommand writes what packages install beside the program.
+// ShareCommand writes the files that packages install with the program.
 func ShareCommand(newApp func() *cli.App) *cli.Command {
 	return &cli.Command{
 		Name:        "share",
@@ -49,7 +49,7 @@ func ShareCommand(newApp func() *cli.App) *cli.Command {
 	}
 }
 
-// dateOfManual is today, or the day that a reproducible build names.
+// dateOfManual is today, or the date of a reproducible build.
 func dateOfManual() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -94,7 +94,7 @@ func writeShare(app *cli.App, dir string, date time.Time) error {
 	return nil
 }
 
-// manual writes, in mdoc(7), the parts of the manual that the commands and their options say.
+// manual writes the generated parts of the manual, in mdoc(7).
 type manual struct {
 	app  *cli.App
 	date time.Time
@@ -112,7 +112,7 @@ func (m manual) funcs() template.FuncMap {
 	}
 }
 
-// eachCommand calls f for each command that does something itself, with its full name.
+// eachCommand calls f for each command with an action, with its full name.
 func (m manual) eachCommand(f func(name string, c *cli.Command)) {
 	var walk func(above string, commands []*cli.Command)
 	walk = func(above string, commands []*cli.Command) {
@@ -138,7 +138,7 @@ func (m manual) synopsis() string {
 	return b.String()
 }
 
-// callOperands are the options and operands in the call of a command, a macro on each line.
+// callOperands are the options and operands in the synopsis of a command, a macro on each line.
 func callOperands(c *cli.Command) string {
 	text := ""
 	if len(cmdline.Visible(c.Flags)) > 0 {
@@ -158,7 +158,7 @@ func callOperands(c *cli.Command) string {
 	return text
 }
 
-// commands has a section for each command. The options of mount have one of their own.
+// commands writes a section for each command. The options of mount have their own.
 func (m manual) commands() string {
 	var b strings.Builder
 	ofMount := cmdline.Visible(settings.Flags())
@@ -195,10 +195,10 @@ func sameOption(a, b cli.Flag) bool {
 	return a.Names()[0] == b.Names()[0] && cmdline.Meaning(a) == cmdline.Meaning(b)
 }
 
-// options lists the options of mount as on the command line.
+// options lists the options of mount, as on the command line.
 func (m manual) options() string { return m.grouped(optionTag) }
 
-// keys lists the options of mount as in a configuration file.
+// keys lists the options of mount, as in a configuration file.
 func (m manual) keys() string {
 	known := map[string]config.Option{}
 	for _, o := range settings.FileOptions() {
@@ -220,7 +220,7 @@ func (m manual) keys() string {
 	})
 }
 
-// mountOptions lists the options of mount as in -o.
+// mountOptions lists the options of mount, as in -o.
 func (m manual) mountOptions() string {
 	return m.grouped(func(f cli.Flag, value string) string {
 		name := mountOption(f)
@@ -234,8 +234,8 @@ func (m manual) mountOptions() string {
 	})
 }
 
-// grouped lists the options of mount with a heading for each group. tag is the name of an
-// option in mdoc, empty for one that has no place in the list.
+// grouped lists the options of mount by groups. tag returns the name of an option in mdoc, empty to
+// leave it out.
 func (m manual) grouped(tag func(f cli.Flag, value string) string) string {
 	var b strings.Builder
 	for _, g := range settings.Groups() {
@@ -267,7 +267,7 @@ func (m manual) list(flags []cli.Flag, tag func(f cli.Flag, value string) string
 	return b.String() + ".El\n"
 }
 
-// optionTag is an option as on the command line.
+// optionTag is an option, as on the command line.
 func optionTag(f cli.Flag, value string) string {
 	var names []string
 	for _, n := range f.Names() {
@@ -280,7 +280,7 @@ func optionTag(f cli.Flag, value string) string {
 	return tag
 }
 
-// asSentence makes one of a usage text.
+// asSentence makes a sentence of a usage text.
 func asSentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if s == "" {
@@ -289,7 +289,7 @@ func asSentence(s string) string {
 	return string(unicode.ToUpper(first)) + s[size:] + "."
 }
 
-// paragraphs sets a description: text, and below it examples, which are indented.
+// paragraphs formats a description: text, and indented examples.
 func paragraphs(description string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(description, "\n\n") {
@@ -311,7 +311,7 @@ func paragraphs(description string) string {
 // endOfSentence is followed by a new line in mdoc.
 var endOfSentence = regexp.MustCompile(`(?:[a-z0-9)*]|[A-Z]{2})[.!?]$`)
 
-// running sets text in lines of at most 78 bytes, and sentences on lines of their own.
+// running wraps text at 78 bytes, with each sentence on a new line.
 func running(text string) string {
 	var b strings.Builder
 	line := ""
@@ -322,8 +322,8 @@ func running(text string) string {
 		line = ""
 	}
 	for _, word := range strings.Fields(text) {
-		set := strings.NewReplacer(`\`, `\e`, "()", `\&()`).Replace(word) // () would be a function of C
-		if strings.HasPrefix(strings.TrimLeft(word, `("`), "-") {         // an option, and no hyphen
+		set := strings.NewReplacer(`\`, `\e`, "()", `\&()`).Replace(word) // () would look like a C function
+		if strings.HasPrefix(strings.TrimLeft(word, `("`), "-") {         // an option, not a hyphen
 			set = roff(word)
 		}
 		if line != "" && len(line)+1+len(set) > 78 {
@@ -338,12 +338,12 @@ func running(text string) string {
 	return b.String()
 }
 
-// roff spells s so that troff prints it as it is.
+// roff escapes s for troff.
 func roff(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "~", `\(ti`, "^", `\(ha`).Replace(s)
 }
 
-// protect keeps a line of text from being a request.
+// protect escapes a line of text that looks like a request.
 func protect(line string) string {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		return `\&` + line

@@ -1,5 +1,5 @@
-// Package user has the commands that users call beside mount: they look at mounts and unmount them,
-// decide about uploads, and keep credentials.
+// Package user has the commands for users other than mount: they show and unmount mounts, manage
+// uploads, and store credentials.
 package user
 
 import (
@@ -58,7 +58,7 @@ func configShowCommand() *cli.Command {
 func configCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "tell what is wrong in FILE, or in the files that mount reads",
+		Usage:     "check FILE, or the files that mount reads",
 		ArgsUsage: "[FILE]",
 		Description: "Prints a line for each mistake, as FILE:LINE: TEXT. The exit status is 0 when there is none. No\n" +
 			"command of the configuration is run, and the service is not asked: archivefs doctor does that.",

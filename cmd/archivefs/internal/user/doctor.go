@@ -35,9 +35,9 @@ func DoctorCommand() *cli.Command {
 		Name:      "doctor",
 		Usage:     "examine what a mount needs, and say how to mend it",
 		ArgsUsage: "[PROFILE] [MOUNTPOINT...]",
-		Description: "Examines the configuration, FUSE, the service and the credentials, the disk, and what is mounted.\n" +
+		Description: "Checks the configuration, FUSE, the service, the credentials, the disk and the mounts.\n" +
 			"Each check prints a line that begins with ok, warning or failure, and ends with what to do.\n" +
-			"Nothing is changed. The exit status is 0 when nothing failed, and 1 otherwise.\n\n" +
+			"It changes nothing. The exit status is 0 if no check failed, and 1 otherwise.\n\n" +
 			"   archivefs doctor office\n" +
 			"   archivefs doctor --base-url https://archive.example --api-key-file KEY ~/Archive",
 		Flags:  append(settings.Flags(), command.JSONFlag()),
@@ -62,8 +62,8 @@ func examine(c *cli.Context) error {
 	return err
 }
 
-// checkup makes all findings. Wrong usage is an error; a wrong configuration is a finding, and
-// so are missing credentials: what can be examined without them is.
+// checkup makes all findings. Wrong usage is an error. A wrong configuration and missing
+// credentials are findings, and the other checks still run.
 func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	p := &patient{c: c}
 	err := p.configure()
@@ -91,7 +91,7 @@ func checkup(c *cli.Context) ([]doctor.Finding, error) {
 	return append(findings, p.mounts()...), nil
 }
 
-// printFindings writes a line for each finding, with what to do at its end.
+// printFindings prints a line for each finding, with its cure at the end.
 func printFindings(out io.Writer, findings []doctor.Finding) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, f := range findings {
@@ -99,23 +99,23 @@ func printFindings(out io.Writer, findings []doctor.Finding) error {
 		if f.Do != "" {
 			text += "; " + f.Do
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, f.Check, text) //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Level, f.Check, text) //nolint:errcheck // Flush returns the error
 	}
 	return w.Flush()
 }
 
-// patient is what doctor examines.
+// patient is what doctor checks.
 type patient struct {
 	c             *cli.Context
 	mountpoints   []string
 	loaded        config.Files
-	settings      *settings.Mount // nil when it is not known which service is meant, and how it is asked
-	stranger      error           // why there are no credentials, nil when there are
+	settings      *settings.Mount // nil if the service or its options are unknown
+	stranger      error           // why there are no credentials, nil if there are
 	misconfigured bool            // the error of configure is about a configuration file
 }
 
-// configure reads the options and the files as mount does. What is right in files that have
-// a mistake counts.
+// configure reads the options and the files as mount does. It uses the correct options of a wrong
+// file.
 func (p *patient) configure() error {
 	loaded, broken := settings.ReadConfig(p.c)
 	p.loaded, p.mountpoints = loaded, p.c.Args().Slice()
@@ -132,7 +132,7 @@ func (p *patient) configure() error {
 			return err
 		}
 	}
-	if broken != nil { // a word is a profile that could not be read
+	if broken != nil { // an operand may be a profile that could not be read
 		p.mountpoints = slices.DeleteFunc(p.mountpoints, settings.IsNothing)
 	}
 	all, err := settings.Choose(p.c, p.loaded, profile)
@@ -156,7 +156,7 @@ func (p *patient) configure() error {
 		p.misconfigured = p.misconfigured || inFile
 		return cmp.Or(broken, all.Blame(err))
 	}
-	if broken == nil || !read.Embedded || p.c.Bool("embedded") { // else the address may be what is broken
+	if broken == nil || !read.Embedded || p.c.Bool("embedded") { // otherwise the address may be wrong
 		p.settings, p.stranger = read, all.Blame(stranger)
 	}
 	return broken
@@ -171,7 +171,7 @@ func (p *patient) files() string {
 	return cmp.Or(strings.Join(paths, ", "), "there are no files")
 }
 
-// machine examines what every mount needs.
+// machine checks what every mount needs.
 func (p *patient) machine() []doctor.Finding {
 	root := os.Geteuid() == 0
 	var name unix.Utsname
@@ -185,7 +185,7 @@ func (p *patient) machine() []doctor.Finding {
 	}
 }
 
-// data examines where the embedded service keeps its archive.
+// data checks the directory of the embedded service.
 func (p *patient) data() []doctor.Finding {
 	dir, err := config.DataDir(p.settings.Data)
 	if err != nil {
@@ -194,19 +194,19 @@ func (p *patient) data() []doctor.Finding {
 	return append([]doctor.Finding{doctor.Writable("archive", dir), p.space("the archive", dir)}, p.state("embedded:"+dir, false)...)
 }
 
-// service examines the archive service, and the state of mounts of it.
+// service checks the archive service, and the state of mounts of it.
 func (p *patient) service() []doctor.Finding {
 	cfg := p.settings.Client
-	cfg.RetryFor = -1 // a person waits, and can call again
-	cfg.Log = nil     // what is logged elsewhere is a finding here
+	cfg.RetryFor = -1 // a person waits, and can repeat the command
+	cfg.Log = nil     // findings show what would be logged
 	if p.stranger != nil {
-		cfg.Credentials = apiclient.Credentials{APIKey: "none"} // also a refusal shows how the service can be reached
+		cfg.Credentials = apiclient.Credentials{APIKey: "none"} // a refusal also shows that the service can be reached
 	}
 	var answer *doctor.Answer
 	began := time.Now()
 	cfg.Watch = func(resp *http.Response) {
 		if answer == nil {
-			date, _ := http.ParseTime(resp.Header.Get("Date")) // zero when it says none
+			date, _ := http.ParseTime(resp.Header.Get("Date")) // zero if it sends none
 			answer = &doctor.Answer{Date: date, TLS: resp.TLS, Took: time.Since(began)}
 		}
 	}
@@ -229,7 +229,7 @@ func (p *patient) service() []doctor.Finding {
 	return append(findings, p.state(client.BaseURL()+" "+cfg.Credentials.Identity(), refused)...)
 }
 
-// caller says whose credentials are used, and where they are kept.
+// caller says whose credentials are used, and where they are stored.
 func (p *patient) caller() string {
 	cred := p.settings.Client.Credentials
 	who := "an API key"
@@ -245,8 +245,8 @@ func (p *patient) caller() string {
 	return who
 }
 
-// mounts examines the mounts and mount points that the options name, and of other mounts of
-// archives those that do not work.
+// mounts checks the mounts and mount points that the options name, and reports other mounts that do
+// not work.
 func (p *patient) mounts() []doctor.Finding {
 	archives := mounted.Archives()
 	var named []string
@@ -277,7 +277,7 @@ func (p *patient) mounts() []doctor.Finding {
 	})...)
 }
 
-// mountpoint examines whether something can be mounted at dir.
+// mountpoint checks whether dir can be a mount point.
 func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
 	const check = "mount point"
 	if err := mounted.CheckMountpoint(ctx, dir, nonempty); err != nil {
@@ -289,8 +289,8 @@ func mountpoint(ctx context.Context, dir string, nonempty bool) doctor.Finding {
 	return doctor.Fine(check, dir+" is free")
 }
 
-// state examines where mounts of an archive keep what must outlive them. refused says that the
-// service does not take their credentials.
+// state checks the state directory of an archive. refused says that the service refuses the
+// credentials.
 func (p *patient) state(identity string, refused bool) []doctor.Finding {
 	seen, err := config.LookDirs(p.settings.StateDir, identity)
 	if err != nil {
@@ -308,11 +308,10 @@ func (p *patient) state(identity string, refused bool) []doctor.Finding {
 	return append(findings, p.leftBehind(identity, seen.State)...)
 }
 
-// uploadsCheck is the check of what mounts that have ended left.
+// uploadsCheck is the name of the check of uploads that ended mounts left.
 const uploadsCheck = "uploads"
 
-// leftBehind examines what waits for the service in other state directories than the one of
-// the mount.
+// leftBehind checks for pending uploads in other state directories than that of the mount.
 func (p *patient) leftBehind(identity, own string) (findings []doctor.Finding) {
 	if p.settings.Embedded {
 		return nil // its archive has one directory
@@ -324,7 +323,8 @@ func (p *patient) leftBehind(identity, own string) (findings []doctor.Finding) {
 	return findings
 }
 
-// anyState examines where mounts of a service keep theirs: which one it is says who calls.
+// anyState checks the state directories of a service. The credentials decide which one a mount
+// uses.
 func (p *patient) anyState(service string) []doctor.Finding {
 	seen, err := config.LookHomes(p.settings.StateDir)
 	if err != nil {
@@ -339,7 +339,7 @@ func (p *patient) space(what, dir string) doctor.Finding {
 	return doctor.Space(what, dir, usage, err, p.settings.KeepFree)
 }
 
-// askMount asks a mount how it is.
+// askMount reads the status of a mount.
 func askMount(dir string) (s doctor.State, err error) {
 	if err := mounted.Answers(dir); err != nil {
 		return s, err

@@ -82,7 +82,7 @@ func login(c *cli.Context) error {
 	return err
 }
 
-// tryLogin asks the service for the top of the archive, and returns its address.
+// tryLogin requests the top of the archive, and returns the address of the service.
 func tryLogin(c *cli.Context, s *settings.Mount, cred apiclient.Credentials) (string, error) {
 	log := logrus.New()
 	log.SetOutput(c.App.ErrWriter)
@@ -114,7 +114,7 @@ func LogoutCommand() *cli.Command {
 			"this machine, unless uploads wait there to be archived.",
 		Flags: slices.Concat(command.ConnectionFlags(), command.CredentialFlags("logged in with"), []cli.Flag{
 			command.StateDirFlag(),
-			&cli.BoolFlag{Name: "purge", Usage: "remove what was read of the archive, too"},
+			&cli.BoolFlag{Name: "purge", Usage: "remove the cached contents of the archive, too"},
 			command.ConfigFlag(),
 		}),
 		Action: logout,
@@ -155,7 +155,7 @@ func logout(c *cli.Context) error {
 	return err
 }
 
-// purge removes the cache of the archive that the login, or the options, are for.
+// purge removes the cache of the archive of the login, or of the options.
 func purge(c *cli.Context, address string, known *credentials.Login) error {
 	cred, err := command.ReadCredentials(c)
 	if err != nil {
@@ -175,8 +175,8 @@ func purge(c *cli.Context, address string, known *credentials.Login) error {
 	return err
 }
 
-// purgeCache removes the cache of an archive, and returns where it was; empty when there was
-// none. While uploads wait nothing is removed: to send them takes the credentials.
+// purgeCache removes the cache of an archive, and returns its path; empty if there was none. It
+// removes nothing while uploads are pending: they need the credentials.
 func purgeCache(stateDir, identity string) (removed string, err error) {
 	seen, err := config.LookDirs(stateDir, identity)
 	if err != nil || !seen.Made {

@@ -42,7 +42,7 @@ func OpenCommand() *cli.Command {
 	}
 }
 
-// open mounts what is not mounted yet, and shows all.
+// open mounts what is not mounted, and shows all mounts.
 func open(c *cli.Context) error {
 	profile, err := settings.OnlyProfile(c)
 	if err != nil {
@@ -106,7 +106,7 @@ func mountInBackground(c *cli.Context, profile, dir string) error {
 	line = append(line, dir)
 	var said bytes.Buffer
 	if status := command.InvocationOf(c.Context).Again(c.Context, line, io.Discard, &said); status != 0 {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n") // the last one says why
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n") // the last error is the reason
 		return errors.New(strings.TrimPrefix(lines[len(lines)-1], "archivefs: "))
 	}
 	return nil
@@ -128,7 +128,7 @@ func show(ctx context.Context, dir string) error {
 	return nil
 }
 
-// showError shows a text in a window, with what the desktop has for that.
+// showError shows a text in a window, with a program of the desktop.
 func showError(ctx context.Context, text string) {
 	for _, line := range [][]string{
 		{"zenity", "--error", "--no-markup", "--title=archivefs", "--text=" + text},
@@ -137,7 +137,7 @@ func showError(ctx context.Context, text string) {
 		{"xmessage", text},
 	} {
 		if path, err := exec.LookPath(line[0]); err == nil {
-			_ = exec.CommandContext(ctx, path, line[1:]...).Run() //nolint:gosec // the text is an operand; what it is about counts more
+			_ = exec.CommandContext(ctx, path, line[1:]...).Run() //nolint:gosec // the text is an operand, and visible in ps
 			return
 		}
 	}

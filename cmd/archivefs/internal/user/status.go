@@ -61,7 +61,7 @@ func showStatus(c *cli.Context) error {
 	return printStatus(c.App.Writer, dir, status)
 }
 
-// healthInWords says what the health of the mount at dir means, and what to do about it.
+// healthInWords explains the health of the mount at dir, and how to improve it.
 func healthInWords(dir string, s *fs.Status) string {
 	waiting, failed := len(s.Uploads.List)-mounted.FailedUploads(s), mounted.FailedUploads(s)
 	list := "see archivefs uploads list " + doctor.Quoted(dir)
@@ -85,7 +85,7 @@ func healthInWords(dir string, s *fs.Status) string {
 	return s.Health
 }
 
-// statusTable writes lines whose parts, separated by tabs, stand below each other.
+// statusTable writes lines in columns, which are separated by tabs.
 type statusTable struct{ w *tabwriter.Writer }
 
 func (t *statusTable) row(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) } //nolint:errcheck // Flush tells
@@ -116,7 +116,7 @@ func printStatus(out io.Writer, dir string, s *fs.Status) error {
 	return t.w.Flush()
 }
 
-// mendedInWords says of something that failed when it succeeded after all.
+// mendedInWords says when something that had failed succeeded.
 func mendedInWords(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -140,7 +140,7 @@ func (t *statusTable) uploads(u *fs.UploadStatus) {
 	}
 }
 
-// bar shows how much of all is done, in 20 columns.
+// bar shows the share of all that is done, in 20 columns.
 func bar(done, all int64) string {
 	const columns = 20
 	n := int(columns * min(done, all) / all)
@@ -156,7 +156,7 @@ func (t *statusTable) caches(c *fs.CacheStatus) {
 	t.row("listings\t%s known; %d of %s from memory%s", command.Plural(c.Documents.Entries, "folder"), known, command.Plural(all, "look-up"), rate(known, all))
 }
 
-// rate is hits of all in words, nothing where it is plain.
+// rate is hits in percent of all, empty if that says nothing.
 func rate(hits, all uint64) string {
 	if hits == 0 || hits == all {
 		return ""
@@ -173,8 +173,7 @@ func traffic(requests []archive.OperationStats) (sent, received int64) {
 	return sent, received
 }
 
-// requests tells of each operation how often it was asked, and how long the heads of the
-// answers took.
+// requests prints how many requests each operation had, and the times to the head of the answer.
 func (t *statusTable) requests(all []archive.OperationStats) {
 	if len(all) > 0 {
 		t.row("\nOPERATION\tREQUESTS\tFAILED\tREPEATED\tSENT\tRECEIVED\tMEAN\tHALF WITHIN\t99 %% WITHIN")
@@ -190,7 +189,7 @@ func (t *statusTable) requests(all []archive.OperationStats) {
 	}
 }
 
-// within is the time within which a share of the answers came.
+// within is the time within which a share of the answers arrived.
 func within(l *archive.Latency, share float64) string {
 	if bound, ok := l.Within(share); ok {
 		return bound.String()
@@ -202,9 +201,8 @@ func within(l *archive.Latency, share float64) string {
 // and ED).
 const clearScreen = "\x1b[H\x1b[2J"
 
-// watchStatus shows the status of the mount at dir now and at each tick, until the command
-// is ended by a signal or the mount is gone. On a terminal each takes the place of the one
-// before; as JSON each is a line.
+// watchStatus shows the status of the mount at dir now and at each tick, until a signal or the end
+// of the mount. On a terminal each status replaces the one before; as JSON each is a line.
 func watchStatus(c *cli.Context, dir string, ticks <-chan time.Time) error {
 	w := &watch{dir: dir, out: c.App.Writer, json: c.Bool("json"), screen: command.IsTerminal(c.App.Writer)}
 	for {
@@ -219,7 +217,7 @@ func watchStatus(c *cli.Context, dir string, ticks <-chan time.Time) error {
 	}
 }
 
-// watch is what a watched status needs to know of the one before.
+// watch is the state between two statuses.
 type watch struct {
 	dir    string
 	out    io.Writer
@@ -231,7 +229,7 @@ type watch struct {
 	sent, received int64
 }
 
-// show reads and shows one status. It is written at once, so that a screen does not flicker.
+// show reads and prints one status, with one write so that the screen does not flicker.
 func (w *watch) show(now time.Time) error {
 	text, status, err := mounted.Status(w.dir)
 	if err != nil {
@@ -257,7 +255,7 @@ func (w *watch) show(now time.Time) error {
 	return err
 }
 
-// pace says what happened since the status before.
+// pace is the change since the last status.
 func (w *watch) pace(now time.Time, status *fs.Status) string {
 	sent, received := traffic(status.Requests)
 	requests := int64(0)
@@ -275,7 +273,7 @@ func (w *watch) pace(now time.Time, status *fs.Status) string {
 	return text
 }
 
-// onlyFirst is text in the first row of several that belong together.
+// onlyFirst is text in the first row of a group of rows, else empty.
 func onlyFirst(i int, text string) string {
 	if i > 0 {
 		return ""

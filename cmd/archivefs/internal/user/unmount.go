@@ -33,11 +33,11 @@ func UnmountCommand() *cli.Command {
 		Name:      "unmount",
 		Usage:     "unmount from another shell",
 		ArgsUsage: "MOUNTPOINT|PROFILE",
-		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. What cannot be\n" +
-			"archived now, because the service does not answer or --drain is over, goes on at the next mount.\n\n" +
-			"--force does not wait, whatever the mount waits for: programs that have files open get errors,\n" +
-			"and a file that one of them was writing is kept as failed. The process goes on in the background\n" +
-			"until it has archived what it has. Where you may not abort the mount its process is ended.",
+		Description: "Waits for uploads, unmounts, and returns when the mount's process has ended. The next mount sends\n" +
+			"the uploads that remain because the service does not answer or --drain is over.\n\n" +
+			"--force does not wait: programs that have files open get errors, and a file that one of them was\n" +
+			"writing is kept as failed. The process continues in the background until its uploads are\n" +
+			"archived. If you may not abort the mount, its process is killed.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "force", Usage: "do not wait, also with files open, or when the mount hangs"},
 			command.DrainFlag(),
@@ -91,16 +91,16 @@ func unmount(c *cli.Context) error {
 }
 
 const (
-	// endPatience is how long the process of a mount may take to end, beside its uploads.
+	// endPatience is how long the process of a mount may take to end, in addition to its uploads.
 	endPatience = 10 * time.Second
-	// endsSoon is how long most of them take at most.
+	// endsSoon is how long most processes take at most.
 	endsSoon = 500 * time.Millisecond
-	// noticesSoon is how long they take at most to notice that they are unmounted.
+	// noticesSoon is how long a process takes at most to notice the unmount.
 	noticesSoon = 3 * time.Second
 )
 
-// waitForUploads returns when the mount has sent what it can send now, at the latest after
-// limit, and says what remains, if anything.
+// waitForUploads returns when the mount has sent what it can send now, or after limit. It returns
+// what remains.
 func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr io.Writer) (rest bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -143,20 +143,20 @@ func waitForUploads(ctx context.Context, dir string, limit time.Duration, stderr
 	}
 }
 
-// sayKept says after an unmount, which ended with err, what a mount that was not asked leaves in its
-// state directory, as unmount does of one that answers.
+// sayKept prints, after an unmount that ended with err, what a mount that did not answer leaves in
+// its state directory.
 func sayKept(c *cli.Context, dir string, err error) error {
 	if err != nil {
 		return err
 	}
 	state, err := config.StateAt(mounted.BehindLinks(dir))
 	if err != nil {
-		return nil // it cannot be found from here
+		return nil // it cannot be found
 	}
 	bound := config.Bound{State: state}
 	found, err := spool.LeftIn(mounted.SpoolOf(state))
 	if err != nil {
-		return nil // it is not open to this user
+		return nil // this user may not read it
 	}
 	left, pending := mounted.LeftoverOf(found), ""
 	switch {
@@ -172,8 +172,9 @@ func sayKept(c *cli.Context, dir string, err error) error {
 	return nil
 }
 
-// waitForEnd returns when the process of the mount has ended, and its state directory is
-// free. That goes on for as long as it is still mounted elsewhere, which is an error at once.
+// waitForEnd returns when the process of the mount has ended and released its state directory. If
+// the file system is still mounted elsewhere, the process does not end, and that is an error at
+// once.
 func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []place, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -198,7 +199,7 @@ func waitForEnd(ctx context.Context, pid int, here doctor.Mounted, others []plac
 	return nil
 }
 
-// isZombie reports whether a process has ended and only waits to be noticed by its parent.
+// isZombie reports whether a process has ended but its parent has not noticed.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -207,16 +208,16 @@ func isZombie(pid int) bool {
 	return strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
 }
 
-// isMounted reports whether an archive is known to be mounted at dir. It asks the kernel and
-// not the mount, which may not answer.
+// isMounted reports whether an archive is mounted at dir. It asks the kernel, because the mount may
+// not answer.
 func isMounted(dir string) bool {
 	_, ok := mounted.At(dir)
 	return ok
 }
 
-// unmountByForce ends a mount whatever waits for it, and whatever it waits for: its connection to the
-// kernel is aborted, or, where the user may not, its process ended, which does the same. A mount that
-// is only taken out of sight could hang for ever, and be found by nobody.
+// unmountByForce ends a mount that may hang: it aborts the connection to the kernel or, if the user
+// may not do that, kills the process. A mount that was only detached could hang for ever, where
+// nobody finds it.
 func unmountByForce(c *cli.Context, dir string) error {
 	here, _ := mounted.At(dir)
 	if err := mounted.AbortMount(here); err != nil {
@@ -232,13 +233,13 @@ func unmountByForce(c *cli.Context, dir string) error {
 	}
 	err := mounted.DetachMount(c.Context, dir)
 	if now, ok := mounted.At(dir); !ok || now.ID != here.ID {
-		return nil // its process was quicker
+		return nil // its process ended first
 	}
 	return err
 }
 
-// fuseDescriptors counts those of the process of a mount: two while it is mounted, one while something
-// is worked on after that, and then none (fs.Mount).
+// fuseDescriptors counts the FUSE descriptors of a mount's process: two while it is mounted, one
+// while requests are handled after that, then none (fs.Mount).
 func fuseDescriptors(pid int) (n int) {
 	open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, fd := range open {
@@ -249,8 +250,8 @@ func fuseDescriptors(pid int) (n int) {
 	return n
 }
 
-// mountProcess is the process of the mount at dir. Another one asks, because a mount that hangs lets nobody
-// go who waits for it.
+// mountProcess is the process of the mount at dir. Another process looks it up, because a caller of
+// a mount that hangs cannot be killed.
 func mountProcess(ctx context.Context, dir string) (pid int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, mounted.MountLimit)
 	defer cancel()
@@ -286,14 +287,15 @@ func mountProcess(ctx context.Context, dir string) (pid int, err error) {
 	}
 }
 
-// place is where an archive is mounted: as a process sees it, or this one, "self".
+// place is a mount point of an archive, in the mount namespace of a process; "self" is that of this
+// one.
 type place struct {
 	process string
 	doctor.Mounted
 }
 
-// otherPlaces are those where an archive is mounted beside dir, one of each mount namespace.
-// Processes of other users are not asked, but by root.
+// otherPlaces are the other mount points of the archive at dir, one for each mount namespace. Only
+// root sees processes of other users.
 func otherPlaces(dir string) (places []place) {
 	here, ok := mounted.At(dir)
 	if !ok {
@@ -326,7 +328,7 @@ func otherPlaces(dir string) (places []place) {
 	return places
 }
 
-// hidden says how to find who has a mount that goes on nowhere where this user may look.
+// hidden says how root finds a mount that continues where this user may not look.
 func hidden(m doctor.Mounted) string {
 	if os.Geteuid() == 0 {
 		return "a mount namespace that no process is in, or a file that is open in one, keeps it: findmnt -t nsfs shows such"
@@ -334,8 +336,8 @@ func hidden(m doctor.Mounted) string {
 	return fmt.Sprintf("something that you may not see has it as well, as a container does; as root: grep -l ' %s ' /proc/[0-9]*/mountinfo", m.Device)
 }
 
-// left says which of the places is still one, and how it is unmounted there, too; empty for none. The number of
-// a device is another one's as soon as it is free, but not that of a mount with it.
+// left returns the place where the archive is still mounted, and how to unmount it there; empty for
+// none. The number of a device may be reused, but not together with the number of the mount.
 func left(places []place) string {
 	for _, p := range places {
 		if !slices.Contains(doctor.Mounts(mounted.Mountinfo(p.process)), p.Mounted) {

@@ -28,14 +28,14 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// uploadOperand is what names the place of uploads.
+// uploadOperand is the operand that names a place with uploads.
 const uploadOperand = "MOUNTPOINT|PROFILE|STATEDIR"
 
-// ofStateDir says what the last of them is for.
+// ofStateDir explains the operand STATEDIR.
 const ofStateDir = "STATEDIR is the state directory of a mount that has ended, as archivefs doctor names it: what\n" +
 	"waits there is reached also when the service does not take the credentials any more."
 
-// ofLocal says what is listed beside the uploads.
+// ofLocal explains the files in the state local.
 const ofLocal = "Files that hold something and stay on this machine, because their names are temporary ones, are\n" +
 	"listed, too, in the state local.\n\n"
 
@@ -58,8 +58,8 @@ func UploadsCommand() *cli.Command {
 	}
 }
 
-// listUploads prints the uploads of a mount, or of a state directory that none uses. The bytes
-// of each are in the mount, as .archivefs/uploads/ID NAME.
+// listUploads prints the uploads of a mount, or of a state directory that is not in use. A mount
+// shows the bytes of each as .archivefs/uploads/ID NAME.
 func listUploads(c *cli.Context) (err error) {
 	if err := settings.OneOperand(c); err != nil {
 		return err
@@ -74,22 +74,21 @@ func listUploads(c *cli.Context) (err error) {
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	for _, u := range place.List() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush tells
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", //nolint:errcheck // Flush returns the error
 			u.ID, u.State, u.Changed.Local().Format(time.DateTime), command.Size(u.Size), u.Path, u.Error)
 	}
 	return w.Flush()
 }
 
-// chosen are uploads that somebody named, and where they wait.
+// chosen are the uploads that the user named, and their place.
 type chosen struct {
 	dir     string
 	place   uploadPlace
 	uploads []fs.UploadInfo
 }
 
-// chooseUploads reads the operands of a command, where the uploads wait and [ID...], and
-// returns those uploads, or all that fit when no id is given. An id that is not there is an
-// error. The caller closes the place.
+// chooseUploads reads the operands of a command, the place and [ID...], and returns those uploads,
+// or all that match if no id is given. An unknown id is an error. The caller closes the place.
 func chooseUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (*chosen, error) {
 	if c.NArg() == 0 {
 		return nil, config.Usagef("uploads %s needs a MOUNTPOINT", c.Command.Name)
@@ -117,7 +116,7 @@ func chooseUploads(c *cli.Context, fits func(*fs.UploadInfo) bool) (*chosen, err
 	return all, nil
 }
 
-// each does the same to the uploads, goes on after an error, and closes the place.
+// each calls do for the uploads, continues after an error, and closes the place.
 func (all *chosen) each(do func(*fs.UploadInfo) error) error {
 	var failed []error
 	for i := range all.uploads {
@@ -135,18 +134,18 @@ func RetryCommand() *cli.Command {
 		Name:      "retry",
 		Usage:     "send failed uploads again",
 		ArgsUsage: "MOUNTPOINT|PROFILE [ID...]",
-		Description: "Without an ID all failed uploads are sent again, and what is pending is tried at once. What is\n" +
-			"not whole, because its writer was killed, it could not be written or it lacks its end, is left\n" +
-			"out and named: with its ID and --incomplete it is sent as it is. An empty file is never sent.\n\n" +
-			"Waits for the outcome, unless the service does not answer, or may still be at what was sent to\n" +
-			"it before: then they stay pending, for the reason that is told, and are sent by themselves.",
+		Description: "Without an ID it retries all failed and pending uploads. It leaves out, and names, incomplete\n" +
+			"files: the writer was killed, a write failed, or the end is missing. With its ID and --incomplete\n" +
+			"such a file is sent as it is. An empty file is never sent.\n\n" +
+			"The command waits for the outcome, unless the service does not answer, or may still be busy with\n" +
+			"an earlier attempt: then the uploads stay pending, with the reason, and are retried.",
 		Flags:  append([]cli.Flag{incompleteFlag()}, settings.PlaceFlags()...),
 		Action: retryUploads,
 	}
 }
 
 func incompleteFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "incomplete", Usage: "send also what is not whole, as it is; needs the ID of each"}
+	return &cli.BoolFlag{Name: "incomplete", Usage: "send incomplete files, too, as they are; needs their IDs"}
 }
 
 func retryUploads(c *cli.Context) error {
@@ -192,7 +191,7 @@ func retryUploads(c *cli.Context) error {
 	return err
 }
 
-// notSent says why an upload is not sent without more, and what can be done about it.
+// notSent says why an upload is not sent automatically, and what the user can do.
 func notSent(u *fs.UploadInfo, dir string) string {
 	why, command, does := u.Error, "retry --incomplete", "sends it as it is"
 	if u.Never != "" {
@@ -204,7 +203,7 @@ func notSent(u *fs.UploadInfo, dir string) string {
 	return fmt.Sprintf("%s; archivefs uploads %s %s %s %s", why, command, doctor.Quoted(dir), u.ID, does)
 }
 
-// retry tells the mount to send an upload, as it is where it is not whole.
+// retry tells the mount to send an upload, even an incomplete one.
 func (m *mountedUploads) retry(u *fs.UploadInfo) error {
 	path, err := m.file(u.ID)
 	if err != nil {
@@ -220,8 +219,8 @@ func (m *mountedUploads) retry(u *fs.UploadInfo) error {
 	return nil
 }
 
-// awaitUploads prints what becomes of uploads, until each has an outcome or the service
-// turns out to be away. It fails when one of them failed.
+// awaitUploads prints the outcome of uploads, until each has one or the service turns out to be
+// away. It returns an error if one failed.
 func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 	failed := 0
 	for left := chosen; len(left) > 0; {
@@ -263,8 +262,8 @@ func awaitUploads(c *cli.Context, dir string, chosen []fs.UploadInfo) error {
 	return nil
 }
 
-// archivedInWords says that the archive has an upload, and its name there where that is known to be
-// another one: while it was not there a document may have taken its name.
+// archivedInWords says that an upload is archived, and its new name, if a document took its name in
+// the meantime.
 func archivedInWords(dir, state string, u *fs.UploadInfo) string {
 	const text = "archived"
 	id, err := spool.ReceiptOf(mounted.ReceiptsOf(state), u.ID)
@@ -285,9 +284,9 @@ func ExportCommand() *cli.Command {
 		Name:      "export",
 		Usage:     "copy the bytes of uploads out of the mount",
 		ArgsUsage: uploadOperand + " [ID...]",
-		Description: "Writes the files below the current directory, in folders as in the mount, and never over a file\n" +
-			"that is there. Without an ID all are exported that uploads list shows. They stay where they\n" +
-			"are.\n\n" + ofStateDir,
+		Description: "Writes the files below the current directory, in the same folders as in the mount. It never\n" +
+			"overwrites a file. Without an ID it exports all that uploads list shows. The uploads themselves\n" +
+			"are kept.\n\n" + ofStateDir,
 		Flags:  settings.PlaceFlags(),
 		Action: exportUploads,
 	}
@@ -313,8 +312,8 @@ func exportUploads(c *cli.Context) error {
 	})
 }
 
-// mayExport says once for all uploads why none can be written below the current directory. What it
-// tries has a name that stays local where an archive is mounted.
+// mayExport checks once whether files can be written below the current directory. It tries with a
+// temporary name, which stays local in an archive.
 func mayExport(from string) error {
 	f, err := os.CreateTemp(".", ".archivefs-*.part")
 	if err == nil {
@@ -332,8 +331,8 @@ func mayExport(from string) error {
 		archive.Printable(here), err, doctor.Quoted(from))
 }
 
-// exportUpload copies one upload to its path below the current directory, or beside what
-// is there, and returns where it is. The copy survives a crash of the machine then.
+// exportUpload copies an upload to its path below the current directory, or next to an existing
+// file, and returns the path. The copy is durable.
 func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error) {
 	if u.Directory {
 		return "", errors.New("it is a folder, and has no bytes")
@@ -344,8 +343,8 @@ func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error
 	}
 	defer in.Close() //nolint:errcheck // read only
 	_, name, _ = strings.Cut(name, " ")
-	// Printable paths are local and have no empty, dot or absolute parts, whatever a
-	// service calls its folders.
+	// Printable paths are relative and have no empty or dot components, whatever a folder is
+	// called.
 	folder := filepath.Join(".", filepath.Clean("/"+filepath.Dir(u.Path)))
 	if err := durable.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -361,11 +360,11 @@ func exportUpload(place uploadPlace, u *fs.UploadInfo) (target string, err error
 	if err = errors.Join(err, out.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(out.Name()))
 	}
-	_ = os.Chtimes(out.Name(), modified, modified) // the bytes count
+	_ = os.Chtimes(out.Name(), modified, modified) // only the bytes matter
 	return out.Name(), durable.SyncDir(folder)
 }
 
-// createBeside creates a file of that name, or with a number when there is one already.
+// createBeside creates a file of that name, or with a number if the name exists.
 func createBeside(folder, name string) (*os.File, error) {
 	ext := filepath.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -386,8 +385,8 @@ func discardCommand() *cli.Command {
 		Name:      "discard",
 		Usage:     "forget uploads and their bytes for good",
 		ArgsUsage: uploadOperand + " ID...",
-		Description: "What was discarded is gone: uploads export saves the bytes first. An upload that is being sent\n" +
-			"cannot be discarded.\n\n" + ofStateDir,
+		Description: "The bytes of a discarded upload are deleted; save them before with uploads export. An upload in\n" +
+			"flight cannot be discarded.\n\n" + ofStateDir,
 		Flags:  settings.PlaceFlags(),
 		Action: discardUploads,
 	}
@@ -410,10 +409,10 @@ func discardUploads(c *cli.Context) error {
 	})
 }
 
-// uploadPlace is where uploads wait: a mount, or the state directory of one that has ended.
+// uploadPlace is a place with uploads: a mount, or the state directory of an ended one.
 type uploadPlace interface {
 	List() []fs.UploadInfo
-	// Open opens the bytes of an upload. name is its ID and what the file is called.
+	// Open opens the bytes of an upload. name is its ID and file name.
 	Open(id string) (f *os.File, name string, modified time.Time, err error)
 	Discard(id string) error
 	Close() error
@@ -440,7 +439,7 @@ func UploadsAt(c *cli.Context, operand string) (dir string, place uploadPlace, e
 	return dir, place, err
 }
 
-// mountedUploads are those of a mount, whose control directory shows them.
+// mountedUploads are the uploads of a mount, read from its control directory.
 type mountedUploads struct {
 	dir  string
 	list []fs.UploadInfo
@@ -502,14 +501,13 @@ func (m *mountedUploads) file(id string) (string, error) {
 	return "", fmt.Errorf("upload %s has no file: %w", id, os.ErrNotExist)
 }
 
-// keptUploads are those in a state directory, which is this process's until Close: neither a
-// mount nor another command works on it meanwhile.
+// keptUploads are the uploads in a state directory, which is locked until Close.
 type keptUploads struct {
 	fs.Kept
 	dirs *config.Dirs
 }
 
-// openKept takes a state directory for a command.
+// openKept opens and locks a state directory.
 func openKept(dir, command string) (*keptUploads, error) {
 	dirs, err := config.OpenBound(dir, command)
 	var used *config.InUseError
