@@ -115,29 +115,31 @@ func (d *dir) placeArchivedLocked(up *spool.Upload, r *spool.Record) {
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
 		return
 	}
-	if r.Document != 0 {
-		if d.shown.document(r.Document) == nil {
-			e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
+	if r.Document == 0 {
+		var found []archive.ID
+		for _, listed := range d.shown.documents() {
+			if doc := listed.entry.doc.Load(); r.MayBe(doc) {
+				found = append(found, doc.ID)
+			}
+		}
+		f := d.fs.staging.holder(up)
+		e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
+		switch {
+		case len(found) > 0:
+			d.fs.work.Go(func() { d.fs.staging.ended(up, r, found) })
+			return
+		case f.standFor(d, e):
 			e.keep = d.fs.keepFor()
 			d.shown.add(e)
+			d.late = append(d.late, f)
+			return
 		}
-		return
+		*r = up.Record() // it ended meanwhile, perhaps with an id
 	}
-	var found []archive.ID
-	for _, listed := range d.shown.documents() {
-		if doc := listed.entry.doc.Load(); r.MayBe(doc) {
-			found = append(found, doc.ID)
-		}
-	}
-	f := d.fs.staging.holder(up)
-	e := newEntry(names.Numbered(r.Name, d.shown.taken), nil, f)
-	switch {
-	case len(found) > 0:
-		d.fs.work.Go(func() { d.fs.staging.ended(up, r, found) })
-	case f.standFor(d, e):
+	if r.Document != 0 && d.shown.document(r.Document) == nil {
+		e := newEntry(names.Numbered(r.Name, d.shown.taken), d.kind.confirmed(r, r.Document, nil, d.fs.now()), nil)
 		e.keep = d.fs.keepFor()
 		d.shown.add(e)
-		d.late = append(d.late, f)
 	}
 }
 
