@@ -18,7 +18,7 @@ import (
 
 // atOnce is how many packages are compiled and tested at once: the tests of the longest wait more
 // than they work.
-const atOnce = 4
+const atOnce = 6
 
 // tests runs the tests of packages, beside checks, and ends when both have.
 func (r *runner) tests(packages []string, beside <-chan ended) {
