@@ -232,29 +232,31 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
 		return
 	}
-	if r.Document != 0 {
-		if d.Shown.Document(r.Document) == nil {
-			e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.fs.now()), nil)
+	if r.Document == 0 {
+		var found []archive.ID
+		for _, listed := range d.Shown.Documents() {
+			if doc := listed.Entry.Doc.Load(); r.MayBe(doc) {
+				found = append(found, doc.ID)
+			}
+		}
+		f := p.fs.staging.holder(up)
+		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
+		switch {
+		case len(found) > 0:
+			p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
+			return
+		case f.standFor(d, e):
 			e.Keep = p.fs.KeepFor()
 			d.Shown.Add(e)
+			d.Late = append(d.Late, &f.Leaf)
+			return
 		}
-		return
+		*r = up.Record() // it ended meanwhile, perhaps with an id
 	}
-	var found []archive.ID
-	for _, listed := range d.Shown.Documents() {
-		if doc := listed.Entry.Doc.Load(); r.MayBe(doc) {
-			found = append(found, doc.ID)
-		}
-	}
-	f := p.fs.staging.holder(up)
-	e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
-	switch {
-	case len(found) > 0:
-		p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
-	case f.standFor(d, e):
+	if r.Document != 0 && d.Shown.Document(r.Document) == nil {
+		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.fs.now()), nil)
 		e.Keep = p.fs.KeepFor()
 		d.Shown.Add(e)
-		d.Late = append(d.Late, &f.Leaf)
 	}
 }
 

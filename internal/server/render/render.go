@@ -269,6 +269,9 @@ const (
 	margin     = 13  // mm, on the left and above
 )
 
+// addFont gives a document a copy of the font: fpdf writes to the bytes, and others are made at once.
+func addFont(pdf *fpdf.Fpdf) { pdf.AddUTF8FontFromBytes(fontFamily, "", bytes.Clone(gomono.TTF)) }
+
 // wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks
 // is shown as a box.
 func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
@@ -282,7 +285,7 @@ func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
 	}
 	pdf := newPDF()
 	pdf.SetAutoPageBreak(false, 0)
-	pdf.AddUTF8FontFromBytes(fontFamily, "", gomono.TTF)
+	addFont(pdf)
 	pdf.SetFont(fontFamily, "", fontSize)
 	for _, page := range pages {
 		pdf.AddPage()
@@ -309,7 +312,7 @@ func settable(line string) string {
 // cover makes a page that says what a document is.
 func cover(s Source) *fpdf.Fpdf {
 	pdf := newPDF()
-	pdf.AddUTF8FontFromBytes(fontFamily, "", gomono.TTF)
+	addFont(pdf)
 	pdf.AddPage()
 	pdf.SetFont(fontFamily, "", 2*fontSize)
 	pdf.MultiCell(0, 2*lineHeight, settable(s.Name), "", "L", false)

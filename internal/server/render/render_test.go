@@ -8,6 +8,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -131,4 +132,18 @@ func FuzzPDF(f *testing.F) {
 			t.Errorf("%q: %v", content, err)
 		}
 	})
+}
+
+// Documents that are made at once do not get into each other's way; the race detector looks.
+func TestPDFsAtOnce(t *testing.T) {
+	for _, typ := range []string{"text/plain", "application/octet-stream"} {
+		for range 4 {
+			t.Run(typ, func(t *testing.T) {
+				t.Parallel()
+				if _, err := render.PDF(io.Discard, render.Source{Content: strings.NewReader("Inhalt"), Size: 6, ContentType: typ, Name: "a"}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }

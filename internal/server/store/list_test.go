@@ -137,7 +137,7 @@ func BenchmarkTree2000(b *testing.B) {
 func TestListReadsSomeBytesAtATime(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		m := folder(t, s, store.Folder{Name: "I", Inbox: true})
-		documents := make([]store.Document, 30)
+		documents := make([]store.Document, 15)
 		for i := range documents {
 			documents[i] = store.Document{Folder: m, Name: "d", Digest: "d", Metadata: []archive.KeyValue{{Key: "k", Value: strings.Repeat("v", 1<<20)}}}
 		}

@@ -46,8 +46,8 @@ func limits() []limit {
 	return []limit{
 		{methods, 40, nil},
 		{files, 40, nil},
-		{knot, 2_000, map[string]int{"fs": 5_528}},
-		{product, 48_000, map[string]int{"": 63_000}},
+		{knot, 2_000, map[string]int{"fs": 3_850}},
+		{product, 48_000, map[string]int{"": 62_600}},
 	}
 }
 
