@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// defaultTimeout is how long a store may make too little progress before it is asked again.
+// defaultTimeout is how long a request to a store may make too little progress before it is
+// repeated.
 const defaultTimeout = 20 * time.Second
 
-// Address says where a bucket is. It holds no secrets.
+// Address is the location of a bucket. It contains no secrets.
 type Address struct {
 	Bucket string
 	// Prefix begins the names of all objects; it is empty or ends with a slash.
@@ -21,15 +22,16 @@ type Address struct {
 	// Endpoint is the address of the S3 service, with its scheme.
 	Endpoint *url.URL
 	Region   string
-	// PathStyle says whether the bucket stands in the path of a request or before the host's
-	// name; nil leaves it to what is usual at the endpoint.
+	// PathStyle says whether the bucket is in the path of a request or before the host name; nil:
+	// as usual at the endpoint.
 	PathStyle *bool
-	// Timeout is how long the service may make too little progress.
+	// Timeout is how long a request may make too little progress.
 	Timeout time.Duration
 }
 
-// ParseAddress reads s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=BOOL&timeout=DURATION].
-// Without a region it is that of the environment, as other programs for S3 have it.
+// ParseAddress reads
+// s3://BUCKET[/PREFIX][?endpoint=URL&region=NAME&path-style=BOOL&timeout=DURATION]. Without a
+// region it takes that of the environment, like other programs for S3.
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
@@ -57,7 +59,7 @@ func ParseAddress(text string) (Address, error) {
 	return a, nil
 }
 
-// region is the one that is configured for programs that use S3.
+// region is the region in the configuration of programs for S3.
 func region() string {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
 		if value := os.Getenv(name); value != "" {
@@ -67,7 +69,7 @@ func region() string {
 	return "us-east-1"
 }
 
-// set takes what stands behind the question mark.
+// set reads the parameters after the question mark.
 func (a *Address) set(name, value string) (err error) {
 	switch name {
 	case "endpoint":
@@ -105,5 +107,5 @@ func endpoint(text string) (*url.URL, error) {
 // Name is the bucket and its prefix.
 func (a Address) Name() string { return "s3://" + strings.TrimSuffix(a.Bucket+"/"+a.Prefix, "/") }
 
-// String names the bucket for people, and where it is.
+// String is the bucket and its endpoint, for people.
 func (a Address) String() string { return fmt.Sprintf("%s at %s", a.Name(), a.Endpoint) }

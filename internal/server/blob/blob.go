@@ -1,15 +1,14 @@
-// Package blob keeps contents by their SHA-256: Files in a directory, Bucket in one with the S3
+// Package blob stores contents by their SHA-256: Files in a directory, Bucket in one with the S3
 // interface.
 //
-// A content arrives in two steps. Stage writes it to a temporary file, hashing on the
-// way, so that its digest is known and its bytes can be looked at before anything is
-// decided. Publish then makes it durable under its digest, alone or with others. For Files it is
-// synced, renamed and its directory synced; for a Bucket it is sent, and compared with its digest
-// there. A crash leaves either nothing, a temporary file (swept by the next OpenFiles), parts of a
-// large object (dropped by Walk), or a whole content. Contents never change, so equal ones are kept
-// once and may be read without a lock.
+// A content is added in two steps. Stage writes it to a temporary file and hashes it, so that its
+// digest is known and its bytes can be inspected before it is stored. Publish then makes it durable
+// under its digest, alone or with others. Files syncs and renames it, and syncs the directory;
+// Bucket sends it, and S3 compares it with its digest. A crash leaves nothing, a temporary file
+// (swept by the next OpenFiles), parts of a large object (removed by Walk), or a complete content.
+// Contents never change, so equal ones are stored once and may be read without a lock.
 //
-// What a Bucket cannot do because its service does not answer is an archive.Error of KindUnreachable.
+// If the service of a Bucket does not answer, the error is an archive.Error of KindUnreachable.
 package blob
 
 import (
@@ -21,25 +20,24 @@ import (
 // digits is the length of a SHA-256 in hexadecimal.
 const digits = 64
 
-// ErrMissing says that no content of that digest is kept.
+// ErrMissing: there is no content with that digest.
 var ErrMissing = errors.New("no such content")
 
-// ErrDamaged says that a content is not what its digest says.
+// ErrDamaged: a content does not have its digest.
 var ErrDamaged = errors.New("it has other bytes than its digest says")
 
-// Part is what is going to be read of a content: a range of its bytes, as HTTP writes it
-// (RFC 9110, 14.1.2: "bytes=0-99", "bytes=100-", "bytes=-100"), or one of the words below. The rest can be
-// read all the same; it costs more.
+// Part is the part of a content that will be read: a range of bytes, as in HTTP (RFC 9110, section
+// 14.1.2: "bytes=0-99", "bytes=100-", "bytes=-100"), or one of the words below. Other parts can be
+// read, too, but cost more.
 type Part string
 
-// All of a content, and none of it but its length.
+// All of a content, or only its length.
 const (
 	Whole   Part = ""
 	Nothing Part = "nothing"
 )
 
-// Staged is a content that has been received. It may be published, again and again, until it
-// is discarded.
+// Staged is a received content. It may be published, even repeatedly, until it is discarded.
 type Staged interface {
 	// ReaderAt reads the received bytes; it may be used until Discard.
 	io.ReaderAt
@@ -47,11 +45,11 @@ type Staged interface {
 	Digest() string
 	// Size is the number of bytes.
 	Size() int64
-	// Discard drops what was received. A content that was published stays.
+	// Discard removes the received bytes. A published content stays.
 	Discard() error
 }
 
-// valid keeps anything but a digest from becoming part of a path.
+// valid ensures that only a digest becomes part of a path.
 func valid(digest string) bool {
 	if len(digest) != digits {
 		return false

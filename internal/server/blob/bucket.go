@@ -27,28 +27,28 @@ import (
 )
 
 const (
-	// attempts is how often a request is sent before it has failed; the library waits in between.
+	// attempts is how often a request is sent; the library waits in between.
 	attempts = 3
-	// removeTimeout bounds a removal: a transaction waits for it, and holds a lock no longer than a
-	// minute (package store).
+	// removeTimeout bounds a removal: a transaction waits for it, and may hold a lock for a minute
+	// at most (package store).
 	removeTimeout = 20 * time.Second
-	// metadataTimeout is how long the service that gives a machine its credentials has to answer.
+	// metadataTimeout bounds a request to the service that gives a machine its credentials.
 	metadataTimeout = 5 * time.Second
 )
 
-// Bucket keeps contents as objects of a bucket with the S3 interface. Any number of processes may
-// use one at the same time.
+// Bucket stores contents as objects in a bucket with the S3 interface. Any number of processes may
+// use it at the same time.
 type Bucket struct {
 	*staging
 	address   Address
 	core      minio.Core
 	transport *http.Transport
-	part      int64 // bytes of a part of what is sent in parts
+	part      int64 // bytes of a part in a multipart upload
 }
 
 // OpenBucket checks that the bucket can be used. Contents are received in the directory scratch,
-// which Claim makes (0700) when it is not there and may be shared with other processes. The
-// credentials are those of the environment, the files of ~/.aws, or the machine's.
+// which Claim creates (0700) and other processes may share. The credentials are those of the
+// environment, the files of ~/.aws, or the machine's.
 func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, error) {
 	transport, err := newTransport(address)
 	if err != nil {
@@ -73,7 +73,7 @@ func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, 
 	return b, nil
 }
 
-// findCredentials looks where programs for S3 usually have them.
+// findCredentials looks for credentials in the usual places of programs for S3.
 func findCredentials() *credentials.Credentials {
 	return credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{},
@@ -92,7 +92,7 @@ func (a Address) lookup() minio.BucketLookupType {
 	return minio.BucketLookupDNS
 }
 
-// newTransport makes connections that fail when too little moves on them.
+// newTransport makes connections that fail when they are too slow.
 func newTransport(address Address) (*http.Transport, error) {
 	transport, err := minio.DefaultTransport(address.Endpoint.Scheme == "https")
 	if err != nil {
@@ -111,8 +111,8 @@ func newTransport(address Address) (*http.Transport, error) {
 	return transport, nil
 }
 
-// Check reports why the bucket cannot be used now, if it cannot. It lists, because the answer to
-// HEAD has no place for a reason.
+// Check returns why the bucket cannot be used now, if so. It lists, because the answer to HEAD has
+// no body for a reason.
 func (b *Bucket) Check(ctx context.Context) error {
 	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, minio.ListObjectsOptions{Prefix: b.address.Prefix, MaxKeys: 1}) {
 		if object.Err != nil {
@@ -123,7 +123,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Has reports whether all of the contents are kept.
+// Has reports whether all of the contents are stored.
 func (b *Bucket) Has(ctx context.Context, digests ...string) (bool, error) {
 	var lacking atomic.Bool
 	group, ctx := errgroup.WithContext(ctx)
@@ -144,7 +144,7 @@ func (b *Bucket) Has(ctx context.Context, digests ...string) (bool, error) {
 	return !lacking.Load(), nil
 }
 
-// Remove drops a content; one that is not kept is no error.
+// Remove removes a content; a missing one is no error.
 func (b *Bucket) Remove(ctx context.Context, digest string) error {
 	if !valid(digest) {
 		return nil
@@ -158,7 +158,7 @@ func (b *Bucket) Remove(ctx context.Context, digest string) error {
 	return nil
 }
 
-// Close ends the connections that are idle.
+// Close closes idle connections.
 func (b *Bucket) Close() error {
 	b.transport.CloseIdleConnections()
 	return nil
@@ -167,21 +167,20 @@ func (b *Bucket) Close() error {
 func (b *Bucket) key(digest string) string { return b.address.Prefix + digest }
 
 const (
-	// partSize is from how many bytes on a content is sent in parts, and how large they are
-	// unless there would be more of them than S3 takes.
+	// partSize is the size from which a content is sent in parts, and the size of a part, unless
+	// that makes more parts than S3 accepts.
 	partSize = 16 << 20
 	maxParts = 10_000
 	// contentsAbreast is how many contents are sent at a time, partsAbreast how many parts of each.
 	contentsAbreast = 8
 	partsAbreast    = 4
-	// abortTimeout is how long the removal of what failed may take.
+	// abortTimeout bounds the removal of a failed upload.
 	abortTimeout = 30 * time.Second
 )
 
-// Publish makes contents that were staged here durable under their digests. It returns once the
-// bucket has them all, whole: it compares what arrives with the digest that goes along. A content
-// that is kept already is replaced by its equal, so that it counts as young. After an error some
-// may be kept and others not.
+// Publish makes staged contents durable under their digests. It returns when the bucket has all of
+// them; S3 compares each with its digest. A content that exists is replaced by its equal, so that
+// it counts as young. After an error some may be stored.
 func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
 	files, err := b.own(contents)
 	if err != nil {
@@ -203,7 +202,7 @@ func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
 	return nil
 }
 
-// put sends a content at once.
+// put sends a content in one request.
 func (b *Bucket) put(ctx context.Context, s *stagedFile) error {
 	return b.send(ctx, io.NewSectionReader(s, 0, s.size), func(body io.Reader) error {
 		_, err := b.core.PutObject(ctx, b.address.Bucket, b.key(s.digest), body, s.size, "", s.digest, putOptions())
@@ -211,9 +210,8 @@ func (b *Bucket) put(ctx context.Context, s *stagedFile) error {
 	})
 }
 
-// send has bytes sent, again where the service failed. Each attempt reads them on its own: the
-// library would have them read from one place, where an attempt that was answered before all
-// was sent may still be at work.
+// send sends bytes, and repeats after a failure of the service. Each attempt has its own reader:
+// with a shared one, an attempt that was answered early could still be reading.
 func (b *Bucket) send(ctx context.Context, bytes *io.SectionReader, request func(body io.Reader) error) error {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = minio.DefaultRetryUnit, minio.DefaultRetryCap
@@ -235,8 +233,8 @@ func putOptions() minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}
 }
 
-// putParts sends a content in parts, each compared with a digest of its own. What failed leaves
-// nothing; what a crash leaves is dropped by Walk.
+// putParts sends a content in parts, each compared with its own digest. A failure leaves nothing;
+// parts left by a crash are removed by Walk.
 func (b *Bucket) putParts(ctx context.Context, s *stagedFile) error {
 	id, err := b.core.NewMultipartUpload(ctx, b.address.Bucket, b.key(s.digest), putOptions())
 	if err != nil {
@@ -257,7 +255,7 @@ func (b *Bucket) putParts(ctx context.Context, s *stagedFile) error {
 	return b.failed(err)
 }
 
-// sendParts sends the parts of a content, some at a time.
+// sendParts sends the parts of a content, several at a time.
 func (b *Bucket) sendParts(ctx context.Context, s *stagedFile, id string) ([]minio.CompletePart, error) {
 	size := max(b.part, (s.size+maxParts-1)/maxParts)
 	parts := make([]minio.CompletePart, (s.size+size-1)/size)
@@ -282,7 +280,7 @@ func (b *Bucket) sendParts(ctx context.Context, s *stagedFile, id string) ([]min
 	return parts, group.Wait()
 }
 
-// abort drops the parts of a content that was not completed.
+// abort removes the parts of an incomplete content.
 func (b *Bucket) abort(ctx context.Context, key, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
@@ -294,43 +292,43 @@ func (b *Bucket) abort(ctx context.Context, key, id string) error {
 }
 
 const (
-	// drained is how many bytes of an answer are read although nobody wants them, so that its
-	// connection can be used again.
+	// drained is how many bytes of an unneeded answer are read, so that its connection can be
+	// reused.
 	drained = 64 << 10
-	// streams is how many requests a reader may cost that reads here and there, and named no part. Then
-	// it gets a copy of the content in a temporary file.
+	// streams is how many requests a reader with random access, without a named part, may cost.
+	// After that it gets a copy of the content in a temporary file.
 	streams = 3
 )
 
-// object reads a content of a bucket. It asks for the part that was named, and then for all that follows when it is read, so that
-// who reads from the beginning to the end costs one request; that compares the bytes with the
-// digest. An answer that breaks off is asked for again from there.
+// object reads a content of a bucket. It requests the named part, and then all that follows, so
+// that sequential reading costs one request; that also compares the bytes with the digest. A broken
+// answer is requested again from where it broke.
 type object struct {
-	ctx    context.Context // of Open: it lives as long as the reader
+	ctx    context.Context // of Open; it lives as long as the reader
 	bucket *Bucket
 	digest string
 	etag   string
-	size   int64 // below 0 until it is known
-	parted bool  // a part was to be read: of those there are a few
+	size   int64 // negative until it is known
+	parted bool  // the first requests are for parts
 
-	at    int64         // where the next Read begins
-	body  io.ReadCloser // what follows got; nil when nothing was asked for
-	got   int64         // how far the content was read by body
+	at    int64         // position of the next Read
+	body  io.ReadCloser // the answer from got on; nil without a request
+	got   int64         // how far body was read
 	until int64         // where body ends
-	asked int           // for how many streams
+	asked int           // number of streams
 	began int64         // where body began
-	short int           // answers in a row that broke off after little
-	sum   hash.Hash     // of all bytes up to got; nil once some were left out
-	copy  *os.File      // the whole content, for who reads here and there
+	short int           // consecutive answers that broke early
+	sum   hash.Hash     // of all bytes up to got; nil if some were skipped
+	copy  *os.File      // a copy of the content, for random access
 }
 
-// Open opens a content for reading. It returns ErrMissing when it is not kept. The reader
-// needs ctx until it is closed.
+// Open opens a content for reading. The error is ErrMissing if there is none. The reader needs ctx
+// until it is closed.
 func (b *Bucket) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
 	return b.OpenPart(ctx, digest, Whole)
 }
 
-// OpenPart is Open for who reads a part, which is all that the bucket is asked for then.
+// OpenPart is Open for reading a part: the bucket is asked for nothing else.
 func (b *Bucket) OpenPart(ctx context.Context, digest string, part Part) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
@@ -348,7 +346,7 @@ func (b *Bucket) OpenPart(ctx context.Context, digest string, part Part) (io.Rea
 	return o, nil
 }
 
-// look finds out how long the content is.
+// look determines the length of the content.
 func (o *object) look() error {
 	b := o.bucket
 	info, err := b.core.StatObject(o.ctx, b.address.Bucket, b.key(o.digest), minio.StatObjectOptions{})
@@ -368,7 +366,7 @@ func (o *object) failed(err error) error {
 	return fmt.Errorf("content %s: %w", o.digest, err)
 }
 
-// ask begins an answer: with a part of the content, or with all from o.at on.
+// ask requests a part of the content, or all from o.at on.
 func (o *object) ask(part Part) error {
 	var options minio.GetObjectOptions
 	if part != Whole {
@@ -443,7 +441,7 @@ func (o *object) Read(p []byte) (int, error) {
 	return o.stream(p)
 }
 
-// stream reads on, and asks again for what an answer did not bring.
+// stream reads on, and sends another request after a broken answer.
 func (o *object) stream(p []byte) (n int, err error) {
 	for o.short < attempts {
 		if o.body == nil {
@@ -471,8 +469,8 @@ func (o *object) stream(p []byte) (n int, err error) {
 	return 0, fmt.Errorf("content %s breaks off at %d of %d: %w", o.digest, o.at, o.size, o.bucket.failed(err))
 }
 
-// advance counts what was read. The last bytes of a content that is not what its digest says
-// are kept back, so that nobody takes it for whole.
+// advance counts read bytes. It holds back the last bytes of a content with a wrong digest, so that
+// nobody takes it for complete.
 func (o *object) advance(p []byte) (int, error) {
 	if o.sum != nil {
 		_, _ = o.sum.Write(p) // it never fails
@@ -486,7 +484,7 @@ func (o *object) advance(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// move gives up an answer for one from o.at, or for a copy.
+// move replaces an answer by one from o.at, or by a copy.
 func (o *object) move() error {
 	o.drop()
 	if o.parted || o.asked < streams {
@@ -507,7 +505,7 @@ func (o *object) move() error {
 	return errors.Join(err, whole.Close())
 }
 
-// drop ends an answer. The error of one that nobody reads on is of no concern.
+// drop closes an answer. Its error does not matter.
 func (o *object) drop() {
 	if o.body == nil {
 		return
@@ -528,8 +526,8 @@ func (o *object) Close() error {
 	return nil
 }
 
-// Claim has the contents belong to an archive, and makes the directory in which they are received.
-// It returns ErrForeign when they belong to another.
+// Claim assigns the contents to an archive, and creates the directory for receiving. The error is
+// ErrForeign if they belong to another.
 func (b *Bucket) Claim(ctx context.Context, id string) error {
 	found, err := b.claimed(ctx)
 	if absent(err) {
@@ -546,8 +544,8 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 	return b.prepare()
 }
 
-// Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
-// to none, and ErrForeign when they belong to another.
+// Claimed returns nil if the contents belong to the archive, ErrUnclaimed if they belong to none,
+// and ErrForeign if they belong to another.
 func (b *Bucket) Claimed(ctx context.Context, id string) error {
 	found, err := b.claimed(ctx)
 	if absent(err) {
@@ -565,11 +563,11 @@ func (b *Bucket) claimed(ctx context.Context) (string, error) {
 	return string(found), errors.Join(err, body.Close())
 }
 
-// listed is how many objects a bucket is asked for at a time.
+// listed is how many objects a request lists.
 const listed = 1000
 
-// Walk calls each for every content that was published before that time. Each may remove it.
-// It drops the parts of contents, too, that nobody completed since then.
+// Walk calls each for every content published before that time. each may remove it. It also removes
+// parts of contents that were not completed since then.
 func (b *Bucket) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	if err := b.List(ctx, before, func(digest string, _ int64) error { return each(digest) }); err != nil {
 		return err
@@ -577,7 +575,7 @@ func (b *Bucket) Walk(ctx context.Context, before time.Time, each func(digest st
 	return b.dropParts(ctx, before)
 }
 
-// List is Walk for who shall change nothing, and tells sizes.
+// List is Walk without changes, and with sizes.
 func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest string, size int64) error) error {
 	listing := minio.ListObjectsOptions{Prefix: b.address.Prefix, Recursive: true, MaxKeys: listed}
 	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, listing) {
@@ -595,7 +593,7 @@ func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest st
 	return nil
 }
 
-// dropParts drops what a crash left of contents that were sent in parts.
+// dropParts removes parts of contents that a crash left.
 func (b *Bucket) dropParts(ctx context.Context, before time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing
@@ -616,14 +614,14 @@ func (b *Bucket) dropParts(ctx context.Context, before time.Time) error {
 // absent reports whether err says that there is no such object.
 func absent(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
 
-// beyond reports whether err says that an object has no such bytes.
+// beyond reports whether err says that an object is shorter.
 func beyond(err error) bool {
 	answer := minio.ErrorResponse{}
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable
 }
 
-// failed says what went wrong with the bucket, and whether it is worth to try again later. What
-// is wrong with the caller or with a file here is passed on as it is.
+// failed turns an error of the bucket into one for people, which says whether a retry makes sense.
+// Errors of the caller and of local files are returned unchanged.
 func (b *Bucket) failed(err error) error {
 	if err == nil {
 		return nil

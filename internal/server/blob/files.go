@@ -19,20 +19,20 @@ import (
 
 const (
 	incoming = "incoming" // directory of staged contents
-	// abandoned is how long nobody wrote to what was staged when it belongs to nobody any more.
+	// abandoned is after how long without a write a staged file belongs to nobody.
 	abandoned = 24 * time.Hour
 )
 
-// Files keeps contents below one directory, in 256 sub-directories by the first two
-// digits of the digest.
+// Files stores contents in one directory, in 256 sub-directories by the first two digits of the
+// digest.
 type Files struct {
 	*staging
 	dir    string
-	shards sync.Map // names of the sub-directories that survive a crash
+	shards sync.Map // names of the durable sub-directories
 }
 
-// OpenFiles makes dir (0700) when it is not there and removes what an interrupted
-// upload left staged. The caller sees to it that no other process uses dir.
+// OpenFiles creates dir (0700) and removes staged files of an interrupted upload. The caller makes
+// sure that no other process uses dir.
 func OpenFiles(dir string) (*Files, error) {
 	staged := filepath.Join(dir, incoming)
 	if err := os.RemoveAll(staged); err != nil {
@@ -45,8 +45,8 @@ func OpenFiles(dir string) (*Files, error) {
 	return f, f.sweepHeld()
 }
 
-// OpenSharedFiles is OpenFiles for a dir that other processes use at the same time: what is
-// staged there may be theirs, unless nobody wrote to it for a day. Claim makes what is not there.
+// OpenSharedFiles is OpenFiles for a dir that other processes use at the same time: it removes
+// staged files only if nobody wrote to them for a day. Claim creates dir.
 func OpenSharedFiles(dir string) (*Files, error) {
 	staged := filepath.Join(dir, incoming)
 	entries, err := os.ReadDir(staged)
@@ -66,15 +66,14 @@ func OpenSharedFiles(dir string) (*Files, error) {
 	return f, f.sweepHeld()
 }
 
-// ViewFiles is for reading what is in dir alone. Nothing is made or swept.
+// ViewFiles only reads dir. It creates and sweeps nothing.
 func ViewFiles(dir string) *Files {
 	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir}
 }
 
-// Publish makes contents that were staged here durable under their digests, all with few
-// waits for the disk. It returns once a crash can no longer lose them. A content that is
-// kept already is replaced by its equal, so that it is durable in any case. After an error
-// some may be kept and others not.
+// Publish makes staged contents durable under their digests, with few waits for the disk. When it
+// returns a crash cannot lose them. A content that exists is replaced by its equal, so that it is
+// durable in any case. After an error some may be stored.
 func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	files, err := f.own(contents)
 	if err != nil {
@@ -109,9 +108,8 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	return nil
 }
 
-// makeShard makes a sub-directory, and its name durable: also when it was there, because whoever
-// made it may not have come to that, or may be about to. The sync is one of all names that are
-// there, so the others need none.
+// makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
+// not have synced it yet. One sync is for all existing names, so the others need none.
 func (f *Files) makeShard(name string) error {
 	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -133,7 +131,7 @@ func (f *Files) makeShard(name string) error {
 	return nil
 }
 
-// Open opens a content for reading. It returns ErrMissing when it is not kept.
+// Open opens a content for reading. The error is ErrMissing if there is none.
 func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
@@ -148,8 +146,8 @@ func (f *Files) Open(_ context.Context, digest string) (io.ReadSeekCloser, error
 	return file, nil
 }
 
-// File is the path of the file that holds a content, which never changes, while it is kept; empty
-// where it is none of a content.
+// File returns the path of a content's file, which never changes while it exists; empty if there is
+// none.
 func (f *Files) File(digest string) string {
 	if !valid(digest) {
 		return ""
@@ -157,13 +155,13 @@ func (f *Files) File(digest string) string {
 	return f.path(digest)
 }
 
-// OpenPart is Open: a part of a file costs no more than is read of it.
+// OpenPart is Open: reading a part of a file costs no more than the part.
 func (f *Files) OpenPart(ctx context.Context, digest string, _ Part) (io.ReadSeekCloser, error) {
 	return f.Open(ctx, digest)
 }
 
-// Remove drops a content; one that is not kept is no error. Who has it open goes on
-// reading it, and so does who holds all contents (see Hold).
+// Remove removes a content; a missing one is no error. Its readers can continue, and so can the
+// holder of all contents (see Hold).
 func (f *Files) Remove(_ context.Context, digest string) error {
 	if !valid(digest) {
 		return nil
@@ -175,7 +173,7 @@ func (f *Files) Remove(_ context.Context, digest string) error {
 	return nil
 }
 
-// Has reports whether all of the contents are kept.
+// Has reports whether all of the contents are stored.
 func (f *Files) Has(_ context.Context, digests ...string) (bool, error) {
 	for _, digest := range digests {
 		if !valid(digest) {
@@ -196,7 +194,7 @@ func (f *Files) path(digest string) string {
 	return filepath.Join(f.dir, digest[:2], digest)
 }
 
-// Check finds out whether contents can be reached, and received.
+// Check checks that contents can be read and received.
 func (f *Files) Check(context.Context) error {
 	if _, err := os.Stat(filepath.Join(f.dir, incoming)); err != nil {
 		return fmt.Errorf("reach contents: %w", err)
@@ -204,26 +202,25 @@ func (f *Files) Check(context.Context) error {
 	return nil
 }
 
-// claim names what says whose the contents are. It is no digest, so that nothing takes it for
-// a content.
+// claim is the file with the id of the owner. Its name is no digest, so that it is no content.
 const claim = "archive-id"
 
-// ErrForeign says that the contents belong to another archive, which would lose those that
-// this one does not know.
+// ErrForeign: the contents belong to another archive, and contents unknown to this one would be
+// removed.
 var ErrForeign = errors.New("it holds the contents of another archive, whose database is another one")
 
-// ErrUnclaimed says that no archive has ever kept contents there.
+// ErrUnclaimed: no archive has ever stored contents there.
 var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
 	"name the bucket, or the directory, where its contents are")
 
-// unclaimed is ErrUnclaimed of a place, and how to put back the claim where that alone was lost: what
-// it is, and the id in it, which is no secret.
+// unclaimed is ErrUnclaimed, with how to restore a lost claim: its path, and the id in it, which is
+// no secret.
 func unclaimed(place, what, id string) error {
 	return fmt.Errorf("%s: %w; where they are here for certain, and %s alone was lost, make %s with the text %s, and then let archivefs admin verify look for each of them",
 		place, ErrUnclaimed, claim, what, id)
 }
 
-// WithoutClaim returns nil when no archive has claimed what is in dir, also where there is no dir.
+// WithoutClaim returns nil if no archive has claimed dir, or if dir does not exist.
 func WithoutClaim(dir string) error {
 	_, err := os.Lstat(filepath.Join(dir, claim))
 	switch {
@@ -235,7 +232,7 @@ func WithoutClaim(dir string) error {
 	return fmt.Errorf("%s: %w", dir, ErrForeign)
 }
 
-// whose compares the claim that was found at a place with the archive's own; err is that of looking for it.
+// whose compares the claim at a place with the archive's own; err is the error of reading it.
 func whose(place, found string, err error, id string) error {
 	switch {
 	case err != nil:
@@ -246,8 +243,8 @@ func whose(place, found string, err error, id string) error {
 	return nil
 }
 
-// Claim has the contents belong to an archive, and makes the directories for them. It returns
-// ErrForeign when they belong to another.
+// Claim assigns the contents to an archive, and creates the directories for them. The error is
+// ErrForeign if they belong to another.
 func (f *Files) Claim(_ context.Context, id string) error {
 	path := filepath.Join(f.dir, claim)
 	found, err := os.ReadFile(path) //nolint:gosec // the operator names the directory
@@ -263,8 +260,8 @@ func (f *Files) Claim(_ context.Context, id string) error {
 	return durable.WriteFile(path, []byte(id+"\n"), 0o600)
 }
 
-// Claimed returns nil when the contents belong to the archive, ErrUnclaimed when they belong
-// to none, and ErrForeign when they belong to another.
+// Claimed returns nil if the contents belong to the archive, ErrUnclaimed if they belong to none,
+// and ErrForeign if they belong to another.
 func (f *Files) Claimed(_ context.Context, id string) error {
 	found, err := os.ReadFile(filepath.Join(f.dir, claim))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +270,7 @@ func (f *Files) Claimed(_ context.Context, id string) error {
 	return whose(f.dir, string(found), err, id)
 }
 
-// Walk calls each for every content that was published before that time. Each may remove it.
+// Walk calls each for every content published before that time. each may remove it.
 func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest string) error) error {
 	err := filepath.WalkDir(f.dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -299,20 +296,20 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 	return nil
 }
 
-// held is the directory that contents go to, instead of being removed, while somebody holds
-// them. It is there only then, and locked by who holds (flock(2)): one without a lock is
-// what a killed process left.
+// held is the directory for contents that are removed while somebody holds them. It exists only
+// during that time, and is locked by the holder (flock(2)); without a lock it was left by a killed
+// process.
 const held = "held"
 
-// Hold keeps all contents readable that are there when HoldFiles returns, whoever removes
-// them: a backup reads what its copy of the database refers to.
+// Hold keeps all contents readable that exist when HoldFiles returns, even if they are removed: a
+// backup reads those in its copy of the database.
 type Hold struct {
 	files *Files
 	lock  *os.File
 }
 
-// HoldFiles begins to hold the contents in dir. Other processes may use it. Only one can hold
-// at a time.
+// HoldFiles starts to hold the contents in dir, which other processes may use. Only one can hold at
+// a time.
 func HoldFiles(dir string) (*Hold, error) {
 	f := ViewFiles(dir)
 	for tries := 0; ; tries++ {
@@ -321,9 +318,9 @@ func HoldFiles(dir string) (*Hold, error) {
 		}
 		lock, err := lockDir(f.held())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // whoever removes a content took it for one that was left
+			continue // a remover took it for one left by a killed process
 		}
-		if errors.Is(err, unix.EWOULDBLOCK) && tries < 50 { // who removes what was left locks it, too, but not for long
+		if errors.Is(err, unix.EWOULDBLOCK) && tries < 50 { // a sweeper locks it, too, but not for long
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
@@ -337,13 +334,13 @@ func HoldFiles(dir string) (*Hold, error) {
 	}
 }
 
-// Open opens a content that was there when the hold began, or came later and was not removed.
+// Open opens a content that existed when the hold began, or was added later and not removed.
 func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
 	}
-	// In this order: a content moves only from its place to those that are held. One that was
-	// published again meanwhile has its place again.
+	// In this order: a content moves only from its place to held. If it was published again
+	// meanwhile it has its place again.
 	for _, path := range []string{h.files.path(digest), filepath.Join(h.files.held(), digest), h.files.path(digest)} {
 		file, err := os.Open(path) //nolint:gosec // named by a digest
 		if err == nil {
@@ -356,19 +353,19 @@ func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
 	return nil, fmt.Errorf("content %s: %w", digest, ErrMissing)
 }
 
-// Release removes what was removed meanwhile.
+// Release removes the contents that were removed during the hold.
 func (h *Hold) Release() error {
-	err := h.files.clearHeld() // what is moved there meanwhile is told that it is gone
+	err := h.files.clearHeld() // a remover that comes now finds the directory gone
 	if err := errors.Join(err, h.lock.Close()); err != nil {
 		return fmt.Errorf("release contents: %w", err)
 	}
 	return nil
 }
 
-// remove takes a content from its place: to those that are held while somebody holds them.
+// remove removes a content; while somebody holds them, it moves it to held.
 func (f *Files) remove(digest string) error {
 	if _, err := os.Lstat(f.held()); errors.Is(err, fs.ErrNotExist) {
-		return os.Remove(f.path(digest)) // as nearly always
+		return os.Remove(f.path(digest)) // almost always
 	}
 	lock, err := lockDir(f.held())
 	switch {
@@ -377,17 +374,17 @@ func (f *Files) remove(digest string) error {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return os.Remove(f.path(digest)) // the hold has ended, what was left is swept, or the content is gone
+		return os.Remove(f.path(digest)) // the hold has ended, was swept, or the content is gone
 	case errors.Is(err, fs.ErrNotExist):
 		return os.Remove(f.path(digest))
 	case err != nil:
 		return err
 	}
-	// Nobody holds, and nobody can begin to while lock is locked.
+	// Nobody holds, and nobody can start to while lock is locked.
 	return errors.Join(f.clearHeld(), os.Remove(f.path(digest)), lock.Close())
 }
 
-// clearHeld removes what is held, until nothing more comes.
+// clearHeld removes held contents, until no more arrive.
 func (f *Files) clearHeld() error {
 	for {
 		if err := os.RemoveAll(f.held()); !errors.Is(err, unix.ENOTEMPTY) {
@@ -398,9 +395,9 @@ func (f *Files) clearHeld() error {
 
 func (f *Files) held() string { return filepath.Join(f.dir, held) }
 
-// lockDir locks a directory for one alone: of two that shared the lock to sweep what was left, the
-// slower one would remove what somebody holds since then. It is fs.ErrNotExist when it was removed
-// before it was locked.
+// lockDir locks a directory exclusively: if two sweepers shared the lock, the slower one would
+// remove contents that somebody holds since then. The error is fs.ErrNotExist if the directory was
+// removed before it was locked.
 func lockDir(dir string) (*os.File, error) {
 	lock, err := os.Open(dir) //nolint:gosec // the caller's own
 	if err != nil {
@@ -422,7 +419,7 @@ func lockDir(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepHeld removes what a killed process left that had held the contents.
+// sweepHeld removes held contents that a killed process left.
 func (f *Files) sweepHeld() error {
 	lock, err := lockDir(f.held())
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EWOULDBLOCK) {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// pace is how many bytes a second go over a connection at least that is never cut.
+// pace is the slowest pace of a connection, in bytes a second, that is never cut.
 const pace = 1 << 10
 
-// moving is a connection that fails when too little goes over it. The service has a time, which
-// passes while something is read or written. Each byte gives it the time back that the byte takes
-// at the pace, and a new request all of it: a byte now and then does not help.
+// moving is a connection that fails when it is too slow. Its time passes during reads and writes.
+// Each byte gives back the time that it takes at the pace, and a new request all of it, so that an
+// occasional byte does not help.
 type moving struct {
 	net.Conn
 	within time.Duration
 
 	mu sync.Mutex
-	// left is what there was at since.
+	// left is the time that was left at since.
 	left  time.Duration // +checklocks:mu
 	since time.Time     // +checklocks:mu
-	// pending counts the reads and writes under way.
+	// pending counts the running reads and writes.
 	pending int // +checklocks:mu
-	// answered says that something was read since the last write.
+	// answered says that a read followed the last write.
 	answered bool // +checklocks:mu
 }
 
@@ -68,11 +68,11 @@ func (m *moving) end(n int, read bool) {
 	m.left = min(m.left+time.Duration(n)*time.Second/pace, m.within)
 	m.answered = m.answered || read && n > 0
 	if m.pending--; m.pending > 0 {
-		_ = m.SetDeadline(m.since.Add(m.left)) // what is wrong with the connection the other one says
+		_ = m.SetDeadline(m.since.Add(m.left)) // the read or write returns the error of the connection
 	}
 }
 
-// countLocked takes the time that has passed from what is left.
+// countLocked subtracts the passed time from what is left.
 // +checklocks:m.mu
 func (m *moving) countLocked() {
 	now := time.Now()

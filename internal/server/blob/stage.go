@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// chunk is how many bytes are hashed and written at a time: part readers hand out a few
-	// KiB, and a system call for each would cost more than the hash.
+	// chunk is how many bytes are hashed and written at a time: part readers return a few KiB, and
+	// a system call for each would cost more than the hash.
 	chunk = 256 << 10
-	// large is from how many bytes on a content is hashed beside what receives and writes it:
-	// each of the two takes as long. Then there are so many chunks of it.
+	// large is the size from which a content is hashed by a goroutine of its own, because hashing
+	// takes as long as receiving and writing. It is also the number of chunks for that.
 	large  = 4 * chunk
 	chunks = 4
-	// stretch is after how many bytes the disk is told to begin to write them, so that the sync
-	// of a large content has not to wait for all of it.
+	// stretch is after how many bytes the disk is told to write them, so that the final sync of a
+	// large content is short.
 	stretch = 8 << 20
 )
 
-// staging receives contents into temporary files of one directory.
+// staging receives contents into temporary files in one directory.
 type staging struct {
 	dir string
-	// named says that the files get their final place by a rename: they keep a name, and the
-	// disk begins early to write them. Without one they go with their descriptor, whatever
-	// becomes of the process, so that there is nothing to sweep.
+	// named says that the files are renamed to their final place: they have a name, and the disk
+	// starts early to write them. Files without a name disappear with their descriptor, so there is
+	// nothing to sweep.
 	named  bool
 	chunks sync.Pool // of *[chunk]byte
 }
@@ -42,7 +42,7 @@ func newStaging(dir string, named bool) *staging {
 	return &staging{dir: dir, named: named, chunks: sync.Pool{New: func() any { return new([chunk]byte) }}}
 }
 
-// prepare makes the directory that contents are received in.
+// prepare creates the directory.
 func (s *staging) prepare() error {
 	if err := durable.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make directory for uploads: %w", err)
@@ -56,12 +56,12 @@ type stagedFile struct {
 	from      *staging
 	digest    string
 	size      int64
-	published bool // under another name, so that there is nothing to remove
+	published bool // renamed, so that there is nothing to remove
 	discarded bool
 }
 
-// Stage reads r to its end into a temporary file. An error of r is returned wrapped,
-// and nothing stays behind. The memory used does not grow with the content.
+// Stage reads r to its end into a temporary file. It wraps errors of r, and leaves nothing after an
+// error. The memory used does not grow with the content.
 func (s *staging) Stage(_ context.Context, r io.Reader) (Staged, error) {
 	file, err := s.create()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *staging) create() (*os.File, error) {
 	return file, nil
 }
 
-// own returns the contents that were not discarded; all of them were staged here.
+// own returns the contents that were not discarded; all of them must have been staged by s.
 func (s *staging) own(contents []Staged) ([]*stagedFile, error) {
 	files := make([]*stagedFile, 0, len(contents))
 	for _, content := range contents {
@@ -102,7 +102,7 @@ func (s *staging) own(contents []Staged) ([]*stagedFile, error) {
 	return files, nil
 }
 
-// fill writes what r holds by way of p, and of more chunks where it is large.
+// fill writes the bytes of r, through p, and more chunks for a large content.
 func (s *stagedFile) fill(r io.Reader, p []byte) error {
 	sum := hashing{Hash: sha256.New()}
 	defer sum.end()
@@ -130,7 +130,7 @@ func (s *stagedFile) fill(r io.Reader, p []byte) error {
 	}
 }
 
-// readChunk fills p from r; at the end of r, with io.EOF, in part.
+// readChunk fills p from r; at the end of r, partly and with io.EOF.
 func readChunk(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var more int
@@ -158,7 +158,7 @@ func (s *stagedFile) Discard() error {
 	return durable.Discard(s.File, nil)
 }
 
-// renew makes another file of what was received, which has not been published.
+// renew makes another file of received bytes, which have not been published.
 func (s *stagedFile) renew() error {
 	file, err := s.from.create()
 	if err != nil {
@@ -172,12 +172,11 @@ func (s *stagedFile) renew() error {
 	return err
 }
 
-// hashing is a hash that is made as its bytes come, or, once it has begun, by a goroutine of
-// its own.
+// hashing is a hash that is computed by the caller or, after begin, by a goroutine of its own.
 type hashing struct {
 	hash.Hash
 	todo chan []byte // nil while there is no goroutine
-	free chan []byte // chunks that are hashed
+	free chan []byte // hashed chunks
 }
 
 // begin starts the goroutine, which end ends.
@@ -195,8 +194,7 @@ func (h *hashing) begin() {
 	}(h.todo, h.free)
 }
 
-// add takes the next n bytes, which p begins with, and returns where those that follow can be
-// put.
+// add hashes the first n bytes of p, and returns a buffer for the next ones.
 func (h *hashing) add(p []byte, n int) []byte {
 	if h.todo == nil {
 		_, _ = h.Write(p[:n]) // it never fails
@@ -206,7 +204,7 @@ func (h *hashing) add(p []byte, n int) []byte {
 	return <-h.free
 }
 
-// end waits for what was taken; then Sum can be called. Called again it does nothing.
+// end waits until all bytes are hashed; then Sum can be called. A second call does nothing.
 func (h *hashing) end() {
 	if h.todo == nil {
 		return

@@ -1,9 +1,8 @@
-// Package care is for the administrator of an archive: it verifies what the archive keeps,
-// copies it, brings a copy back, and counts.
+// Package care is for the administrator of an archive: it verifies, backs up, restores and counts.
 //
-// All of it may be done while services use the archive. Verifying changes nothing, and what
-// was removed rightly meanwhile is no finding. A backup is the archive as it was at one moment
-// after it began: see Backup. What is interrupted is never taken for whole.
+// Services may use the archive at the same time. Verifying changes nothing, and does not report
+// what services remove meanwhile. A backup is the archive at one moment after its start: see
+// Backup. An interrupted operation is never taken for a complete one.
 package care
 
 import (
@@ -26,21 +25,21 @@ const (
 	contentsName = "contents"
 )
 
-// Contents are what an archive keeps bytes in.
+// Contents is the storage of contents.
 type Contents interface {
 	Open(ctx context.Context, digest string) (io.ReadSeekCloser, error)
 	Remove(ctx context.Context, digest string) error
-	// Walk calls each for every content that was published before that time, in ascending order.
+	// Walk calls each for every content published before that time, in ascending order.
 	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 }
 
-// Archive is what is looked after.
+// Archive is an archive to work on.
 type Archive struct {
 	Store    *store.Store
 	Contents Contents
 }
 
-// ViewData opens a data directory for reading. Services may use it meanwhile.
+// ViewData opens a data directory for reading. Services may use it.
 func ViewData(ctx context.Context, dir string) (*Archive, error) {
 	if err := Exists(dir); err != nil {
 		return nil, err
@@ -52,8 +51,8 @@ func ViewData(ctx context.Context, dir string) (*Archive, error) {
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
 }
 
-// OpenData opens a data directory for changes. The caller sees to it that no other process
-// uses it, and that it is one (see Exists).
+// OpenData opens a data directory for changes. The caller makes sure that it is one (see Exists),
+// and that no other process uses it.
 func OpenData(ctx context.Context, dir string) (*Archive, error) {
 	opened, err := store.Open(ctx, filepath.Join(dir, databaseName))
 	if err != nil {
@@ -62,14 +61,14 @@ func OpenData(ctx context.Context, dir string) (*Archive, error) {
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
 }
 
-// Place says where an archive is.
+// Place is the location of an archive.
 type Place struct {
 	Database string // the URL of a PostgreSQL database; empty for SQLite and files in Data
 	Blobs    string // the address of a bucket; empty for files in Data
 	Data     string // the data directory
 }
 
-// View opens an archive for reading. Services may use it meanwhile.
+// View opens an archive for reading. Services may use it.
 func View(ctx context.Context, place Place) (*Archive, error) {
 	if place.Database == "" {
 		return ViewData(ctx, place.Data)
@@ -96,7 +95,7 @@ func openBucket(ctx context.Context, blobs, scratch string) (*blob.Bucket, error
 	return blob.OpenBucket(ctx, address, scratch)
 }
 
-// viewed is a bucket that nothing is swept in.
+// viewed is a bucket that is not swept.
 type viewed struct{ *blob.Bucket }
 
 // Walk implements Contents.
@@ -104,7 +103,7 @@ func (v viewed) Walk(ctx context.Context, before time.Time, each func(digest str
 	return v.List(ctx, before, func(digest string, _ int64) error { return each(digest) })
 }
 
-// claimed makes sure that the contents are those of the archive: elsewhere all would be missing.
+// claimed checks that the contents belong to the archive: in others all would be missing.
 func (a *Archive) claimed(ctx context.Context) error {
 	place, ok := a.Contents.(interface {
 		Claimed(ctx context.Context, id string) error
@@ -114,7 +113,7 @@ func (a *Archive) claimed(ctx context.Context) error {
 	}
 	id, err := a.Store.Tenant(store.DefaultTenant).Setting(ctx, store.SettingID)
 	if err != nil || id == "" {
-		return nil // examining the database says what is wrong with it
+		return nil // the check of the database reports the error
 	}
 	if err := place.Claimed(ctx, id); err != nil {
 		return fmt.Errorf("look at contents: %w", err)
@@ -122,7 +121,7 @@ func (a *Archive) claimed(ctx context.Context) error {
 	return nil
 }
 
-// Exists is an error where dir is no data directory.
+// Exists returns an error unless dir is a data directory.
 func Exists(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
 		if err := datalock.WantWhole(dir); err != nil {
@@ -142,19 +141,18 @@ func (a *Archive) Close() error {
 	return err
 }
 
-// hold keeps all contents readable that are there when it begins, whoever removes them.
+// hold keeps all contents readable that exist at its start, even if they are removed.
 type hold struct {
 	open func(ctx context.Context, digest string) (io.ReadCloser, error)
-	// lasts is an error unless nothing was removed until now.
+	// lasts returns an error unless the hold was never interrupted.
 	lasts   func() error
 	release func() error
 }
 
-// hold begins to hold the contents of an archive. The context that it returns ends when that
-// fails.
+// hold starts to hold the contents of an archive. The returned context ends when the hold fails.
 //
 // Services with a PostgreSQL database may be on several machines, and their contents anywhere:
-// there the database is what they have in common, also where the contents are files.
+// there the hold is in the database, which all of them share, even if the contents are files.
 func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold, error) {
 	if place.Database == "" {
 		files, err := blob.HoldFiles(filepath.Join(place.Data, contentsName))
@@ -181,7 +179,7 @@ func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold
 	}, nil
 }
 
-// why is the error of what was done with a context, or why that context ended by itself.
+// why returns the error of an operation, or the reason why its context ended.
 func why(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

@@ -20,21 +20,21 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// copyPrefix is what the name of a backup's database begins with. The rest is of its SHA-256.
+// copyPrefix begins the name of a backup's database. The rest is from its SHA-256.
 const copyPrefix = "archive-"
 
-// Copied are the numbers of a backup or a restore.
+// Copied are the figures of a backup or a restore.
 type Copied struct {
 	Manifest
-	Added int64 `json:"added"` // contents that were not there before
+	Added int64 `json:"added"` // contents that were missing before
 }
 
-// Backup copies an archive into a directory, as it is at one moment after the call, while
-// services go on. What was there of an earlier backup is not copied again; that one stays whole
-// until this one is. Of whatever kind the archive is, the backup is the same.
+// Backup copies an archive at one moment after the call into a directory, while services run. It
+// does not copy contents of an earlier backup in the directory again, and that backup stays valid
+// until the new one is complete. The format does not depend on the kind of archive.
 //
-// Contents are held first (see hold), then the database is copied, then the contents that the
-// copy refers to: each was there when the copy was made, and is held since before.
+// It holds the contents first (see hold), then copies the database, then the contents in the copy:
+// each existed when the copy was made, and is held.
 //
 // Contents that are damaged or missing in the archive are left out, and named in the manifest.
 func Backup(ctx context.Context, from Place, dir string, seen *Progress) (done Copied, err error) {
@@ -69,7 +69,7 @@ func Backup(ctx context.Context, from Place, dir string, seen *Progress) (done C
 	return done, prune(ctx, dir, done.Manifest)
 }
 
-// takeBackup makes and locks the directory of a backup. One that holds something else is refused.
+// takeBackup creates and locks the directory of a backup. It refuses one with other files.
 func takeBackup(dir string) (*datalock.Lock, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory of the backup: %w", err)
@@ -96,13 +96,13 @@ func takeBackup(dir string) (*datalock.Lock, error) {
 	return lock, nil
 }
 
-// copyDatabase makes a durable copy of the database, as of one moment.
+// copyDatabase makes a durable copy of the database at one moment.
 func copyDatabase(ctx context.Context, from *store.Store, dir string, m *Manifest) error {
 	temporary, err := durable.CreateTemp(dir)
 	if err != nil {
 		return err
 	}
-	name := temporary.Name() // an empty file is taken for a new database
+	name := temporary.Name() // SQLite takes an empty file for a new database
 	err = errors.Join(temporary.Close(), from.CopyTo(ctx, name))
 	if err == nil {
 		m.Database.SHA256, err = hashFile(name)
@@ -114,7 +114,7 @@ func copyDatabase(ctx context.Context, from *store.Store, dir string, m *Manifes
 	return durable.Rename(name, filepath.Join(dir, m.Database.File))
 }
 
-// copyContents copies what the copied database refers to.
+// copyContents copies the contents in the copied database.
 func copyContents(ctx context.Context, from *Archive, hold *hold, dir string, seen *Progress, done *Copied) error {
 	files, err := blob.OpenFiles(filepath.Join(dir, contentsName))
 	if err != nil {
@@ -152,8 +152,8 @@ func prune(ctx context.Context, dir string, m Manifest) error {
 	return errors.Join(dropUnused(ctx, dir, copied), copied.Close())
 }
 
-// dropUnused removes the contents in a directory that a database does not refer to. The caller
-// sees to it that nobody else uses the directory.
+// dropUnused removes contents that a database does not refer to. The caller makes sure that nobody
+// else uses the directory.
 func dropUnused(ctx context.Context, dir string, s *store.Store) error {
 	files, used := blob.ViewFiles(filepath.Join(dir, contentsName)), references{store: s}
 	return files.Walk(ctx, time.Now().Add(time.Hour), func(digest string) error {
@@ -171,11 +171,11 @@ const (
 	format = 1
 )
 
-// Manifest is written last, and says that a backup is whole. The directory of a backup holds
-// beside it the database, under the name that the manifest tells, and contents/XX/SHA256.
+// Manifest is written last, and marks a backup as complete. The directory of a backup also has the
+// database, under the name in the manifest, and contents/XX/SHA256.
 type Manifest struct {
 	Format   int       `json:"format"`
-	Made     time.Time `json:"made"` // when the copy of the database was begun
+	Made     time.Time `json:"made"` // the moment of the copy of the database
 	Database struct {
 		File   string `json:"file"`
 		SHA256 string `json:"sha256"`
@@ -183,11 +183,11 @@ type Manifest struct {
 	Documents int64 `json:"documents"`
 	Contents  int64 `json:"contents"`
 	Bytes     int64 `json:"bytes"` // of the contents
-	// Lacking are contents that were damaged or missing in the archive itself.
+	// Lacking are contents that were damaged or missing in the archive.
 	Lacking []string `json:"lacking,omitempty"`
 }
 
-// ReadManifest reads that of a backup.
+// ReadManifest reads the manifest of a backup.
 func ReadManifest(dir string) (m Manifest, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // the operator names the directory
 	if errors.Is(err, fs.ErrNotExist) {
@@ -219,7 +219,7 @@ func (m Manifest) write(dir string) error {
 	return nil
 }
 
-// hashFile is the SHA-256 of a file, which is on disk when it returns.
+// hashFile returns the SHA-256 of a file, and syncs it.
 func hashFile(path string) (string, error) {
 	return sumOf(path, (*os.File).Sync)
 }

@@ -16,10 +16,10 @@ import (
 const (
 	// together is how many contents are published at a time, with few waits for the disk.
 	together = 64
-	// togetherBytes is after how many bytes they are published, if they are not so many.
+	// togetherBytes is after how many bytes they are published, even if there are fewer contents.
 	togetherBytes = 64 << 20
-	// inBucketAbreast is how many contents are copied side by side from or to a bucket, where
-	// each has its way there and back.
+	// inBucketAbreast is how many contents are copied at a time from or to a bucket, to hide its
+	// latency.
 	inBucketAbreast = 8
 )
 
@@ -30,14 +30,14 @@ type copying struct {
 	abreast int // how many are copied side by side
 	seen    *Progress
 
-	ahead   []store.Reference // are to be copied
-	waiting int64             // bytes of ahead, as documents tell
+	ahead   []store.Reference // to be copied
+	waiting int64             // their bytes, by the documents
 
 	copied, contents, documents, bytes int64
-	lacking                            []string // contents that are missing or damaged where they come from
+	lacking                            []string // contents that are missing or damaged in the source
 }
 
-// all copies what is not there yet. It returns when it is durable.
+// all copies missing contents. They are durable when it returns.
 func (c *copying) all(ctx context.Context, s *store.Store) error {
 	references := references{store: s}
 	for {
@@ -61,7 +61,7 @@ func (c *copying) all(ctx context.Context, s *store.Store) error {
 	}
 }
 
-// content has a content copied, unless it is there already.
+// content copies a content, unless it exists.
 func (c *copying) content(ctx context.Context, r store.Reference) error {
 	there, err := c.to.size(ctx, r.Digest)
 	if err != nil {
@@ -82,13 +82,13 @@ func (c *copying) count(size int64) {
 	c.bytes += size
 }
 
-// flush copies what is ahead, and makes it durable.
+// flush copies ahead, and makes it durable.
 func (c *copying) flush(ctx context.Context) error {
 	staged := make([]blob.Staged, len(c.ahead)) // nil for what is lacking
 	defer func() {
 		for _, s := range staged {
 			if s != nil {
-				_ = s.Discard() // what is left of it is swept by the next run
+				_ = s.Discard() // the next run sweeps what is left of it
 			}
 		}
 	}()
@@ -117,7 +117,7 @@ func (c *copying) flush(ctx context.Context) error {
 	return c.to.Publish(ctx, whole...)
 }
 
-// stage receives a content, or returns nil for one that is lacking.
+// stage receives a content; nil if it is missing or damaged.
 func (c *copying) stage(ctx context.Context, digest string) (blob.Staged, error) {
 	defer c.seen.Contents.Add(1)
 	source, err := c.from(ctx, digest)
@@ -141,7 +141,7 @@ func (c *copying) stage(ctx context.Context, digest string) (blob.Staged, error)
 	return staged, nil
 }
 
-// abreast is how many contents of an archive are copied side by side.
+// abreast is how many contents of an archive are copied at a time.
 func (a *Archive) abreast() int {
 	if _, ok := a.Contents.(viewed); ok {
 		return inBucketAbreast
@@ -149,11 +149,11 @@ func (a *Archive) abreast() int {
 	return 1 // a disk
 }
 
-// destination is what contents are copied to.
+// destination is where contents are copied to.
 type destination interface {
 	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
 	Publish(ctx context.Context, contents ...blob.Staged) error
-	// size is that of a content that is there, -1 of others. It is asked in ascending order.
+	// size is the size of an existing content, -1 of others. It is called in ascending order.
 	size(ctx context.Context, digest string) (int64, error)
 }
 
@@ -170,22 +170,22 @@ func (f inFiles) size(ctx context.Context, digest string) (int64, error) {
 
 func (f inFiles) close() error { return nil }
 
-// inBucket are contents in a bucket, which are listed instead of asked for one by one.
+// inBucket are contents in a bucket, found by a listing and not by single requests.
 type inBucket struct {
 	*blob.Bucket
 	next  func() (listed, error, bool)
 	end   func()
-	last  listed // that next returned
+	last  listed // the last one of next
 	ended bool
 }
 
-// listed is a content that is there.
+// listed is an existing content.
 type listed struct {
 	digest string
 	size   int64
 }
 
-// clocks is how far that of a service may be ahead.
+// clocks is how far the clock of a service may be ahead.
 const clocks = 365 * 24 * time.Hour
 
 // errEnough ends a listing.

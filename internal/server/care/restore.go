@@ -21,7 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// LackingError says that a backup lacks contents, or has damaged ones.
+// LackingError: contents of a backup are missing or damaged.
 type LackingError struct{ Digests []string }
 
 // Error implements error.
@@ -29,13 +29,12 @@ func (e *LackingError) Error() string {
 	return fmt.Sprintf("%d contents are missing or damaged in the backup, the first is %s", len(e.Digests), e.Digests[0])
 }
 
-// Restore makes an archive of a backup, of whatever kind the backup was taken: in a data directory,
-// which must be empty, or in a database that is. One to which a restore was interrupted goes
-// on. Every content and the database are compared with their SHA-256 on the way. No service
-// takes the archive until it is whole.
+// Restore makes an archive of a backup: in a data directory or a database, which must be empty. It
+// continues an interrupted restore. Every content and the database are compared with their SHA-256.
+// No service accepts the archive before it is complete.
 //
-// Contents that the backup lacks are a *LackingError, and the archive stays as it is, not whole;
-// partial restores it without them.
+// If contents of the backup are missing the error is a *LackingError, and the archive stays
+// incomplete; partial restores it without them.
 func Restore(ctx context.Context, dir string, to Place, partial bool, seen *Progress) (done Copied, err error) {
 	if done.Manifest, err = ReadManifest(dir); err != nil {
 		return done, err
@@ -73,13 +72,13 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	if err == nil {
 		err = r.contents(ctx, opened, inFiles{files})
 	}
-	if err == nil { // an interrupted attempt may have been with another backup
+	if err == nil { // an interrupted attempt may have used another backup
 		err = dropUnused(ctx, data, opened)
 	}
 	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
-	if _, err := hashFile(database); err != nil { // it was migrated, maybe
+	if _, err := hashFile(database); err != nil { // it may have been migrated
 		return err
 	}
 	if err := durable.Rename(database, filepath.Join(data, databaseName)); err != nil {
@@ -89,7 +88,7 @@ func (r restoring) toData(ctx context.Context, data string) (err error) {
 	return nil
 }
 
-// takeTarget makes and locks the directory that is restored to, and marks it as not whole.
+// takeTarget creates and locks the target directory, and marks it as incomplete.
 func takeTarget(data string) (*datalock.Lock, error) {
 	if err := durable.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
@@ -125,8 +124,7 @@ func takeTarget(data string) (*datalock.Lock, error) {
 	return lock, nil
 }
 
-// database copies the database to a temporary name, opens it, and brings it to the current
-// format.
+// database copies the database to a temporary name, opens it, and migrates it.
 func (r restoring) database(ctx context.Context, in string) (opened *store.Store, path string, err error) {
 	source, err := os.Open(filepath.Join(r.dir, r.done.Database.File))
 	if err != nil {
@@ -152,7 +150,7 @@ func (r restoring) database(ctx context.Context, in string) (opened *store.Store
 	return opened, target.Name(), err
 }
 
-// wantSum is an error unless that is the SHA-256 of the backup's database.
+// wantSum returns an error unless sum is the SHA-256 of the backup's database.
 func (r restoring) wantSum(sum string) error {
 	if want := r.done.Database; sum != want.SHA256 {
 		return fmt.Errorf("the backup in %s is damaged: %s has another SHA-256 than %s says", r.dir, want.File, manifestName)
@@ -160,7 +158,7 @@ func (r restoring) wantSum(sum string) error {
 	return nil
 }
 
-// contents copies what the database refers to.
+// contents copies the contents that the database refers to.
 func (r restoring) contents(ctx context.Context, opened *store.Store, to destination) error {
 	backup := blob.ViewFiles(filepath.Join(r.dir, contentsName))
 	c := copying{seen: r.seen, to: to, abreast: 1, from: func(ctx context.Context, digest string) (io.ReadCloser, error) { return backup.Open(ctx, digest) }}
@@ -179,7 +177,7 @@ func (r restoring) contents(ctx context.Context, opened *store.Store, to destina
 	return nil
 }
 
-// ViewBackup opens a backup for reading, as an archive.
+// ViewBackup opens a backup for reading, like an archive.
 func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -192,9 +190,9 @@ func ViewBackup(ctx context.Context, dir string) (*Archive, error) {
 	return &Archive{opened, blob.ViewFiles(filepath.Join(dir, contentsName))}, nil
 }
 
-// toShared makes an archive that several services can use: contents first, then the database at
-// once, so that there is never a row without its content. The database tells everybody else until
-// then that it is not whole.
+// toShared makes an archive for several services: contents first, then the database in one
+// transaction, so that no row lacks its content. Until then the database says that it is
+// incomplete.
 func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	scratch, err := newScratch()
 	if err != nil {
@@ -221,7 +219,7 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	defer func() { err = errors.Join(why(held, err), target.Close()) }()
 	if err := claim(held, contents, target); err != nil {
 		err = fmt.Errorf("look at contents: %w", err)
-		if errors.Is(err, blob.ErrForeign) { // else they may belong to the database by now
+		if errors.Is(err, blob.ErrForeign) { // otherwise they may belong to the database already
 			err = errors.Join(err, target.Abandon(held))
 		}
 		return err
@@ -232,8 +230,8 @@ func (r restoring) toShared(ctx context.Context, to Place) (err error) {
 	return target.Fill(held, opened, scratch.dir, r.seen.RowsLeft.Store)
 }
 
-// source opens the database of the backup for reading, where it lies. One of an older format is copied,
-// and brought to the current one.
+// source opens the database of the backup for reading, in place. One of an older format is copied
+// and migrated.
 func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, error) {
 	path := filepath.Join(r.dir, r.done.Database.File)
 	info, err := os.Stat(path)
@@ -258,7 +256,7 @@ func (r restoring) source(ctx context.Context, scratch *scratch) (*store.Store, 
 	return opened, err
 }
 
-// measure finds out how much there is to do, and whether there is room for it.
+// measure determines how much there is to do, and whether there is room for it.
 func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *scratch, to Place) error {
 	extent, err := opened.Extent(ctx)
 	if err != nil {
@@ -272,9 +270,9 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *sc
 	return scratch.want(needed)
 }
 
-// claim has the contents belong to the archive that is restored. Those of an interrupted attempt
-// that went elsewhere must not, too, as half of them are lacking there: where this place is not
-// claimed yet, the archive gets another id first.
+// claim assigns the contents to the restored archive, but not those of an interrupted attempt with
+// another place, where half of them are missing: if this place is not claimed yet, the archive
+// first gets another id.
 func claim(ctx context.Context, contents shared, target *store.Restoring) error {
 	err := contents.Claimed(ctx, target.ID)
 	if errors.Is(err, blob.ErrUnclaimed) {
@@ -286,7 +284,7 @@ func claim(ctx context.Context, contents shared, target *store.Restoring) error 
 	return contents.Claim(ctx, target.ID)
 }
 
-// shared are the contents of an archive that several services can use.
+// shared are the contents of an archive for several services.
 type shared interface {
 	destination
 	// Claim has the contents belong to an archive, and Claimed reports whether they do.
@@ -295,7 +293,7 @@ type shared interface {
 	close() error
 }
 
-// openShared opens the place of contents that are to be restored.
+// openShared opens the place for restored contents.
 func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 	if to.Blobs != "" {
 		bucket, err := openBucket(ctx, to.Blobs, scratch)
@@ -314,17 +312,17 @@ func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 	return inFiles{files}, nil
 }
 
-// scratchPrefix begins the names of directories for the temporary files of a restore.
+// scratchPrefix begins the names of a restore's temporary directories.
 const scratchPrefix = "archivefs-restore-"
 
-// scratch is such a directory. It is locked while it is used (flock(2)), by which a restore tells
-// what one that was killed has left.
+// scratch is a temporary directory. It is locked while it is used (flock(2)), so that another
+// restore recognises one that a killed restore left.
 type scratch struct {
 	dir  string
-	lock *os.File // nil where directories cannot be locked
+	lock *os.File // nil if directories cannot be locked
 }
 
-// newScratch makes one, and removes those that nobody uses any more.
+// newScratch makes one, and removes unused ones.
 func newScratch() (*scratch, error) {
 	sweepScratch(os.TempDir())
 	for {
@@ -338,12 +336,12 @@ func newScratch() (*scratch, error) {
 		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist):
 			return &scratch{dir, nil}, nil // and nobody will sweep it
 		}
-		// Another restore took it for one that was left, before it was locked.
+		// Another restore removed it before it was locked.
 	}
 }
 
-// lockScratch locks a directory until the file is closed. The error is EWOULDBLOCK where somebody
-// uses it, and ErrNotExist where it is gone.
+// lockScratch locks a directory until the file is closed. The error is EWOULDBLOCK if it is used,
+// and ErrNotExist if it was removed.
 func lockScratch(dir string) (*os.File, error) {
 	lock, err := os.Open(dir) //nolint:gosec // for temporary files
 	if err != nil {
@@ -359,8 +357,7 @@ func lockScratch(dir string) (*os.File, error) {
 	return lock, nil
 }
 
-// sweepScratch removes what restores of this user that were killed have left. It is no reason to fail
-// that something cannot be removed.
+// sweepScratch removes what killed restores of this user left. It ignores errors.
 func sweepScratch(in string) {
 	entries, _ := os.ReadDir(in)
 	for _, entry := range entries {
@@ -379,7 +376,7 @@ func sweepScratch(in string) {
 	}
 }
 
-// want is an error unless there is room for so many bytes.
+// want returns an error unless there is room for so many bytes.
 func (s *scratch) want(bytes int64) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(s.dir, &disk); err != nil {

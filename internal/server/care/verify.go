@@ -20,42 +20,43 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// Verification is how an archive is verified.
+// Verification is the options of a verification.
 type Verification struct {
-	// Fast looks for contents and their sizes, and does not read them.
+	// Fast checks that contents exist and their sizes, and does not read them.
 	Fast bool
-	// Grace is the age from which on a content without a use is an orphan. Services publish
-	// contents before they refer to them.
+	// Grace is the age from which an unused content is an orphan. Services publish contents before
+	// they refer to them.
 	Grace time.Duration
-	// Settle is how long a service may need from a change to what it then removes: what is found
-	// is looked for again after that. 0 is a second.
+	// Settle is the longest time from a change to the removal that follows it: findings are checked
+	// again after that. 0 is a second.
 	Settle time.Duration
-	// RemoveOrphans removes them; the Store can then be written to, and in SQLite nobody else
-	// may use it.
+	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it
+	// is SQLite.
 	RemoveOrphans bool
-	// Found is called for each finding, by one goroutine at a time. An error ends it all.
+	// Found is called for each finding, by one goroutine at a time. Its error ends the
+	// verification.
 	Found func(Finding) error
-	// Seen, where it is set, counts contents and bytes as they are read.
+	// Seen, if set, counts contents and bytes as they are read.
 	Seen *Progress
 }
 
-// Progress counts what is done. Its fields may be read at any time.
+// Progress counts finished work. Its fields may be read at any time.
 type Progress struct {
 	Contents, Bytes atomic.Int64
-	// RowsLeft is how many rows of a database are still to be written, where that takes long.
+	// RowsLeft is how many rows of a database are still to be written, if that takes long.
 	RowsLeft atomic.Int64
 }
 
-// Verified are the numbers of a verification.
+// Verified are the figures of a verification.
 type Verified struct {
 	Documents int64        `json:"documents"`
 	Contents  int64        `json:"contents"`
-	Bytes     int64        `json:"bytes"` // that were read or, in a fast one, looked for
+	Bytes     int64        `json:"bytes"` // that were read or, in a fast one, looked up
 	Findings  map[Kind]int `json:"findings"`
 	Removed   int          `json:"orphans-removed"`
 }
 
-// All is the number of all findings that are left.
+// All counts the findings that remain.
 func (v Verified) All() int {
 	n := -v.Removed
 	for _, count := range v.Findings {
@@ -75,10 +76,10 @@ type verifying struct {
 	result Verified // +checklocks:mu
 }
 
-// Verify compares every row with its content and every content with its name, and looks for
-// rows that break rules. The memory that it needs does not grow with the archive, and no
-// read of the database lasts longer than a pass over one table. What it cannot read at all is
-// an error, unless that is the damage.
+// Verify compares every row with its content and every content with its name, and checks the rules
+// for rows. Its memory does not grow with the archive, and no read of the database lasts longer
+// than a pass over one table. It returns an error if it cannot read something, unless that is the
+// damage.
 func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error) {
 	if how.Seen == nil {
 		how.Seen = &Progress{}
@@ -104,7 +105,7 @@ func (v *verifying) found(f Finding) error {
 	return v.Found(f)
 }
 
-// database has the database examine itself. A damage can end that.
+// database runs the database's own check, which damage can end.
 func (v *verifying) database(ctx context.Context) error {
 	err := v.Store.Verification.Integrity(ctx, func(text string) error { return v.found(Finding{Kind: Database, Text: text}) })
 	if err != nil && ctx.Err() == nil {
@@ -113,8 +114,8 @@ func (v *verifying) database(ctx context.Context) error {
 	return err
 }
 
-// rules looks for rows that break one. What is found is looked for once more: a service removes a
-// document and the renditions of its content one after the other.
+// rules looks for rows that break rules. It checks findings twice: a service removes a document and
+// the renditions of its content one after the other.
 func (v *verifying) rules(ctx context.Context) error {
 	first := map[store.Violation]bool{}
 	err := v.Store.Verification.Violations(ctx, func(b store.Violation) error {
@@ -137,7 +138,7 @@ func (v *verifying) rules(ctx context.Context) error {
 	})
 }
 
-// settle waits until services have ended what they had begun.
+// settle waits until services have finished changes in progress.
 func (v *verifying) settle(ctx context.Context) error {
 	if v.RemoveOrphans { // there are none
 		return nil
@@ -150,7 +151,7 @@ func (v *verifying) settle(ctx context.Context) error {
 	}
 }
 
-// orphans looks for contents without a use, and removes them where that is asked for.
+// orphans looks for unused contents, and removes them if RemoveOrphans is set.
 func (v *verifying) orphans(ctx context.Context) error {
 	used := references{store: v.Store}
 	var suspects []string
@@ -175,8 +176,8 @@ func (v *verifying) orphans(ctx context.Context) error {
 	return judge()
 }
 
-// judge looks again at contents that nothing seemed to refer to: a service may have begun to
-// use them, or be about to remove them.
+// judge checks suspected orphans again: a service may have started to use them, or be about to
+// remove them.
 func (v *verifying) judge(ctx context.Context, suspects []string) error {
 	if len(suspects) == 0 {
 		return nil
@@ -224,18 +225,17 @@ func (v *verifying) orphan(ctx context.Context, digest string, size int64) error
 const (
 	// batch is how many references are read, or suspects kept, at a time.
 	batch = 1000
-	// abreast is how many contents are read side by side.
+	// abreast is how many contents are read at a time.
 	abreast = 2
 	// portion is how many bytes of a content are read at a time.
 	portion = 256 << 10
 )
 
-// references are all contents that are referred to, in ascending order, as they are when they
-// are asked for.
+// references are all used contents, in ascending order, at the time they are read.
 type references struct {
 	store *store.Store
 	ahead []store.Reference
-	last  string // the greatest that was read
+	last  string // the last one that was read
 	ended bool
 }
 
@@ -256,7 +256,7 @@ func (r *references) peek(ctx context.Context) (store.Reference, error) {
 	return r.ahead[0], nil
 }
 
-// next returns the next one and goes on to the one after it.
+// next returns the next one and advances.
 func (r *references) next(ctx context.Context) (store.Reference, error) {
 	first, err := r.peek(ctx)
 	if err == nil {
@@ -265,7 +265,7 @@ func (r *references) next(ctx context.Context) (store.Reference, error) {
 	return first, err
 }
 
-// has reports whether a content is among them. It must be asked in ascending order.
+// has reports whether a content is used. It must be called in ascending order.
 func (r *references) has(ctx context.Context, digest string) (bool, error) {
 	for {
 		first, err := r.peek(ctx)
@@ -279,7 +279,7 @@ func (r *references) has(ctx context.Context, digest string) (bool, error) {
 	}
 }
 
-// referenced compares all contents that something refers to with what is kept.
+// referenced compares all used contents with the stored ones.
 func (v *verifying) referenced(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(abreast)
@@ -301,13 +301,13 @@ func (v *verifying) referenced(ctx context.Context) error {
 	return group.Wait()
 }
 
-// content compares one content with its name and with what documents say of it.
+// content compares one content with its name and with its documents.
 func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	size, sum, err := v.read(ctx, r.Digest)
 	v.Seen.Contents.Add(1)
 	switch {
 	case errors.Is(err, blob.ErrMissing):
-		// Rightly so, when nothing refers to it any more.
+		// That is no finding if the content is not used any more.
 		if used, err := v.Store.Uses.Referenced(ctx, r.Digest); err != nil || !used {
 			return err
 		}
@@ -327,7 +327,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	return nil
 }
 
-// about reports a finding about a content, with the documents that need it.
+// about reports a finding about a content, with its documents.
 func (v *verifying) about(ctx context.Context, kind Kind, digest, text string) error {
 	holders, err := v.Store.Verification.Holders(ctx, digest, named)
 	if err != nil {
@@ -371,7 +371,7 @@ func (v *verifying) read(ctx context.Context, digest string) (size int64, sum st
 	}
 }
 
-// length is that of a content; one that is not kept is blob.ErrMissing, and has -1.
+// length is the length of a content; -1 and blob.ErrMissing if there is none.
 func (v *verifying) length(ctx context.Context, digest string) (int64, error) {
 	return length(ctx, v.Contents, digest)
 }
@@ -385,15 +385,15 @@ func length(ctx context.Context, in Contents, digest string) (int64, error) {
 	return content.Seek(0, io.SeekEnd)
 }
 
-// Kind says what is wrong.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings.
 const (
-	Damaged  Kind = "damaged"  // a content is not what its name says
-	Missing  Kind = "missing"  // a content that something refers to is not kept
-	Size     Kind = "size"     // a content is larger or smaller than its documents say
-	Orphan   Kind = "orphan"   // a content is kept that nothing refers to
+	Damaged  Kind = "damaged"  // a content does not have its digest
+	Missing  Kind = "missing"  // a used content is missing
+	Size     Kind = "size"     // a content has another size than in its documents
+	Orphan   Kind = "orphan"   // a content is not used
 	Rule     Kind = "rule"     // a row breaks a rule
 	Database Kind = "database" // the database itself is damaged
 )
@@ -401,18 +401,18 @@ const (
 // named is how many documents a finding names.
 const named = 20
 
-// Finding is something that is wrong.
+// Finding is a defect.
 type Finding struct {
 	Kind    Kind   `json:"kind"`
 	Content string `json:"content,omitempty"` // a digest
 	Text    string `json:"text"`
-	// Documents are the first of those that need the content.
+	// Documents are the first documents with the content.
 	Documents []store.Holder `json:"documents,omitempty"`
 	Folder    archive.ID     `json:"folder,omitempty"`
 	Document  archive.ID     `json:"document,omitempty"`
 }
 
-// String is a line, with one more for each document.
+// String is a line, and one more for each document.
 func (f Finding) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", f.Kind)

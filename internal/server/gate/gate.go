@@ -1,14 +1,14 @@
-// Package gate finds out whose a request is by the credentials that it shows, of those that
-// are kept in the database: API keys, and users with passwords.
+// Package gate authenticates requests by the credentials in the database: API keys, and users with
+// passwords.
 //
-// It guarantees that a key or a user that was revoked, removed or changed, by whatever
-// process, is let in for no longer than freshFor; that what is answered, and after how long,
-// tells nobody who shows a key which users there are; that passwords are checked a few at a
-// time, however many are sent; and that who fails again and again keeps nobody else out.
+// It guarantees that a revoked key or a removed or changed user is accepted for freshFor at most,
+// whatever process made the change; that neither the answer nor its time reveals to the holder of a
+// key which users exist; that only a few passwords are checked at a time; and that somebody who
+// fails repeatedly does not lock others out.
 //
-// A key is a random text of 130 bits, so its SHA-256 is kept: no list of likely keys leads
-// back from it, which is all that a slower hash could make harder, and it is computed with
-// every request. People choose passwords; of them argon2id hashes are kept (RFC 9106).
+// A key is a random text of 130 bits, so its SHA-256 is stored: a slower hash would only protect
+// texts that can be guessed, and this one is computed for every request. Passwords are chosen by
+// people, so their argon2id hashes are stored (RFC 9106).
 package gate
 
 import (
@@ -32,26 +32,25 @@ import (
 )
 
 const (
-	// freshFor is how long what the database said of a key or a user is believed. So long
-	// after it was revoked, on whatever instance, a key is still let in.
+	// freshFor is how long an answer of the database about a key or a user is used. For that long a
+	// revoked key is still accepted, on any instance.
 	freshFor = 2 * time.Second
-	// noteEvery is how often it is noted that a key was used, at most.
+	// noteEvery is how often at most the use of a key is recorded.
 	noteEvery = time.Minute
 	// noteWithin is how long that may take.
 	noteWithin = 10 * time.Second
-	// remembered is how many keys, users and passwords are remembered, each.
+	// remembered is how many keys, users and passwords are cached, each.
 	remembered = 4096
 )
 
-// Database is where keys and users are kept. What is not there is KindNotFound.
+// Database stores keys and users. Unknown ones are KindNotFound.
 type Database interface {
 	FindKey(ctx context.Context, hash string) (store.Key, error)
 	FindAccount(ctx context.Context, tenant store.TenantID, name string) (store.Account, error)
 	UseKey(ctx context.Context, id int64, at, before time.Time) error
 }
 
-// Gate lets in who shows credentials that the database has. Its methods may be called
-// concurrently.
+// Gate authenticates requests. Its methods may be called concurrently.
 type Gate struct {
 	db      Database
 	cloudID string      // of a tenant that has none in the database
