@@ -38,6 +38,7 @@ func TestEmptiedInboxDocument(t *testing.T) {
 			wantContent(t, path, "")
 			change(t, filepath.Dir(path))
 			wantContent(t, path, "")
+			heals(t, "the kernel has released the file", func() bool { return m.fs.OpenHandles() == 0 })
 			c.advance(2 * longTTL)
 			wantNames(t, filepath.Dir(path), "scan.txt", "neu.txt")
 			wantContent(t, path, "alt")

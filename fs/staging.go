@@ -215,13 +215,18 @@ func (s *staging) retry(up *spool.Upload, asItIs bool) error {
 	if err := mayRetry(&r, asItIs); err != nil {
 		return err
 	}
-	if folder, ok := s.spool.Get(r.Within); ok && folder.State() == spool.Failed {
-		if err := s.retry(folder, false); err != nil {
+	folder, inFolder := s.spool.Get(r.Within)
+	inFolder = inFolder && folder.State() == spool.Failed
+	if inFolder {
+		if err := s.retry(folder, false); err != nil { // which retries what lies in it, too
 			return err
 		}
 	}
-	inside := s.failedIn(up) // before: once the folder is made it is not told any more what lay in it
-	if err := s.retryOne(up, asItIs); err != nil {
+	inside := s.failedIn(up) // before: once the folder is made nothing says any more what lay in it
+	switch err := s.retryOne(up, asItIs); {
+	case inFolder && errors.Is(err, syscall.ENOENT):
+		return nil // it was archived with its folder by now
+	case err != nil:
 		return err
 	}
 	for _, in := range inside {
