@@ -42,7 +42,7 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 		v.fs.staging.listAgain(&r)
 	case id != 0:
 		d.Outdate()
-		v.become(f, d, v.confirmed(f, &r, id, d))
+		v.become(f, d, v.confirmed(&r, id, d))
 		f.detach()
 	case f.stayUnlisted():
 		return
@@ -69,7 +69,7 @@ func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
 }
 
 // confirmed is the document as far as is known without a listing.
-func (v *delivery) confirmed(f *file, r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
+func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
 	return d.Kind.Confirmed(r, id, d.Document(id), v.fs.now())
 }
 
@@ -105,12 +105,12 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 		}
 	}
 	d, _ := f.Place()
-	if err := v.leaveQueuedFolder(f, up, d); err != nil {
+	if err := v.leaveQueuedFolder(up, d); err != nil {
 		return false, errors.Join(background.ErrMoot, err)
 	}
 	var baseline spool.Baseline
 	if d != nil {
-		baseline = v.fs.Tree.Baseline(d)
+		baseline = v.fs.Baseline(d)
 	}
 	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.Service.Archive, baseline, v.fs.staging.queuePolicy())
 	_ = v.fs.Service.Answered(err)
@@ -145,7 +145,7 @@ func (v *delivery) recommit(f *file, up *spool.Upload) error {
 
 // leaveQueuedFolder gives an upload the id of its folder where that was made at the moment
 // the file was put there. Where the folder failed the upload fails.
-func (v *delivery) leaveQueuedFolder(f *file, up *spool.Upload, d *tree.Dir) error {
+func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
 	if up.Record().Within == "" {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.
 	}
 	v.fs.staging.sending.Add(1)
 	defer v.fs.staging.sending.Add(-1)
-	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Tree.Baseline(d)); v.fs.Service.Answered(err) != nil {
+	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Baseline(d)); v.fs.Service.Answered(err) != nil {
 		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, err
 	}

@@ -44,7 +44,7 @@ type file struct {
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func newFile(fs *FileSystem, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.fs, f.File.Env = fs, fs.Contents
+	f.fs, f.Env = fs, fs.Contents
 	f.Init(fs.Tree, f, ino, d, e, doc, up)
 	return f
 }

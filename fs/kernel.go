@@ -200,7 +200,7 @@ func (k *kernel) outlive(ctx context.Context, change func(context.Context) sysca
 
 // changeNames is outlive for a change of names. The kernel, to which it has failed when nobody
 // waited for it, forgets those.
-func (k *kernel) changeNames(ctx context.Context, d *tree.Dir, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
+func (k *kernel) changeNames(ctx context.Context, change func(context.Context) syscall.Errno, names ...placed) syscall.Errno {
 	return k.outlive(ctx, change, func() {
 		for _, p := range names {
 			k.forgetNames(p.d, []string{p.name})

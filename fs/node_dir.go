@@ -248,7 +248,7 @@ func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	var e *tree.Entry
-	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+	errno := n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
 		e, err = n.fs.folders.mkdir(ctx, d, name)
 		return n.fs.Errnos.Of("mkdir", d.PathOf(name), err)
@@ -263,7 +263,7 @@ func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.En
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+	return n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.fs.Errnos.Of("remove", d.PathOf(name), n.fs.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
@@ -271,7 +271,7 @@ func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 // Rmdir removes a directory that only this machine has.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+	return n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.fs.Errnos.Of("rmdir", d.PathOf(name), n.fs.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
@@ -286,7 +286,7 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 		return n.fs.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)
-	errno := n.fs.kernel.changeNames(ctx, d, func(ctx context.Context) syscall.Errno {
+	errno := n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		return n.fs.Errnos.Of("rename", d.PathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {

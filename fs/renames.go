@@ -428,7 +428,7 @@ func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bo
 func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
 	id, sent, err := f.fs.delivery.send(ctx, f, up, to, false)
 	if err != nil {
-		return c.takeBack(f, up, before, err)
+		return c.takeBack(up, before, err)
 	}
 	c.moveTo(f, to, newName, over, replaced)
 	if sent {
@@ -461,7 +461,7 @@ func (c *fileChanges) ready(f *file, up *spool.Upload, to *tree.Dir, name string
 
 // takeBack makes a file that the archive refused what it was before the rename, and keeps
 // the reason.
-func (c *fileChanges) takeBack(f *file, up *spool.Upload, before spool.Record, err error) error {
+func (c *fileChanges) takeBack(up *spool.Upload, before spool.Record, err error) error {
 	if kerr := up.Reopen(); kerr != nil {
 		return errors.Join(err, kerr)
 	}

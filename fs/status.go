@@ -1,8 +1,6 @@
 package fs
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -142,13 +140,4 @@ func (f *FileSystem) Status() Status {
 		s.Uploads.List = append(s.Uploads.List, info)
 	}
 	return s
-}
-
-// statusJSON is the text of status.json.
-func (f *FileSystem) statusJSON() ([]byte, error) {
-	b, err := json.MarshalIndent(f.Status(), "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("status: %w", err)
-	}
-	return append(b, '\n'), nil
 }

@@ -165,5 +165,5 @@ func held() int64 {
 	runtime.GC()
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	return int64(memory.HeapAlloc) //nolint:gosec // no heap is so large
+	return int64(memory.HeapAlloc)
 }

@@ -41,27 +41,32 @@ type event struct {
 var (
 	onUpdate = event{
 		"change", PointUpdate, PointUpdated,
-		map[State]State{Created: Created, Committed: Committed, Sending: Sending, Confirmed: Confirmed, Failed: Failed}, nil, true,
+		map[State]State{Created: Created, Committed: Committed, Sending: Sending, Confirmed: Confirmed, Failed: Failed},
+		nil, true,
 	}
 	onCommit   = event{"commit", PointCommit, PointCommitted, map[State]State{Created: Committed}, nil, false}
 	onRecommit = event{
-		"commit again", PointCommit, PointCommitted, map[State]State{Created: Committed},
+		"commit again", PointCommit, PointCommitted,
+		map[State]State{Created: Committed},
 		func(r *Record) bool { return r.Closed && r.Queued }, false,
 	}
 	onKeep   = event{"keep", PointKeep, PointKept, map[State]State{Created: Created}, nil, false}
 	onReopen = event{
-		"reopen", PointReopen, PointReopened, map[State]State{Created: Created, Committed: Created, Failed: Created},
+		"reopen", PointReopen, PointReopened,
+		map[State]State{Created: Created, Committed: Created, Failed: Created},
 		func(r *Record) bool { return !r.Directory }, false,
 	}
 	onRecall = event{
-		"recall", PointReopen, PointReopened, map[State]State{Committed: Created},
+		"recall", PointReopen, PointReopened,
+		map[State]State{Committed: Created},
 		func(r *Record) bool { return r.Queued && !r.Directory }, false,
 	}
 	onFail = event{
 		"fail", PointFail, PointFailed, map[State]State{Created: Failed, Committed: Failed, Sending: Failed, Failed: Failed}, nil, false,
 	}
 	onRetry = event{
-		"retry", PointRetry, PointRetried, map[State]State{Committed: Committed, Sending: Sending, Failed: Committed},
+		"retry", PointRetry, PointRetried,
+		map[State]State{Committed: Committed, Sending: Sending, Failed: Committed},
 		func(r *Record) bool { return r.State == Failed || r.Queued }, false,
 	}
 	onSend = event{"deliver", PointSend, PointSending, map[State]State{Committed: Sending, Sending: Sending}, nil, false}

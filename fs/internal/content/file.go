@@ -200,6 +200,7 @@ const minDirect = 1 << 20
 // way is how the handles of an inode are read.
 type way uint8
 
+// The ways in which the handles of an inode are read.
 const (
 	undecided way = iota // it was never open
 	ThroughUs

@@ -29,7 +29,7 @@ var workers = []string{"kioslave5", "kioworker"}
 
 const thumbnailPlugin = "/thumbnail.so"
 
-// ErrThumbnail is the answer to thumbnailers. File managers then show an icon of the file's type.
+// ErrThumbnail is the answer to programs that make thumbnails. File managers then show an icon of the file's type.
 var ErrThumbnail = errno.Refuse(syscall.EACCES, "no document is downloaded for a thumbnail (--thumbnails allows it)")
 
 // isThumbnailer reports whether the thread belongs to a thumbnailer.

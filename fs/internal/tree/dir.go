@@ -52,6 +52,7 @@ type Dir struct {
 // DirKind says what a directory stands for.
 type DirKind uint8
 
+// The kinds of directories.
 const (
 	RootDir     DirKind = iota // the mandators, and inboxes
 	InboxesDir                 // the inboxes

@@ -80,9 +80,9 @@ type staged interface {
 type need uint8
 
 const (
-	// NeedNames: what was listed within the ttl and changed here since then is enough.
+	// NeedNames says that what was listed within the ttl and changed here since then is enough.
 	NeedNames need = iota
-	// NeedListing: a listing is asked for again after changes made here.
+	// NeedListing says that a listing is asked for again after changes made here.
 	NeedListing
 )
 
@@ -203,7 +203,7 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 		t.Reps.Choose(ctx, got.Value)
 		t.Staged.Identify(ctx, d, got.Value)
 	}
-	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension)) //nolint:contextcheck // what begins here outlives the listing
+	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension))
 	d.foldsTo(got.Value, got.Packed)
 	return nil
 }

@@ -20,10 +20,10 @@ import (
 // digits is the length of a SHA-256 in hexadecimal.
 const digits = 64
 
-// ErrMissing: there is no content with that digest.
+// ErrMissing says that there is no content with that digest.
 var ErrMissing = errors.New("no such content")
 
-// ErrDamaged: a content does not have its digest.
+// ErrDamaged says that a content does not have its digest.
 var ErrDamaged = errors.New("it has other bytes than its digest says")
 
 // Part is the part of a content that will be read: a range of bytes, as in HTTP (RFC 9110, section

@@ -205,11 +205,11 @@ func (f *Files) Check(context.Context) error {
 // claim is the file with the id of the owner. Its name is no digest, so that it is no content.
 const claim = "archive-id"
 
-// ErrForeign: the contents belong to another archive, and contents unknown to this one would be
+// ErrForeign says that the contents belong to another archive, and contents unknown to this one would be
 // removed.
 var ErrForeign = errors.New("it holds the contents of another archive, whose database is another one")
 
-// ErrUnclaimed: no archive has ever stored contents there.
+// ErrUnclaimed says that no archive has ever stored contents there.
 var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
 	"name the bucket, or the directory, where its contents are")
 

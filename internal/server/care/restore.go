@@ -21,7 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// LackingError: contents of a backup are missing or damaged.
+// LackingError says that contents of a backup are missing or damaged.
 type LackingError struct{ Digests []string }
 
 // Error implements error.

@@ -278,9 +278,11 @@ func (fixed) AddFolder(context.Context, store.Folder) (archive.ID, error) { retu
 func (fixed) AddDocuments(context.Context, []store.Document, bool) ([]archive.ID, error) {
 	return nil, errFixed()
 }
+
 func (fixed) AddBatch(context.Context, []store.Folder, []store.Document) ([]archive.ID, error) {
 	return nil, errFixed()
 }
+
 func (fixed) ArchiveDocument(context.Context, archive.ID, store.Target) (archive.ID, error) {
 	return 0, errFixed()
 }
@@ -288,13 +290,21 @@ func (fixed) Alter(context.Context, archive.ID, store.Alteration) error { return
 func (fixed) ReplaceContent(context.Context, archive.ID, store.Content) (string, error) {
 	return "", errFixed()
 }
-func (fixed) DeleteDocument(context.Context, archive.ID) (string, error)              { return "", errFixed() }
-func (fixed) SetSetting(context.Context, string, string) error                        { return errFixed() }
-func (fixed) FirstSetting(context.Context, string, string) (string, error)            { return "", errFixed() }
-func (fixed) Keep(context.Context, store.Keeping) error                               { return errFixed() }
-func (fixed) Rendition(context.Context, string, string) (string, error)               { return "", nil }
-func (fixed) AddRendition(context.Context, string, string, string) error              { return errFixed() }
-func (fixed) Stage(context.Context, io.Reader) (blob.Staged, error)                   { return nil, errFixed() }
+
+func (fixed) DeleteDocument(context.Context, archive.ID) (string, error) { return "", errFixed() }
+
+func (fixed) SetSetting(context.Context, string, string) error { return errFixed() }
+
+func (fixed) FirstSetting(context.Context, string, string) (string, error) { return "", errFixed() }
+
+func (fixed) Keep(context.Context, store.Keeping) error { return errFixed() }
+
+func (fixed) Rendition(context.Context, string, string) (string, error) { return "", nil }
+
+func (fixed) AddRendition(context.Context, string, string, string) error { return errFixed() }
+
+func (fixed) Stage(context.Context, io.Reader) (blob.Staged, error) { return nil, errFixed() }
+
 func (fixed) Publish(context.Context, ...blob.Staged) error                           { return errFixed() }
 func (fixed) Drop(context.Context, string, func(context.Context, string) error) error { return nil }
 func (fixed) Remove(context.Context, string) error                                    { return nil }

@@ -321,12 +321,12 @@ type keyJSON struct {
 func tellKey(k server.Key) (any, []string) {
 	now, mandators := time.Now(), strings.Join(k.Mandators, ", ")
 	return keyJSON{
-			ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
-			Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
-		}, []string{
-			decimal(k.ID), keyState(&k), strings.Join(k.Scopes, ","), cmp.Or(mandators, "all"), k.Created.Local().Format(time.DateTime),
-			keyUse(&k, now), keyEnd(&k, now), k.Name,
-		}
+		ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
+		Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
+	}, []string{
+		decimal(k.ID), keyState(&k), strings.Join(k.Scopes, ","), cmp.Or(mandators, "all"), k.Created.Local().Format(time.DateTime),
+		keyUse(&k, now), keyEnd(&k, now), k.Name,
+	}
 }
 
 // optionalTime is nil for the zero time.
