@@ -320,13 +320,14 @@ type keyJSON struct {
 
 func tellKey(k server.Key) (any, []string) {
 	now, mandators := time.Now(), strings.Join(k.Mandators, ", ")
-	return keyJSON{
-		ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
-		Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
-	}, []string{
+	row := []string{
 		decimal(k.ID), keyState(&k), strings.Join(k.Scopes, ","), cmp.Or(mandators, "all"), k.Created.Local().Format(time.DateTime),
 		keyUse(&k, now), keyEnd(&k, now), k.Name,
 	}
+	return keyJSON{
+		ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
+		Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
+	}, row
 }
 
 // optionalTime is nil for the zero time.
