@@ -314,7 +314,7 @@ func (v *delivery) endWriting(ctx context.Context, f *file) {
 	switch {
 	case nothing:
 	case todo:
-		if err := v.fs.delivery.finish(ctx, f, true); err != nil {
+		if err := v.finish(ctx, f, true); err != nil {
 			v.fs.Service.Failures.Add("archive after close", up, f.Where(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for

@@ -263,8 +263,8 @@ func (f *file) mayWrite() error {
 }
 
 // remove takes a file out of its directory, and its bytes out of the spool, so that a crash
-// does not bring them back. Who has it open goes on with them until the last close. The
-// file goes on standing for them, for who holds its inode.
+// does not bring them back. Open handles keep the bytes until they are closed, and the file stands
+// for them as long as the kernel knows its inode.
 func (f *file) remove() {
 	d, _ := f.Place()
 	if d == nil {

@@ -339,7 +339,7 @@ func (k *kernel) forgetNames(d *tree.Dir, names []string) {
 	if d.Lease.Runs() {
 		k.fs.epochs.begin()
 	}
-	k.fs.work.Go(func() { k.fs.kernel.forgetAttributes(d) })
+	k.fs.work.Go(func() { k.forgetAttributes(d) })
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.

@@ -363,7 +363,7 @@ func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *tree.Dir, ne
 	if d, _ := f.Place(); up == nil || d == nil {
 		return errSettled
 	}
-	replaced, err := c.fs.files.mayReplace(to, newName, over)
+	replaced, err := c.mayReplace(to, newName, over)
 	if err == nil {
 		err = c.recallFor(f, up, other, to.StaysLocal(newName))
 	}

@@ -78,8 +78,8 @@ type Reading struct {
 }
 
 // Reader is what a handle reads of a document. The kernel has one set of pages and one
-// length for an inode: so that it never mixes two contents, those who have a file open
-// read the same one. Another one that the service has meanwhile is another file.
+// length for an inode, so all handles of a file read the same content. If the content changes
+// while a handle is open, the new content appears under a new inode.
 type Reader struct {
 	*cache.Reader
 	file   *File
@@ -641,7 +641,7 @@ func (f *File) Where() string {
 	if f.As != nil {
 		return f.As.Path
 	}
-	return f.Leaf.Path()
+	return f.Path()
 }
 
 // Archived reports whether the file is a document of the archive, which is immutable.

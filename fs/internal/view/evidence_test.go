@@ -16,7 +16,6 @@ import (
 // scripted is a service that answers about documents as a table says, and notes what it was
 // asked. Kinds stand by document and representation; what is not in it is there.
 type scripted struct {
-	anyService
 	answers map[string]archive.Kind
 
 	mu    sync.Mutex

@@ -108,7 +108,7 @@ func (s *session) open(ctx context.Context) error {
 		return fmt.Errorf("open spool: %w", err)
 	}
 	s.later(o.Spool.Close)
-	s.fs, s.spool = fs.New(o), o.Spool
+	s.fs, s.spool = fs.New(o), o.Spool //nolint:contextcheck // what it prefetches ends with the mount
 	return s.showMetrics(ctx)
 }
 
