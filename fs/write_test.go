@@ -178,8 +178,6 @@ func TestWaysOfClosing(t *testing.T) {
 			o := newOffice(t, nil)
 			m := o.mount(t, nil)
 			sh(t, m, `f="$1/Muster GmbH/Briefe/doc.txt"; `+script)
-			// The close of a child is told by the RELEASE that follows, which an unmount at the same moment drops.
-			heals(t, "the kernel has released the file", func() bool { return m.fs.OpenHandles() == 0 })
 			m.unmount()
 			wantArchived(t, o, o.letters, "doc.txt=content")
 			if n := len(o.asked("POST", "/file-upload")); n != 1 {

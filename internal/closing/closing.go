@@ -11,14 +11,15 @@ type Meaning uint8
 const (
 	// Last says that the process that opened the file closed its last descriptor of it.
 	Last Meaning = iota
-	// More says that other descriptors of the file are open, or another process opened it.
+	// More says that the process that opened the file, or one that it has started, holds it open.
 	More
-	// Inherited says that the process that opened the file closed its last descriptor, and what
-	// it has started holds the file open; the end shows at release.
+	// Inherited says that the process that opened the file closed its last descriptor, and one that
+	// it has started holds the file open. The end shows at release.
 	Inherited
 	// Killed says that a signal killed the process; the file is what it had got to.
 	Killed
 	// Unknown says that the process cannot be looked at, is inside execve, or still has the file
-	// mapped, so the end shows at release.
+	// mapped, or that another process than the opener closed it, perhaps as the last one. The end
+	// shows at release.
 	Unknown
 )

@@ -93,16 +93,19 @@ func look(pid uint32, opener int, ino uint64, mounts *Mounts) Meaning {
 	if opener == 0 {
 		return Unknown
 	}
-	if group != opener {
+	held, below := holds(opener, ino, mounts, buf), false
+	if !held {
+		below = inherited(opener, ino, mounts, buf)
+	}
+	switch {
+	case group == opener && !held && !below:
+		return Last
+	case group == opener && !held:
+		return Inherited // what they still write belongs to the file
+	case held || below:
 		return More
 	}
-	if c := otherDescriptors(group, ino, mounts, buf); c != Last {
-		return c
-	}
-	if inherited(group, ino, mounts, buf) {
-		return Inherited // what they still write belongs to the file
-	}
-	return Last
+	return Unknown // a process that the opener left behind may have it, too
 }
 
 // taskFlags returns the flags of a thread, 0 when it is gone.
@@ -123,12 +126,12 @@ func taskFlags(pid uint32, buf []byte) uint64 {
 	return flags
 }
 
-// otherDescriptors looks for open descriptors of the file in a process.
-func otherDescriptors(group int, ino uint64, mounts *Mounts, buf []byte) Meaning {
+// holds reports whether a process has the file open.
+func holds(group int, ino uint64, mounts *Mounts, buf []byte) bool {
 	dir := "/proc/" + strconv.Itoa(group) + "/fdinfo"
 	fds, err := listProc(dir, buf)
 	if err != nil {
-		return Last // the process is exiting: its descriptors are gone
+		return false // the process is exiting: its descriptors are gone
 	}
 	want := strconv.FormatUint(ino, 10)
 	for _, fd := range fds {
@@ -137,10 +140,10 @@ func otherDescriptors(group int, ino uint64, mounts *Mounts, buf []byte) Meaning
 			continue // closed meanwhile
 		}
 		if infoField(b, "ino:") == want && mounts.ours(group, infoField(b, "mnt_id:")) {
-			return More
+			return true
 		}
 	}
-	return Last
+	return false
 }
 
 // mostDescendants bounds how many processes are asked what they inherited.
@@ -151,7 +154,7 @@ const mostDescendants = 64
 func inherited(opener int, ino uint64, mounts *Mounts, buf []byte) bool {
 	below := children(opener, buf)
 	for n := 0; n < len(below) && n < mostDescendants; n++ {
-		if otherDescriptors(below[n], ino, mounts, buf) == More {
+		if holds(below[n], ino, mounts, buf) {
 			return true
 		}
 		below = append(below, children(below[n], buf)...)

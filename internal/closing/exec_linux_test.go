@@ -80,10 +80,13 @@ func watchCloses(t *testing.T) (*closeWatch, string) {
 	return w, filepath.Join(dir, "file")
 }
 
-// A descriptor that is closed on exec is closed while /proc keeps whoever looks waiting: the
-// look must not wait for what can only end after it.
-func TestCloseOnExec(t *testing.T) {
-	const open = "import os, sys, subprocess\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+// What a close means that is not simply the opener's last. A descriptor that is closed on exec is
+// closed while /proc keeps whoever looks waiting: the look must not wait for what can only end after it.
+func TestCloseAmongProcesses(t *testing.T) {
+	const (
+		open = "import os, sys, subprocess\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+		fork = "r, w = os.pipe()\nchild = os.fork()\nif child == 0: "
+	)
 	tests := map[string]struct {
 		script string
 		want   []Meaning
@@ -99,6 +102,24 @@ func TestCloseOnExec(t *testing.T) {
 		"the opener starts another program": {
 			`subprocess.run(["true"], close_fds=False); os.close(fd)`,
 			[]Meaning{More, Last},
+		},
+		"a child closes before the opener": {
+			fork + `os._exit(0)
+os.waitpid(child, 0); os.close(fd)`,
+			[]Meaning{More, Last},
+		},
+		"a child closes after the opener": {
+			fork + `os.read(r, 1); os._exit(0)
+os.close(fd); os.write(w, b"x"); os.waitpid(child, 0)`,
+			[]Meaning{Inherited, Unknown},
+		},
+		"a grandchild closes last": {
+			`r2, w2 = os.pipe()
+` + fork + `
+  if os.fork() == 0: os.read(r2, 1); os._exit(0)
+  os.read(r, 1); os._exit(0)
+os.close(fd); os.write(w, b"x"); os.waitpid(child, 0); os.write(w2, b"x")`,
+			[]Meaning{Inherited, More, Unknown},
 		},
 	}
 	for name, tt := range tests {
