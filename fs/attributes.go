@@ -32,7 +32,7 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 		}
 	}
 	doc := *n.f.Document()
-	if kept, ok := n.f.fs.opts.State.Keywords(doc.ID); ok {
+	if kept, ok := n.f.s.State.Keywords(doc.ID); ok {
 		doc.Keywords = kept
 	}
 	return xattr.Document(&doc, n.f.state()), nil
@@ -40,7 +40,7 @@ func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
 
 // Data implements attrs.Described.
 func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
-	data, err := n.f.fs.Service.Archive.Data(ctx, n.f.Document().ID)
+	data, err := n.f.s.Service.Archive.Data(ctx, n.f.Document().ID)
 	return data, n.f.Missed(err)
 }
 
@@ -57,9 +57,9 @@ func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) e
 		if err != nil {
 			return err
 		}
-		return f.fs.opts.State.SetKeywords(doc.ID, keywords)
+		return f.s.State.SetKeywords(doc.ID, keywords)
 	}
-	err := a.Change(ctx, f.fs.Service.Archive, &doc, value)
+	err := a.Change(ctx, f.s.Service.Archive, &doc, value)
 	switch {
 	case archive.KindOf(err) == archive.KindUnsupported:
 		return errno.Refuse(syscall.EPERM, err.Error())
@@ -84,13 +84,13 @@ func (localAttrs) Kind() xattr.Node { return xattr.NodeLocal }
 // Subject implements attrs.Node.
 func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
 	r := n.up.Record()
-	return xattr.Subject{State: n.f.state(), Error: archive.Printable(whyWaits(n.f.fs.staging.spool, &r)), Draft: draftOf(&r)}, nil
+	return xattr.Subject{State: n.f.state(), Error: archive.Printable(whyWaits(n.f.s.Spool, &r)), Draft: draftOf(&r)}, nil
 }
 
 // Change implements attrs.Node.
 func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	if a.Name() == xattr.Retry {
-		return n.f.fs.staging.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
+		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
 	}
 	return n.up.Update(func(r *spool.Record) {
 		_ = draftOf(r).Set(a, value) // which was checked
@@ -159,30 +159,4 @@ func (n dirAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
 		return err
 	}
 	return n.state.SetDefaults(stateKey(d), defaults)
-}
-
-// reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.
-func reply(dest, value []byte) (uint32, syscall.Errno) {
-	if len(value) > len(dest) {
-		return uint32(len(value)), syscall.ERANGE //nolint:gosec // bounded by xattr.MaxValue
-	}
-	return uint32(copy(dest, value)), 0 //nolint:gosec // bounded by xattr.MaxValue
-}
-
-// joined is a list of names as listxattr(2) returns it.
-func joined(names []string) []byte {
-	var b []byte
-	for _, n := range names {
-		b = append(append(b, n...), 0)
-	}
-	return b
-}
-
-// setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
-// programs that copy attributes take for a file system without any and say nothing.
-func setErrno(errno syscall.Errno) syscall.Errno {
-	if errno == syscall.EAGAIN {
-		return syscall.EBUSY
-	}
-	return errno
 }

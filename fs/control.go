@@ -19,7 +19,7 @@ import (
 // because the library may report success for a missing one.
 type controlNode struct {
 	fusefs.Inode
-	fs *FileSystem
+	k  *kernel
 	of interface {
 		Attr(ctx context.Context) (control.Attr, error)
 	}
@@ -51,10 +51,10 @@ var (
 )
 
 // showControl answers a lookup in the directory in that found a node of the control directory.
-func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+func (k *kernel) showControl(ctx context.Context, in *fusefs.Inode, found control.Node, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if file, ok := found.(*file); ok {
-		out.SetAttrTimeout(file.fs.kernel.fill(file, &out.Attr))
-		return in.NewInode(ctx, file.shownNode(), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.Ino, Gen: file.Generation()}), 0
+		out.SetAttrTimeout(k.fill(file, &out.Attr))
+		return in.NewInode(ctx, k.shown(file), fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: file.Ino, Gen: file.Generation()}), 0
 	}
 	var node interface {
 		fusefs.InodeEmbedder
@@ -62,11 +62,11 @@ func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found co
 	}
 	switch found := found.(type) {
 	case *control.Dir:
-		node = &controlDir{controlNode{fs: f, of: found}, found}
+		node = &controlDir{controlNode{k: k, of: found}, found}
 	case *control.File:
-		node = &controlFile{controlNode{fs: f, of: found}, found}
+		node = &controlFile{controlNode{k: k, of: found}, found}
 	case *control.Link:
-		node = &controlLink{controlNode{fs: f, of: found}, found}
+		node = &controlLink{controlNode{k: k, of: found}, found}
 	}
 	if errno := node.fill(ctx, &out.Attr); errno != 0 {
 		return nil, errno
@@ -74,12 +74,23 @@ func (f *FileSystem) showControl(ctx context.Context, in *fusefs.Inode, found co
 	return in.NewInode(ctx, node, fusefs.StableAttr{Mode: out.Mode & syscall.S_IFMT, Ino: out.Ino}), 0
 }
 
+// shown is the node of a file that package control shows.
+func (k *kernel) shown(f *file) fusefs.InodeEmbedder {
+	switch up := f.Pending(); {
+	case f.As != nil:
+		return &renditionNode{fileNode{f: f, k: k}}
+	case up != nil && up.Record().Directory:
+		return &folderUpload{fileNode{f: f, k: k}}
+	}
+	return &fileNode{f: f, k: k}
+}
+
 // controlErrno is the errno of an error of package control, which is logged where it has an
 // operation and a path.
-func (f *FileSystem) controlErrno(err error) syscall.Errno {
+func (k *kernel) controlErrno(err error) syscall.Errno {
 	var at *iofs.PathError
 	if errors.As(err, &at) {
-		return f.Errnos.Of(at.Op, at.Path, at.Err)
+		return k.Errnos.Of(at.Op, at.Path, at.Err)
 	}
 	return errno.Of(err)
 }
@@ -87,15 +98,15 @@ func (f *FileSystem) controlErrno(err error) syscall.Errno {
 func (n *controlNode) fill(ctx context.Context, out *fuse.Attr) syscall.Errno {
 	a, err := n.of.Attr(ctx)
 	if err != nil {
-		return n.fs.controlErrno(err)
+		return n.k.controlErrno(err)
 	}
 	out.Ino, out.Mode, out.Size, out.Blksize = a.Ino, a.Mode, uint64(max(a.Size, 0)), 4096
 	if a.Mode&syscall.S_IFMT != syscall.S_IFLNK {
-		out.Mode &^= n.fs.opts.Umask
+		out.Mode &^= n.k.Umask
 	}
-	n.fs.kernel.fillOwner(out)
+	n.k.fillOwner(out)
 	if a.Time.IsZero() {
-		a.Time = n.fs.Started
+		a.Time = n.k.Started
 	}
 	fillTime(out, a.Time)
 	return 0
@@ -110,7 +121,7 @@ func (n *controlNode) Setattr(context.Context, fusefs.FileHandle, *fuse.SetAttrI
 }
 
 func (n *controlNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	return n.fs.statfs(out)
+	return n.k.statfs(out)
 }
 
 func (n *controlNode) Getxattr(context.Context, string, []byte) (uint32, syscall.Errno) {
@@ -134,9 +145,9 @@ type controlDir struct {
 func (n *controlDir) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	found, err := n.dir.Lookup(ctx, name)
 	if err != nil {
-		return nil, n.fs.controlErrno(err)
+		return nil, n.k.controlErrno(err)
 	}
-	return n.fs.showControl(ctx, &n.Inode, found, out)
+	return n.k.showControl(ctx, &n.Inode, found, out)
 }
 
 func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Errno) {
@@ -144,7 +155,7 @@ func (n *controlDir) Readdir(ctx context.Context) (fusefs.DirStream, syscall.Err
 	if n.dir.List != nil {
 		entries, err := n.dir.List(ctx)
 		if err != nil {
-			return nil, n.fs.controlErrno(err)
+			return nil, n.k.controlErrno(err)
 		}
 		for _, e := range entries {
 			list = append(list, fuse.DirEntry{Name: e.Name, Mode: e.Mode, Ino: e.Ino})
@@ -183,14 +194,14 @@ func (n *controlDir) Unlink(_ context.Context, name string) syscall.Errno {
 	if n.dir.Remove == nil {
 		return syscall.EPERM
 	}
-	return n.fs.controlErrno(n.dir.Remove(name))
+	return n.k.controlErrno(n.dir.Remove(name))
 }
 
 func (n *controlDir) Setxattr(_ context.Context, attr string, data []byte, _ uint32) syscall.Errno {
 	if n.dir.SetAttr == nil {
 		return syscall.ENOTSUP
 	}
-	return n.fs.controlErrno(n.dir.SetAttr(attr, data))
+	return n.k.controlErrno(n.dir.SetAttr(attr, data))
 }
 
 // controlFile is a file: each open is a snapshot.
@@ -201,11 +212,11 @@ type controlFile struct {
 
 func (n *controlFile) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
 	if flags&syscall.O_ACCMODE != syscall.O_RDONLY {
-		return nil, 0, n.fs.Errnos.Of("open", n.file.Path, errno.Refuse(syscall.EPERM, "it cannot be written"))
+		return nil, 0, n.k.Errnos.Of("open", n.file.Path, errno.Refuse(syscall.EPERM, "it cannot be written"))
 	}
 	content, err := n.file.Content(ctx)
 	if err != nil {
-		return nil, 0, n.fs.controlErrno(err)
+		return nil, 0, n.k.controlErrno(err)
 	}
 	return snapshot(content), fuse.FOPEN_DIRECT_IO, 0
 }
@@ -229,7 +240,7 @@ type controlLink struct {
 
 func (n *controlLink) Readlink(ctx context.Context) ([]byte, syscall.Errno) {
 	target, err := n.link.Target(ctx)
-	return []byte(target), n.fs.controlErrno(err)
+	return []byte(target), n.k.controlErrno(err)
 }
 
 // folderUpload is a folder to be made, among the uploads: a file without bytes.

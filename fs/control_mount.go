@@ -74,8 +74,8 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 }
 
 func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
-	m.f.work.Begin()
-	defer m.f.work.End()
+	m.f.Service.Work.Begin()
+	defer m.f.Service.Work.End()
 	dirs, err := m.f.locate(ctx, wanted)
 	folders := make(map[archive.ID]control.Folder, len(dirs))
 	for id, d := range dirs {
@@ -110,7 +110,7 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 }
 
 func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {
-	return m.f.rendition(r, doc)
+	return m.f.kernel.rendition(r, doc)
 }
 
 func (m *controlMount) Representation() archive.Representation { return m.f.Reps.Order()[0] }
@@ -119,7 +119,7 @@ func (m *controlMount) Evict(key cache.Key) { m.f.Content.Remove(key) }
 
 func (m *controlMount) Pending() []control.Upload {
 	var list []control.Upload
-	for _, up := range m.f.staging.spool.List() {
+	for _, up := range m.f.staging.Spool.List() {
 		if r := up.Record(); listed(&r) {
 			list = append(list, shownUpload(&r))
 		}
@@ -132,7 +132,7 @@ func shownUpload(r *spool.Record) control.Upload {
 }
 
 func (m *controlMount) Upload(id string) (control.Upload, bool) {
-	up, ok := m.f.staging.spool.Get(id)
+	up, ok := m.f.staging.Spool.Get(id)
 	if !ok {
 		return control.Upload{}, false
 	}
@@ -145,25 +145,25 @@ func (m *controlMount) UploadFile(id string) (control.Node, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id := range m.kept {
-		if _, there := m.f.staging.spool.Get(id); !there {
+		if _, there := m.f.staging.Spool.Get(id); !there {
 			delete(m.kept, id)
 		}
 	}
-	up, ok := m.f.staging.spool.Get(id)
+	up, ok := m.f.staging.Spool.Get(id)
 	if !ok {
 		return nil, syscall.ENOENT
 	}
 	if m.kept[id] == nil {
-		m.kept[id] = newFile(m.f, m.f.Inodes.Local(), nil, nil, nil, up)
+		m.kept[id] = newFile(m.f.staging, m.f.Inodes.Local(), nil, nil, nil, up)
 	}
 	return m.kept[id], nil
 }
 
 func (m *controlMount) Discard(id string) error {
-	if err := m.f.mayChange(); err != nil {
+	if err := m.f.staging.mayChange(); err != nil {
 		return err
 	}
-	up, ok := m.f.staging.spool.Get(id)
+	up, ok := m.f.staging.Spool.Get(id)
 	if !ok {
 		return syscall.ENOENT
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // delivery turns the bytes of files into documents, or keeps them as failed.
-type delivery struct{ fs *FileSystem }
+type delivery struct{ s *staging }
 
 // arrived makes the file the document that the archive confirmed. Without an id it waits
 // for a listing to show it. The caller holds commit.
@@ -28,18 +28,18 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 	if r.Inbox {
 		done = "stored in the inbox:"
 	}
-	v.fs.log.WithField("path", archive.Printable(f.Where())).WithField("document", int64(id)).
+	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).WithField("document", int64(id)).
 		Infof("%s %d bytes", done, r.Size)
 	if err := up.Open(); err == nil { // for those who open the file while its bytes move
 		defer up.Close() //nolint:errcheck // the bytes are archived
 	}
-	v.fs.staging.settle(up, id)
-	if id == 0 && v.fs.staging.awaits(up, &r) {
+	v.s.settle(up, id)
+	if id == 0 && v.s.awaits(up, &r) {
 		return // what the folder shows when it is listed tells which document it is
 	}
 	switch d := f.lastPlace(); {
 	case d == nil: // recovered and not shown yet
-		v.fs.staging.listAgain(&r)
+		v.s.listAgain(&r)
 	case id != 0:
 		d.Outdate()
 		v.become(f, d, v.confirmed(&r, id, d))
@@ -47,30 +47,30 @@ func (v *delivery) arrived(ctx context.Context, f *file, up *spool.Upload, id ar
 	case f.stayUnlisted():
 		return
 	}
-	v.fs.staging.conclude(ctx, up, id)
+	v.s.conclude(ctx, up, id)
 }
 
 // giveWay ends a file that the archive had before, as a document which keeps its name and its
 // place: the file's own name goes.
 func (v *delivery) giveWay(f *file, up *spool.Upload, r *spool.Record) {
-	v.fs.log.WithField("path", archive.Printable(f.Where())).
+	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
-	v.fs.Service.Failures.Mend(r)
+	v.s.Service.Failures.Mend(r)
 	d := f.lastPlace()
 	if d == nil {
-		v.fs.staging.listAgain(r)
-		v.fs.staging.discard(up)
+		v.s.listAgain(r)
+		v.s.discard(up)
 		return
 	}
 	d.Distrust() // it may have the very name
 	_, name := f.Place()
 	f.remove()
-	v.fs.kernel.forgetNames(d, []string{name})
+	v.s.Changed(d, []string{name})
 }
 
 // confirmed is the document as far as is known without a listing.
 func (v *delivery) confirmed(r *spool.Record, id archive.ID, d *tree.Dir) *archive.Document {
-	return d.Kind.Confirmed(r, id, d.Document(id), v.fs.now())
+	return d.Kind.Confirmed(r, id, d.Document(id), v.s.Service.Now())
 }
 
 // become makes doc what the file stands for.
@@ -81,11 +81,11 @@ func (v *delivery) become(f *file, d *tree.Dir, doc *archive.Document) {
 	defer f.Mu.Unlock()
 	if shown := d.Shown.Document(doc.ID); shown != nil && shown != f.Entry && f.Dir == d {
 		d.Shown.Drop(shown) // a listing was quicker: it keeps the name given here
-		v.fs.kernel.forgetNames(d, []string{shown.Name})
+		v.s.Changed(d, []string{shown.Name})
 	}
 	f.Doc, f.Sized = doc, false
 	f.Entry.Doc.Store(doc)
-	f.Entry.Keep, f.Entry.Told = v.fs.KeepFor(), ""
+	f.Entry.Keep, f.Entry.Told = v.s.KeepFor(), ""
 	if f.Dir == d { // else it was removed, or made way for the listed document, meanwhile
 		d.Shown.Add(f.Entry)
 	}
@@ -110,19 +110,19 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 	}
 	var baseline spool.Baseline
 	if d != nil {
-		baseline = v.fs.Baseline(d)
+		baseline = v.s.Baseline(d)
 	}
-	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.Service.Archive, baseline, v.fs.staging.queuePolicy())
-	_ = v.fs.Service.Answered(err)
+	id, err := v.s.Spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
+	_ = v.s.Service.Answered(err)
 	switch {
 	case err == nil:
 		v.arrived(ctx, f, up, id)
 		return false, nil
 	case up.Record().Queued:
-		v.fs.log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
+		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
-	v.fs.Service.Failures.Add("archive", up, f.Where(), err)
+	v.s.Service.Failures.Add("archive", up, f.Where(), err)
 	v.giveUp(f, up)
 	return false, err
 }
@@ -136,7 +136,7 @@ func (v *delivery) recommit(f *file, up *spool.Upload) error {
 	case errors.As(err, &changed):
 		return background.ErrMoot
 	case err != nil:
-		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
 		return err
 	}
 	f.happened(onQueue)
@@ -152,7 +152,7 @@ func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
 	if d != nil && d.QueuedAs() == nil {
 		return up.Update(d.Aim)
 	}
-	return v.fs.staging.failInFolder(up)
+	return v.s.failInFolder(up)
 }
 
 // errFailed is what a program is told that wrote to a file which failed by the close of
@@ -166,7 +166,7 @@ const errFailed = syscall.EIO
 func (v *delivery) giveUp(f *file, up *spool.Upload) {
 	if d, name := f.Place(); d != nil {
 		d.Distrust() // the service may have it after all, or not even the document
-		v.fs.kernel.forgetNames(d, []string{name})
+		v.s.Changed(d, []string{name})
 	}
 	f.Mu.Lock()
 	f.happenedLocked(onRefusal)
@@ -175,11 +175,11 @@ func (v *delivery) giveUp(f *file, up *spool.Upload) {
 	switch {
 	case stays:
 		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			v.fs.Service.Failures.Add("show as failed", up, f.Where(), err)
+			v.s.Service.Failures.Add("show as failed", up, f.Where(), err)
 		}
 	case document:
 		f.detach()
-		v.fs.staging.letGo(up)
+		v.s.letGo(up)
 	default:
 		f.hide()
 	}
@@ -201,9 +201,9 @@ func (v *delivery) abandonLocked(f *file, reason string) {
 	if up == nil || gone {
 		return
 	}
-	v.fs.Service.Failures.Add("keep as failed", up, f.Where(), errors.New(reason))
+	v.s.Service.Failures.Add("keep as failed", up, f.Where(), errors.New(reason))
 	if err := up.Fail(reason, false); err != nil {
-		v.fs.Service.Failures.Add("keep as failed", up, f.Where(), err)
+		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
 	v.giveUp(f, up)
 }
@@ -212,8 +212,8 @@ func (v *delivery) abandonLocked(f *file, reason string) {
 // background, or keeps them as a local file. Its error is what close answers: the file has
 // then left its folder and is kept as failed.
 func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
-	v.fs.work.Begin()
-	defer v.fs.work.End()
+	v.s.Service.Work.Begin()
+	defer v.s.Service.Work.End()
 	f.commit.Lock()
 	defer f.commit.Unlock()
 	f.Mu.Lock()
@@ -257,24 +257,24 @@ func (v *delivery) finish(ctx context.Context, f *file, later bool) error {
 // reason. The caller holds commit.
 func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
-	later = later || v.fs.opts.Async || d.QueuedAs() != nil
+	later = later || v.s.Async || d.QueuedAs() != nil
 	refused := v.refusedIn(d)
 	err = v.seal(f, up, d, later && refused == nil)
 	if err == nil {
 		err = refused // which leaves it a whole file
 	}
 	if err != nil {
-		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
 	}
 	if later {
-		v.fs.staging.queue.Add(up)
+		v.s.queue.Add(up)
 		return 0, false, nil
 	}
-	v.fs.staging.sending.Add(1)
-	defer v.fs.staging.sending.Add(-1)
-	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Baseline(d)); v.fs.Service.Answered(err) != nil {
-		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
+	v.s.sending.Add(1)
+	defer v.s.sending.Add(-1)
+	if id, err = v.s.Spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, err
 	}
 	return id, true, nil
@@ -315,7 +315,7 @@ func (v *delivery) endWriting(ctx context.Context, f *file) {
 	case nothing:
 	case todo:
 		if err := v.finish(ctx, f, true); err != nil {
-			v.fs.Service.Failures.Add("archive after close", up, f.Where(), err)
+			v.s.Service.Failures.Add("archive after close", up, f.Where(), err)
 		}
 	case doc == nil && up.State() == spool.Created: // else it is on its way, which is not waited for
 		v.keepUnwritten(f)
@@ -335,7 +335,7 @@ func (v *delivery) keepUnwritten(f *file) {
 		return
 	}
 	if err := up.Keep(); err != nil {
-		v.fs.Service.Failures.Add("keep", up, f.Where(), err)
+		v.s.Service.Failures.Add("keep", up, f.Where(), err)
 	}
 }
 
@@ -346,14 +346,14 @@ func (v *delivery) refusedIn(d *tree.Dir) error {
 	if up == nil || up.State() != spool.Failed {
 		return nil
 	}
-	return errno.Refuse(syscall.EIO, whyWaits(v.fs.staging.spool, &spool.Record{Within: up.ID(), Queued: true}))
+	return errno.Refuse(syscall.EIO, whyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
 }
 
 // applyDefaults fills in what an upload into the directory takes along unless the file
 // says otherwise: of each attribute the value of the nearest directory that has one.
 func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
 	for at := d; at != nil; at = at.Above() {
-		r.Inherit(v.fs.opts.State.Defaults(stateKey(at)))
+		r.Inherit(v.s.State.Defaults(stateKey(at)))
 	}
 }
 

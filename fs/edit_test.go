@@ -39,7 +39,7 @@ func newLetters(t *testing.T) (*FileSystem, *tree.Dir) {
 }
 
 // puts writes a text behind what the file has, through a handle.
-func (h *writeHandle) puts(t *testing.T, text string) {
+func (h *handle) puts(t *testing.T, text string) {
 	t.Helper()
 	err := h.file.edit(t.Context(), h, false, func(up *spool.Upload) error {
 		_, err := up.WriteAt([]byte(text), up.Size())
@@ -54,18 +54,18 @@ func (h *writeHandle) puts(t *testing.T, text string) {
 // writes, nothing is archived, nor kept as a file that is complete.
 func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 	for name, end := range map[string]func(*file, context.Context){
-		"close":                        func(f *file, ctx context.Context) { _ = f.fs.delivery.finish(ctx, f, false) },
-		"release":                      func(f *file, ctx context.Context) { f.fs.delivery.endWriting(ctx, f) },
-		"release with nothing written": func(f *file, _ context.Context) { f.fs.delivery.keepUnwritten(f) },
+		"close":                        func(f *file, ctx context.Context) { _ = f.s.delivery.finish(ctx, f, false) },
+		"release":                      func(f *file, ctx context.Context) { f.s.delivery.endWriting(ctx, f) },
+		"release with nothing written": func(f *file, _ context.Context) { f.s.delivery.keepUnwritten(f) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs, d := newLetters(t)
-			e, err := fs.files.create(d, "a.txt", false)
+			e, err := fs.kernel.files.create(d, "a.txt", false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			f := fileAt(e)
-			one, other := &writeHandle{file: f, writer: true}, &writeHandle{file: f, writer: true}
+			one, other := &handle{file: f, writer: true}, &handle{file: f, writer: true}
 			one.puts(t, "one")
 			one.ended()
 			other.puts(t, "half")
@@ -75,7 +75,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			}
 			other.puts(t, "whole")
 			other.ended()
-			if err := f.fs.delivery.finish(t.Context(), f, false); err != nil {
+			if err := f.s.delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			if r := f.Up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	fusefs "github.com/hanwen/go-fuse/v2/fs"
-
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/content"
@@ -29,7 +27,7 @@ import (
 // bytes. Its fields are guarded by mu of the leaf, but for commit.
 type file struct {
 	content.File
-	fs *FileSystem
+	s *staging
 	// commit serialises what turns the bytes in the spool into a document, and the first
 	// change by each handle.
 	commit sync.Mutex
@@ -42,10 +40,10 @@ type file struct {
 }
 
 // newFile is the file of e in d, whose document, or bytes in the spool, may be nil.
-func newFile(fs *FileSystem, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
+func newFile(s *staging, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *file {
 	f := new(file)
-	f.fs, f.Env = fs, fs.Contents
-	f.Init(fs.Tree, f, ino, d, e, doc, up)
+	f.s, f.Env = s, s.Contents
+	f.Init(s.Tree, f, ino, d, e, doc, up)
 	return f
 }
 
@@ -80,7 +78,7 @@ func (f *file) modified() time.Time {
 		return modifiedOf(&r)
 	}
 	doc := f.Document()
-	if t, ok := f.fs.opts.State.Time(doc.ID); ok {
+	if t, ok := f.s.State.Time(doc.ID); ok {
 		return t
 	}
 	if !doc.Archived.IsZero() {
@@ -89,7 +87,7 @@ func (f *file) modified() time.Time {
 	if !doc.Created.IsZero() {
 		return doc.Created
 	}
-	return f.fs.Started
+	return f.s.Started
 }
 
 // lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
@@ -112,7 +110,7 @@ func (f *file) detach() {
 	}
 	for range f.Handles {
 		if err := f.Up.Close(); err != nil {
-			f.fs.log.Debugf("close spool file: %v", err)
+			f.s.Service.Log.Debugf("close spool file: %v", err)
 		}
 	}
 	f.Up = nil
@@ -137,24 +135,13 @@ func (f *file) gone() bool {
 	return f.phase == removed
 }
 
-// shownNode is the node of a file that is handed to package control.
-func (f *file) shownNode() fusefs.InodeEmbedder {
-	switch up := f.Pending(); {
-	case f.As != nil:
-		return &renditionNode{fileNode{f: f}}
-	case up != nil && up.Record().Directory:
-		return &folderUpload{fileNode{f: f}}
-	}
-	return &fileNode{f: f}
-}
-
 // edit changes the file's bytes, which are staged before. The first change through a handle
 // is made under commit, and counts the handle among those that write: so nobody archives
 // half of what a program writes, nor are its further writes refused. A file that failed
 // meanwhile, with what the handle wrote, is not gone on with. h is nil for a change that no
 // close follows. What is being sent, or has to be fetched first, is waited for, unless the caller is
 // killed.
-func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func(*spool.Upload) error) error {
+func (f *file) edit(ctx context.Context, h *handle, empty bool, change func(*spool.Upload) error) error {
 	up, writing := f.writtenBy(h)
 	if writing && up != nil {
 		err := change(up)
@@ -166,7 +153,7 @@ func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func
 	if err := f.mayStage(); err != nil {
 		return err
 	}
-	ctx, stop := whileAlive(ctx)
+	ctx, stop := f.s.WhileAlive(ctx)
 	defer stop()
 	if err := lockWhile(ctx, &f.commit); err != nil {
 		return err
@@ -184,7 +171,7 @@ func (f *file) edit(ctx context.Context, h *writeHandle, empty bool, change func
 
 // writtenBy returns the file's bytes in the spool, and whether the handle is among those
 // that write to them.
-func (f *file) writtenBy(h *writeHandle) (up *spool.Upload, writing bool) {
+func (f *file) writtenBy(h *handle) (up *spool.Upload, writing bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.Up, h != nil && h.writing
@@ -192,7 +179,7 @@ func (f *file) writtenBy(h *writeHandle) (up *spool.Upload, writing bool) {
 
 // changed notes the outcome of a change, which it returns. One that failed before it
 // touched the bytes of a finished file leaves that as it was accepted.
-func (f *file) changed(up *spool.Upload, h *writeHandle, err error) error {
+func (f *file) changed(up *spool.Upload, h *handle, err error) error {
 	if err != nil && up.Record().Closed {
 		return err
 	}
@@ -204,7 +191,7 @@ func (f *file) changed(up *spool.Upload, h *writeHandle, err error) error {
 }
 
 // truncate sets the length of the file's bytes, through h where there is a handle.
-func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
+func (f *file) truncate(ctx context.Context, h *handle, size int64) error {
 	return f.edit(ctx, h, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
 }
 
@@ -213,11 +200,11 @@ func (f *file) truncate(ctx context.Context, h *writeHandle, size int64) error {
 func (f *file) untouched(ctx context.Context) {
 	if up := f.Pending(); up != nil {
 		if r := up.Record(); r.Closed && r.Queued {
-			f.fs.staging.queue.Add(up)
+			f.s.queue.Add(up)
 			return
 		}
 	}
-	_ = f.fs.delivery.finish(ctx, f, true) // who truncates is told why it failed
+	_ = f.s.delivery.finish(ctx, f, true) // who truncates is told why it failed
 }
 
 // spoil remembers that the bytes are not what the program meant to write.
@@ -239,7 +226,7 @@ func (f *file) idleLocked() bool {
 
 // mayWrite refuses to change what is archived.
 func (f *file) mayWrite() error {
-	if err := f.fs.mayChange(); err != nil {
+	if err := f.s.mayChange(); err != nil {
 		return err
 	}
 	f.Mu.Lock()
@@ -256,7 +243,7 @@ func (f *file) mayWrite() error {
 		return nil
 	case f.Archived():
 		return errno.ErrArchived
-	case f.fs.Service.Archive.LacksReplace():
+	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -279,7 +266,7 @@ func (f *file) remove() {
 	f.Mu.Unlock()
 	d.Mu.Unlock()
 	if up != nil {
-		f.fs.staging.discard(up)
+		f.s.discard(up)
 	}
 }
 
@@ -296,7 +283,7 @@ func (f *file) hide() {
 	f.Dir = nil
 	f.Mu.Unlock()
 	d.Mu.Unlock()
-	f.fs.kernel.forgetNames(d, []string{name})
+	f.s.Changed(d, []string{name})
 }
 
 // accept makes bytes durable of which a close is answered with success, and others are yet
@@ -314,7 +301,7 @@ func (f *file) accept(up *spool.Upload) error {
 }
 
 // wrote notes that the bytes were changed, through h where there is a handle.
-func (f *file) wrote(up *spool.Upload, h *writeHandle) {
+func (f *file) wrote(up *spool.Upload, h *handle) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Up != up {
@@ -360,33 +347,32 @@ func (f *file) spoiltLocked() error {
 
 // openLater opens the document without its content, where its length is known all the same;
 // nil where the content is to be opened.
-func (f *file) openLater(a content.Access) *laterHandle {
+func (f *file) openLater(a content.Access) (h *handle, size int64) {
 	d, _ := f.Place()
-	if a.Write || d == nil || !d.Unread.Load() || !f.fs.Reps.Settled() {
-		return nil
+	if a.Write || d == nil || !d.Unread.Load() || !f.s.Reps.Settled() {
+		return nil, 0
 	}
 	key := f.Key()
 	if !f.Immutable(key.Representation) {
-		return nil // those who have it open agree on a content when they open it
+		return nil, 0 // those who have it open agree on a content when they open it
 	}
-	if _, here := f.fs.Content.Trusted(key, f.MaxAge(key.Representation)); here {
-		return nil
+	if _, here := f.s.Content.Trusted(key, f.MaxAge(key.Representation)); here {
+		return nil, 0
 	}
 	size, known := f.CurrentSize()
 	if !known {
-		return nil
+		return nil, 0
 	}
-	h := &laterHandle{writeHandle: &writeHandle{file: f}, size: size}
-	if !f.enterUnread(h.writeHandle) {
-		return nil
+	h = &handle{file: f}
+	if !f.enterUnread(h) {
+		return nil, 0
 	}
-	f.fs.handles.add(h.writeHandle)
-	return h
+	return h, size
 }
 
 // enterUnread is enterHandle for a file of which no handle reads anything, nor the kernel, and
 // that no other one has taken the place of.
-func (f *file) enterUnread(h *writeHandle) bool {
+func (f *file) enterUnread(h *handle) bool {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
@@ -394,18 +380,6 @@ func (f *file) enterUnread(h *writeHandle) bool {
 	}
 	f.enterLocked(h)
 	return true
-}
-
-// record describes a file that is created in a directory; doc is the inbox document that
-// it gets new bytes for, or nil.
-func (f *FileSystem) record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
-	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
-	d.Aim(&r)
-	if doc != nil {
-		r.Replace = doc.ID
-		r.DocumentName = doc.Name
-	}
-	return r
 }
 
 // errAsClosed refuses to change what a close has handed over.
@@ -440,13 +414,13 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	if d == nil {
 		return nil, syscall.ENOENT
 	}
-	up, err := f.fs.staging.spool.Create(f.fs.record(d, name, f.Document()))
+	up, err := f.s.Spool.Create(f.s.record(d, name, f.Document()))
 	if err != nil {
 		return nil, err
 	}
 	if !empty {
 		if err := f.copyContent(ctx, up); err != nil {
-			f.fs.staging.discard(up)
+			f.s.discard(up)
 			return nil, err
 		}
 	}
@@ -459,7 +433,7 @@ func (f *file) stageLocked(ctx context.Context, empty bool) (*spool.Upload, erro
 	}
 	f.Up = up
 	f.happenedLocked(onStage)
-	f.fs.staging.hold(up, f)
+	f.s.hold(up, f)
 	return up, nil
 }
 
@@ -470,7 +444,7 @@ func (f *file) mayRewrite() error {
 	switch {
 	case f.Document() == nil, f.Archived():
 		return errno.ErrArchived
-	case f.fs.Service.Archive.LacksReplace():
+	case f.s.Service.Archive.LacksReplace():
 		return errno.ErrNoReplace
 	}
 	return nil
@@ -594,8 +568,8 @@ func (f *file) standFor(d *tree.Dir, e *tree.Entry) bool {
 // openWrite opens the file for writing, or for reading while its bytes are in the spool.
 // v is what it reads of a document, which is not touched before the first write, or nil;
 // truncated, it starts empty.
-func (f *file) openWrite(ctx context.Context, a content.Access, v *content.Reader) (*writeHandle, error) {
-	h := &writeHandle{file: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
+func (f *file) openWrite(ctx context.Context, a content.Access, v *content.Reader) (*handle, error) {
+	h := &handle{file: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
 	if a.Write {
 		h.opener = closing.ThreadGroup(a.PID)
 	}
@@ -606,18 +580,17 @@ func (f *file) openWrite(ctx context.Context, a content.Access, v *content.Reade
 		if err := f.truncate(ctx, h, 0); err != nil {
 			h.ended()
 			if lastWriter := f.leaveHandle(h); lastWriter {
-				f.untouched(detached(ctx))
+				f.untouched(context.WithoutCancel(ctx))
 			}
 			return nil, err
 		}
 		f.DoubtPages()
 	}
-	f.fs.handles.add(h)
 	return h, nil
 }
 
 // enterHandle counts an open handle, which holds the bytes in the spool open.
-func (f *file) enterHandle(h *writeHandle) error {
+func (f *file) enterHandle(h *handle) error {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Up != nil {
@@ -630,7 +603,7 @@ func (f *file) enterHandle(h *writeHandle) error {
 }
 
 // enterLocked is enterHandle for a file with no bytes in the spool. The caller holds mu.
-func (f *file) enterLocked(h *writeHandle) {
+func (f *file) enterLocked(h *handle) {
 	f.Handles++
 	f.Way = content.ThroughUs
 	if h.writer {
@@ -643,7 +616,7 @@ func (f *file) enterLocked(h *writeHandle) {
 
 // leaveHandle undoes enterHandle and reports whether it was the last handle that might
 // write.
-func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
+func (f *file) leaveHandle(h *handle) (lastWriter bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	f.Handles--
@@ -656,7 +629,7 @@ func (f *file) leaveHandle(h *writeHandle) (lastWriter bool) {
 	}
 	if f.Up != nil {
 		if err := f.Up.Close(); err != nil {
-			f.fs.log.Debugf("close spool file: %v", err)
+			f.s.Service.Log.Debugf("close spool file: %v", err)
 		}
 	}
 	return lastWriter
@@ -687,3 +660,25 @@ func fileAt(e *tree.Entry) *file {
 
 // fileOf is the file of a document's entry in d.
 func fileOf(d *tree.Dir, e *tree.Entry) *file { return d.LeafOf(e).Holder.(*file) }
+
+// lockWhile locks mu unless ctx ends before.
+func lockWhile(ctx context.Context, mu *sync.Mutex) error {
+	if mu.TryLock() {
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		mu.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			mu.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

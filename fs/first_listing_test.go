@@ -18,7 +18,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs, d := unlisted(t, tree.FolderDir)
 			s := emptySpool(t)
-			fs.staging.spool = s
+			fs.staging.Spool = s
 			up, err := s.Create(spool.Record{})
 			if err != nil {
 				t.Fatal(err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
@@ -15,15 +17,7 @@ import (
 )
 
 // folderChanges makes, removes and renames folders and local directories.
-type folderChanges struct{ fs *FileSystem }
-
-// folderMaker makes a queued folder at the service (spool.FolderMaker).
-type folderMaker struct {
-	fs     *FileSystem
-	parent archive.ID
-	inbox  bool
-	name   string
-}
+type folderChanges struct{ s *staging }
 
 // recentlyAway is how long a service that was found away is not asked for a folder.
 const recentlyAway = 5 * time.Second
@@ -33,58 +27,22 @@ func (c *folderChanges) queuesFolders(d *tree.Dir) bool {
 	if d.QueuedAs() != nil {
 		return true
 	}
-	away := c.fs.Service.Away()
-	return c.fs.opts.Async && away != nil && c.fs.now().Sub(away.Time) < recentlyAway
+	away := c.s.Service.Away()
+	return c.s.Async && away != nil && c.s.Service.Now().Sub(away.Time) < recentlyAway
 }
 
 // queueFolder makes a folder that the service is to have later. doubtful says that it was
 // asked for it and may have made it.
 func (c *folderChanges) queueFolder(d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
-	up, err := c.fs.staging.spool.CreateFolder(c.fs.record(d, name, nil), doubtful)
+	up, err := c.s.Spool.CreateFolder(c.s.record(d, name, nil), doubtful)
 	if err != nil {
 		return nil, err
 	}
 	d.Mu.Lock()
-	e := c.fs.placing.showQueuedLocked(d, up)
+	e := c.s.placing.showQueuedLocked(d, up)
 	d.Mu.Unlock()
-	c.fs.staging.queue.Add(up)
+	c.s.queue.Add(up)
 	return e, nil
-}
-
-// Find implements spool.FolderMaker.
-func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
-	list, err := m.siblings(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, f := range list {
-		if f.Name == m.name {
-			return f.ID, nil
-		}
-	}
-	return 0, nil
-}
-
-func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
-	if !m.inbox {
-		s, err := m.fs.Service.Archive.Children(ctx, m.parent)
-		return s.Folders, err
-	}
-	boxes, err := m.fs.Service.Archive.Inboxes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
-	if !ok {
-		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
-	}
-	return parent.Children, nil
-}
-
-// Make implements spool.FolderMaker.
-func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
-	f, err := m.fs.Service.Archive.CreateFolder(ctx, m.parent, m.name)
-	return f.ID, err
 }
 
 // removeQueued removes a queued folder, which must be empty, before the service has it.
@@ -94,27 +52,8 @@ func (c *folderChanges) removeQueued(d *tree.Dir, e *tree.Entry) error {
 	if up == nil {
 		return errno.ErrNotRemoved
 	}
-	defer c.fs.staging.lockFolder(up)()
-	return c.removeQueuedLocked(d, e, up)
-}
-
-// removeQueuedLocked is removeQueued for callers that hold the folder locked.
-func (c *folderChanges) removeQueuedLocked(d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
-	switch {
-	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotRemoved // it was made meanwhile
-	case up.State() == spool.Sending:
-		return errno.ErrMayHave
-	}
-	if err := up.Remove(); err != nil {
-		return err
-	}
-	d.Drop(e)
-	c.fs.staging.letGo(up)
-	c.fs.staging.mu.Lock()
-	defer c.fs.staging.mu.Unlock()
-	delete(c.fs.staging.queuedDirs, up.ID())
-	return nil
+	defer c.s.lockFolder(up)()
+	return c.s.removeQueuedLocked(d, e, up)
 }
 
 // renameQueued gives a queued folder another place or name. While it is being made that is
@@ -127,7 +66,7 @@ func (c *folderChanges) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, n
 	if err := mayBeFolder(newName); err != nil {
 		return err
 	}
-	defer c.fs.staging.lockFolder(up)()
+	defer c.s.lockFolder(up)()
 	to.Mu.Lock()
 	free := to.Free
 	to.Mu.Unlock()
@@ -141,7 +80,7 @@ func (c *folderChanges) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, n
 	case up.State() == spool.Sending:
 		return errno.ErrMayHave
 	}
-	if err := up.Update(func(r *spool.Record) { retarget(r, c.fs.record(to, newName, nil)) }); err != nil {
+	if err := up.Update(func(r *spool.Record) { retarget(r, c.s.record(to, newName, nil)) }); err != nil {
 		return err
 	}
 	d.Drop(e)
@@ -149,7 +88,7 @@ func (c *folderChanges) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, n
 	to.Add(e.Renamed(newName))
 	c.retarget(e.Dir)
 	if up.Record().Queued {
-		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
+		c.s.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }
@@ -163,16 +102,16 @@ func (c *folderChanges) retargetFolder(d *tree.Dir) {
 	}
 	above := d.Above()
 	if err := up.Update(func(r *spool.Record) { r.Path = above.Path() }); err != nil {
-		c.fs.Service.Failures.Add("rename", up, d.Path(), err)
+		c.s.Service.Failures.Add("rename", up, d.Path(), err)
 	}
 }
 
 func (c *folderChanges) mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
-	if err := c.fs.files.mayHold(d, name); err != nil {
+	if err := c.mayHold(d, name); err != nil {
 		return nil, err
 	}
 	if d.Kind == tree.LocalDir || names.IsJunkDir(name) {
-		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.fs.Tree, tree.LocalDir, 0, c.fs.Inodes.Local(), d, name)}
+		e := &tree.Entry{Name: name, Dir: tree.NewDir(c.s.Tree, tree.LocalDir, 0, c.s.Inodes.Local(), d, name)}
 		d.Add(e)
 		return e, nil
 	}
@@ -193,16 +132,16 @@ func (c *folderChanges) mkdir(ctx context.Context, d *tree.Dir, name string) (*t
 	}
 	id, err := c.createFolder(ctx, d, name)
 	switch {
-	case err != nil && c.fs.opts.Async && archive.Away(err):
-		_ = c.fs.Service.Answered(err) // so that the next one is not asked for, and in doubt, too
+	case err != nil && c.s.Async && archive.Away(err):
+		_ = c.s.Service.Answered(err) // so that the next one is not asked for, and in doubt, too
 		return c.queueFolder(d, name, archive.Doubtful(err))
 	case err != nil:
 		return nil, err
 	}
 	d.Outdate()
 	if d.Kind.Archives() {
-		c.fs.Service.Children.Put(id, archive.Structure{Free: free})
-		c.fs.Service.Documents.Put(id, nil)
+		c.s.Service.Children.Put(id, archive.Structure{Free: free})
+		c.s.Service.Documents.Put(id, nil)
 	}
 	return c.addFolder(d, id, name), nil
 }
@@ -227,15 +166,15 @@ func (c *folderChanges) createFolder(ctx context.Context, d *tree.Dir, name stri
 	var id archive.ID
 	var busy bool
 	look := func(ctx context.Context) (bool, error) {
-		if busy && c.fs.opts.Async {
+		if busy && c.s.Async {
 			return false, errQueueLooks
 		}
 		var err error
 		id, err = c.newFolder(ctx, d, name, before)
 		return id != 0, err
 	}
-	err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
-		made, err := c.fs.Service.Archive.CreateFolder(ctx, d.ID(), name)
+	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+		made, err := c.s.Service.Archive.CreateFolder(ctx, d.ID(), name)
 		id, busy = made.ID, archive.KindOf(err) == archive.KindBusy
 		return err
 	}, look)
@@ -279,14 +218,14 @@ func (c *folderChanges) addFolder(d *tree.Dir, id archive.ID, name string) *tree
 	if e := d.Shown.Folders.Get(id); e != nil {
 		return e
 	}
-	e := &tree.Entry{Name: name, Keep: c.fs.KeepFor()}
-	e.Dir = tree.NewDir(c.fs.Tree, d.Kind.Below(), id, c.fs.Inodes.Folder(id), d, name)
+	e := &tree.Entry{Name: name, Keep: c.s.KeepFor()}
+	e.Dir = tree.NewDir(c.s.Tree, d.Kind.Below(), id, c.s.Inodes.Folder(id), d, name)
 	d.Shown.Add(e)
 	return e
 }
 
 func (c *folderChanges) rmdir(ctx context.Context, d *tree.Dir, name string) error {
-	if err := c.fs.mayChange(); err != nil {
+	if err := c.s.mayChange(); err != nil {
 		return err
 	}
 	e, err := d.Tree.Lookup(ctx, d, name)
@@ -333,8 +272,36 @@ func (c *folderChanges) retarget(d *tree.Dir) {
 			c.retarget(e.Dir)
 		} else if up := fileAt(e).Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
-				c.fs.Service.Failures.Add("rename", up, fileAt(e).Where(), err)
+				c.s.Service.Failures.Add("rename", up, fileAt(e).Where(), err)
 			}
 		}
 	}
+}
+
+// mayHold refuses a new name in a directory. In the root and among the inboxes nothing
+// can be made, not even what would stay local.
+func (c *folderChanges) mayHold(d *tree.Dir, name string) error {
+	switch {
+	case c.s.mayChange() != nil:
+		return c.s.mayChange()
+	case d.Kind == tree.RootDir:
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
+	case d.Kind == tree.InboxesDir:
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
+	case len(name) > names.Max:
+		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
+	case !utf8.ValidString(name):
+		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
+	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
+		// Dolphin writes NAME.part and then removes NAME: refused here it says so, refused
+		// there it says nothing.
+		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
+	}
+	return nil
+}
+
+// isArchived reports whether an archived document is found under the name.
+func (c *folderChanges) isArchived(d *tree.Dir, name string) bool {
+	e := d.Reach(name)
+	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()
 }

@@ -12,17 +12,17 @@ import (
 func TestForgottenDocuments(t *testing.T) {
 	fs, d := holds(t, tree.FolderDir, named(1, "Brief"), named(2, "Rechnung.pdf"))
 	first, second := fileOf(d, d.Get("Brief.pdf")), fileOf(d, d.Get("Rechnung.pdf"))
-	if first.fs.kernel.forget(first) != d || d.Get("Brief.pdf").File.Load() != nil {
+	if fs.kernel.forget(first) != d || d.Get("Brief.pdf").File.Load() != nil {
 		t.Fatal("the file is kept")
 	}
-	if first.fs.kernel.forget(first) != nil {
+	if fs.kernel.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
 	if d.Fold(); d.IsFolded() {
 		t.Error("was folded although a document is known to the kernel")
 	}
-	(&fileNode{f: second}).OnForget()
-	fs.forgotten.fold()
+	(&fileNode{f: second, k: fs.kernel}).OnForget()
+	fs.kernel.forgotten.fold()
 	if !d.IsFolded() {
 		t.Error("was not folded")
 	}
@@ -44,11 +44,11 @@ func TestForgottenFilesInUseStay(t *testing.T) {
 		"another took over": func(f *file) { f.Superseded = map[uint32]bool{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, d := holds(t, tree.FolderDir, named(1, "Brief"))
+			fs, d := holds(t, tree.FolderDir, named(1, "Brief"))
 			e := d.Get("Brief.pdf")
 			f := fileOf(d, e)
 			use(f)
-			if f.fs.kernel.forget(f) != nil || fileAt(e) != f {
+			if fs.kernel.forget(f) != nil || fileAt(e) != f {
 				t.Error("the file is gone")
 			}
 		})

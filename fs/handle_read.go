@@ -103,12 +103,12 @@ func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
 func (h *readHandle) Release(context.Context) syscall.Errno {
 	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.Of.Direct && h.view.Size() > 0 {
 		d.Unread.Store(true)
-		h.file.fs.ReadAhead.Stop(content.Walked{Dir: d, Env: h.file.fs.Contents})
+		h.node.k.ReadAhead.Stop(content.Walked{Dir: d, Env: h.node.k.Contents})
 	}
-	h.file.fs.handles.remove(h)
+	h.node.k.handles.remove(h)
 	direct := h.file.Direct(h.view.Reader, content.Access{})
 	if err := h.view.Close(); err != nil {
-		h.file.fs.log.Debugf("close cached content: %v", err)
+		h.node.k.Service.Log.Debugf("close cached content: %v", err)
 	}
 	if direct {
 		h.node.dropPages()

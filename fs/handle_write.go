@@ -2,40 +2,27 @@ package fs
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 	"syscall"
 
 	fusefs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/internal/closing"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// writeHandle is an open file that may be written, or one whose bytes are in the spool, or
-// (laterHandle) not here yet.
-// All handles of a file share its bytes.
+// writeHandle is a handle as the kernel sees it.
 type writeHandle struct {
-	file   *file
-	opener int // the process that opened it, 0 when it cannot be told
-	writer bool
-	// maps says that the file can be written to through a mapping: it is open for reading, too.
-	maps bool
-	// appends says that every write goes to the end (O_APPEND), wherever the kernel, which
-	// may know an estimate of the length or a former one, takes that to be.
-	appends bool
+	*handle
+	k *kernel
+}
 
-	// writing says that it wrote and was not closed since, perhaps that it may have been, as far
-	// as could be told; guarded by mu of the file.
-	writing, perhaps bool
-
-	mu     sync.Mutex
-	reader *content.Reader // of the document, while nothing was written; guarded by mu
+// opened is the handle that the kernel gets for h.
+func (k *kernel) opened(h *handle) *writeHandle {
+	w := &writeHandle{handle: h, k: k}
+	k.handles.add(w)
+	return w
 }
 
 // handles are the open files that the kernel knows. It releases each after its last close,
@@ -79,101 +66,6 @@ func (hs *handles) releaseAll(ctx context.Context) {
 	}
 }
 
-// accept makes what a close answers with success durable, although the end of the file is
-// still to come: from here on it is not lost without a trace.
-func (h *writeHandle) accept(up *spool.Upload) error {
-	f := h.file
-	if err := h.spoiled(); err != nil {
-		return err
-	}
-	return f.accept(up)
-}
-
-// perhapsEnded notes a close of which cannot be told whether it was the handle's last.
-func (h *writeHandle) perhapsEnded() {
-	h.file.Mu.Lock()
-	defer h.file.Mu.Unlock()
-	h.perhaps = true
-}
-
-// errAborted is why a file fails that was being written when the kernel was parted from the mount.
-var errAborted = errors.New("the mount was aborted while a program was writing it")
-
-// cutOff fails a file that the handle was writing, after the connection to the kernel has ended:
-// each program that ends a file by itself closes it before, which we are told.
-func (h *writeHandle) cutOff() {
-	f := h.file
-	f.Mu.Lock()
-	half := h.writing && !h.perhaps
-	f.Mu.Unlock()
-	if half {
-		f.fs.delivery.abandon(f, errAborted.Error())
-	}
-}
-
-// end ends the writing of the handle and reports whether nobody else writes: half of what
-// others write is not to be archived. The bytes are accepted before it ends, so that no
-// other close archives them while this one may still be told that it failed.
-func (h *writeHandle) end(up *spool.Upload) (last bool, err error) {
-	accepted := h.amongOthers()
-	if accepted {
-		err = h.accept(up)
-	}
-	others := h.ended()
-	if others && !accepted { // one that has just begun
-		err = h.accept(up)
-	}
-	return !others, err
-}
-
-// amongOthers reports whether other handles write to the file.
-func (h *writeHandle) amongOthers() bool {
-	f := h.file
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if h.writing {
-		return f.writing > 1
-	}
-	return f.writing > 0
-}
-
-// ended notes that the program has closed the handle.
-func (h *writeHandle) ended() (others bool) {
-	f := h.file
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if h.writing {
-		h.writing = false
-		f.writing--
-	}
-	return f.writing > 0
-}
-
-// spoiled is why the bytes cannot be made durable any more, nil while they can: a disk that
-// failed to write them forgets that it has them, and would answer the next sync with success.
-func (h *writeHandle) spoiled() error {
-	f := h.file
-	f.Mu.Lock()
-	err := f.spoiltLocked()
-	f.Mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return h.outcome()
-}
-
-// outcome is what a close is told when nothing is left to archive: an error when what the
-// handle wrote failed with the close of another one.
-func (h *writeHandle) outcome() error {
-	f := h.file
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if h.writing && f.phase.ended() {
-		return errFailed
-	}
-	return nil
-}
-
 var (
 	_ = fusefs.FileReader((*writeHandle)(nil))
 	_ = fusefs.FileWriter((*writeHandle)(nil))
@@ -195,59 +87,23 @@ func accessOf(ctx context.Context, flags uint32) content.Access {
 }
 
 func (h *writeHandle) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	f := h.file
-	var n int
-	err := f.edit(ctx, h, false, func(up *spool.Upload) (err error) {
-		f.DoubtPages()
-		if h.appends {
-			off = up.Size() // the kernel sends one write of an inode at a time
-		}
-		n, err = up.WriteAt(data, off)
-		return err
-	})
+	n, err := h.write(ctx, data, off)
 	if err != nil {
-		return 0, f.fs.Errnos.Of("write", f.Where(), err)
+		return 0, h.k.Errnos.Of("write", h.file.Where(), err)
 	}
 	return uint32(n), 0 //nolint:gosec // at most len(data), which the kernel bounds
 }
 
 func (h *writeHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
-	f := h.file
-	if up := f.Pending(); up != nil {
-		n, err := up.ReadAt(dest, off)
-		if err == nil || err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
-			return fuse.ReadResultData(dest[:n]), 0
-		}
-		if f.Pending() == up {
-			return nil, f.ReadErrno(err)
-		}
-		// It was archived at this moment.
+	if n, staged, err := h.readStaged(dest, off); staged {
+		return fuse.ReadResultData(dest[:n]), h.file.ReadErrno(err)
 	}
 	r, err := h.contentReader(ctx)
 	if err != nil {
-		return nil, f.ReadErrno(err)
+		return nil, h.file.ReadErrno(err)
 	}
 	res, err := readContent(ctx, r, dest, off)
-	return res, f.ReadErrno(err)
-}
-
-// contentReader is what the handle reads of the document that nothing was written to, or
-// whose bytes have been archived meanwhile.
-func (h *writeHandle) contentReader(ctx context.Context) (*cache.Reader, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.reader == nil || !h.reader.Current() {
-		if h.file.Document() == nil {
-			return nil, syscall.EIO
-		}
-		v, err := h.file.OpenContent(ctx)
-		if err != nil {
-			return nil, err
-		}
-		v.Former = h.reader
-		h.reader = v
-	}
-	return h.reader.Reader, nil
+	return res, h.file.ReadErrno(err)
 }
 
 func (h *writeHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
@@ -265,56 +121,17 @@ func (h *writeHandle) Allocate(context.Context, uint64, uint64, uint32) syscall.
 
 // Fsync makes the bytes durable on this machine. That they are archived is close's word.
 func (h *writeHandle) Fsync(context.Context, uint32) syscall.Errno {
-	up := h.file.Pending()
-	if up == nil {
-		return 0
-	}
-	if err := h.spoiled(); err != nil {
-		return h.file.fs.Errnos.Of("fsync", h.file.Where(), err)
-	}
-	if err := up.Sync(); err != nil {
-		return h.file.fs.Errnos.Of("fsync", h.file.Where(), h.file.spoil(up, err))
-	}
-	return 0
+	return h.k.Errnos.Of("fsync", h.file.Where(), h.sync())
 }
 
 // Flush is called at every close of a descriptor of the handle. The one that ends the
 // writing archives the file and answers with the outcome.
 func (h *writeHandle) Flush(ctx context.Context) syscall.Errno {
-	f := h.file
-	if !h.writer {
-		return 0
-	}
-	up, todo := f.unfinished()
-	if !todo {
-		return closeErrno(h.outcome())
-	}
-	if f.fs.opts.Async {
-		up.BeginSync()
-	}
-	switch closing.Examine(callerPID(ctx), h.opener, f.Ino, f.mappable(), &f.fs.mounts) {
-	case closing.More:
-		return 0
-	case closing.Unknown: // the end shows at release
-		err := h.accept(up)
-		h.perhapsEnded()
-		return closeErrno(err)
-	case closing.Inherited:
-		err := h.accept(up)
-		h.ended() // until one of those writes
-		return closeErrno(err)
-	case closing.Killed:
-		if _, writing := f.writtenBy(h); writing {
-			f.fs.delivery.abandon(f, "the program that wrote it was killed before it had finished")
-		}
-		return 0
-	case closing.Last:
-	}
-	last, err := h.end(up)
-	if err != nil || !last {
+	ends, err := h.closed(callerPID(ctx), &h.k.mounts)
+	if !ends {
 		return closeErrno(err)
 	}
-	return f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(f.fs.delivery.finish(ctx, f, false)) }, nil)
+	return h.k.outlive(ctx, func(ctx context.Context) syscall.Errno { return closeErrno(h.finish(ctx)) }, nil)
 }
 
 // closeErrno is what close answers; why was logged where it happened. What the service has
@@ -327,19 +144,9 @@ func closeErrno(err error) syscall.Errno {
 	return errno
 }
 
-// Release ends the handle. What no close could be told about is archived now.
+// Release ends the handle.
 func (h *writeHandle) Release(ctx context.Context) syscall.Errno {
-	f := h.file
-	f.fs.handles.remove(h)
-	h.mu.Lock()
-	if h.reader != nil {
-		_ = h.reader.Close() // read only
-		h.reader = nil
-	}
-	h.mu.Unlock()
-	h.ended()
-	if lastWriter := f.leaveHandle(h); lastWriter {
-		f.fs.delivery.endWriting(detached(ctx), f)
-	}
+	h.k.handles.remove(h)
+	h.release(ctx)
 	return 0
 }

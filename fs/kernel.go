@@ -11,14 +11,38 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/names"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/closing"
 )
 
-// kernel is what the kernel is told of files and directories, and for how long it may trust that.
-type kernel struct{ fs *FileSystem }
+// kernelConfig says what the kernel is told of every file.
+type kernelConfig struct {
+	UID, GID, Umask uint32
+	// Memory counts documents that the kernel forgot.
+	Memory *background.Memory
+}
+
+// kernel is what the nodes of a mount share: what they translate for the kernel, what it is told of
+// files and directories, and for how long it may trust that.
+type kernel struct {
+	kernelConfig
+	// Contents, staging, files and control are set before the first node is made.
+	*content.Contents
+	staging *staging
+	files   *fileChanges
+	control *control.Tree
+
+	mounts      closing.Mounts
+	passthrough passthrough // whether the kernel reads the cache itself
+	epochs      epochs      // make the kernel look up names again
+	handles     handles     // the open files
+	forgotten   forgotten   // directories to be compacted
+}
 
 // epochs begins new epochs, no more often than every epochPause. The zero value begins none.
 type epochs struct {
@@ -37,7 +61,7 @@ const blockSize = 512 // unit of st_blocks (stat(2))
 // fill writes a file's attributes and returns how long they may be trusted.
 func (k *kernel) fill(f *file, out *fuse.Attr) time.Duration {
 	out.Ino = f.Ino
-	out.Mode = fuse.S_IFREG | 0o666&^k.fs.opts.Umask
+	out.Mode = fuse.S_IFREG | 0o666&^k.Umask
 	k.fillOwner(out)
 	fillTime(out, f.modified())
 	out.Blksize = 4096
@@ -76,7 +100,7 @@ func (k *kernel) fillSize(f *file, out *fuse.Attr) (exact bool) {
 // fillDir writes a directory's attributes.
 func (k *kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
 	out.Ino = d.Ino
-	out.Mode = fuse.S_IFDIR | 0o777&^k.fs.opts.Umask
+	out.Mode = fuse.S_IFDIR | 0o777&^k.Umask
 	k.fillOwner(out)
 	d.Mu.Lock()
 	changed := d.Shown.Changed
@@ -87,7 +111,7 @@ func (k *kernel) fillDir(d *tree.Dir, out *fuse.Attr) {
 
 func (k *kernel) fillOwner(out *fuse.Attr) {
 	out.Nlink = 1
-	out.Uid, out.Gid = k.fs.opts.UID, k.fs.opts.GID
+	out.Uid, out.Gid = k.UID, k.GID
 }
 
 func fillTime(out *fuse.Attr, t time.Time) {
@@ -136,7 +160,7 @@ func (k *kernel) lendAbsence(d *tree.Dir, name string) time.Duration {
 	}
 	validity := k.validForLocked(d)
 	if names.IsJunk(name) {
-		validity = min(k.fs.opts.TTL, kernelTrust)
+		validity = min(k.Service.TTL, kernelTrust)
 	}
 	d.Lease.Extend(validity)
 	return validity
@@ -176,21 +200,21 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 // waited for.
 func (k *kernel) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
 	errno, done := syscall.EIO, make(chan struct{})
-	k.fs.work.Go(func() {
+	k.Service.Work.Go(func() {
 		defer func() {
 			if cause := recover(); cause != nil {
-				k.fs.log.Errorf("panic: %v\n%s", cause, debug.Stack())
+				k.Service.Log.Errorf("panic: %v\n%s", cause, debug.Stack())
 			}
 			close(done)
 		}()
-		errno = change(detached(ctx))
+		errno = change(context.WithoutCancel(ctx))
 	})
 	if !leaves(ctx, done) {
 		return errno
 	}
-	k.fs.log.Debug("a caller was killed; what it asked for goes on")
+	k.Service.Log.Debug("a caller was killed; what it asked for goes on")
 	if late != nil {
-		k.fs.work.Go(func() {
+		k.Service.Work.Go(func() {
 			<-done
 			late()
 		})
@@ -217,35 +241,13 @@ type placed struct {
 // whileAlive is the context of what is given up when the caller was killed, and not when it was
 // merely interrupted. stop ends the looking.
 func whileAlive(ctx context.Context) (alive context.Context, stop func()) {
-	alive, cancel := context.WithCancel(detached(ctx))
+	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
 		if leaves(ctx, alive.Done()) {
 			cancel()
 		}
 	})
 	return alive, func() { unwatch(); cancel() }
-}
-
-// lockWhile locks mu unless ctx ends before.
-func lockWhile(ctx context.Context, mu *sync.Mutex) error {
-	if mu.TryLock() {
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		mu.Lock()
-		select {
-		case locked <- struct{}{}:
-		case <-ctx.Done():
-			mu.Unlock()
-		}
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // forget takes the file out of its entry and returns the directory, nil when it stays. Where the
@@ -264,7 +266,7 @@ func (k *kernel) forget(f *file) *tree.Dir {
 		return nil
 	}
 	f.Entry.File.Store(nil)
-	k.fs.memory.unfolds(1) // which gives memory back when they are many
+	k.Memory.Expanded(1) // which gives memory back when they are many
 	return d
 }
 
@@ -337,9 +339,9 @@ func (k *kernel) forgetNames(d *tree.Dir, names []string) {
 		return
 	}
 	if d.Lease.Runs() {
-		k.fs.epochs.begin()
+		k.epochs.begin()
 	}
-	k.fs.work.Go(func() { k.forgetAttributes(d) })
+	k.Service.Work.Go(func() { k.forgetAttributes(d) })
 }
 
 // forgetAttributes makes the kernel ask for the attributes of the directory again.
@@ -349,7 +351,7 @@ func (k *kernel) forgetAttributes(d *tree.Dir) {
 		return
 	}
 	if errno := node.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT && errno != syscall.ENOSYS {
-		k.fs.log.Debugf("notify %s: %v", archive.Printable(d.Path()), errno)
+		k.Service.Log.Debugf("notify %s: %v", archive.Printable(d.Path()), errno)
 	}
 }
 
@@ -391,14 +393,14 @@ func (k *kernel) foldersValidForLocked(d *tree.Dir) time.Duration {
 // trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
 // mu.
 func (k *kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
-	longest := min(k.fs.opts.TTL, kernelTrust)
+	longest := min(k.Service.TTL, kernelTrust)
 	switch {
 	case d.Kind == tree.LocalDir:
 		return longest
 	case d.IsLocal():
 		return 0 // until the folder is made
 	}
-	return max(0, min(longest, k.fs.opts.TTL-k.fs.now().Sub(oldest)))
+	return max(0, min(longest, k.Service.TTL-k.Service.Now().Sub(oldest)))
 }
 
 // attrsOnly is the offset by which the kernel forgets a file's attributes and no pages. It

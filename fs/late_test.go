@@ -24,8 +24,8 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			fs.staging.spool = emptySpool(t)
-			up, err := fs.staging.spool.Create(spool.Record{})
+			fs.staging.Spool = emptySpool(t)
+			up, err := fs.staging.Spool.Create(spool.Record{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 				fs.Service.Now = func() time.Time { return later }
 				list(document)
 			}
-			fs.delivery.become(f, d, &document)
+			fs.staging.delivery.become(f, d, &document)
 			f.detach()
 			for range 2 {
 				var shown []string

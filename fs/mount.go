@@ -36,7 +36,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	root := &dirNode{d: f.Root, fs: f}
+	root := &dirNode{d: f.Root, k: f.kernel}
 	f.Root.Node.Store(root.EmbeddedInode())
 	options := f.mountOptions()
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
@@ -49,11 +49,11 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	f.passthrough.begin(asBacker(server))
-	f.mounts.Learn(dir)
+	f.kernel.passthrough.begin(asBacker(server))
+	f.kernel.mounts.Learn(dir)
 	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
 	if conn.hasEpochs() {
-		f.epochs.start(func() {
+		f.kernel.epochs.start(func() {
 			if err := conn.newEpoch(); err != nil {
 				f.log.Debugf("begin an epoch: %v", err)
 			}
@@ -125,7 +125,7 @@ func (m *Mount) attend() {
 			ended = m.conn.ended()
 		}
 	}
-	m.fs.epochs.stop()
+	m.fs.kernel.epochs.stop()
 	close(m.ended)
 	if err := m.conn.clear(); err != nil {
 		m.fs.log.Debugf("take %s away: %v", m.Dir, err)
@@ -135,7 +135,7 @@ func (m *Mount) attend() {
 	m.fs.work.Begin()
 	defer m.fs.work.End()
 	close(m.releasing)
-	m.fs.handles.releaseAll(context.Background())
+	m.fs.kernel.handles.releaseAll(context.Background())
 }
 
 // Ended is closed when the file system was unmounted, by whomever, or its connection to the kernel

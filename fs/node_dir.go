@@ -17,7 +17,7 @@ import (
 // dirNode is a directory as the kernel sees it.
 type dirNode struct {
 	fusefs.Inode
-	fs   *FileSystem
+	k    *kernel
 	d    *tree.Dir
 	list kernelList
 }
@@ -42,13 +42,13 @@ func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
 		return n.attach(ctx, e.Dir)
 	}
 	f := fileOf(n.d, e)
-	return n.NewInode(ctx, &fileNode{f: f}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
+	return n.NewInode(ctx, &fileNode{f: f, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
 }
 
 // attach is the inode of the directory, made by the first that asks, below n.
 func (n *dirNode) attach(ctx context.Context, d *tree.Dir) *fusefs.Inode {
 	d.Attached.Do(func() {
-		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, fs: n.fs}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
+		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
 	})
 	return inodeOf(d)
 }
@@ -59,21 +59,21 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 		return nil, syscall.ENAMETOOLONG
 	}
 	if d.Kind == tree.RootDir && name == tree.ControlName {
-		return n.fs.showControl(ctx, &n.Inode, n.fs.control.Root(), out)
+		return n.k.showControl(ctx, &n.Inode, n.k.control.Root(), out)
 	}
-	content.Walked{Dir: d, Env: n.fs.Contents}.LookingUp(ctx, name)
+	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
 	e, err := d.Tree.Lookup(ctx, d, name)
 	if err != nil {
-		errno := n.fs.Errnos.Of("lookup", d.PathOf(name), err)
+		errno := n.k.Errnos.Of("lookup", d.PathOf(name), err)
 		if errno == syscall.ENOENT {
-			out.SetEntryTimeout(n.fs.kernel.lendAbsence(d, name))
+			out.SetEntryTimeout(n.k.lendAbsence(d, name))
 		}
 		return nil, errno
 	}
 	if e.Dir == nil {
-		content.Walked{Dir: d, Env: n.fs.Contents}.Looked()
+		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
 	}
-	n.fs.kernel.fillEntry(d, e, out)
+	n.k.fillEntry(d, e, out)
 	if e.Name != name && e.Name != names.OtherForm(name) {
 		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
 	}
@@ -81,22 +81,22 @@ func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (
 }
 
 func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
-	n.fs.kernel.fillDir(n.d, &out.Attr)
-	out.SetTimeout(n.fs.kernel.validFor(n.d))
+	n.k.fillDir(n.d, &out.Attr)
+	out.SetTimeout(n.k.validFor(n.d))
 	return 0
 }
 
 // Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
 func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
-	if err := n.fs.mayChange(); err != nil {
+	if err := n.k.staging.mayChange(); err != nil {
 		return errno.Of(err)
 	}
-	n.fs.kernel.fillDir(n.d, &out.Attr)
+	n.k.fillDir(n.d, &out.Attr)
 	return 0
 }
 
 func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	return n.fs.statfs(out)
+	return n.k.statfs(out)
 }
 
 var (
@@ -110,14 +110,14 @@ var (
 // OpendirHandle asks the service for what it does not know freshly. A directory that
 // cannot be listed is an error, never an empty one.
 func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
-	walks, pid := n.fs.Walks, callerPID(ctx)
+	walks, pid := n.k.Walks, callerPID(ctx)
 	defer walks.Opened(pid)
-	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.fs.Contents}.Line())
+	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.k.Contents}.Line())
 	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
-		return nil, 0, n.fs.Errnos.Of("list", n.d.Path(), err)
+		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = toldOf(n.d, content.Walked{Dir: n.d, Env: n.fs.Contents}.ByName(w))
+	h.told, h.entries = toldOf(n.d, content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w))
 	if h.keep, h.drop = n.list.opening(h.told); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
@@ -183,7 +183,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 	if e == nil || e.Name != name || h.n.d.Get(name) != e {
 		return h.n.Lookup(ctx, name, out) // moved since the listing
 	}
-	h.n.fs.kernel.fillEntry(h.n.d, e, out)
+	h.n.k.fillEntry(h.n.d, e, out)
 	h.looked++
 	return h.n.nodeOf(ctx, e), 0
 }
@@ -208,71 +208,69 @@ func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 
 // Create makes a file in the spool and opens it.
 func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
-	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	e, h, err := n.k.files.createOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
 	if err != nil {
-		return nil, nil, 0, n.fs.Errnos.Of("create", n.d.PathOf(name), err)
+		return nil, nil, 0, n.k.Errnos.Of("create", n.d.PathOf(name), err)
 	}
-	n.fs.kernel.fillEntry(n.d, e, out)
+	n.k.fillEntry(n.d, e, out)
 	if e.Doc.Load() == nil {
 		out.SetAttrTimeout(keepNew)
 	}
-	return n.nodeOf(ctx, e), h, 0, 0
+	return n.nodeOf(ctx, e), n.k.opened(h), 0, 0
 }
 
 // Mknod makes a file without opening it, as tar does for one that has attributes. The tree
 // holds folders and documents, nothing else.
 func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	if mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, n.fs.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
+		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
 	}
-	e, h, err := n.fs.files.createOpen(detached(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
+	e, h, err := n.k.files.createOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
 	if err != nil {
-		return nil, n.fs.Errnos.Of("mknod", n.d.PathOf(name), err)
+		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), err)
 	}
-	if errno := h.Release(ctx); errno != 0 {
-		return nil, errno
-	}
-	n.fs.kernel.fillEntry(n.d, e, out)
+	h.release(ctx)
+	n.k.fillEntry(n.d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 
 func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.Errnos.Of("link", n.d.PathOf(name), errNoLinks)
+	return nil, n.k.Errnos.Of("link", n.d.PathOf(name), errNoLinks)
 }
 
 func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
-	return nil, n.fs.Errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
+	return nil, n.k.Errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
 }
 
 // Mkdir creates a folder at the service, or a local directory under a junk name.
 func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	d := n.d
 	var e *tree.Entry
-	errno := n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
 		var err error
-		e, err = n.fs.folders.mkdir(ctx, d, name)
-		return n.fs.Errnos.Of("mkdir", d.PathOf(name), err)
+		e, err = n.k.files.folders.mkdir(ctx, d, name)
+		return n.k.Errnos.Of("mkdir", d.PathOf(name), err)
 	}, placed{d, name})
 	if errno != 0 {
 		return nil, errno
 	}
-	n.fs.kernel.fillEntry(d, e, out)
+	n.k.fillEntry(d, e, out)
 	return n.nodeOf(ctx, e), 0
 }
 
 // Unlink removes what was never archived, and an inbox document where that is allowed.
 func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return n.fs.Errnos.Of("remove", d.PathOf(name), n.fs.files.unlink(ctx, d, name))
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("remove", d.PathOf(name), n.k.files.unlink(ctx, d, name))
 	}, placed{d, name})
 }
 
 // Rmdir removes a directory that only this machine has.
 func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
 	d := n.d
-	return n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return n.fs.Errnos.Of("rmdir", d.PathOf(name), n.fs.folders.rmdir(ctx, d, name))
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("rmdir", d.PathOf(name), n.k.files.folders.rmdir(ctx, d, name))
 	}, placed{d, name})
 }
 
@@ -283,11 +281,11 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 	d := n.d
 	to, ok := newParent.(*dirNode)
 	if !ok {
-		return n.fs.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
+		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
 	}
 	d.Lease.ExtendTo(&to.d.Lease)
-	errno := n.fs.kernel.changeNames(ctx, func(ctx context.Context) syscall.Errno {
-		return n.fs.Errnos.Of("rename", d.PathOf(name), n.fs.files.rename2(ctx, d, name, to.d, newName, flags))
+	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("rename", d.PathOf(name), n.k.files.rename2(ctx, d, name, to.d, newName, flags))
 	}, placed{d, name}, placed{to.d, newName})
 	switch errno {
 	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
@@ -297,33 +295,33 @@ func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.Inod
 }
 
 func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
-	value, err := attrs.Get(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
+	value, err := attrs.Get(ctx, dirAttrs{n.d, n.k.staging.State}, name)
 	if err != nil {
-		return 0, n.fs.Errnos.Of("getxattr", n.d.Path(), err)
+		return 0, n.k.Errnos.Of("getxattr", n.d.Path(), err)
 	}
 	return reply(dest, value)
 }
 
 func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
-	err := n.fs.mayChange()
+	err := n.k.staging.mayChange()
 	if err == nil {
-		err = attrs.Set(ctx, dirAttrs{n.d, n.fs.opts.State}, name, value, int(flags))
+		err = attrs.Set(ctx, dirAttrs{n.d, n.k.staging.State}, name, value, int(flags))
 	}
-	return n.fs.Errnos.Of("setxattr", n.d.Path(), err)
+	return n.k.Errnos.Of("setxattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
-	err := n.fs.mayChange()
+	err := n.k.staging.mayChange()
 	if err == nil {
-		err = attrs.Remove(ctx, dirAttrs{n.d, n.fs.opts.State}, name)
+		err = attrs.Remove(ctx, dirAttrs{n.d, n.k.staging.State}, name)
 	}
-	return n.fs.Errnos.Of("removexattr", n.d.Path(), err)
+	return n.k.Errnos.Of("removexattr", n.d.Path(), err)
 }
 
 func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
-	names, err := attrs.List(ctx, dirAttrs{n.d, n.fs.opts.State})
+	names, err := attrs.List(ctx, dirAttrs{n.d, n.k.staging.State})
 	if err != nil {
-		return 0, n.fs.Errnos.Of("listxattr", n.d.Path(), err)
+		return 0, n.k.Errnos.Of("listxattr", n.d.Path(), err)
 	}
 	return reply(dest, joined(names))
 }

@@ -22,40 +22,54 @@ import (
 type fileNode struct {
 	fusefs.Inode
 	f *file
+	k *kernel
 }
 
 func (n *fileNode) Getattr(ctx context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	if d, _ := n.f.Place(); d != nil {
-		content.Walked{Dir: d, Env: n.f.fs.Contents}.Looked()
+		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
 	}
 	n.f.LearnSize(ctx)
-	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
+	out.SetTimeout(n.k.fill(n.f, &out.Attr))
 	return 0
 }
 
 // Setattr truncates and keeps times; modes and owners are accepted without effect.
 func (n *fileNode) Setattr(ctx context.Context, through fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	f := n.f
-	if err := f.fs.mayChange(); err != nil {
+	if err := n.k.staging.mayChange(); err != nil {
 		return errno.Of(err)
 	}
 	if size, ok := in.GetSize(); ok {
-		h, _ := through.(*writeHandle)
-		if errno := f.fs.files.resize(ctx, f, h, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
+		if errno := n.resize(ctx, through, int64(size)); errno != 0 { //nolint:gosec // the kernel bounds it
 			return errno
 		}
 	}
 	if mtime, ok := in.GetMTime(); ok {
 		if up := f.Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Mtime = mtime }); err != nil {
-				return f.fs.Errnos.Of("set time", f.Where(), err)
+				return n.k.Errnos.Of("set time", f.Where(), err)
 			}
-		} else if _, here := f.fs.opts.State.Time(f.Document().ID); here {
-			f.fs.opts.State.SetTime(f.Document().ID, mtime)
+		} else if _, here := n.k.staging.State.Time(f.Document().ID); here {
+			n.k.staging.State.SetTime(f.Document().ID, mtime)
 		}
 	}
-	out.SetTimeout(f.fs.kernel.fill(f, &out.Attr))
+	out.SetTimeout(n.k.fill(f, &out.Attr))
 	return 0
+}
+
+// resize truncates the file, through a handle where there is one: a killed caller's goes no further,
+// as its close tells.
+func (n *fileNode) resize(ctx context.Context, through fusefs.FileHandle, size int64) syscall.Errno {
+	var h *handle
+	set := func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("truncate", n.f.Where(), n.k.files.setSize(ctx, n.f, h, size))
+	}
+	if w, ok := through.(*writeHandle); ok {
+		h = w.handle
+		return set(ctx)
+	}
+	return n.k.outlive(ctx, set, nil)
 }
 
 // Open opens a document for reading, or an inbox document or a file in the spool for
@@ -65,35 +79,35 @@ func (n *fileNode) Open(ctx context.Context, flags uint32) (fusefs.FileHandle, u
 	defer f.EnterOpen()()
 	if a.Write {
 		if err := f.mayWrite(); err != nil {
-			return nil, 0, f.fs.Errnos.Of("open", f.Where(), err)
+			return nil, 0, n.k.Errnos.Of("open", f.Where(), err)
 		}
 	}
 	var v *content.Reader
 	if f.Pending() == nil {
 		if !a.Write && f.OnlyForThumbnail(a.PID) {
-			return nil, 0, f.fs.Errnos.Of("open", "", content.ErrThumbnail) // without a path: said once for a whole folder
+			return nil, 0, n.k.Errnos.Of("open", "", content.ErrThumbnail) // without a path: said once for a whole folder
 		}
-		if h := f.openLater(a); h != nil {
-			n.correct(h.size)
-			return h, openFlags(false), 0
+		if h, size := f.openLater(a); h != nil {
+			n.correct(size)
+			return &laterHandle{writeHandle: n.k.opened(h), size: size}, openFlags(false), 0
 		}
 		var same bool
 		var err error
 		if v, same, err = n.openView(ctx, a); err != nil {
-			return nil, 0, f.fs.Errnos.Of("open", f.Where(), err)
+			return nil, 0, n.k.Errnos.Of("open", f.Where(), err)
 		}
 		if !a.Write {
 			h := &readHandle{file: f, node: n, view: v}
 			h.read.Store(same) // or so it may be: from the kernel's pages
-			f.fs.handles.add(h)
+			n.k.handles.add(h)
 			return h.asKernelReads(), openFlags(same), 0
 		}
 	}
 	h, err := f.openWrite(ctx, a, v)
 	if err != nil {
-		return nil, 0, f.fs.Errnos.Of("open", f.Where(), errors.Join(err, v.Close()))
+		return nil, 0, n.k.Errnos.Of("open", f.Where(), errors.Join(err, v.Close()))
 	}
-	return h, 0, 0
+	return n.k.opened(h), 0, 0
 }
 
 // openView opens the document's content, unless all of it is about to be replaced, and
@@ -120,7 +134,7 @@ func (n *fileNode) correct(size int64) {
 		return
 	}
 	if errno := n.NotifyContent(attrsOnly, 0); errno != 0 && errno != syscall.ENOENT {
-		n.f.fs.log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
+		n.k.Service.Log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
 	}
 }
 
@@ -134,7 +148,7 @@ func openFlags(same bool) uint32 {
 }
 
 func (n *fileNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
-	return n.f.fs.statfs(out)
+	return n.k.statfs(out)
 }
 
 // The kernel forgets inodes when it needs their memory. What the mount keeps of a document for
@@ -145,8 +159,8 @@ var _ = fusefs.NodeOnForgetter((*fileNode)(nil))
 
 // OnForget drops the model of an archived document that has nothing to itself.
 func (n *fileNode) OnForget() {
-	if d := n.f.fs.kernel.forget(n.f); d != nil {
-		n.f.fs.forgotten.add(d)
+	if d := n.k.forget(n.f); d != nil {
+		n.k.forgotten.add(d)
 	}
 }
 
@@ -161,7 +175,7 @@ func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 		}
 	}
 	var attr fuse.Attr
-	f.fs.kernel.fill(f, &attr)
+	n.k.fill(f, &attr)
 	if caller, ok := fuse.FromContext(ctx); ok && !permitted(caller, &attr, mask) {
 		return syscall.EACCES
 	}
@@ -221,7 +235,7 @@ var (
 func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	value, err := attrs.Get(ctx, n.f.attrs(), name)
 	if err != nil {
-		return 0, n.f.fs.Errnos.Of("getxattr", n.f.Where(), err)
+		return 0, n.k.Errnos.Of("getxattr", n.f.Where(), err)
 	}
 	return reply(dest, value)
 }
@@ -229,30 +243,30 @@ func (n *fileNode) Getxattr(ctx context.Context, name string, dest []byte) (uint
 func (n *fileNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
 	f := n.f
 	value = bytes.Clone(value) // which is the library's
-	return setErrno(f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		err := f.fs.mayChange()
+	return setErrno(n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		err := n.k.staging.mayChange()
 		if err == nil {
 			err = attrs.Set(ctx, f.attrs(), name, value, int(flags))
 		}
-		return f.fs.Errnos.Of("setxattr", f.Where(), err)
+		return n.k.Errnos.Of("setxattr", f.Where(), err)
 	}, nil))
 }
 
 func (n *fileNode) Removexattr(ctx context.Context, name string) syscall.Errno {
 	f := n.f
-	return f.fs.kernel.outlive(ctx, func(ctx context.Context) syscall.Errno {
-		err := f.fs.mayChange()
+	return n.k.outlive(ctx, func(ctx context.Context) syscall.Errno {
+		err := n.k.staging.mayChange()
 		if err == nil {
 			err = attrs.Remove(ctx, f.attrs(), name)
 		}
-		return f.fs.Errnos.Of("removexattr", f.Where(), err)
+		return n.k.Errnos.Of("removexattr", f.Where(), err)
 	}, nil)
 }
 
 func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
 	names, err := attrs.List(ctx, n.f.attrs())
 	if err != nil {
-		return 0, n.f.fs.Errnos.Of("listxattr", n.f.Where(), err)
+		return 0, n.k.Errnos.Of("listxattr", n.f.Where(), err)
 	}
 	return reply(dest, joined(names))
 }
@@ -261,28 +275,27 @@ func (n *fileNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.
 // in the background: else the next to open the file would wait for that. It returns at once. The
 // kernel waits for pages that are being read, and so for us: nobody may have the file open.
 func (n *fileNode) dropPages() {
-	fs := n.f.fs
 	done, ok := n.f.Outlived()
 	if !ok {
 		return
 	}
-	fs.work.Go(func() {
+	n.k.Service.Work.Go(func() {
 		defer done()
 		if errno := n.NotifyContent(0, 0); errno != 0 && errno != syscall.ENOENT {
-			fs.log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
+			n.k.Service.Log.Debugf("notify %s: %v", archive.Printable(n.f.Where()), errno)
 		}
 	})
 }
 
 // statfs tells how much may still be written: what the spool has room for. Programs look
 // at it before they copy a file in.
-func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
+func (k *kernel) statfs(out *fuse.StatfsOut) syscall.Errno {
 	const block = 4096
-	free, err := f.staging.spool.Free()
+	free, err := k.staging.Spool.Free()
 	if err != nil {
-		return f.Errnos.Of("statfs", "", err)
+		return k.Errnos.Of("statfs", "", err)
 	}
-	used, files := f.staging.spool.Usage()
+	used, files := k.staging.Spool.Usage()
 	out.Bsize, out.Frsize, out.NameLen = block, block, names.Max
 	out.Bfree = free / block
 	out.Bavail = out.Bfree
@@ -290,4 +303,30 @@ func (f *FileSystem) statfs(out *fuse.StatfsOut) syscall.Errno {
 	out.Files = uint64(max(files, 0)) + 1<<20
 	out.Ffree = 1 << 20
 	return 0
+}
+
+// reply copies a value into the caller's buffer as getxattr(2) and listxattr(2) want it.
+func reply(dest, value []byte) (uint32, syscall.Errno) {
+	if len(value) > len(dest) {
+		return uint32(len(value)), syscall.ERANGE //nolint:gosec // bounded by xattr.MaxValue
+	}
+	return uint32(copy(dest, value)), 0 //nolint:gosec // bounded by xattr.MaxValue
+}
+
+// joined is a list of names as listxattr(2) returns it.
+func joined(names []string) []byte {
+	var b []byte
+	for _, n := range names {
+		b = append(append(b, n...), 0)
+	}
+	return b
+}
+
+// setErrno is the errno of a failed setxattr. Linux makes ENOTSUP of EAGAIN there, which
+// programs that copy attributes take for a file system without any and say nothing.
+func setErrno(errno syscall.Errno) syscall.Errno {
+	if errno == syscall.EAGAIN {
+		return syscall.EBUSY
+	}
+	return errno
 }

@@ -27,7 +27,7 @@ func TestWhosePagesGoWithTheLastReader(t *testing.T) {
 		"shown nowhere":           {change: func(f *file) { f.Dir = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFile(newLogged(io.Discard), 0, &tree.Dir{}, nil, nil, nil)
+			f := newFile(newLogged(io.Discard).staging, 0, &tree.Dir{}, nil, nil, nil)
 			f.Way = content.ThroughUs
 			tt.change(f)
 			if _, got := f.Outlived(); got != tt.want {

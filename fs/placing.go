@@ -17,21 +17,21 @@ import (
 // folder as soon as that has been listed: before, its name could be that of a document.
 
 // placing shows in the tree what is staged.
-type placing struct{ fs *FileSystem }
+type placing struct{ s *staging }
 
 // showQueuedLocked shows a queued folder; nil when the service has it by now. The caller
 // holds mu.
 func (p *placing) showQueuedLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
-	ino := p.fs.Inodes.Local()
+	ino := p.s.Inodes.Local()
 	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
-	e.Dir = tree.NewDir(p.fs.Tree, d.Kind.Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
+	e.Dir = tree.NewDir(p.s.Tree, d.Kind.Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
 	e.Dir.Queued.Store(up)
-	p.fs.staging.mu.Lock()
-	defer p.fs.staging.mu.Unlock()
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
 	if up.State() == spool.Confirmed {
 		return nil
 	}
-	p.fs.staging.queuedDirs[up.ID()] = e.Dir
+	p.s.queuedDirs[up.ID()] = e.Dir
 	d.Shown.Add(e)
 	return e
 }
@@ -44,12 +44,12 @@ func (p *placing) made(d *tree.Dir, id archive.ID) {
 	e := parent.Shown.Get(name)
 	if listed := parent.Shown.Folders.Get(id); listed != nil && listed != e {
 		parent.Shown.Drop(listed)
-		p.fs.kernel.forgetNames(parent, []string{listed.Name})
+		p.s.Changed(parent, []string{listed.Name})
 	}
 	parent.Shown.Folders.Remove(d.ID())
 	d.Folder.Store(int64(id))
 	if e != nil && e.Dir == d {
-		e.Told, e.Keep = "", p.fs.KeepFor()
+		e.Told, e.Keep = "", p.s.KeepFor()
 		parent.Shown.Folders.Put(id, e)
 	}
 	d.Mu.Lock()
@@ -83,14 +83,14 @@ func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	if up == nil || f.Handles > 0 {
 		return
 	}
-	if r := up.Record(); !nothingIn(&r) || p.fs.now().Before(r.Changed.Add(p.fs.Grace())) {
+	if r := up.Record(); !nothingIn(&r) || p.s.Service.Now().Before(r.Changed.Add(p.s.Grace())) {
 		return
 	}
 	f.Up = nil
 	f.happenedLocked(onArrival)
-	p.fs.work.Go(func() {
-		p.fs.log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written since: it has the content again that the service has")
-		p.fs.staging.discard(up)
+	p.s.Service.Work.Go(func() {
+		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written since: it has the content again that the service has")
+		p.s.discard(up)
 	})
 }
 
@@ -123,8 +123,8 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := p.fs.staging.spool.Identify(ctx, up, p.fs.Service.Archive, ids); id != 0 {
-				p.fs.staging.settle(up, id)
+			if id := p.s.Spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
+				p.s.settle(up, id)
 			}
 			return nil
 		})
@@ -157,14 +157,14 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 		}
 		r := up.Record()
 		found := p.mayBeLocked(d, &r, list)
-		if len(found) == 0 && tree.InstantOf(p.fs.now()) < f.Entry.Keep {
+		if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
 			return false
 		}
 		stale = append(stale, f.Entry.Name)
 		d.Shown.Drop(f.Entry)
 		f.Dir = nil // who has it open reads on
 		f.happenedLocked(onUnlink)
-		p.fs.work.Go(func() { p.fs.staging.ended(up, &r, found) })
+		p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
 		return true
 	})
 	return stale
@@ -184,7 +184,7 @@ func (p *placing) placeWaiting(d *tree.Dir) {
 		}
 	}
 	d.Mu.Unlock()
-	p.fs.kernel.forgetNames(d, shown)
+	p.s.Changed(d, shown)
 }
 
 // PlaceWaitingLocked shows what was recovered of a folder that is listed for the first
@@ -194,10 +194,10 @@ func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 	if up := d.QueuedAs(); up != nil {
 		ref = folderRef{within: up.ID()}
 	}
-	p.fs.staging.mu.Lock()
-	waiting := p.fs.staging.waiting[ref]
-	delete(p.fs.staging.waiting, ref)
-	p.fs.staging.mu.Unlock()
+	p.s.mu.Lock()
+	waiting := p.s.waiting[ref]
+	delete(p.s.waiting, ref)
+	p.s.mu.Unlock()
 	for _, up := range waiting {
 		p.placeLocked(d, up)
 	}
@@ -205,7 +205,7 @@ func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 
 func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 	r := up.Record()
-	_, there := p.fs.staging.spool.Get(up.ID())
+	_, there := p.s.Spool.Get(up.ID())
 	switch e := d.Shown.Document(r.Replace); {
 	case !there, r.State == spool.Confirmed: // meanwhile: a listing shows it, and this one may be from before
 		d.Outdate()
@@ -215,7 +215,7 @@ func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 		p.placeFolderLocked(d, up)
 	case r.Replace != 0 && e != nil && fileAt(e) != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
-		if f := p.fs.staging.holder(up); f.standFor(d, e) {
+		if f := p.s.holder(up); f.standFor(d, e) {
 			e.File.Store(&f.Leaf)
 		}
 	case len(r.Local) > 0:
@@ -239,14 +239,14 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 				found = append(found, doc.ID)
 			}
 		}
-		f := p.fs.staging.holder(up)
+		f := p.s.holder(up)
 		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 		switch {
 		case len(found) > 0:
-			p.fs.work.Go(func() { p.fs.staging.ended(up, r, found) })
+			p.s.Service.Work.Go(func() { p.s.ended(up, r, found) })
 			return
 		case f.standFor(d, e):
-			e.Keep = p.fs.KeepFor()
+			e.Keep = p.s.KeepFor()
 			d.Shown.Add(e)
 			d.Late = append(d.Late, &f.Leaf)
 			return
@@ -254,8 +254,8 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		*r = up.Record() // it ended meanwhile, perhaps with an id
 	}
 	if r.Document != 0 && d.Shown.Document(r.Document) == nil {
-		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.fs.now()), nil)
-		e.Keep = p.fs.KeepFor()
+		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), d.Kind.Confirmed(r, r.Document, nil, p.s.Service.Now()), nil)
+		e.Keep = p.s.KeepFor()
 		d.Shown.Add(e)
 	}
 }
@@ -277,7 +277,7 @@ func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) 
 	for i, name := range path {
 		e := d.Shown.Get(name)
 		if e == nil {
-			e = &tree.Entry{Name: name, Dir: tree.NewDir(p.fs.Tree, tree.LocalDir, 0, p.fs.Inodes.Local(), d, name)}
+			e = &tree.Entry{Name: name, Dir: tree.NewDir(p.s.Tree, tree.LocalDir, 0, p.s.Inodes.Local(), d, name)}
 			d.Shown.Add(e)
 		}
 		if e.Dir == nil || e.Dir.Kind != tree.LocalDir {
@@ -299,7 +299,7 @@ func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) 
 // looseLocked shows a file of the spool under a free name. A document that has its name and
 // may be the one that is being sent gives way until that is known. The caller holds mu.
 func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
-	f, r := p.fs.staging.holder(up), up.Record()
+	f, r := p.s.holder(up), up.Record()
 	if e := d.Shown.Get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.Doc.Load(); doc != nil && r.MayBe(doc) {
 			d.Shown.Drop(e)

@@ -32,7 +32,7 @@ func TestReadErrno(t *testing.T) {
 		{context.Canceled, syscall.EINTR},
 		{io.ErrUnexpectedEOF, syscall.EIO},
 	}
-	f := newFile(newLogged(io.Discard), 0, nil, nil, nil, nil)
+	f := newFile(newLogged(io.Discard).staging, 0, nil, nil, nil, nil)
 	for _, tt := range tests {
 		if got := f.ReadErrno(tt.err); got != tt.want {
 			t.Errorf("a read that failed with %v answers %v, want %v", tt.err, got, tt.want)

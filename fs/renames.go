@@ -24,7 +24,7 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.
 		return err
 	}
 	inbox := *e.Doc.Load()
-	keywords, _ := c.fs.opts.State.Keywords(inbox.ID)
+	keywords, _ := c.s.State.Keywords(inbox.ID)
 	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
 	before := c.documentIDs(to)
 	var archived *archive.Document
@@ -39,7 +39,7 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.
 		case err != nil:
 			return false, err
 		case tree.FindDocument(docs, inbox.ID) == nil:
-			return c.fs.Service.LookLate(ctx, func(ctx context.Context) (bool, error) {
+			return c.s.Service.LookLate(ctx, func(ctx context.Context) (bool, error) {
 				found, err := look(ctx)
 				return found && archived.Name == nameOr(target.Name, &inbox), err
 			})
@@ -49,8 +49,8 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.
 		}
 		return false, nil
 	}
-	err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
-		return c.fs.Service.Archive.Archive(ctx, inbox.ID, target)
+	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+		return c.s.Service.Archive.Archive(ctx, inbox.ID, target)
 	}, took)
 	if err != nil {
 		if archive.KindOf(err) == archive.KindNotFound {
@@ -61,25 +61,25 @@ func (c *fileChanges) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.
 	}
 	if archived == nil {
 		if _, err := look(ctx); err != nil {
-			c.fs.log.Warnf("list after archiving: %v", err) // it is archived all the same
+			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived all the same
 		}
 	}
 	if keywords != nil {
-		if err := c.fs.opts.State.SetKeywords(inbox.ID, nil); err != nil {
-			c.fs.log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+		if err := c.s.State.SetKeywords(inbox.ID, nil); err != nil {
+			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
 		}
 	}
 	d.Outdate()
 	to.Outdate()
 	c.moveDocument(d, e, to, newName, archived)
-	log := c.fs.log.WithField("path", archive.Printable(to.PathOf(newName)))
+	log := c.s.Service.Log.WithField("path", archive.Printable(to.PathOf(newName)))
 	if archived != nil {
 		log = log.WithField("document", archived.ID)
 	}
 	log.Infof("archived; it was document %d of an inbox", inbox.ID)
 	if archived == nil {
 		to.Distrust()
-		c.fs.kernel.forgetNames(to, []string{newName}) // the kernel has the inbox document there
+		c.s.Changed(to, []string{newName}) // the kernel has the inbox document there
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (c *fileChanges) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, nam
 		to.Shown.Drop(shown) // a listing was quicker
 	}
 	shown := tree.NewEntry(name, doc, &f.Leaf)
-	shown.Told, shown.Keep = doc.Name, c.fs.KeepFor()
+	shown.Told, shown.Keep = doc.Name, c.s.KeepFor()
 	f.Dir, f.Doc, f.Entry = to, doc, shown
 	to.Shown.Add(shown)
 }
@@ -150,7 +150,7 @@ func (c *fileChanges) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, nam
 // and is not shown until a file is created under its name, which replaces its content, or
 // until the next listing shows it again. Refused, vim copies the document and removes it.
 func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
-	if c.fs.Service.Archive.LacksReplace() {
+	if c.s.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
 	f := fileOf(d, e)
@@ -165,16 +165,16 @@ func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	case f.Pending() != nil:
 		return errno.Refuse(syscall.EPERM, "the document is being written")
 	}
-	up, err := c.fs.staging.spool.Create(c.fs.record(d, newName, nil))
+	up, err := c.s.Spool.Create(c.s.record(d, newName, nil))
 	if err != nil {
 		return err
 	}
 	if err := f.copyContent(ctx, up); err != nil {
-		c.fs.staging.discard(up)
+		c.s.discard(up)
 		return err
 	}
 	if err := up.Keep(); err != nil {
-		c.fs.staging.discard(up)
+		c.s.discard(up)
 		return err
 	}
 	if over != nil {
@@ -186,7 +186,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	defer f.Mu.Unlock()
 	for range f.Handles {
 		if err := up.Open(); err != nil {
-			c.fs.staging.discard(up)
+			c.s.discard(up)
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 	d.Shown.Drop(shown)
 	c.hideLocked(d, shown, f.Doc)
 	f.Doc, f.Up = nil, up
-	c.fs.staging.hold(up, f)
+	c.s.hold(up, f)
 	f.Entry = tree.NewEntry(newName, nil, &f.Leaf)
 	d.Shown.Add(f.Entry)
 	return nil
@@ -205,7 +205,7 @@ func (c *fileChanges) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Do
 	hidden := tree.NewEntry(shown.Name, doc, nil)
 	hidden.Told, hidden.Keep = shown.Told, shown.Keep
 	// Its inode is another one: who has the old one open goes on with the copy.
-	hidden.File.Store(&newFile(c.fs, c.fs.Inodes.Local(), d, hidden, doc, nil).Leaf)
+	hidden.File.Store(&newFile(c.s, c.s.Inodes.Local(), d, hidden, doc, nil).Leaf)
 	d.Shown.Hide(hidden)
 }
 
@@ -220,7 +220,7 @@ func (c *fileChanges) setAsideAs(d *tree.Dir, name string) *tree.Entry {
 // under another one that it is found by.
 func (c *fileChanges) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
 	if e.Name != used {
-		c.fs.kernel.forgetNames(d, []string{e.Name})
+		c.s.Changed(d, []string{e.Name})
 	}
 }
 
@@ -228,7 +228,7 @@ func (c *fileChanges) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
 const renameNoReplace = 1
 
 func (c *fileChanges) rename2(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
-	if err := c.mayHold(to, newName); err != nil {
+	if err := c.folders.mayHold(to, newName); err != nil {
 		return err
 	}
 	if flags&^renameNoReplace != 0 {
@@ -273,11 +273,11 @@ func (c *fileChanges) rename2(ctx context.Context, d *tree.Dir, name string, to 
 func (c *fileChanges) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	if up := e.Upload(); up != nil {
 		before := up.Record()
-		defer c.fs.staging.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+		defer c.s.leftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
 	}
 	switch {
 	case e.Dir != nil:
-		return c.fs.folders.renameDir(d, e, to, newName, over)
+		return c.folders.renameDir(d, e, to, newName, over)
 	case e.Doc.Load() != nil:
 		return c.renameDocument(ctx, d, e, to, newName, over)
 	}
@@ -315,8 +315,8 @@ func (c *fileChanges) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry
 	send := names.ToSend(shown, e.Name, newName)
 	if send != "" {
 		id := shown.ID
-		err := c.fs.Service.Change(ctx, func(ctx context.Context) error {
-			return c.fs.Service.Archive.Rename(ctx, id, send)
+		err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+			return c.s.Service.Archive.Rename(ctx, id, send)
 		}, func(ctx context.Context) (bool, error) {
 			docs, err := d.Tree.ListAfresh(ctx, d)
 			doc := tree.FindDocument(docs, id)
@@ -338,7 +338,7 @@ func (c *fileChanges) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry
 		doc := *e.Doc.Load()
 		doc.Name = send
 		e.SetDocument(&doc)
-		e.Told, e.Keep = "", c.fs.KeepFor()
+		e.Told, e.Keep = "", c.s.KeepFor()
 	}
 	d.Shown.Add(e)
 	return nil
@@ -352,8 +352,8 @@ var errSettled = errors.New("the file is not local any more")
 // being sent is waited for; what is queued goes on to the archive under its new name, or is
 // taken back when that is a temporary one.
 func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *tree.Dir, newName string, over *tree.Entry) error {
-	c.fs.work.Begin()
-	defer c.fs.work.End()
+	c.s.Service.Work.Begin()
+	defer c.s.Service.Work.End()
 	var other *file
 	if over != nil && over.Dir == nil {
 		other = fileOf(to, over)
@@ -372,7 +372,7 @@ func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *tree.Dir, ne
 	}
 	before := up.Record()
 	err = up.Update(func(r *spool.Record) {
-		retarget(r, c.fs.record(to, newName, replaced))
+		retarget(r, c.s.record(to, newName, replaced))
 		r.Queued = r.Queued && !to.StaysLocal(newName)
 	})
 	switch {
@@ -383,7 +383,7 @@ func (c *fileChanges) renameLocal(ctx context.Context, f *file, to *tree.Dir, ne
 	}
 	c.moveTo(f, to, newName, over, replaced)
 	if up.Record().Queued {
-		c.fs.staging.queue.Add(up) // it may have left a folder that is not made
+		c.s.queue.Add(up) // it may have left a folder that is not made
 	}
 	return nil
 }
@@ -426,13 +426,13 @@ func (c *fileChanges) recallFor(f *file, up *spool.Upload, other *file, local bo
 // sendAs archives the file under its new name, which it then has; on an error it is what it
 // was before. The caller holds commit.
 func (c *fileChanges) sendAs(ctx context.Context, f *file, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
-	id, sent, err := f.fs.delivery.send(ctx, f, up, to, false)
+	id, sent, err := f.s.delivery.send(ctx, f, up, to, false)
 	if err != nil {
 		return c.takeBack(up, before, err)
 	}
 	c.moveTo(f, to, newName, over, replaced)
 	if sent {
-		f.fs.delivery.arrived(ctx, f, up, id)
+		f.s.delivery.arrived(ctx, f, up, id)
 	}
 	return nil
 }
@@ -485,7 +485,7 @@ func (c *fileChanges) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*a
 		return nil, errno.ErrOverArchived
 	case doc != nil && d.StaysLocal(name):
 		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && c.fs.Service.Archive.LacksReplace():
+	case doc != nil && c.s.Service.Archive.LacksReplace():
 		return nil, errno.ErrNoReplace
 	case doc != nil && over.Busy():
 		return nil, errno.ErrSending

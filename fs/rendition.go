@@ -16,8 +16,8 @@ import (
 
 // rendition returns the file that holds a rendition: the one that the kernel has at the path, as
 // long as that holds the same and no other file has taken its place; else a new one.
-func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *file {
-	in := inodeOf(f.Root)
+func (k *kernel) rendition(as control.Rendition, doc *archive.Document) *file {
+	in := inodeOf(k.Root)
 	for name := range strings.SplitSeq(as.Path, "/") {
 		if in != nil {
 			in = in.GetChild(name)
@@ -29,7 +29,7 @@ func (f *FileSystem) rendition(as control.Rendition, doc *archive.Document) *fil
 			return n.f
 		}
 	}
-	made := newFile(f, inode.OfPath(as.Path), nil, nil, doc, nil)
+	made := newFile(k.staging, inode.OfPath(as.Path), nil, nil, doc, nil)
 	made.As = &as
 	return made
 }
@@ -41,16 +41,16 @@ type renditionNode struct{ fileNode }
 // Setattr accepts modes, owners and times without effect.
 func (n *renditionNode) Setattr(_ context.Context, _ fusefs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if _, ok := in.GetSize(); ok {
-		return n.f.fs.Errnos.Of("truncate", n.f.Where(), errno.ErrNotHere)
+		return n.k.Errnos.Of("truncate", n.f.Where(), errno.ErrNotHere)
 	}
-	out.SetTimeout(n.f.fs.kernel.fill(n.f, &out.Attr))
+	out.SetTimeout(n.k.fill(n.f, &out.Attr))
 	return 0
 }
 
 func (n *renditionNode) Setxattr(context.Context, string, []byte, uint32) syscall.Errno {
-	return n.f.fs.Errnos.Of("setxattr", n.f.Where(), errno.ErrNotHere)
+	return n.k.Errnos.Of("setxattr", n.f.Where(), errno.ErrNotHere)
 }
 
 func (n *renditionNode) Removexattr(context.Context, string) syscall.Errno {
-	return n.f.fs.Errnos.Of("removexattr", n.f.Where(), errno.ErrNotHere)
+	return n.k.Errnos.Of("removexattr", n.f.Where(), errno.ErrNotHere)
 }

@@ -13,16 +13,37 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
 )
+
+// stagingConfig is what staging needs beside the contents.
+type stagingConfig struct {
+	Spool *spool.Spool
+	State *state.Store
+	// Async lets a close return as soon as the file is durable in the spool.
+	Async    bool
+	ReadOnly bool
+	// Rewritten is called when a document got new bytes.
+	Rewritten func(doc archive.ID)
+	// WhileAlive returns the context of what is given up when the caller of a request was killed, and
+	// not when it was merely interrupted. stop ends the looking.
+	WhileAlive func(ctx context.Context) (alive context.Context, stop func())
+}
 
 // staging is what waits on this machine for the archive: files and folders, each an upload of the spool,
 // what stands for them in the tree, and the queue that archives them in the background.
 type staging struct {
-	fs    *FileSystem
-	spool *spool.Spool
+	// Contents are set before anything else happens.
+	*content.Contents
+	stagingConfig
+
+	delivery delivery
+	placing  placing
 	// queue is what is archived in the background.
 	queue *background.Queue[*spool.Upload]
 	// sending counts uploads under way.
@@ -35,27 +56,51 @@ type staging struct {
 	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
 }
 
-// init makes an empty one.
-func (s *staging) init(fs *FileSystem, sp *spool.Spool, now func() time.Time) {
-	s.fs, s.spool = fs, sp
-	s.waiting, s.holders = map[folderRef][]*spool.Upload{}, map[string]*file{}
-	s.queuedDirs, s.cutOff = map[string]*tree.Dir{}, map[string]bool{}
+// newStaging makes one in which nothing waits.
+func newStaging(c stagingConfig, now func() time.Time) *staging {
+	s := &staging{
+		stagingConfig: c,
+		waiting:       map[folderRef][]*spool.Upload{}, holders: map[string]*file{},
+		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
+	}
+	s.delivery, s.placing = delivery{s}, placing{s}
 	s.queue = background.New(s.deliverQueued, s.deliverable, now)
+	return s
+}
+
+// mayChange refuses changes on a read-only mount.
+func (s *staging) mayChange() error {
+	if s.ReadOnly {
+		return errno.Refuse(syscall.EROFS, "the mount is read-only")
+	}
+	return nil
+}
+
+// record describes a file that is created in a directory; doc is the inbox document that
+// it gets new bytes for, or nil.
+func (s *staging) record(d *tree.Dir, name string, doc *archive.Document) spool.Record {
+	r := spool.Record{Inbox: d.InInbox(), Path: d.Path(), Local: d.Local(), Name: name}
+	d.Aim(&r)
+	if doc != nil {
+		r.Replace = doc.ID
+		r.DocumentName = doc.Name
+	}
+	return r
 }
 
 // listAgain makes the document of an upload that no folder shows appear where the folder is
 // known.
 func (s *staging) listAgain(r *spool.Record) {
-	s.fs.Service.Documents.Invalidate(r.Folder)
+	s.Service.Documents.Invalidate(r.Folder)
 	if d := s.folder(refOf(r)); d != nil {
 		d.Distrust()
-		s.fs.kernel.forgetNames(d, []string{r.Name})
+		s.Changed(d, []string{r.Name})
 	}
 }
 
 // outdate is tree.Dir.Outdate of a folder, whether anybody has looked at it or not.
 func (s *staging) outdate(id archive.ID) {
-	s.fs.Service.Outdate(id)
+	s.Service.Outdate(id)
 	if d := s.folder(folderRef{id: id}); d != nil {
 		d.Outdate()
 	}
@@ -66,18 +111,18 @@ func (s *staging) outdate(id archive.ID) {
 // that the archive had before has a time of its own, and bytes that the service says.
 func (s *staging) settle(up *spool.Upload, id archive.ID) {
 	r := up.Record()
-	s.fs.Service.Failures.Mend(&r)
+	s.Service.Failures.Mend(&r)
 	if id != 0 && r.Had == "" {
 		s.keepTime(&r, id)
 		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := s.fs.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
-			s.fs.log.Debugf("cache document %d: %v", id, err)
+		if err := s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
+			s.Service.Log.Debugf("cache document %d: %v", id, err)
 		}
 		if !r.Inbox {
-			s.fs.Facts.Learn(key, r.Size)
+			s.Facts.Learn(key, r.Size)
 		}
 		if r.Replace != 0 {
-			s.fs.control.BytesChanged(id)
+			s.Rewritten(id)
 		}
 	}
 }
@@ -87,9 +132,9 @@ func (s *staging) settle(up *spool.Upload, id archive.ID) {
 // is asked again by the next mount.
 func (s *staging) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := s.fs.Service.Archive.SetAutoExport(detached(ctx), id, true)
+		err := s.Service.Archive.SetAutoExport(context.WithoutCancel(ctx), id, true)
 		if err != nil {
-			s.fs.Service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
+			s.Service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
 		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
 			s.letGo(up)
@@ -106,7 +151,7 @@ func (s *staging) keepTime(r *spool.Record, id archive.ID) {
 	if mtime.IsZero() {
 		mtime = r.Changed
 	}
-	s.fs.opts.State.SetTime(id, mtime)
+	s.State.SetTime(id, mtime)
 }
 
 // backgroundPatience is how much longer the background looks for what ended in doubt than
@@ -117,8 +162,8 @@ const backgroundPatience = 4
 // now; the error is background.ErrMoot when nothing was left to try, background.ErrInDoubt when it
 // may still arrive.
 func (s *staging) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	s.fs.work.Begin()
-	defer s.fs.work.End()
+	s.Service.Work.Begin()
+	defer s.Service.Work.End()
 	s.sending.Add(1)
 	defer s.sending.Add(-1)
 	if wait, err = s.tryQueued(ctx, up); spool.Unanswered(err) {
@@ -131,7 +176,7 @@ func (s *staging) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, e
 	s.mu.Lock()
 	cutOff := s.cutOff[up.ID()]
 	s.mu.Unlock()
-	_, there := s.spool.Get(up.ID())
+	_, there := s.Spool.Get(up.ID())
 	switch {
 	case !there:
 		return false, background.ErrMoot // removed, or archived, meanwhile
@@ -140,13 +185,13 @@ func (s *staging) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, e
 	case up.Record().Directory:
 		return s.makeQueued(ctx, up)
 	}
-	return s.fs.delivery.deliverQueued(ctx, s.holder(up), up)
+	return s.delivery.deliverQueued(ctx, s.holder(up), up)
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
 // in is there, or failed, with which the upload fails.
 func (s *staging) deliverable(up *spool.Upload) bool {
-	folder, waiting := s.spool.Get(up.Record().Within)
+	folder, waiting := s.Spool.Get(up.Record().Within)
 	return !waiting || folder.State() == spool.Failed
 }
 
@@ -154,21 +199,21 @@ func (s *staging) deliverable(up *spool.Upload) bool {
 // made, unless that is tried again by now. The error is never nil.
 func (s *staging) failInFolder(up *spool.Upload) error {
 	r := up.Record()
-	folder, there := s.spool.Get(r.Within)
+	folder, there := s.Spool.Get(r.Within)
 	if there && folder.State() != spool.Failed {
 		s.queue.Add(up) // behind its folder
 		return background.ErrMoot
 	}
 	err := errors.New("the folder that it was put into was discarded")
 	if there {
-		err = errors.New(whyWaits(s.spool, &r))
+		err = errors.New(whyWaits(s.Spool, &r))
 	}
-	s.fs.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 	return errors.Join(err, up.Fail(err.Error(), true))
 }
 
 func (s *staging) queuePolicy() spool.Policy {
-	return spool.Policy{RetryFor: backgroundPatience * s.fs.opts.RetryFor, Attempts: 1, Queue: true}
+	return spool.Policy{RetryFor: backgroundPatience * s.Service.RetryFor, Attempts: 1, Queue: true}
 }
 
 // holder returns the file that stands for an upload: the one in the tree, or one that no
@@ -179,7 +224,7 @@ func (s *staging) holder(up *spool.Upload) *file {
 	if held := s.holders[up.ID()]; held != nil {
 		return held
 	}
-	held := newFile(s.fs, s.fs.Inodes.Local(), nil, nil, nil, up)
+	held := newFile(s, s.Inodes.Local(), nil, nil, nil, up)
 	switch r := up.Record(); {
 	case r.Queued:
 		held.phase = accepted
@@ -215,7 +260,7 @@ func (s *staging) retry(up *spool.Upload, asItIs bool) error {
 	if err := mayRetry(&r, asItIs); err != nil {
 		return err
 	}
-	folder, inFolder := s.spool.Get(r.Within)
+	folder, inFolder := s.Spool.Get(r.Within)
 	inFolder = inFolder && folder.State() == spool.Failed
 	if inFolder {
 		if err := s.retry(folder, false); err != nil { // which retries what lies in it, too
@@ -232,7 +277,7 @@ func (s *staging) retry(up *spool.Upload, asItIs bool) error {
 	for _, in := range inside {
 		if r := in.Record(); r.State == spool.Failed {
 			if err := s.retry(in, false); err != nil {
-				s.fs.Service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
+				s.Service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
 			}
 		}
 	}
@@ -254,7 +299,7 @@ func mayRetry(r *spool.Record, asItIs bool) error {
 
 // failedIn is what failed directly in a folder that is not made, and is whole.
 func (s *staging) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
-	for _, up := range s.spool.List() {
+	for _, up := range s.Spool.List() {
 		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
 			inside = append(inside, up)
 		}
@@ -271,7 +316,7 @@ func (s *staging) retryOne(up *spool.Upload, asItIs bool) error {
 	if asItIs {
 		take = up.RetryAsItIs
 	}
-	switch _, there := s.spool.Get(up.ID()); {
+	switch _, there := s.Spool.Get(up.ID()); {
 	case !there:
 		return syscall.ENOENT // it was archived meanwhile
 	case r.State == spool.Created && r.Queued: // taken back for a change
@@ -304,7 +349,7 @@ func (s *staging) leftFolder(up *spool.Upload, before *spool.Record) {
 		return
 	}
 	if err := s.retry(up, false); err != nil {
-		s.fs.Service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
+		s.Service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
 	}
 }
 
@@ -339,7 +384,7 @@ func (s *staging) forget(up *spool.Upload) error {
 
 // forgetFolder discards a queued folder, which must be empty and is locked by the caller.
 func (s *staging) forgetFolder(up *spool.Upload) error {
-	if holdsUploads(s.spool, up) {
+	if holdsUploads(s.Spool, up) {
 		return errno.ErrHoldsUploads
 	}
 	s.mu.Lock()
@@ -350,10 +395,10 @@ func (s *staging) forgetFolder(up *spool.Upload) error {
 	}
 	parent, name := d.Place()
 	if e := parent.Get(name); e != nil && e.Dir == d {
-		if err := s.fs.folders.removeQueuedLocked(parent, e, up); err != nil {
+		if err := s.removeQueuedLocked(parent, e, up); err != nil {
 			return err
 		}
-		s.fs.kernel.forgetNames(parent, []string{name})
+		s.Changed(parent, []string{name})
 	}
 	return nil
 }
@@ -378,18 +423,81 @@ func (s *staging) lockFolder(up *spool.Upload) (unlock func()) {
 	return held.commit.Unlock
 }
 
+// folderMaker makes a queued folder at the service (spool.FolderMaker).
+type folderMaker struct {
+	service remote.Archive
+	parent  archive.ID
+	inbox   bool
+	name    string
+}
+
+// Find implements spool.FolderMaker.
+func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
+	list, err := m.siblings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range list {
+		if f.Name == m.name {
+			return f.ID, nil
+		}
+	}
+	return 0, nil
+}
+
+func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
+	if !m.inbox {
+		s, err := m.service.Children(ctx, m.parent)
+		return s.Folders, err
+	}
+	boxes, err := m.service.Inboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
+	if !ok {
+		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
+	}
+	return parent.Children, nil
+}
+
+// Make implements spool.FolderMaker.
+func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
+	f, err := m.service.CreateFolder(ctx, m.parent, m.name)
+	return f.ID, err
+}
+
+// removeQueuedLocked is removeQueued for callers that hold the folder locked.
+func (s *staging) removeQueuedLocked(d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
+	switch {
+	case e.Dir.QueuedAs() == nil:
+		return errno.ErrNotRemoved // it was made meanwhile
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	d.Drop(e)
+	s.letGo(up)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.queuedDirs, up.ID())
+	return nil
+}
+
 // makeQueued is the queue's attempt at a folder.
 func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	defer s.lockFolder(up)()
 	r := up.Record()
-	if _, there := s.spool.Get(up.ID()); !there || !r.Queued {
+	if _, there := s.Spool.Get(up.ID()); !there || !r.Queued {
 		return false, background.ErrMoot // removed, or failed
 	}
 	if r.Within != "" {
 		return false, errors.Join(background.ErrMoot, s.failInFolder(up))
 	}
-	id, err := s.spool.DeliverFolder(ctx, up, &folderMaker{fs: s.fs, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
-	_ = s.fs.Service.Answered(err)
+	id, err := s.Spool.DeliverFolder(ctx, up, &folderMaker{service: s.Service.Archive, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
+	_ = s.Service.Answered(err)
 	switch {
 	case err == nil:
 		s.folderMade(up, id)
@@ -397,7 +505,7 @@ func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	case up.Record().Queued:
 		return true, err
 	}
-	s.fs.Service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
+	s.Service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
 	return false, err
 }
 
@@ -412,19 +520,19 @@ func (s *staging) folderMade(up *spool.Upload, id archive.ID) {
 	delete(s.waiting, from)
 	s.mu.Unlock()
 	if d != nil {
-		s.fs.placing.made(d, id)
+		s.placing.made(d, id)
 	}
-	for _, inside := range s.spool.List() {
+	for _, inside := range s.Spool.List() {
 		if inside.Record().Within == up.ID() {
 			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
-				s.fs.Service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+				s.Service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
 			}
 		}
 	}
 	r := up.Record()
-	s.fs.Service.Failures.Mend(&r)
+	s.Service.Failures.Mend(&r)
 	s.outdate(r.Folder)
-	s.fs.Service.OutdateInboxes()
+	s.Service.OutdateInboxes()
 	s.discard(up)
 	s.queue.Resume()
 }
@@ -438,7 +546,7 @@ const junkAge = 7 * 24 * time.Hour
 // for at the service, what had not been sent when its close was cut off is failed, and old
 // temporary files leave their folders. It does not wait for the service.
 func (s *staging) recover() {
-	for _, up := range s.spool.List() {
+	for _, up := range s.Spool.List() {
 		r := up.Record()
 		switch {
 		case nothingIn(&r):
@@ -449,7 +557,7 @@ func (s *staging) recover() {
 			s.folderMade(up, r.Document)
 		case r.State == spool.Confirmed:
 			s.settle(up, r.Document)
-			s.fs.work.Go(func() { s.conclude(context.Background(), up, r.Document) })
+			s.Service.Work.Go(func() { s.conclude(context.Background(), up, r.Document) })
 		case r.Queued:
 			s.await(up)
 			s.queue.Add(up)
@@ -468,8 +576,8 @@ func (s *staging) recover() {
 // had begun: it is confirmed when the archive has it, else failed, because that close
 // cannot be answered any more. While the service is away it waits.
 func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	id, err := s.spool.Resolve(ctx, up, s.fs.Service.Archive)
-	_ = s.fs.Service.Answered(err)
+	id, err := s.Spool.Resolve(ctx, up, s.Service.Archive)
+	_ = s.Service.Answered(err)
 	r := up.Record()
 	if r.State == spool.Sending || r.State == spool.Committed {
 		return true, err
@@ -478,7 +586,7 @@ func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err
 	delete(s.cutOff, up.ID())
 	s.mu.Unlock()
 	if err != nil {
-		s.fs.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+		s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
 		return false, err
 	}
 	s.settle(up, id)
@@ -490,19 +598,19 @@ func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err
 // old reports whether a local file is one that programs leave behind, and is so old that
 // nobody will ask for it.
 func (s *staging) old(r *spool.Record) bool {
-	return staysHere(r) && s.fs.now().Sub(r.Changed) > junkAge
+	return staysHere(r) && s.Service.Now().Sub(r.Changed) > junkAge
 }
 
 // putAway takes an old temporary file out of its folder and, where it holds something, keeps the
 // bytes for as long once more.
 func (s *staging) putAway(up *spool.Upload, r *spool.Record) {
-	log := s.fs.log.WithField("path", archive.Printable(r.Path+"/"+r.Name))
+	log := s.Service.Log.WithField("path", archive.Printable(r.Path+"/"+r.Name))
 	switch {
 	case up.Size() == 0:
 		s.discard(up)
 	case r.Forgotten.IsZero():
 		since := r.Changed
-		if err := up.Update(func(r *spool.Record) { r.Forgotten = s.fs.now() }); err != nil {
+		if err := up.Update(func(r *spool.Record) { r.Forgotten = s.Service.Now() }); err != nil {
 			log.Warnf("an old temporary file stays in its folder: %v", err)
 			s.await(up)
 			return
@@ -510,7 +618,7 @@ func (s *staging) putAway(up *spool.Upload, r *spool.Record) {
 		*r = up.Record()
 		log.Warnf("a temporary file that nobody has changed since %s has left its folder; its bytes are kept until %s: archivefs uploads export MOUNTPOINT %s saves them",
 			since.Format(time.DateOnly), goneOn(r).Format(time.DateOnly), r.ID)
-	case s.fs.now().After(goneOn(r)):
+	case s.Service.Now().After(goneOn(r)):
 		log.Warnf("the bytes of a temporary file that left its folder on %s are removed", r.Forgotten.Format(time.DateOnly))
 		s.discard(up)
 	}
@@ -522,7 +630,7 @@ func goneOn(r *spool.Record) time.Time { return r.Forgotten.Add(junkAge) }
 // discard throws bytes of the spool away that nobody will ask for.
 func (s *staging) discard(up *spool.Upload) {
 	if err := up.Remove(); err != nil {
-		s.fs.log.Warnf("remove %s from the spool: %v", up.ID(), err)
+		s.Service.Log.Warnf("remove %s from the spool: %v", up.ID(), err)
 		return
 	}
 	s.letGo(up)
@@ -533,7 +641,7 @@ func (s *staging) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
 	var id archive.ID
 	switch len(as) {
 	case 0:
-		s.fs.log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
+		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
 	case 1: // its time, not its bytes, which must be certain
 		id = as[0]
 		s.keepTime(r, id)
@@ -549,7 +657,7 @@ func (s *staging) await(up *spool.Upload) {
 	s.waiting[ref] = append(s.waiting[ref], up)
 	s.mu.Unlock()
 	if d := s.folder(ref); d != nil {
-		s.fs.placing.placeWaiting(d)
+		s.placing.placeWaiting(d)
 	}
 }
 
@@ -567,5 +675,5 @@ func (s *staging) folder(ref folderRef) *tree.Dir {
 		defer s.mu.Unlock()
 		return s.queuedDirs[ref.within]
 	}
-	return s.fs.Root.Tree.Known(s.fs.Root, ref.id)
+	return s.Root.Tree.Known(s.Root, ref.id)
 }

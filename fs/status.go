@@ -98,7 +98,7 @@ const (
 // Status takes stock.
 func (f *FileSystem) Status() Status {
 	failures := f.Service.Failures.List()
-	used, _ := f.staging.spool.Usage()
+	used, _ := f.staging.Spool.Usage()
 	s := Status{
 		Version: f.opts.Version, Service: f.opts.Source, Mounted: f.Started, PID: f.opts.PID, StateDir: f.opts.StateDir,
 		Content: string(f.opts.Mode), ReadOnly: f.opts.ReadOnly, Health: HealthOK, LastErrors: failures, LastRefusals: f.Errnos.Refusals(),
@@ -109,7 +109,7 @@ func (f *FileSystem) Status() Status {
 		},
 		Uploads: UploadStatus{Sending: f.staging.sending.Load(), Bytes: used, List: []UploadInfo{}},
 	}
-	if err := f.staging.spool.Disk(); err != nil && !f.opts.ReadOnly {
+	if err := f.staging.Spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()
 	}
 	if away := f.Service.Away(); away != nil {
@@ -121,18 +121,18 @@ func (f *FileSystem) Status() Status {
 			s.Cure = f.opts.Cure
 		}
 	}
-	for _, up := range f.staging.spool.List() {
+	for _, up := range f.staging.Spool.List() {
 		r := up.Record()
 		if r.StaysHere() {
 			s.Uploads.Local++
 		}
 		if holdsHere(up, &r) {
-			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.staging.spool, up, &r))
+			s.Uploads.Locals = append(s.Uploads.Locals, localInfo(f.staging.Spool, up, &r))
 		}
 		if !listed(&r) {
 			continue
 		}
-		info := uploadInfo(f.staging.spool, up, &r)
+		info := uploadInfo(f.staging.Spool, up, &r)
 		info.Sent = up.Sent()
 		if info.State == string(spool.Failed) && s.Health == HealthOK {
 			s.Health = HealthFailing

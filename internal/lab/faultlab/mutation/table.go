@@ -66,7 +66,7 @@ func rules() []Mutation {
 			Focus: history.Focus{Kinds: []history.Kind{history.Killed}, Session: history.Session{End: history.Clean}},
 		},
 		{
-			Name: "a close ends before its bytes are accepted", File: "fs/handle_write.go",
+			Name: "a close ends before its bytes are accepted", File: "fs/handle.go",
 			Old: "accepted := h.amongOthers()\n", New: "accepted := h.amongOthers() && h.ended() && h.file == nil\n", Async: true,
 			Focus: history.Focus{
 				Kinds: slices.Repeat([]history.Kind{history.Two}, 6),
@@ -87,7 +87,7 @@ func rules() []Mutation {
 		},
 		{
 			Name: "the new name of what is queued is not written down", File: "fs/renames.go",
-			Old: "retarget(r, c.fs.record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
+			Old: "retarget(r, c.s.record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
