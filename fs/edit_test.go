@@ -39,7 +39,7 @@ func newLetters(t *testing.T) (*FileSystem, *tree.Dir) {
 }
 
 // puts writes a text behind what the file has, through a handle.
-func (h *handle) puts(t *testing.T, text string) {
+func puts(t *testing.T, h *handle, text string) {
 	t.Helper()
 	err := h.file.edit(t.Context(), h, false, func(up *spool.Upload) error {
 		_, err := up.WriteAt([]byte(text), up.Size())
@@ -66,14 +66,14 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			}
 			f := fileAt(e)
 			one, other := &handle{file: f, writer: true}, &handle{file: f, writer: true}
-			one.puts(t, "one")
+			puts(t, one, "one")
 			one.ended()
-			other.puts(t, "half")
+			puts(t, other, "half")
 			end(f, t.Context())
 			if r := f.Up.Record(); r.State != spool.Created || r.Closed {
 				t.Fatalf("while another one writes it is %+v", r)
 			}
-			other.puts(t, "whole")
+			puts(t, other, "whole")
 			other.ended()
 			if err := f.s.delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
