@@ -136,7 +136,7 @@ func (d *delivery) begin() (done bool, err error) {
 	if u.State() == Confirmed {
 		return true, nil
 	}
-	if err := u.may(onSend); err != nil {
+	if err := u.mayLocked(onSend); err != nil {
 		if u.outcome != nil && u.State() == Failed {
 			err = u.outcome // of the delivery that this one waited for
 		}
@@ -296,7 +296,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	if u.journal.volatile(u.rec.Load()) {
 		as = asBefore
 	}
-	return u.transit(onSend, as, func(r *Record) {
+	return u.transitLocked(onSend, as, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
 		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
 		r.Split, r.Baseline, r.Refused, r.Reason = next.Split, next.Baseline, false, ""
@@ -449,15 +449,10 @@ func (d *delivery) confirmed(id archive.ID) {
 		as = synced
 		d.syncLocked()
 	}
-	confirmed := func(r *Record) {
+	if err := u.insistLocked(onConfirm, as, func(r *Record) {
 		r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = id, d.had, false, false, ""
-	}
-	if err := u.transit(onConfirm, as, confirmed); err != nil {
+	}); err != nil {
 		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
-		r := u.Record()
-		confirmed(&r)
-		r.State = Confirmed
-		u.rec.Store(&r)
 	}
 }
 
@@ -494,7 +489,7 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 		r.Queued = r.Queued && queued
 		r.Refused = r.Refused || d.sent > 0 && !queued && !doubtful
 	}
-	if werr := u.transit(ev, synced, failed); werr != nil {
+	if werr := u.transitLocked(ev, synced, failed); werr != nil {
 		return errors.Join(u.outcome, werr)
 	}
 	return u.outcome
@@ -507,7 +502,8 @@ func declined(err error) bool {
 }
 
 // syncLocked makes a volatile upload durable whose end is in doubt, or that is kept. The record
-// that follows matters more than an error. The caller holds mu of the upload.
+// that follows matters more than an error.
+// +checklocks:d.u.mu
 func (d *delivery) syncLocked() {
 	if err := d.u.syncLocked(); err != nil {
 		d.log.Warn(err)

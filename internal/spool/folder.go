@@ -30,11 +30,10 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue a folder: %w", err)
 	}
-	u := newUpload(s, r, end, 0)
 	if err := durable.SyncDir(s.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), u.Remove())
+		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), newUpload(s, r, end, 0, false).Remove())
 	}
-	u.journal.durable = true
+	u := newUpload(s, r, end, 0, true)
 	s.remember(u)
 	return u, nil
 }
@@ -111,7 +110,7 @@ func (d *delivery) prepareFolder(ctx context.Context) error {
 	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	return d.u.transit(onSend, synced, func(r *Record) {
+	return d.u.transitLocked(onSend, synced, func(r *Record) {
 		r.Reason = ""
 		r.Attempts++
 	})

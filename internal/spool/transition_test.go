@@ -47,7 +47,7 @@ func TestTransitions(t *testing.T) {
 		return func(u *Upload) error {
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			return u.transit(ev, synced, func(r *Record) {
+			return u.transitLocked(ev, synced, func(r *Record) {
 				if r.SHA256 == "" { // a record that is committed needs one
 					r.SHA256, r.Size = sum("abc"), 3
 				}
@@ -106,13 +106,12 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 	t.Helper()
 	s, _ := open(t, t.TempDir())
 	u := inState(t, s, from)
-	must(t, u.edited(func(r *Record) { r.Queued = true }, func(r *Record) error {
-		r.Closed = from == Created
-		if from == Failed {
-			r.SHA256 = sum("abc")
-		}
-		return u.storeLocked(r, synced)
-	}))
+	queued := u.Record()
+	queued.Queued, queued.Closed = true, from == Created
+	if from == Failed {
+		queued.SHA256 = sum("abc")
+	}
+	store(t, u, queued)
 	err := op(u)
 	if want == "-" {
 		var state *StateError
@@ -124,13 +123,15 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 		t.Fatal(err)
 	}
 	wantState(t, u, want)
-	if u.removed {
+	if _, ok := s.Get(u.ID()); !ok {
 		return
 	}
 	disk, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID())
 	if err != nil || disk.State != want {
 		t.Fatalf("the disk says %s, %v", disk.State, err)
 	}
+	u.content.mu.Lock()
+	defer u.content.mu.Unlock()
 	if u.content.sealed != (want != Created) {
 		t.Errorf("the bytes of what is %s are sealed: %v", want, u.content.sealed)
 	}
@@ -378,7 +379,7 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	wantState(t, u, Failed)
 	r := u.Record()
 	r.State, r.Queued, r.SHA256, r.Reason = Committed, true, sum(""), "" // as an older version would have it
-	must(t, u.storeLocked(&r, synced))
+	store(t, u, r)
 	s = reopen(t, s)
 	u, f := again(t, s, u), newFake()
 	_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})

@@ -21,8 +21,8 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	volatile := func(when string, want bool) {
 		t.Helper()
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.journal.durable == want {
-			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, u.journal.durable, want)
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || isDurable(u) == want {
+			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, isDurable(u), want)
 		}
 	}
 	volatile("created", true)
@@ -55,8 +55,8 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 			u := create(t, s, lateBill(), billBytes)
 			must(t, do(s, u))
 			want := u.Record()
-			if want.Boot != "" || !u.journal.durable {
-				t.Fatalf("written in run %q, durable is %v", want.Boot, u.journal.durable)
+			if want.Boot != "" || !isDurable(u) {
+				t.Fatalf("written in run %q, durable is %v", want.Boot, isDurable(u))
 			}
 			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
 			if r := u.Record(); r.Boot != "" {
@@ -100,8 +100,8 @@ func TestVolatileAfterARestart(t *testing.T) {
 				}
 				u = again(t, s, u)
 				if boot == "one" {
-					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.journal.durable {
-						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.journal.durable, want)
+					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
+						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), isDurable(u), want)
 					}
 					return
 				}
@@ -133,7 +133,7 @@ func TestCloseSyncsWhatIsVolatile(t *testing.T) {
 func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	s.opts.Boot = ""
-	if u := committed(t, s, lateBill(), billBytes); !u.journal.durable {
+	if u := committed(t, s, lateBill(), billBytes); !isDurable(u) {
 		t.Error("a crash of the machine could not be told from one of the program")
 	}
 }
