@@ -112,7 +112,7 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 	if d != nil {
 		baseline = v.fs.Baseline(d)
 	}
-	id, err := v.fs.staging.spool.DeliverWith(ctx, up, v.fs.Service.Archive, baseline, v.fs.staging.queuePolicy())
+	id, err := spool.DeliverWith(ctx, up, v.fs.Service.Archive, baseline, v.fs.staging.queuePolicy())
 	_ = v.fs.Service.Answered(err)
 	switch {
 	case err == nil:
@@ -273,7 +273,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.
 	}
 	v.fs.staging.sending.Add(1)
 	defer v.fs.staging.sending.Add(-1)
-	if id, err = v.fs.staging.spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Baseline(d)); v.fs.Service.Answered(err) != nil {
+	if id, err = spool.Deliver(ctx, up, v.fs.Service.Archive, v.fs.Baseline(d)); v.fs.Service.Answered(err) != nil {
 		v.fs.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, err
 	}

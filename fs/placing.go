@@ -123,7 +123,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := p.fs.staging.spool.Identify(ctx, up, p.fs.Service.Archive, ids); id != 0 {
+			if id := spool.Identify(ctx, up, p.fs.Service.Archive, ids); id != 0 {
 				p.fs.staging.settle(up, id)
 			}
 			return nil

@@ -62,13 +62,13 @@ var (
 //
 // A request that has begun goes on when ctx ends; it is only not repeated. A second Deliver of
 // the same upload waits for the first and returns the same.
-func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
-	return s.DeliverWith(ctx, u, a, baseline, Policy{RetryFor: s.opts.RetryFor, Attempts: foregroundAttempts})
+func Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
+	return DeliverWith(ctx, u, a, baseline, Policy{RetryFor: u.spool.opts.RetryFor, Attempts: foregroundAttempts})
 }
 
 // DeliverWith is Deliver under a policy of the caller's.
-func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.a, d.baseline = a, baseline
 		return d.withData(ctx, d.run)
 	})
@@ -77,9 +77,9 @@ func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
 // run had begun to send: it becomes confirmed when the archive has it, else failed. While the
 // service is away it stays what it was, with the reason.
-func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
-	p := Policy{RetryFor: s.opts.RetryFor, Queue: true}
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
+	p := Policy{RetryFor: u.spool.opts.RetryFor, Queue: true}
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)
 	})
@@ -103,14 +103,14 @@ type delivery struct {
 }
 
 // deliver runs work as the only delivery of u.
-func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
+func deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
 	case <-ctx.Done():
 		return 0, fmt.Errorf("wait for upload %s: %w", u.id, ctx.Err())
 	}
-	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep}}
+	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: u.spool.opts.Now, sleep: u.spool.opts.Sleep}}
 	d.looks = d.look
 	if done, err := d.begin(); done || err != nil {
 		return u.rec.Load().Document, err

@@ -41,8 +41,8 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 // DeliverFolder makes a queued folder, or finishes one that was being made, and returns
 // its id. A folder of that name that is there by then is taken for it: nobody wants two of a
 // name in one place. It ends as Deliver does.
-func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.looks = func(ctx context.Context) verdict {
 			id, err := m.Find(ctx)
 			return verdict{found: err == nil && id != 0, id: id, err: err}

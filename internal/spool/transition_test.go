@@ -71,7 +71,7 @@ func TestTransitions(t *testing.T) {
 		"wait in doubt": {by(onWaitInDoubt)},
 		"interrupt":     {by(onInterrupt)},
 		"deliver": {func(u *Upload) error {
-			_, err := u.spool.Deliver(t.Context(), u, newFake(), nil)
+			_, err := Deliver(t.Context(), u, newFake(), nil)
 			return err
 		}},
 		"resolve": {func(u *Upload) error {
@@ -79,7 +79,7 @@ func TestTransitions(t *testing.T) {
 			if u.State() == Sending {
 				f.add(7, u.Record().SentName, u.Record().SentID, "abc")
 			}
-			if _, err := u.spool.Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
+			if _, err := Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
 				return err
 			}
 			return nil // failed, as it was not sent
@@ -165,7 +165,7 @@ func TestNothingElseDuringADelivery(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), "abc")
 	f := newFake()
-	_, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
+	_, err := Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
 		for name, op := range map[string]func() error{
 			"commit": u.Commit, "recommit": u.Recommit, "keep": u.Keep, "reopen": u.Reopen, "recall": u.Recall, "retry": u.Retry,
 			"remove": u.Remove, "fail": func() error { return u.Fail("because", false) },
@@ -211,14 +211,14 @@ func TestErrorsNameNoPackage(t *testing.T) {
 	lost := committed(t, s, lateBill(), "abc")
 	must(t, os.Remove(lost.DataPath()))
 	_, read := lost.ReadAt(make([]byte, 1), 0)
-	_, deliver := s.Deliver(t.Context(), lost, newFake(), nil)
+	_, deliver := Deliver(t.Context(), lost, newFake(), nil)
 	gone := create(t, s, lateBill(), "")
 	must(t, gone.Remove())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	waits := committed(t, s, lateBill(), "abc")
 	waits.turn <- struct{}{}
-	_, late := s.Deliver(ctx, waits, newFake(), nil)
+	_, late := Deliver(ctx, waits, newFake(), nil)
 	for what, err := range map[string]error{
 		"write before the start": negative, "write beyond the end": huge, "write without room": full, "truncate": u.Truncate(-1),
 		"grow without room": u.Truncate(20), "close twice": u.Close(), "read lost data": read, "deliver lost data": deliver,
@@ -246,11 +246,11 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 	switch f := newFake(); state {
 	case Sending:
 		f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
-		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
+		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
 			t.Fatal("delivered")
 		}
 	case Confirmed:
-		if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 			t.Fatal(err)
 		}
 	case Created, Committed, Failed:
@@ -382,7 +382,7 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	store(t, u, r)
 	s = reopen(t, s)
 	u, f := again(t, s, u), newFake()
-	_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
+	_, err := DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
 	wantEmpty(t, "deliver", err)
 	if r := u.Record(); r.State != Failed || !r.Incomplete() || f.sends() != 0 {
 		t.Fatalf("%d sends, %+v", f.sends(), r)

@@ -29,7 +29,7 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 	must(t, u.Commit())
 	volatile("committed", true)
 	f.script = []outcome{{commit: true, then: func() { volatile("sending", true) }}}
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	volatile("confirmed", true)
@@ -38,11 +38,11 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 
 // What is told, or may not be known any more, is durable from then on.
 func TestAVolatileUploadBecomesDurable(t *testing.T) {
-	tests := map[string]func(*Spool, *Upload) error{
-		"synced": func(_ *Spool, u *Upload) error { return u.Sync() },
-		"kept":   func(_ *Spool, u *Upload) error { return u.Keep() },
-		"failed": func(_ *Spool, u *Upload) error { return u.Fail("because", false) },
-		"queued": func(_ *Spool, u *Upload) error {
+	tests := map[string]func(*Upload) error{
+		"synced": (*Upload).Sync,
+		"kept":   (*Upload).Keep,
+		"failed": func(u *Upload) error { return u.Fail("because", false) },
+		"queued": func(u *Upload) error {
 			return errors.Join(u.Update(func(r *Record) { r.Queued = true }), u.Commit())
 		},
 		"refused":  sendTo(outcome{err: kindErr(archive.KindForbidden)}),
@@ -53,7 +53,7 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := open(t, t.TempDir(), on("one"))
 			u := create(t, s, lateBill(), billBytes)
-			must(t, do(s, u))
+			must(t, do(u))
 			want := u.Record()
 			if want.Boot != "" || !isDurable(u) {
 				t.Fatalf("written in run %q, durable is %v", want.Boot, isDurable(u))
@@ -71,12 +71,12 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 }
 
 // sendTo commits an upload and delivers it to a service that answers so.
-func sendTo(answer outcome) func(*Spool, *Upload) error {
-	return func(s *Spool, u *Upload) error {
+func sendTo(answer outcome) func(*Upload) error {
+	return func(u *Upload) error {
 		if err := u.Commit(); err != nil {
 			return err
 		}
-		_, _ = s.Deliver(context.Background(), u, newFake(answer), nil) // the record tells
+		_, _ = Deliver(context.Background(), u, newFake(answer), nil) // the record tells
 		return nil
 	}
 }
@@ -94,7 +94,7 @@ func TestVolatileAfterARestart(t *testing.T) {
 				}
 				f := newFake(outcome{commit: true, then: func() { s = reopen(t, s, on(boot)) }})
 				if state == Sending {
-					_, _ = s.Deliver(t.Context(), u, f, nil) // by a program that is killed
+					_, _ = Deliver(t.Context(), u, f, nil) // by a program that is killed
 				} else {
 					s = reopen(t, s, on(boot))
 				}
