@@ -252,7 +252,8 @@ func (c *Content) await(ctx context.Context, d *download) (*version, error) {
 // ContentStats counts what the cache holds, and what it did since the start.
 type ContentStats struct {
 	Files     int    `json:"files"`
-	Bytes     int64  `json:"bytes"` // of all files, running downloads and files in use included
+	Local     int    `json:"local,omitempty"` // contents that are read from files of the service, and not copied
+	Bytes     int64  `json:"bytes"`           // of all files, running downloads and files in use included
 	Limit     int64  `json:"limit"`
 	Hits      uint64 `json:"hits"`      // opens served by a cached file alone
 	Misses    uint64 `json:"misses"`    // opens that started or joined a download
@@ -268,7 +269,7 @@ func (c *Content) Stats() ContentStats {
 	c.mu.Lock()
 	defer c.unlock()
 	s := c.stats
-	s.Files, s.Bytes, s.Limit = len(c.versions)-c.locals, c.used, c.limit
+	s.Files, s.Local, s.Bytes, s.Limit = len(c.versions)-c.locals, c.locals, c.used, c.limit
 	return s
 }
 

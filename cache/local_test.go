@@ -54,11 +54,17 @@ func TestContentsOfAServiceOnThisMachine(t *testing.T) {
 		t.Error("it is another content at the next open")
 	}
 	s.wantUsage(0, 0)
+	if local := s.Stats().Local; local != 1 {
+		t.Errorf("%d contents are in files of the service, want 1", local)
+	}
 	s.put(key(2), "0123456789")
 	s.put(key(3), "0123456789") // which the limit makes room for
 	s.Remove(key(1))
 	_, _ = r.Close(), again.Close()
 	s.wantUsage(1, 10)
+	if local := s.Stats().Local; local != 0 {
+		t.Errorf("%d contents are in files of the service after the removal, want 0", local)
+	}
 	if b, err := os.ReadFile(st.file(sum)); err != nil || string(b) != "longer than the limit" {
 		t.Errorf("the service's file has %q, %v", b, err)
 	}

@@ -112,7 +112,7 @@ func (v *delivery) deliverQueued(ctx context.Context, f *file, up *spool.Upload)
 	if d != nil {
 		baseline = v.s.Baseline(d)
 	}
-	id, err := v.s.Spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
+	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
 	_ = v.s.Service.Answered(err)
 	switch {
 	case err == nil:
@@ -273,7 +273,7 @@ func (v *delivery) send(ctx context.Context, f *file, up *spool.Upload, d *tree.
 	}
 	v.s.sending.Add(1)
 	defer v.s.sending.Add(-1)
-	if id, err = v.s.Spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
+	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
 		v.s.Service.Failures.Add("archive", up, f.Where(), err)
 		return 0, false, err
 	}

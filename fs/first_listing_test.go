@@ -6,6 +6,7 @@ import (
 
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // What waited in the spool may have been archived while the folder was listed for the first time:
@@ -17,7 +18,7 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fs, d := unlisted(t, tree.FolderDir)
-			s := emptySpool(t)
+			s := spooltest.Empty(t)
 			fs.staging.Spool = s
 			up, err := s.Create(spool.Record{})
 			if err != nil {

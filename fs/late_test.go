@@ -8,6 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // The id of a file that stayed unlisted may become known after all, also when it has given way to the
@@ -24,7 +25,7 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			fs.staging.Spool = emptySpool(t)
+			fs.staging.Spool = spooltest.Empty(t)
 			up, err := fs.staging.Spool.Create(spool.Record{})
 			if err != nil {
 				t.Fatal(err)

@@ -123,7 +123,7 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	asks.SetLimit(background.AtOnce)
 	for up, ids := range found {
 		asks.Go(func() error {
-			if id := p.s.Spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
+			if id := spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
 				p.s.settle(up, id)
 			}
 			return nil

@@ -496,7 +496,7 @@ func (s *staging) makeQueued(ctx context.Context, up *spool.Upload) (wait bool, 
 	if r.Within != "" {
 		return false, errors.Join(background.ErrMoot, s.failInFolder(up))
 	}
-	id, err := s.Spool.DeliverFolder(ctx, up, &folderMaker{service: s.Service.Archive, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
+	id, err := spool.DeliverFolder(ctx, up, &folderMaker{service: s.Service.Archive, parent: r.Folder, inbox: r.Inbox, name: r.Name}, s.queuePolicy())
 	_ = s.Service.Answered(err)
 	switch {
 	case err == nil:
@@ -576,7 +576,7 @@ func (s *staging) recover() {
 // had begun: it is confirmed when the archive has it, else failed, because that close
 // cannot be answered any more. While the service is away it waits.
 func (s *staging) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	id, err := s.Spool.Resolve(ctx, up, s.Service.Archive)
+	id, err := spool.Resolve(ctx, up, s.Service.Archive)
 	_ = s.Service.Answered(err)
 	r := up.Record()
 	if r.State == spool.Sending || r.State == spool.Committed {

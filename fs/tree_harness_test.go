@@ -10,7 +10,6 @@ import (
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/tree"
-	"github.com/archivefs/archivefs/internal/spool"
 )
 
 // anyArchive is an Archive, under a name that is not one of its methods.
@@ -57,18 +56,3 @@ func unlisted(t testing.TB, kind tree.DirKind, documents ...archive.Document) (*
 
 // named is a document with a name.
 func named(id archive.ID, name string) archive.Document { return archive.Document{ID: id, Name: name} }
-
-// emptySpool is a spool of its own.
-func emptySpool(t *testing.T) *spool.Spool {
-	t.Helper()
-	s, err := spool.Open(spool.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}

@@ -18,9 +18,11 @@ type budget struct {
 	// makeRoom frees at least so many bytes of the disk; false: it could free none.
 	makeRoom func(int64) bool
 
-	mu     sync.Mutex
-	used   int64 // lengths of all data files; guarded by mu
-	flying int64 // bytes being written, which the disk may not count yet; guarded by mu
+	mu sync.Mutex
+	// used is the length of all data files.
+	used int64 // +checklocks:mu
+	// flying counts the bytes being written, which the disk may not count yet.
+	flying int64 // +checklocks:mu
 }
 
 // errLimit is ENOSPC of the limit, and not of the disk.

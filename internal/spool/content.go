@@ -29,17 +29,23 @@ type content struct {
 	saw    func(error) error // Spool.saw
 	log    logrus.FieldLogger
 
-	size atomic.Int64 // in bytes; changed under mu
-
-	mu     sync.Mutex
-	digest digest // guarded by mu
-	begun  int64  // up to where the disk was told to begin to write; guarded by mu
-	sealed bool   // the bytes do not change; guarded by mu
+	mu sync.Mutex
+	// size is in bytes. It is read without mu, too.
+	// +checkatomic
+	size   atomic.Int64 // +checklocks:mu
+	digest digest       // +checklocks:mu
+	// begun is up to where the disk was told to begin to write.
+	begun int64 // +checklocks:mu
+	// sealed says that the bytes do not change.
+	sealed bool // +checklocks:mu
 
 	files sync.Mutex
-	file  *os.File // nil while refs is 0; guarded by files
-	refs  int      // who uses file; guarded by files
-	gone  bool     // removed; the bytes go with the last user; guarded by files
+	// file is nil while refs is 0.
+	file *os.File // +checklocks:files
+	// refs counts who uses file.
+	refs int // +checklocks:files
+	// gone says that it was removed: the bytes go with the last user.
+	gone bool // +checklocks:files
 }
 
 // acquire opens the file, or shares the descriptor that is open.

@@ -164,7 +164,8 @@ func TestReserve(t *testing.T) {
 		t.Fatalf("below the reserve %d bytes are free, %v", free, err)
 	}
 	must(t, u.Commit()) // what was accepted can be finished
-	disk, s.budget.flying = 3000, 1500
+	disk = 3000
+	must(t, s.budget.take(1500, 0))
 	if free, err := s.Free(); err != nil || free != 500 {
 		t.Fatalf("with writes under way %d bytes are free, %v", free, err)
 	}
@@ -243,17 +244,17 @@ func TestImpossibleOffsets(t *testing.T) {
 func TestIdleUploadsHoldNoDescriptor(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, Record{Name: "x"}, "abc")
-	if u.content.file != nil {
+	if isOpen(u) {
 		t.Fatal("the data is open though nobody has opened it")
 	}
 	must(t, u.Open())
 	must(t, u.Open())
 	must(t, u.Close())
-	if u.content.file == nil {
+	if !isOpen(u) {
 		t.Fatal("closed under somebody who has it open")
 	}
 	must(t, u.Close())
-	if u.content.file != nil {
+	if isOpen(u) {
 		t.Fatal("open after the last close")
 	}
 	if err := u.Close(); !errors.Is(err, os.ErrClosed) {
@@ -307,13 +308,18 @@ func TestFailedWriteIsAccountedAsItHappened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	u.content.files.Lock()
 	u.content.file, u.content.refs = f, 1
+	u.content.files.Unlock()
 	if n, err := u.WriteAt([]byte("defg"), 3); n != 0 || !errors.Is(err, syscall.EBADF) {
 		t.Fatalf("wrote %d, %v", n, err)
 	}
 	must(t, u.Close())
-	if used, _ := s.Usage(); used != 3 || u.Size() != 3 || s.budget.flying != 0 {
-		t.Fatalf("used %d, size %d, flying %d", used, u.Size(), s.budget.flying)
+	s.budget.mu.Lock()
+	used, flying := s.budget.used, s.budget.flying
+	s.budget.mu.Unlock()
+	if used != 3 || u.Size() != 3 || flying != 0 {
+		t.Fatalf("used %d, size %d, flying %d", used, u.Size(), flying)
 	}
 	must(t, u.Commit())
 	if u.Record().SHA256 != sum("abc") {

@@ -21,29 +21,29 @@ type life struct {
 
 // steps are the ways to go; each ends with the archive holding the data once.
 var steps = map[string][]func(*life) error{
-	"archived": {newFile, writeAll, rename, syncFile, commit, deliver, remove},
+	"archived": {newFile, writeAll, rename, syncFile, commit, send, remove},
 	"answer lost": {newFile, writeAll, commit, func(l *life) error {
 		l.f.script = []outcome{{commit: true, err: kindErr(archive.KindInterrupted)}}
-		return deliver(l)
+		return send(l)
 	}, remove},
 	"answered without an id": {newFile, writeAll, commit, func(l *life) error {
 		l.f.script = []outcome{{commit: true, noID: true, late: 2}}
-		return deliver(l)
+		return send(l)
 	}, remove},
 	"request lost": {newFile, writeAll, commit, func(l *life) error {
 		l.f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
-		return deliver(l)
+		return send(l)
 	}, remove},
 	"refused and retried": {newFile, writeAll, commit, func(l *life) error {
 		l.f.script = []outcome{{err: kindErr(archive.KindForbidden)}}
-		if err := deliver(l); archive.KindOf(err) != archive.KindForbidden {
+		if err := send(l); archive.KindOf(err) != archive.KindForbidden {
 			return errors.Join(errors.New("not refused"), err)
 		}
 		return nil
-	}, tryAgain, deliver, remove},
-	"killed writer retried":  {newFile, writeAll, fail, tryAgain, deliver, remove},
-	"local file renamed":     {newFile, writeAll, keep, rename, writeAll, keep, commit, deliver, remove},
-	"opened again committed": {newFile, writeAll, commit, reopenFile, writeAll, commit, deliver, remove},
+	}, tryAgain, send, remove},
+	"killed writer retried":  {newFile, writeAll, fail, tryAgain, send, remove},
+	"local file renamed":     {newFile, writeAll, keep, rename, writeAll, keep, commit, send, remove},
+	"opened again committed": {newFile, writeAll, commit, reopenFile, writeAll, commit, send, remove},
 }
 
 func newFile(l *life) (err error) { l.u, err = l.s.Create(lateBill()); return err }
@@ -66,8 +66,8 @@ func tryAgain(l *life) error   { return l.u.RetryAsItIs() }
 func remove(l *life) error     { return l.u.Remove() }
 func fail(l *life) error       { return l.u.Fail("the writer was killed", false) }
 
-func deliver(l *life) error {
-	_, err := l.s.Deliver(context.Background(), l.u, l.f, nil)
+func send(l *life) error {
+	_, err := Deliver(context.Background(), l.u, l.f, nil)
 	return err
 }
 
@@ -189,7 +189,7 @@ func (l *life) finish(at, dir string, archived *fakeArchive) {
 			must(l.t, u.Commit())
 		case Committed, Sending, Confirmed:
 		}
-		if _, err := s.Deliver(l.t.Context(), u, archived, nil); err != nil {
+		if _, err := Deliver(l.t.Context(), u, archived, nil); err != nil {
 			l.t.Fatalf("%s: %v", at, err)
 		}
 		must(l.t, u.Remove())

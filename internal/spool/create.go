@@ -22,7 +22,7 @@ func (s *Spool) Create(r Record) (*Upload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create an upload: %w", err)
 	}
-	u := newUpload(s, r, end, 0)
+	u := newUpload(s, r, end, 0, false)
 	s.remember(u)
 	return u, nil
 }
@@ -132,7 +132,7 @@ func validID(s string) bool {
 // ids gives out ids that ascend, also when the clock does not.
 type ids struct {
 	mu   sync.Mutex
-	last int64 // guarded by mu
+	last int64 // +checklocks:mu
 }
 
 // seen notes an id that is in use.

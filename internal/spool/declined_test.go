@@ -44,7 +44,7 @@ func TestHowLongAServiceIsWaitedFor(t *testing.T) {
 			}
 			f.lists = append([]error{nil}, tt.looks...)
 			u := committed(t, s, lateBill(), billBytes)
-			_, _ = s.Deliver(t.Context(), u, f, nil)
+			_, _ = Deliver(t.Context(), u, f, nil)
 			wantState(t, u, tt.state)
 			if f.sends() != tt.sent || f.listed-1 != tt.listed || clock.total() > tt.most {
 				t.Errorf("sent %d times, looked %d times, waited %v; want %d, %d, %s at most", f.sends(), f.listed-1, clock.slept, tt.sent, tt.listed, tt.most)
@@ -66,7 +66,7 @@ func TestTheQueueWaitsByItself(t *testing.T) {
 			u := create(t, s, lateBill(), billBytes)
 			must(t, u.Update(func(r *Record) { r.Queued = true }))
 			must(t, u.Commit())
-			_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{RetryFor: time.Minute, Attempts: 1, Queue: true})
+			_, err := DeliverWith(t.Context(), u, f, nil, Policy{RetryFor: time.Minute, Attempts: 1, Queue: true})
 			if archive.RetryAfter(err) != 5*time.Second || clock.total() > firstWait || f.sends() != 1 || !u.Record().Queued || !u.rec.Load().inDoubt() {
 				t.Errorf("waited %v, sent %d times, %+v; %v", clock.slept, f.sends(), u.Record(), err)
 			}
@@ -80,7 +80,7 @@ func TestDeclinedAfterItWasTaken(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		f := newFake(outcome{commit: true, late: late, err: busyFor(5 * time.Second)})
 		u := committed(t, s, lateBill(), billBytes)
-		if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {
 			t.Errorf("listed by look %d: %v, sent %d times", late+1, err, f.sends())
 		}
 	}

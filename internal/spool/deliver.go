@@ -62,13 +62,13 @@ var (
 //
 // A request that has begun goes on when ctx ends; it is only not repeated. A second Deliver of
 // the same upload waits for the first and returns the same.
-func (s *Spool) Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
-	return s.DeliverWith(ctx, u, a, baseline, Policy{RetryFor: s.opts.RetryFor, Attempts: foregroundAttempts})
+func Deliver(ctx context.Context, u *Upload, a Archive, baseline Baseline) (archive.ID, error) {
+	return DeliverWith(ctx, u, a, baseline, Policy{RetryFor: u.spool.opts.RetryFor, Attempts: foregroundAttempts})
 }
 
 // DeliverWith is Deliver under a policy of the caller's.
-func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func DeliverWith(ctx context.Context, u *Upload, a Archive, baseline Baseline, p Policy) (archive.ID, error) {
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.a, d.baseline = a, baseline
 		return d.withData(ctx, d.run)
 	})
@@ -77,9 +77,9 @@ func (s *Spool) DeliverWith(ctx context.Context, u *Upload, a Archive, baseline 
 // Resolve finds out, without sending anything, what became of an upload that an earlier
 // run had begun to send: it becomes confirmed when the archive has it, else failed. While the
 // service is away it stays what it was, with the reason.
-func (s *Spool) Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
-	p := Policy{RetryFor: s.opts.RetryFor, Queue: true}
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func Resolve(ctx context.Context, u *Upload, a Archive) (archive.ID, error) {
+	p := Policy{RetryFor: u.spool.opts.RetryFor, Queue: true}
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.a = a
 		return d.withData(ctx, d.resolve)
 	})
@@ -103,14 +103,14 @@ type delivery struct {
 }
 
 // deliver runs work as the only delivery of u.
-func (s *Spool) deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
+func deliver(ctx context.Context, u *Upload, p Policy, work func(*delivery) (archive.ID, error)) (archive.ID, error) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
 	case <-ctx.Done():
 		return 0, fmt.Errorf("wait for upload %s: %w", u.id, ctx.Err())
 	}
-	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: s.opts.Now, sleep: s.opts.Sleep}}
+	d := &delivery{u: u, log: u.log, patience: patience{policy: p, now: u.spool.opts.Now, sleep: u.spool.opts.Sleep}}
 	d.looks = d.look
 	if done, err := d.begin(); done || err != nil {
 		return u.rec.Load().Document, err
@@ -136,7 +136,7 @@ func (d *delivery) begin() (done bool, err error) {
 	if u.State() == Confirmed {
 		return true, nil
 	}
-	if err := u.may(onSend); err != nil {
+	if err := u.mayLocked(onSend); err != nil {
 		if u.outcome != nil && u.State() == Failed {
 			err = u.outcome // of the delivery that this one waited for
 		}
@@ -296,7 +296,7 @@ func (d *delivery) prepare(ctx context.Context) error {
 	if u.journal.volatile(u.rec.Load()) {
 		as = asBefore
 	}
-	return u.transit(onSend, as, func(r *Record) {
+	return u.transitLocked(onSend, as, func(r *Record) {
 		r.SentID, r.SentSHA256 = next.SentID, r.SHA256
 		r.SentName, r.SentFolder, r.SentReplace = r.documentName(), r.Folder, r.Replace
 		r.Split, r.Baseline, r.Refused, r.Reason = next.Split, next.Baseline, false, ""
@@ -449,15 +449,10 @@ func (d *delivery) confirmed(id archive.ID) {
 		as = synced
 		d.syncLocked()
 	}
-	confirmed := func(r *Record) {
+	if err := u.insistLocked(onConfirm, as, func(r *Record) {
 		r.Document, r.Had, r.Doubtful, r.Visible, r.Reason = id, d.had, false, false, ""
-	}
-	if err := u.transit(onConfirm, as, confirmed); err != nil {
+	}); err != nil {
 		d.log.Errorf("document %d is archived, which could not be written down: %v", id, err)
-		r := u.Record()
-		confirmed(&r)
-		r.State = Confirmed
-		u.rec.Store(&r)
 	}
 }
 
@@ -494,7 +489,7 @@ func (d *delivery) fail(ctx context.Context, err error, doubtful bool) error {
 		r.Queued = r.Queued && queued
 		r.Refused = r.Refused || d.sent > 0 && !queued && !doubtful
 	}
-	if werr := u.transit(ev, synced, failed); werr != nil {
+	if werr := u.transitLocked(ev, synced, failed); werr != nil {
 		return errors.Join(u.outcome, werr)
 	}
 	return u.outcome
@@ -507,7 +502,8 @@ func declined(err error) bool {
 }
 
 // syncLocked makes a volatile upload durable whose end is in doubt, or that is kept. The record
-// that follows matters more than an error. The caller holds mu of the upload.
+// that follows matters more than an error.
+// +checklocks:d.u.mu
 func (d *delivery) syncLocked() {
 	if err := d.u.syncLocked(); err != nil {
 		d.log.Warn(err)

@@ -102,7 +102,7 @@ func TestDeliverOutcomes(t *testing.T) {
 			}
 			s, _ := open(t, t.TempDir())
 			u := committed(t, s, lateBill(), billBytes)
-			id, err := s.Deliver(t.Context(), u, f, nil)
+			id, err := Deliver(t.Context(), u, f, nil)
 			r := u.Record()
 			if r.State != tc.state || f.sends() != tc.sends || len(f.holding(billBytes)) != tc.copies || r.Doubtful != tc.doubt {
 				t.Fatalf("state %s doubtful %v after %d sends with %d copies; want %s %v %d %d (%v)",
@@ -130,13 +130,13 @@ func TestDeliverRefusals(t *testing.T) {
 			f := newFake(outcome{err: kindErr(kind)})
 			s, c := open(t, t.TempDir())
 			u := committed(t, s, lateBill(), billBytes)
-			_, err := s.Deliver(t.Context(), u, f, nil)
+			_, err := Deliver(t.Context(), u, f, nil)
 			wantState(t, u, Failed)
 			if archive.KindOf(err) != kind || u.Record().Doubtful || f.sends() != 1 || c.total() != 0 {
 				t.Fatalf("%v, doubtful %v, %d sends, slept %v", err, u.Record().Doubtful, f.sends(), c.total())
 			}
 			must(t, u.Retry())
-			if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
+			if _, err := Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
 				t.Fatalf("retry: %v, %d copies", err, len(f.holding(billBytes)))
 			}
 		})
@@ -148,7 +148,7 @@ func TestRepeatsCarryTheSameExternalID(t *testing.T) {
 	f := newFake(outcome{err: lost})
 	s, c := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	ids := f.sentIDs()
@@ -169,7 +169,7 @@ func TestCommitAfterTheLooks(t *testing.T) {
 	looks := 0
 	f.script = []outcome{{commit: true, late: 5, err: lost}, {err: lost, then: func() { looks = f.listed - 1 }}}
 	u := committed(t, s, lateBill(), billBytes)
-	id, err := s.Deliver(t.Context(), u, f, nil)
+	id, err := Deliver(t.Context(), u, f, nil)
 	if err != nil || f.sends() != 2 || len(f.holding(billBytes)) != 1 || id != f.holding(billBytes)[0] {
 		t.Fatalf("document %d, %v, %d sends, %d copies", id, err, f.sends(), len(f.holding(billBytes)))
 	}
@@ -191,7 +191,7 @@ func TestRecordIsFixedBeforeTheFirstByte(t *testing.T) {
 			t.Error(err)
 		}
 	}}}
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	if onDisk.State != Sending || onDisk.SentID != f.sentIDs()[0] || len(onDisk.Baseline) != 1 || onDisk.Baseline[0] != old ||
@@ -207,7 +207,7 @@ func TestSendingAfterARestart(t *testing.T) {
 		f := newFake(outcome{commit: arrived, err: lost})
 		f.lists = []error{nil, kindErr(archive.KindUnreachable), kindErr(archive.KindUnreachable)}
 		u := committed(t, s, lateBill(), billBytes)
-		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
+		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
 			t.Fatal("confirmed without an answer")
 		}
 		wantState(t, u, Sending)
@@ -215,7 +215,7 @@ func TestSendingAfterARestart(t *testing.T) {
 		s = reopen(t, s)
 		u = again(t, s, u)
 		wantState(t, u, Sending)
-		id, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
+		id, err := Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
 			t.Error("asked for a baseline that may hold the document itself")
 			return nil, nil
 		})
@@ -232,13 +232,13 @@ func TestResolveSendsNothing(t *testing.T) {
 		f := newFake(outcome{commit: arrived, err: lost})
 		f.lists = []error{nil, lost, lost}
 		u := committed(t, s, lateBill(), billBytes)
-		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
+		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true}); err == nil {
 			t.Fatal("confirmed without an answer")
 		}
 		f.lists = nil
 		s = reopen(t, s)
 		u = again(t, s, u)
-		id, err := s.Resolve(t.Context(), u, f)
+		id, err := Resolve(t.Context(), u, f)
 		if f.sends() != 1 {
 			t.Fatal("it was sent again")
 		}
@@ -251,7 +251,7 @@ func TestResolveSendsNothing(t *testing.T) {
 	}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := s.Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Failed || u.Record().Doubtful {
+	if _, err := Resolve(t.Context(), u, newFake()); err == nil || u.Record().State != Failed || u.Record().Doubtful {
 		t.Fatalf("never sent: %v, %+v", err, u.Record())
 	}
 }
@@ -261,7 +261,7 @@ func TestDoubtSurvivesAsLongAsTheBytes(t *testing.T) {
 	f.lists = []error{nil, kindErr(archive.KindNotFound)}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil || !u.Record().Doubtful {
+	if _, err := Deliver(t.Context(), u, f, nil); err == nil || !u.Record().Doubtful {
 		t.Fatal("no doubt")
 	}
 	s = reopen(t, s)
@@ -269,7 +269,7 @@ func TestDoubtSurvivesAsLongAsTheBytes(t *testing.T) {
 	must(t, u.Reopen())
 	must(t, u.Update(func(r *Record) { r.Name = "another name.pdf" }))
 	must(t, u.Commit())
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 || len(f.holding(billBytes)) != 1 {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 || len(f.holding(billBytes)) != 1 {
 		t.Fatalf("same bytes: %v, %d sends", err, f.sends())
 	}
 }
@@ -279,7 +279,7 @@ func TestOtherBytesAreAnotherDocument(t *testing.T) {
 	f.lists = []error{nil, kindErr(archive.KindNotFound)}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err == nil {
 		t.Fatal("no doubt")
 	}
 	must(t, u.Reopen())
@@ -290,7 +290,7 @@ func TestOtherBytesAreAnotherDocument(t *testing.T) {
 	if u.Record().Doubtful {
 		t.Fatal("bytes that were never sent are in doubt")
 	}
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes+"!")) != 1 {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes+"!")) != 1 {
 		t.Fatalf("%v, %d copies", err, len(f.holding(billBytes+"!")))
 	}
 	if ids := f.sentIDs(); ids[0] == ids[1] {
@@ -303,13 +303,13 @@ func TestQueueKeepsWhatTheServiceCannotTakeNow(t *testing.T) {
 	f := newFake(outcome{err: kindErr(archive.KindUnreachable)}, outcome{err: kindErr(archive.KindForbidden)})
 	u := committed(t, s, lateBill(), billBytes)
 	queue := Policy{RetryFor: time.Second, Attempts: 2, Queue: true}
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindUnreachable {
+	if _, err := DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindUnreachable {
 		t.Fatal(err)
 	}
 	if r := u.Record(); r.State != Committed || r.Doubtful || r.Reason == "" {
 		t.Fatalf("%+v", r)
 	}
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindForbidden {
+	if _, err := DeliverWith(t.Context(), u, f, nil, queue); archive.KindOf(err) != archive.KindForbidden {
 		t.Fatal(err)
 	}
 	wantState(t, u, Failed)
@@ -322,7 +322,7 @@ func TestQueuedIsKeptWhileItWaitsAndEndsWithFailure(t *testing.T) {
 	must(t, u.Update(func(r *Record) { r.Queued = true }))
 	must(t, u.Commit())
 	queue := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); err == nil {
+	if _, err := DeliverWith(t.Context(), u, f, nil, queue); err == nil {
 		t.Fatal("archived without credentials")
 	}
 	s = reopen(t, s)
@@ -330,7 +330,7 @@ func TestQueuedIsKeptWhileItWaitsAndEndsWithFailure(t *testing.T) {
 	if r := u.Record(); r.State != Committed || !r.Queued {
 		t.Fatalf("not in the queue any more: %+v", r)
 	}
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, queue); err == nil || u.Record().Queued {
+	if _, err := DeliverWith(t.Context(), u, f, nil, queue); err == nil || u.Record().Queued {
 		t.Fatalf("%v, %+v", err, u.Record())
 	}
 	wantState(t, u, Failed)
@@ -350,7 +350,7 @@ func TestWhatCannotBeDecidedLeavesTheQueue(t *testing.T) {
 	f.hideIDs, f.content = true, kindErr(archive.KindUnsupported)
 	u := committed(t, s, lateBill(), billBytes)
 	queue := Policy{RetryFor: time.Second, Attempts: 2, Queue: true}
-	_, err := s.DeliverWith(t.Context(), u, f, nil, queue)
+	_, err := DeliverWith(t.Context(), u, f, nil, queue)
 	if err == nil || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
@@ -366,7 +366,7 @@ func TestContextEnds(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		f := newFake()
 		u := committed(t, s, lateBill(), billBytes)
-		_, err := s.Deliver(ctx, u, f, nil)
+		_, err := Deliver(ctx, u, f, nil)
 		if !errors.Is(err, context.Canceled) || f.sends() != 0 {
 			t.Fatalf("%v, %d sends", err, f.sends())
 		}
@@ -376,7 +376,7 @@ func TestContextEnds(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		f := newFake(outcome{commit: true, err: kindErr(archive.KindTimeout), then: cancel})
 		u := committed(t, s, lateBill(), billBytes)
-		if _, err := s.Deliver(ctx, u, f, nil); err != nil || u.Record().State != Confirmed {
+		if _, err := Deliver(ctx, u, f, nil); err != nil || u.Record().State != Confirmed {
 			t.Fatalf("what arrived was not found: %v", err)
 		}
 	})
@@ -385,7 +385,7 @@ func TestContextEnds(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		f := newFake(outcome{err: kindErr(archive.KindTimeout), then: cancel})
 		u := committed(t, s, lateBill(), billBytes)
-		_, err := s.Deliver(ctx, u, f, nil)
+		_, err := Deliver(ctx, u, f, nil)
 		if err == nil || f.sends() != 1 || u.Record().State != Failed || !u.Record().Doubtful {
 			t.Fatalf("%v, %d sends, %+v", err, f.sends(), u.Record())
 		}
@@ -399,7 +399,7 @@ func TestDeliverOnceForManyCallers(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if id, err := s.Deliver(context.Background(), u, f, nil); err != nil || id != 101 {
+			if id, err := Deliver(context.Background(), u, f, nil); err != nil || id != 101 {
 				t.Errorf("%d, %v", id, err)
 			}
 		})
@@ -430,7 +430,7 @@ func TestNothingChangesWhileItIsSent(t *testing.T) {
 			t.Errorf("a time set while it is sent: %v", err)
 		}
 	}})
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(refused) == 0 {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil || len(refused) == 0 {
 		t.Fatalf("%v, %d operations tried", err, len(refused))
 	}
 	if r := u.Record(); !r.Mtime.Equal(time.Unix(1, 0)) || r.Name != "Mahnung.pdf" {
@@ -445,7 +445,7 @@ func TestDamagedDataIsNotSent(t *testing.T) {
 	s = reopen(t, s)
 	u = again(t, s, u)
 	f := newFake()
-	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil || f.sends() != 0 {
+	if _, err := Deliver(t.Context(), u, f, nil); err == nil || f.sends() != 0 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
 	if r := u.Record(); r.State != Failed || !strings.Contains(r.Reason, "damaged") {
@@ -459,7 +459,7 @@ func TestSentWhileItIsSent(t *testing.T) {
 	u := committed(t, s, lateBill(), "zehn Bytes")
 	var under int64
 	fake := newFake(outcome{err: kindErr(archive.KindInvalid), then: func() { under = u.Sent() }})
-	if _, err := s.Deliver(t.Context(), u, fake, nil); archive.KindOf(err) != archive.KindInvalid {
+	if _, err := Deliver(t.Context(), u, fake, nil); archive.KindOf(err) != archive.KindInvalid {
 		t.Fatal(err)
 	}
 	if under != int64(len("zehn Bytes")) || u.Sent() != 0 {

@@ -19,7 +19,7 @@ const (
 )
 
 // digest is the SHA-256 of the first pos bytes of a file, computed while the file is written
-// from front to back, so that most files need not be read again for it. It is guarded by
+// from front to back, so that most files need not be read again for it. Guarded by
 // content.mu.
 type digest struct {
 	hash hash.Hash

@@ -28,10 +28,13 @@ const (
 
 // disk is the last that is known of the spool's disk.
 type disk struct {
-	mu     sync.Mutex
-	failed error      // of a write, nil once the disk takes writes again; guarded by mu
-	at     time.Time  // when; guarded by mu
-	probe  chan error // of the probe under way, nil for none; guarded by mu
+	mu sync.Mutex
+	// failed is the error of a write, nil once the disk takes writes again.
+	failed error // +checklocks:mu
+	// at is when that was.
+	at time.Time // +checklocks:mu
+	// probe gives what the probe under way finds, nil for none.
+	probe chan error // +checklocks:mu
 }
 
 // saw notes an error of the disk, and returns err.

@@ -30,11 +30,10 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue a folder: %w", err)
 	}
-	u := newUpload(s, r, end, 0)
 	if err := durable.SyncDir(s.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), u.Remove())
+		return nil, errors.Join(fmt.Errorf("queue a folder: %w", err), newUpload(s, r, end, 0, false).Remove())
 	}
-	u.journal.durable = true
+	u := newUpload(s, r, end, 0, true)
 	s.remember(u)
 	return u, nil
 }
@@ -42,8 +41,8 @@ func (s *Spool) CreateFolder(r Record, doubtful bool) (*Upload, error) {
 // DeliverFolder makes a queued folder, or finishes one that was being made, and returns
 // its id. A folder of that name that is there by then is taken for it: nobody wants two of a
 // name in one place. It ends as Deliver does.
-func (s *Spool) DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
-	return s.deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
+func DeliverFolder(ctx context.Context, u *Upload, m FolderMaker, p Policy) (archive.ID, error) {
+	return deliver(ctx, u, p, func(d *delivery) (archive.ID, error) {
 		d.looks = func(ctx context.Context) verdict {
 			id, err := m.Find(ctx)
 			return verdict{found: err == nil && id != 0, id: id, err: err}
@@ -111,7 +110,7 @@ func (d *delivery) prepareFolder(ctx context.Context) error {
 	}
 	d.u.mu.Lock()
 	defer d.u.mu.Unlock()
-	return d.u.transit(onSend, synced, func(r *Record) {
+	return d.u.transitLocked(onSend, synced, func(r *Record) {
 		r.Reason = ""
 		r.Attempts++
 	})

@@ -85,7 +85,7 @@ func TestFolderIsMadeOnce(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s, _ := open(t, t.TempDir())
 			u := queuedFolder(t, s, tc.doubtful)
-			id, err := s.DeliverFolder(t.Context(), u, &tc.maker, Policy{RetryFor: 4 * time.Second, Attempts: 3, Queue: true})
+			id, err := DeliverFolder(t.Context(), u, &tc.maker, Policy{RetryFor: 4 * time.Second, Attempts: 3, Queue: true})
 			if r := u.Record(); r.State != tc.state || tc.maker.made != tc.made || (err == nil) != (tc.state == Confirmed) {
 				t.Fatalf("%s, made %d times, %v; want %s, %d", r.State, tc.maker.made, err, tc.state, tc.made)
 			}
@@ -119,7 +119,7 @@ func TestFailedFolderCanBeRetriedAndRemoved(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := queuedFolder(t, s, false)
 	refuses := &fakeMaker{script: []outcome{{err: kindErr(archive.KindConflict)}}}
-	if _, err := s.DeliverFolder(t.Context(), u, refuses, Policy{Queue: true}); err == nil {
+	if _, err := DeliverFolder(t.Context(), u, refuses, Policy{Queue: true}); err == nil {
 		t.Fatal("a refused folder was made")
 	}
 	if err := u.Reopen(); err == nil {
@@ -129,7 +129,7 @@ func TestFailedFolderCanBeRetriedAndRemoved(t *testing.T) {
 	u = again(t, s, u)
 	wantState(t, u, Failed)
 	must(t, u.Retry())
-	if _, err := s.DeliverFolder(t.Context(), u, refuses, Policy{Queue: true}); err != nil || refuses.made != 1 {
+	if _, err := DeliverFolder(t.Context(), u, refuses, Policy{Queue: true}); err != nil || refuses.made != 1 {
 		t.Fatalf("%v, made %d times", err, refuses.made)
 	}
 	must(t, u.Remove())

@@ -107,6 +107,27 @@ func committed(t testing.TB, s *Spool, r Record, data string) *Upload {
 	return u
 }
 
+// store writes a record as it is, whatever the table of transitions says.
+func store(t testing.TB, u *Upload, r Record) {
+	t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	must(t, u.storeLocked(&r, synced))
+}
+
+func isDurable(u *Upload) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.journal.durable
+}
+
+// isOpen reports whether the data has a descriptor.
+func isOpen(u *Upload) bool {
+	u.content.files.Lock()
+	defer u.content.files.Unlock()
+	return u.content.file != nil
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

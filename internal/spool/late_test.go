@@ -18,7 +18,7 @@ func TestTimeOutIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	s, _ := open(t, t.TempDir(), lateBy)
 	f := newFake(outcome{err: kindErr(archive.KindTimeout)})
 	u := committed(t, s, lateBill(), billBytes)
-	_, err := s.Deliver(t.Context(), u, f, nil)
+	_, err := Deliver(t.Context(), u, f, nil)
 	if archive.KindOf(err) != archive.KindTimeout || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
@@ -35,7 +35,7 @@ func TestQueueWaitsForWhatMayArriveLate(t *testing.T) {
 			u := queued(t, s, billBytes)
 			policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
 			for range 2 {
-				_, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+				_, err := DeliverWith(t.Context(), u, f, nil, policy)
 				if archive.KindOf(err) != archive.KindTimeout || u.State() != Sending || f.sends() != 1 {
 					t.Fatalf("%v, %s, %d sends", err, u.State(), f.sends())
 				}
@@ -45,7 +45,7 @@ func TestQueueWaitsForWhatMayArriveLate(t *testing.T) {
 				want = f.add(u.Record().SentFolder, u.Record().SentName, u.Record().SentID, billBytes)
 			}
 			must(t, clock.sleep(t.Context(), time.Minute))
-			id, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+			id, err := DeliverWith(t.Context(), u, f, nil, policy)
 			if err != nil || arrives && id != want {
 				t.Fatalf("document %d, %v; want %d", id, err, want)
 			}
@@ -63,7 +63,7 @@ func TestWhatIsSentOnceMoreIsLookedForAsLong(t *testing.T) {
 	f := newFake(outcome{err: kindErr(archive.KindTimeout)})
 	u := queued(t, s, billBytes)
 	policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-	_, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+	_, err := DeliverWith(t.Context(), u, f, nil, policy)
 	if !Unanswered(err) {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestWhatIsSentOnceMoreIsLookedForAsLong(t *testing.T) {
 		must(t, clock.sleep(t.Context(), time.Minute)) // it takes longer than RetryFor
 		f.lists = []error{kindErr(archive.KindUnreachable)}
 	}}}
-	if _, err = s.DeliverWith(t.Context(), u, f, nil, policy); !Unanswered(err) || f.sends() != 2 {
+	if _, err = DeliverWith(t.Context(), u, f, nil, policy); !Unanswered(err) || f.sends() != 2 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
 }
@@ -86,12 +86,12 @@ func TestWhatWasCutOffIsNotRepeatedWhileItMayArrive(t *testing.T) {
 	u = again(t, s, u)
 	f := newFake()
 	policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); err == nil || f.sends() != 0 {
+	if _, err := DeliverWith(t.Context(), u, f, nil, policy); err == nil || f.sends() != 0 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
 	wantState(t, u, Sending)
 	must(t, s.opts.Sleep(t.Context(), time.Minute))
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); err != nil || f.sends() != 1 {
+	if _, err := DeliverWith(t.Context(), u, f, nil, policy); err != nil || f.sends() != 1 {
 		t.Fatalf("%v, %d sends", err, f.sends())
 	}
 }
@@ -101,12 +101,12 @@ func TestFolderIsNotAskedForAgainWhileItMayBeMade(t *testing.T) {
 	u := queuedFolder(t, s, false)
 	m := &fakeMaker{script: []outcome{{commit: true, late: 10, err: kindErr(archive.KindTimeout)}}}
 	policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-	if _, err := s.DeliverFolder(t.Context(), u, m, policy); err == nil || u.State() != Sending || m.made != 1 {
+	if _, err := DeliverFolder(t.Context(), u, m, policy); err == nil || u.State() != Sending || m.made != 1 {
 		t.Fatalf("%v, %s, made %d times", err, u.State(), m.made)
 	}
 	m.hidden = 0
 	must(t, clock.sleep(t.Context(), time.Minute))
-	if _, err := s.DeliverFolder(t.Context(), u, m, policy); err != nil || m.made != 1 {
+	if _, err := DeliverFolder(t.Context(), u, m, policy); err != nil || m.made != 1 {
 		t.Fatalf("%v, made %d times", err, m.made)
 	}
 }
@@ -117,14 +117,14 @@ func TestReplacementWaitsForAnEarlierOneThatMayArriveLate(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *Spool, *fakeArchive, *Upload) (*Spool, *Upload){
 		"not answered in time": func(t *testing.T, s *Spool, f *fakeArchive, first *Upload) (*Spool, *Upload) {
 			f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
-			if _, err := s.Deliver(t.Context(), first, f, nil); err == nil {
+			if _, err := Deliver(t.Context(), first, f, nil); err == nil {
 				t.Fatal("a request without an answer succeeded")
 			}
 			return s, committed(t, s, scan(first.Record().Replace), "the second")
 		},
 		"not answered in time, and the same file": func(t *testing.T, s *Spool, f *fakeArchive, first *Upload) (*Spool, *Upload) {
 			f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
-			if _, err := s.Deliver(t.Context(), first, f, nil); err == nil {
+			if _, err := Deliver(t.Context(), first, f, nil); err == nil {
 				t.Fatal("a request without an answer succeeded")
 			}
 			must(t, first.Reopen())
@@ -163,7 +163,7 @@ func TestReplacementWaitsForAnEarlierOneThatMayArriveLate(t *testing.T) {
 				arrive()
 				return sleep(ctx, d)
 			}
-			if _, err := s.Deliver(t.Context(), second, f, nil); err != nil {
+			if _, err := Deliver(t.Context(), second, f, nil); err != nil {
 				t.Fatal(err)
 			}
 			arrive()

@@ -239,7 +239,7 @@ func (d *delivery) examine(ctx context.Context, r *Record, doc archive.ID) (like
 // Identify finds which of some documents an upload became that the service confirmed without
 // telling its id: the one whose data show the idempotency key that was made up for it. 0 when
 // none is certain.
-func (s *Spool) Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
+func Identify(ctx context.Context, u *Upload, a Archive, docs []archive.ID) archive.ID {
 	d := &delivery{u: u, a: a}
 	r := u.rec.Load()
 	if r.ExternalID != "" || r.SentID == "" || r.Split {

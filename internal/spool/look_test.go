@@ -26,7 +26,7 @@ func TestALookDoesNotWaitForEveryDocument(t *testing.T) {
 	}}}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	_, err := s.Deliver(t.Context(), u, f, nil)
+	_, err := Deliver(t.Context(), u, f, nil)
 	if asked := 40 - len(f.data); !errors.Is(err, hangs) || asked > f.listed {
 		t.Errorf("asked for %d documents in %d looks: %v", asked, f.listed, err)
 	}
@@ -71,7 +71,7 @@ func TestOwnExternalID(t *testing.T) {
 			r := lateBill()
 			r.ExternalID = "R-17"
 			u := committed(t, s, r, billBytes)
-			id, err := s.Deliver(t.Context(), u, f, nil)
+			id, err := Deliver(t.Context(), u, f, nil)
 			copies := f.holding(billBytes)
 			if u.Record().State != tc.state || f.sends() != tc.sends || len(copies) != 1 {
 				t.Fatalf("%s after %d sends, %d copies: %v", u.Record().State, f.sends(), len(copies), err)
@@ -95,7 +95,7 @@ func TestAnotherDocumentOfThatNameIsNotTaken(t *testing.T) {
 		}}}
 		s, _ := open(t, t.TempDir())
 		u := committed(t, s, lateBill(), billBytes)
-		id, err := s.Deliver(t.Context(), u, f, nil)
+		id, err := Deliver(t.Context(), u, f, nil)
 		if copies := f.holding(billBytes); err != nil || len(copies) != 1 || id != copies[0] {
 			t.Fatalf("ids hidden %v: document %d, %v, copies %v", hide, id, err, copies)
 		}
@@ -117,7 +117,7 @@ func TestSplitEMail(t *testing.T) {
 			f.rename = func(name string) string { return strings.Replace(name, "Anfrage.eml", "Betreff der Nachricht", 1) }
 			s, _ := open(t, t.TempDir())
 			u := committed(t, s, Record{Folder: 7, Name: "Anfrage.eml", Attributes: archive.Attributes{EmailImportOrder: archive.EmailThenAttachments}}, billBytes)
-			_, err := s.Deliver(t.Context(), u, f, nil)
+			_, err := Deliver(t.Context(), u, f, nil)
 			r := u.Record()
 			if r.State != tc.state || f.sends() != 1 || len(f.holding(billBytes)) != 1 {
 				t.Fatalf("%s after %d sends: %v", r.State, f.sends(), err)
@@ -159,7 +159,7 @@ func TestAnswerWithoutAnID(t *testing.T) {
 			tc.change(f)
 			s, _ := open(t, t.TempDir())
 			u := committed(t, s, lateBill(), billBytes)
-			id, err := s.Deliver(t.Context(), u, f, nil)
+			id, err := Deliver(t.Context(), u, f, nil)
 			wantState(t, u, Confirmed)
 			want := archive.ID(0)
 			if tc.known {
@@ -187,7 +187,7 @@ func TestConfirmedWhileItsIDIsLookedFor(t *testing.T) {
 		return c.sleep(ctx, d)
 	}
 	u = committed(t, s, lateBill(), billBytes)
-	if id, err := s.Deliver(ctx, u, f, nil); err != nil || id != 0 {
+	if id, err := Deliver(ctx, u, f, nil); err != nil || id != 0 {
 		t.Fatalf("document %d, %v", id, err)
 	}
 	if f.listed != 2 || len(c.slept) != 0 {
@@ -222,7 +222,7 @@ func TestReplace(t *testing.T) {
 			}
 			s, _ := open(t, t.TempDir())
 			u := committed(t, s, Record{Folder: 9, Inbox: true, Name: "scan.pdf", Replace: doc}, billBytes)
-			id, err := s.Deliver(t.Context(), u, f, nil)
+			id, err := Deliver(t.Context(), u, f, nil)
 			if u.Record().State != tc.state || f.sends() != tc.sends || f.listed != 0 {
 				t.Fatalf("%s after %d sends, %d listings: %v", u.Record().State, f.sends(), f.listed, err)
 			}
@@ -247,14 +247,14 @@ func TestReplacedDocumentIsGone(t *testing.T) {
 				s, _ := open(t, t.TempDir())
 				u := committed(t, s, Record{Folder: 9, Inbox: true, Name: "scan.pdf", Replace: 42}, billBytes)
 				policy := Policy{RetryFor: time.Second, Attempts: 2, Queue: queue}
-				_, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+				_, err := DeliverWith(t.Context(), u, f, nil, policy)
 				r := u.Record()
 				if r.State != Failed || !strings.Contains(r.Reason, "document 42, which it replaces, is gone") || strings.Contains(r.Reason, `\n`) {
 					t.Fatalf("%s, reason %q: %v", r.State, r.Reason, err)
 				}
 				must(t, u.Update(func(r *Record) { r.Replace = 0 }))
 				must(t, u.Retry())
-				if id, err := s.Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
+				if id, err := Deliver(t.Context(), u, f, nil); err != nil || len(f.holding(billBytes)) != 1 {
 					t.Fatalf("as a new document: %d, %v", id, err)
 				}
 			})

@@ -167,7 +167,7 @@ func TestWhatWaitsMayBeChanged(t *testing.T) {
 			u := queued(t, s, "abc")
 			f := newFake(outcome{err: kindErr(kind)})
 			policy := Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
-			if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != kind {
+			if _, err := DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != kind {
 				t.Fatal(err)
 			}
 			wantState(t, u, want)
@@ -182,7 +182,7 @@ func TestWhatWaitsMayBeChanged(t *testing.T) {
 			if kind == archive.KindUnreachable { // nothing was sent
 				return
 			}
-			id, err := s.DeliverWith(t.Context(), u, f, nil, policy)
+			id, err := DeliverWith(t.Context(), u, f, nil, policy)
 			if err != nil || id != late || f.sends() != 1 {
 				t.Fatalf("document %d, %v, %d sends; want %d, which came late", id, err, f.sends(), late)
 			}
@@ -198,7 +198,7 @@ func TestWhatWasNotSentIsNotInDoubt(t *testing.T) {
 		s, _ := open(t, t.TempDir())
 		u := committed(t, s, lateBill(), billBytes)
 		f := newFake(outcome{err: &archive.Error{Kind: archive.KindBusy, Unsent: true}})
-		if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != archive.KindBusy {
+		if _, err := DeliverWith(t.Context(), u, f, nil, policy); archive.KindOf(err) != archive.KindBusy {
 			t.Fatal(err)
 		}
 		wantState(t, u, want)
@@ -222,14 +222,14 @@ func TestQueueWaitsForRoomOnTheDisk(t *testing.T) {
 	u := queued(t, s, "abc")
 	f, policy := newFake(), Policy{RetryFor: time.Second, Attempts: 1, Queue: true}
 	full = true
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := DeliverWith(t.Context(), u, f, nil, policy); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
 	if r := u.Record(); r.State != Committed || !r.Queued {
 		t.Fatalf("%+v", r)
 	}
 	full = false
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, policy); err != nil {
+	if _, err := DeliverWith(t.Context(), u, f, nil, policy); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -238,7 +238,7 @@ func TestRetryOfWhatWaits(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := queued(t, s, "abc")
 	f := newFake(outcome{err: kindErr(archive.KindUnreachable)})
-	if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil || u.Record().Reason == "" {
+	if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil || u.Record().Reason == "" {
 		t.Fatalf("%v, %+v", err, u.Record())
 	}
 	must(t, u.Retry())

@@ -35,26 +35,30 @@ const syncReceiptsAfter = time.Second
 
 // receipts is the receipt log: JSON lines, only ever appended to.
 type receipts struct {
-	mu   sync.Mutex
-	file *os.File // nil: none is kept; guarded by mu
-	// later syncs what was written, nil while all is; guarded by mu.
-	later *time.Timer
+	mu sync.Mutex
+	// file is nil where none is kept.
+	file *os.File // +checklocks:mu
+	// later syncs what was written, nil while all is.
+	later *time.Timer // +checklocks:mu
 }
 
-// openReceipts opens the log at path, which is made when it is not there. A last line that
-// a crash cut off is ended, so that the next one stands alone.
-func openReceipts(path string) (*os.File, error) {
+// open opens the log at path, which is made when it is not there. A last line that a crash cut
+// off is ended, so that the next one stands alone.
+func (l *receipts) open(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o600) //nolint:gosec // below the state directory
 	if err != nil {
-		return nil, fmt.Errorf("open receipt log: %w", err)
+		return fmt.Errorf("open receipt log: %w", err)
 	}
 	if err := endLine(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("receipt log: %w", err), f.Close())
+		return errors.Join(fmt.Errorf("receipt log: %w", err), f.Close())
 	}
 	if err := durable.SyncDir(filepath.Dir(path)); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return errors.Join(err, f.Close())
 	}
-	return f, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file = f
+	return nil
 }
 
 // ReceiptOf returns which document an upload became, by the log at path; 0 where that lacks it.

@@ -29,9 +29,9 @@ func TestReceiptForWhatWasConfirmedAlone(t *testing.T) {
 	r := lateBill()
 	r.Path = "Muster GmbH/Mahnungen"
 	u := committed(t, s, r, billBytes)
-	_, err := s.Deliver(t.Context(), u, f, nil)
+	_, err := Deliver(t.Context(), u, f, nil)
 	must(t, err)
-	if _, err := s.Deliver(t.Context(), committed(t, s, r, billBytes), f, nil); err == nil {
+	if _, err := Deliver(t.Context(), committed(t, s, r, billBytes), f, nil); err == nil {
 		t.Fatal("a refused upload succeeded")
 	}
 	list := receiptsIn(t, path)
@@ -60,7 +60,7 @@ func TestReceiptAfterACrash(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := open(t, dir)
 	u := committed(t, s, lateBill(), billBytes)
-	_, err := s.Deliver(t.Context(), u, newFake(), nil)
+	_, err := Deliver(t.Context(), u, newFake(), nil)
 	must(t, err)
 	must(t, os.WriteFile(path, []byte(`{"time":"2024-`), 0o600))
 	s = reopen(t, s, log)

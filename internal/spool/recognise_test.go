@@ -46,7 +46,7 @@ func TestDocumentThatTheArchiveHad(t *testing.T) {
 				r.EmailImportOrder = archive.EmailOnly
 			}
 			u := committed(t, s, r, billBytes)
-			got, err := s.Deliver(t.Context(), u, a, nil)
+			got, err := Deliver(t.Context(), u, a, nil)
 			r = u.Record()
 			switch {
 			case tt.reason != "" && (err == nil || r.State != Failed || r.Doubtful || !strings.Contains(r.Reason, tt.reason)):
@@ -67,7 +67,7 @@ func TestDocumentThatTheArchiveHadNot(t *testing.T) {
 		r := lateBill()
 		r.ExternalID = external
 		u := committed(t, s, r, billBytes)
-		if _, err := s.Deliver(t.Context(), u, a, nil); err != nil || u.Record().Had != "" {
+		if _, err := Deliver(t.Context(), u, a, nil); err != nil || u.Record().Had != "" {
 			t.Errorf("had %q, with %v", u.Record().Had, err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestDocumentThatTheArchiveHadCannotBeAskedAbout(t *testing.T) {
 			r := lateBill()
 			r.ExternalID = "ERP-1"
 			u := committed(t, s, r, billBytes)
-			_, err := s.Deliver(t.Context(), u, a, nil)
+			_, err := Deliver(t.Context(), u, a, nil)
 			r = u.Record()
 			switch {
 			case tt.had != "" && (err != nil || r.State != Confirmed || r.Had != tt.had):
@@ -123,7 +123,7 @@ func TestDocumentThatTheArchiveHadIsNeverToldOf(t *testing.T) {
 	r := lateBill()
 	r.ExternalID = "ERP-1"
 	u := committed(t, s, r, billBytes)
-	if _, err := s.Deliver(t.Context(), u, a, nil); err == nil || u.Record().State != Failed || !u.Record().Doubtful {
+	if _, err := Deliver(t.Context(), u, a, nil); err == nil || u.Record().State != Failed || !u.Record().Doubtful {
 		t.Errorf("is %s, doubtful %v, with %v", u.Record().State, u.Record().Doubtful, err)
 	}
 }

@@ -27,7 +27,7 @@ func (s *Spool) recover() error {
 			}
 		case e.IsDir() && validID(name):
 			u := s.load(name)
-			s.uploads[name] = u
+			s.remember(u)
 			s.ids.seen(name)
 			s.budget.add(u.Size())
 		default:
@@ -66,17 +66,16 @@ func (s *Spool) load(id string) *Upload {
 		if info == nil {
 			size = r.Size
 		}
-		u := s.loadBroken(r, end, size, errCrashed)
-		u.doubt = s.opts.Now() // it may have been sent since
-		return u
+		return s.loadBroken(r, end, size, errCrashed)
 	}
-	u := newUpload(s, r, end, size)
-	u.journal.durable = r.Boot == ""
+	u := newUpload(s, r, end, size, r.Boot == "")
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if r.inDoubt() {
 		u.doubt = s.opts.Now() // the last run ended no earlier than that
 	}
 	if reason := unusable(&r, info, statErr); reason != "" {
-		s.interrupted(u, reason)
+		u.interruptLocked(reason)
 	} else if err := u.syncLocked(); err != nil {
 		log.Warn(err)
 	}
@@ -95,8 +94,11 @@ var errCrashed = errors.New("the machine stopped while it was written or archive
 func (s *Spool) loadBroken(r Record, end, size int64, err error) *Upload {
 	r.State, r.Closed, r.Queued, r.Visible, r.Size = Failed, false, false, false, size
 	r.Reason = archive.Printable(err.Error()) + "; its bytes can be exported"
-	u := newUpload(s, r, end, size)
-	u.journal.durable, u.broken = true, err
+	u := newUpload(s, r, end, size, true)
+	u.broken = err
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.doubt = s.opts.Now() // it may have been sent since
 	return u
 }
 
@@ -115,9 +117,9 @@ func unusable(r *Record, info os.FileInfo, err error) string {
 	return ""
 }
 
-// interrupted makes an upload of an earlier run failed. Where the disk does not take that, it is
-// failed for this run and looked at again by the next.
-func (s *Spool) interrupted(u *Upload, reason string) {
+// interruptLocked makes an upload of an earlier run failed.
+// +checklocks:u.mu
+func (u *Upload) interruptLocked(reason string) {
 	u.log.Warn(reason)
 	u.content.seal(true)
 	if !u.journal.durable {
@@ -125,11 +127,7 @@ func (s *Spool) interrupted(u *Upload, reason string) {
 			u.log.Warn(err)
 		}
 	}
-	failed := func(r *Record) { r.fail(reason, r.Visible, u.Size()) }
-	if err := u.transit(onInterrupt, synced, failed); err != nil {
+	if err := u.insistLocked(onInterrupt, synced, func(r *Record) { r.fail(reason, r.Visible, u.Size()) }); err != nil {
 		u.log.Warn(err)
-		r := u.Record()
-		failed(&r)
-		u.rec.Store(&r)
 	}
 }

@@ -106,7 +106,7 @@ func TestBrokenUploadCanBeReadAndRemovedOnly(t *testing.T) {
 		"retry": u.RetryAsItIs, "reopen": u.Reopen, "update": func() error { return u.Update(func(*Record) {}) },
 		"fail": func() error { return u.Fail("x", false) },
 		"deliver": func() error {
-			_, err := s.Deliver(t.Context(), u, newFake(), nil)
+			_, err := Deliver(t.Context(), u, newFake(), nil)
 			return err
 		},
 	} {

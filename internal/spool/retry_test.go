@@ -14,13 +14,13 @@ func TestRetryToAnotherPlaceAfterDoubt(t *testing.T) {
 	f.lists = []error{nil, kindErr(archive.KindNotFound)}
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), billBytes)
-	if _, err := s.Deliver(t.Context(), u, f, nil); err == nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err == nil {
 		t.Fatal("no doubt")
 	}
 	must(t, u.Update(func(r *Record) { r.Folder, r.Name = 8, "Brief.pdf" }))
 	there := f.add(8, "Brief.pdf", "", "was there")
 	must(t, u.Retry())
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := u.Record()
@@ -56,14 +56,14 @@ func TestRetryOfWhatWasRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := open(t, t.TempDir())
 			u, f := committed(t, s, lateBill(), billBytes), newFake(tt.script...)
-			if _, err := s.Deliver(t.Context(), u, f, nil); archive.KindOf(err) != archive.KindConflict {
+			if _, err := Deliver(t.Context(), u, f, nil); archive.KindOf(err) != archive.KindConflict {
 				t.Fatal(err)
 			}
 			if tt.change != nil {
 				tt.change(f)
 			}
 			must(t, u.Retry())
-			_, err := s.Deliver(t.Context(), u, f, nil)
+			_, err := Deliver(t.Context(), u, f, nil)
 			r := u.Record()
 			if r.State != tt.state || f.sends() != tt.sends || len(f.holding(billBytes)) != 1 || !strings.Contains(r.Reason, tt.reason) {
 				t.Errorf("%s after %d sends with %d copies: %v", r.State, f.sends(), len(f.holding(billBytes)), err)
@@ -95,7 +95,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 		}, true},
 		"refused by the service": {func(t *testing.T, s *Spool) *Upload {
 			u := committed(t, s, lateBill(), billBytes)
-			if _, err := s.Deliver(t.Context(), u, newFake(outcome{err: kindErr(archive.KindForbidden)}), nil); err == nil {
+			if _, err := Deliver(t.Context(), u, newFake(outcome{err: kindErr(archive.KindForbidden)}), nil); err == nil {
 				t.Fatal("delivered")
 			}
 			return u
@@ -125,7 +125,7 @@ func TestRetryOfWhatIsNotWhole(t *testing.T) {
 				err = u.RetryAsItIs()
 			}
 			must(t, err)
-			if _, err := s.Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {
+			if _, err := Deliver(t.Context(), u, f, nil); err != nil || f.sends() != 1 {
 				t.Fatalf("%d sends: %v", f.sends(), err)
 			}
 		})

@@ -63,8 +63,9 @@ type Spool struct {
 
 	receipts receipts
 
-	mu      sync.RWMutex
-	uploads map[string]*Upload // by id; guarded by mu
+	mu sync.RWMutex
+	// uploads are by id.
+	uploads map[string]*Upload // +checklocks:mu
 }
 
 // ErrLocked says that another process has the spool.
@@ -96,7 +97,7 @@ func Open(opts Options) (*Spool, error) {
 	}
 	s.lock = lock
 	if opts.Receipts != "" {
-		if s.receipts.file, err = openReceipts(opts.Receipts); err != nil {
+		if err := s.receipts.open(opts.Receipts); err != nil {
 			return nil, errors.Join(fmt.Errorf("open spool: %w", err), s.Close())
 		}
 	}

@@ -37,7 +37,7 @@ type event struct {
 }
 
 // The table of transitions, from what callers ask for to what a delivery and a start find out.
-// Upload.transit takes the new state from here. when is what else must hold, nil for nothing.
+// Upload.transitLocked takes the new state from here. when is what else must hold, nil for nothing.
 var (
 	onUpdate = event{
 		"change", PointUpdate, PointUpdated,

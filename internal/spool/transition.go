@@ -3,9 +3,9 @@ package spool
 import "github.com/archivefs/archivefs/archive"
 
 // may refuses what the table of transitions does not allow in the upload's state, everything of
-// an upload that was removed or cannot be read, and most of it during a delivery. The caller
-// holds mu.
-func (u *Upload) may(ev event) error {
+// an upload that was removed or cannot be read, and most of it during a delivery.
+// +checklocks:u.mu
+func (u *Upload) mayLocked(ev event) error {
 	r := u.rec.Load()
 	switch _, ok := ev.to[r.State]; {
 	case u.removed:
@@ -18,10 +18,10 @@ func (u *Upload) may(ev event) error {
 	return nil
 }
 
-// transit is a transition: the record gets the state that the table has for the event, and what
-// edit changes, and is written. The bytes are sealed in every state but created. The caller holds
-// mu.
-func (u *Upload) transit(ev event, as durability, edit func(*Record)) error {
+// transitLocked is a transition: the record gets the state that the table has for the event, and
+// what edit changes, and is written. The bytes are sealed in every state but created.
+// +checklocks:u.mu
+func (u *Upload) transitLocked(ev event, as durability, edit func(*Record)) error {
 	next := u.Record()
 	from := next.State
 	to, ok := ev.to[from]
@@ -37,10 +37,28 @@ func (u *Upload) transit(ev event, as durability, edit func(*Record)) error {
 		return err
 	}
 	if to != from {
-		u.content.seal(to != Created)
+		u.seal()
 	}
 	return u.spool.fault(ev.after)
 }
+
+// insistLocked is transitLocked for what is true even when the disk does not take the record: the
+// upload then is so for this run, and the next one looks again.
+// +checklocks:u.mu
+func (u *Upload) insistLocked(ev event, as durability, edit func(*Record)) error {
+	to := ev.to[u.State()]
+	err := u.transitLocked(ev, as, edit)
+	if err != nil {
+		r := u.Record()
+		edit(&r)
+		r.State = to
+		u.rec.Store(&r)
+	}
+	return err
+}
+
+// seal seals the bytes in every state but created.
+func (u *Upload) seal() { u.content.seal(u.State() != Created) }
 
 // Commit declares the data complete: created becomes committed. When it returns, data and
 // record of an upload that is Queued are durable, and so are those of one that was synced
@@ -49,20 +67,25 @@ func (u *Upload) Commit() error { return u.CommitAs(func(*Record) {}) }
 
 // CommitAs is Commit after an Update by edit, with one record for both.
 func (u *Upload) CommitAs(edit func(*Record)) error {
-	return u.edited(edit, func(next *Record) error { return u.commitLocked(onCommit, next) })
+	next := u.lockWith(edit)
+	defer u.mu.Unlock()
+	return u.commitLocked(onCommit, next)
 }
 
 // Recommit is Commit for an upload that was recalled and has not changed since; for one that
 // somebody has begun to change the error is a *StateError.
 func (u *Upload) Recommit() error {
-	return u.edited(func(*Record) {}, func(next *Record) error { return u.commitLocked(onRecommit, next) })
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	next := u.Record()
+	return u.commitLocked(onRecommit, &next)
 }
 
 // commitLocked seals the data, takes its checksum, and makes it durable with the record next
-// unless the upload is volatile. Bytes other than those sent before start anew. The caller holds
-// mu.
+// unless the upload is volatile. Bytes other than those sent before start anew.
+// +checklocks:u.mu
 func (u *Upload) commitLocked(ev event, next *Record) error {
-	if err := u.may(ev); err != nil {
+	if err := u.mayLocked(ev); err != nil {
 		return err
 	}
 	if _, err := u.content.acquire(); err != nil {
@@ -70,7 +93,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 	}
 	defer u.content.release()
 	u.content.seal(true)
-	defer func() { u.content.seal(u.State() != Created) }()
+	defer u.seal()
 	size := u.Size()
 	if size == 0 {
 		return ErrEmpty
@@ -87,7 +110,7 @@ func (u *Upload) commitLocked(ev event, next *Record) error {
 		as = synced
 	}
 	u.checked = true
-	return u.transit(ev, as, func(r *Record) {
+	return u.transitLocked(ev, as, func(r *Record) {
 		*r = *next
 		r.Visible = r.Visible && u.State() == Failed // in its folder again
 		r.Closed, r.Reason, r.Size, r.SHA256 = false, "", size, sum
@@ -105,14 +128,15 @@ func (u *Upload) Reopen() error {
 	return u.reopenLocked()
 }
 
+// +checklocks:u.mu
 func (u *Upload) reopenLocked() error {
-	if err := u.may(onReopen); err != nil {
+	if err := u.mayLocked(onReopen); err != nil {
 		return err
 	}
 	if r := u.rec.Load(); r.State == Created && !r.Closed {
 		return nil
 	}
-	return u.transit(onReopen, synced, func(r *Record) {
+	return u.transitLocked(onReopen, synced, func(r *Record) {
 		r.Closed, r.Queued, r.Size, r.SHA256, r.Reason = false, false, 0, "", ""
 	})
 }
@@ -123,10 +147,10 @@ func (u *Upload) reopenLocked() error {
 func (u *Upload) Recall() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may(onRecall); err != nil {
+	if err := u.mayLocked(onRecall); err != nil {
 		return err
 	}
-	return u.transit(onRecall, synced, func(r *Record) { r.Closed, r.SHA256, r.Reason = true, "", "" })
+	return u.transitLocked(onRecall, synced, func(r *Record) { r.Closed, r.SHA256, r.Reason = true, "", "" })
 }
 
 // unfinish makes a local file unfinished before n bytes are written, up to end. Where there
@@ -158,14 +182,14 @@ func (u *Upload) Keep() error { return u.KeepRefused("") }
 func (u *Upload) KeepRefused(reason string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may(onKeep); err != nil {
+	if err := u.mayLocked(onKeep); err != nil {
 		return err
 	}
 	size := u.Size()
 	if err := u.content.sync(); err != nil {
 		return err
 	}
-	return u.transit(onKeep, synced, func(r *Record) {
+	return u.transitLocked(onKeep, synced, func(r *Record) {
 		r.Closed, r.Queued, r.Size, r.Reason = true, false, size, archive.Printable(reason)
 	})
 }
@@ -176,18 +200,18 @@ func (u *Upload) KeepRefused(reason string) error {
 func (u *Upload) Fail(reason string, visible bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may(onFail); err != nil {
+	if err := u.mayLocked(onFail); err != nil {
 		return err
 	}
 	r := u.rec.Load()
 	u.content.seal(true)
-	defer func() { u.content.seal(u.State() != Created) }()
+	defer u.seal()
 	if (r.State == Created || !u.journal.durable) && !r.Directory {
 		if err := u.content.sync(); err != nil { // the record matters more than the error
 			u.log.Warn(err)
 		}
 	}
-	return u.transit(onFail, synced, func(r *Record) { r.fail(reason, visible, u.Size()) })
+	return u.transitLocked(onFail, synced, func(r *Record) { r.fail(reason, visible, u.Size()) })
 }
 
 // Retry makes a failed upload committed again, and queued, so that Deliver sends it; when
@@ -201,7 +225,7 @@ func (u *Upload) RetryAsItIs() error { return u.retry(true) }
 func (u *Upload) retry(asItIs bool) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if err := u.may(onRetry); err != nil {
+	if err := u.mayLocked(onRetry); err != nil {
 		return err
 	}
 	next := u.Record()
@@ -216,7 +240,7 @@ func (u *Upload) retry(asItIs bool) error {
 	case r.Incomplete():
 		return u.commitLocked(onRetry, &next)
 	}
-	return u.transit(onRetry, synced, func(r *Record) { *r = next })
+	return u.transitLocked(onRetry, synced, func(r *Record) { *r = next })
 }
 
 // Remove forgets an upload and its bytes. Handles that have it open can read and write until

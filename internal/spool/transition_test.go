@@ -47,7 +47,7 @@ func TestTransitions(t *testing.T) {
 		return func(u *Upload) error {
 			u.mu.Lock()
 			defer u.mu.Unlock()
-			return u.transit(ev, synced, func(r *Record) {
+			return u.transitLocked(ev, synced, func(r *Record) {
 				if r.SHA256 == "" { // a record that is committed needs one
 					r.SHA256, r.Size = sum("abc"), 3
 				}
@@ -71,7 +71,7 @@ func TestTransitions(t *testing.T) {
 		"wait in doubt": {by(onWaitInDoubt)},
 		"interrupt":     {by(onInterrupt)},
 		"deliver": {func(u *Upload) error {
-			_, err := u.spool.Deliver(t.Context(), u, newFake(), nil)
+			_, err := Deliver(t.Context(), u, newFake(), nil)
 			return err
 		}},
 		"resolve": {func(u *Upload) error {
@@ -79,7 +79,7 @@ func TestTransitions(t *testing.T) {
 			if u.State() == Sending {
 				f.add(7, u.Record().SentName, u.Record().SentID, "abc")
 			}
-			if _, err := u.spool.Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
+			if _, err := Resolve(t.Context(), u, f); u.State() != Failed || u.Record().Reason == "because" {
 				return err
 			}
 			return nil // failed, as it was not sent
@@ -106,13 +106,12 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 	t.Helper()
 	s, _ := open(t, t.TempDir())
 	u := inState(t, s, from)
-	must(t, u.edited(func(r *Record) { r.Queued = true }, func(r *Record) error {
-		r.Closed = from == Created
-		if from == Failed {
-			r.SHA256 = sum("abc")
-		}
-		return u.storeLocked(r, synced)
-	}))
+	queued := u.Record()
+	queued.Queued, queued.Closed = true, from == Created
+	if from == Failed {
+		queued.SHA256 = sum("abc")
+	}
+	store(t, u, queued)
 	err := op(u)
 	if want == "-" {
 		var state *StateError
@@ -124,13 +123,15 @@ func walk(t *testing.T, from, want State, op func(*Upload) error) {
 		t.Fatal(err)
 	}
 	wantState(t, u, want)
-	if u.removed {
+	if _, ok := s.Get(u.ID()); !ok {
 		return
 	}
 	disk, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID())
 	if err != nil || disk.State != want {
 		t.Fatalf("the disk says %s, %v", disk.State, err)
 	}
+	u.content.mu.Lock()
+	defer u.content.mu.Unlock()
 	if u.content.sealed != (want != Created) {
 		t.Errorf("the bytes of what is %s are sealed: %v", want, u.content.sealed)
 	}
@@ -164,7 +165,7 @@ func TestNothingElseDuringADelivery(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	u := committed(t, s, lateBill(), "abc")
 	f := newFake()
-	_, err := s.Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
+	_, err := Deliver(t.Context(), u, f, func(context.Context) ([]*archive.Document, error) {
 		for name, op := range map[string]func() error{
 			"commit": u.Commit, "recommit": u.Recommit, "keep": u.Keep, "reopen": u.Reopen, "recall": u.Recall, "retry": u.Retry,
 			"remove": u.Remove, "fail": func() error { return u.Fail("because", false) },
@@ -210,14 +211,14 @@ func TestErrorsNameNoPackage(t *testing.T) {
 	lost := committed(t, s, lateBill(), "abc")
 	must(t, os.Remove(lost.DataPath()))
 	_, read := lost.ReadAt(make([]byte, 1), 0)
-	_, deliver := s.Deliver(t.Context(), lost, newFake(), nil)
+	_, deliver := Deliver(t.Context(), lost, newFake(), nil)
 	gone := create(t, s, lateBill(), "")
 	must(t, gone.Remove())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	waits := committed(t, s, lateBill(), "abc")
 	waits.turn <- struct{}{}
-	_, late := s.Deliver(ctx, waits, newFake(), nil)
+	_, late := Deliver(ctx, waits, newFake(), nil)
 	for what, err := range map[string]error{
 		"write before the start": negative, "write beyond the end": huge, "write without room": full, "truncate": u.Truncate(-1),
 		"grow without room": u.Truncate(20), "close twice": u.Close(), "read lost data": read, "deliver lost data": deliver,
@@ -245,11 +246,11 @@ func inState(t *testing.T, s *Spool, state State) *Upload {
 	switch f := newFake(); state {
 	case Sending:
 		f.script = []outcome{{err: kindErr(archive.KindTimeout)}}
-		if _, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
+		if _, err := DeliverWith(t.Context(), u, f, nil, Policy{Queue: true}); err == nil {
 			t.Fatal("delivered")
 		}
 	case Confirmed:
-		if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+		if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 			t.Fatal(err)
 		}
 	case Created, Committed, Failed:
@@ -378,10 +379,10 @@ func TestNothingEmptyIsCommitted(t *testing.T) {
 	wantState(t, u, Failed)
 	r := u.Record()
 	r.State, r.Queued, r.SHA256, r.Reason = Committed, true, sum(""), "" // as an older version would have it
-	must(t, u.storeLocked(&r, synced))
+	store(t, u, r)
 	s = reopen(t, s)
 	u, f := again(t, s, u), newFake()
-	_, err := s.DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
+	_, err := DeliverWith(t.Context(), u, f, nil, Policy{Attempts: 1, Queue: true})
 	wantEmpty(t, "deliver", err)
 	if r := u.Record(); r.State != Failed || !r.Incomplete() || f.sends() != 0 {
 		t.Fatalf("%d sends, %+v", f.sends(), r)

@@ -27,10 +27,13 @@ type trash struct {
 
 	sweeping sync.Mutex // while one is removed
 
-	mu     sync.Mutex
-	dirs   []string    // oldest first; guarded by mu
-	newest time.Time   // when the last of them came; guarded by mu
-	timer  *time.Timer // nil before the first one; guarded by mu
+	mu sync.Mutex
+	// dirs are in the order they came.
+	dirs []string // +checklocks:mu
+	// newest is when the last of them came.
+	newest time.Time // +checklocks:mu
+	// timer is nil before the first one.
+	timer *time.Timer // +checklocks:mu
 }
 
 // put takes over the directory of an upload, whose hidden name is durable. The bytes, where they

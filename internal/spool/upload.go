@@ -35,20 +35,25 @@ type Upload struct {
 	broken  error         // why the record cannot be acted on; constant
 
 	mu      sync.Mutex
-	journal journal   // guarded by mu
-	busy    bool      // Deliver is at work; guarded by mu
-	removed bool      // guarded by mu
-	checked bool      // the data was seen to have the record's checksum in this run; guarded by mu
-	outcome error     // of the last delivery in this run, nil for success; guarded by mu
-	doubt   time.Time // when what was sent without an answer ended, zero without; guarded by mu
+	journal journal // +checklocks:mu
+	// busy says that Deliver is at work.
+	busy    bool // +checklocks:mu
+	removed bool // +checklocks:mu
+	// checked says that the data was seen to have the record's checksum in this run.
+	checked bool // +checklocks:mu
+	// outcome is the error of the last delivery in this run, nil for success.
+	outcome error // +checklocks:mu
+	// doubt is when what was sent without an answer ended, zero without.
+	doubt time.Time // +checklocks:mu
 }
 
-// newUpload is the upload of a record that ends at end in its file, with data of size bytes.
-func newUpload(s *Spool, r Record, end, size int64) *Upload {
+// newUpload is the upload of a record that ends at end in its file, durable or not, with data of
+// size bytes.
+func newUpload(s *Spool, r Record, end, size int64, durable bool) *Upload {
 	dir := filepath.Join(s.dir, r.ID)
 	u := &Upload{
 		spool: s, id: r.ID, log: s.log.WithField("upload", r.ID), turn: make(chan struct{}, 1),
-		journal: journal{dir: dir, boot: s.opts.Boot, end: end},
+		journal: journal{dir: dir, boot: s.opts.Boot, end: end, durable: durable},
 		content: content{path: filepath.Join(dir, dataFile), budget: &s.budget, saw: s.saw, sealed: r.State != Created},
 	}
 	u.content.log = u.log
@@ -81,24 +86,25 @@ func (u *Upload) Broken() bool { return u.broken != nil }
 // No lock is held during edit. It runs again when the record has changed meanwhile, so all
 // that it does is to change the record that it is given.
 func (u *Upload) Update(edit func(*Record)) error {
-	return u.edited(edit, func(next *Record) error {
-		if u.removed {
-			u.rec.Store(next)
-			return nil
-		}
-		if err := u.may(onUpdate); err != nil {
-			return err
-		}
-		r := u.rec.Load()
-		if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, next) {
-			return refusal(onUpdate.name, r)
-		}
-		return u.transit(onUpdate, asBefore, func(r *Record) { *r = *next })
-	})
+	next := u.lockWith(edit)
+	defer u.mu.Unlock()
+	if u.removed {
+		u.rec.Store(next)
+		return nil
+	}
+	if err := u.mayLocked(onUpdate); err != nil {
+		return err
+	}
+	r := u.rec.Load()
+	if fixed := u.busy || r.State == Sending || r.State == Confirmed; fixed && !sameRequest(r, next) {
+		return refusal(onUpdate.name, r)
+	}
+	return u.transitLocked(onUpdate, asBefore, func(r *Record) { *r = *next })
 }
 
-// edited runs act, under mu, with the record as edit changes it.
-func (u *Upload) edited(edit func(*Record), act func(next *Record) error) error {
+// lockWith locks mu and returns the record as edit changes it, which ran before that.
+// +checklocksacquire:u.mu
+func (u *Upload) lockWith(edit func(*Record)) (next *Record) {
 	for {
 		before := u.rec.Load()
 		next := before.clone()
@@ -106,14 +112,14 @@ func (u *Upload) edited(edit func(*Record), act func(next *Record) error) error 
 		before.keepOwned(&next)
 		u.mu.Lock()
 		if u.rec.Load() == before {
-			defer u.mu.Unlock()
-			return act(&next)
+			return &next
 		}
 		u.mu.Unlock()
 	}
 }
 
-// storeLocked writes the record and then shows it. The caller holds mu.
+// storeLocked writes the record and then shows it.
+// +checklocks:u.mu
 func (u *Upload) storeLocked(r *Record, as durability) error {
 	if err := u.spool.saw(u.journal.write(r, as)); err != nil {
 		return fmt.Errorf("record of upload %s: %w", u.id, err)
@@ -145,7 +151,8 @@ func (u *Upload) Sync() error {
 	return u.storeLocked(&r, synced)
 }
 
-// syncLocked makes a volatile upload durable. The caller holds mu.
+// syncLocked makes a volatile upload durable.
+// +checklocks:u.mu
 func (u *Upload) syncLocked() error {
 	r := u.Record()
 	if !u.journal.volatile(&r) {

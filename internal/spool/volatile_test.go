@@ -21,15 +21,15 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 	u := create(t, s, lateBill(), billBytes)
 	volatile := func(when string, want bool) {
 		t.Helper()
-		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || u.journal.durable == want {
-			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, u.journal.durable, want)
+		if r, _, err := readRecord(filepath.Join(s.dir, u.ID(), recordFile), u.ID()); err != nil || (r.Boot == "one") != want || isDurable(u) == want {
+			t.Errorf("%s: written in run %q, %v, durable is %v; want volatile %v", when, r.Boot, err, isDurable(u), want)
 		}
 	}
 	volatile("created", true)
 	must(t, u.Commit())
 	volatile("committed", true)
 	f.script = []outcome{{commit: true, then: func() { volatile("sending", true) }}}
-	if _, err := s.Deliver(t.Context(), u, f, nil); err != nil {
+	if _, err := Deliver(t.Context(), u, f, nil); err != nil {
 		t.Fatal(err)
 	}
 	volatile("confirmed", true)
@@ -38,11 +38,11 @@ func TestAForegroundUploadIsVolatile(t *testing.T) {
 
 // What is told, or may not be known any more, is durable from then on.
 func TestAVolatileUploadBecomesDurable(t *testing.T) {
-	tests := map[string]func(*Spool, *Upload) error{
-		"synced": func(_ *Spool, u *Upload) error { return u.Sync() },
-		"kept":   func(_ *Spool, u *Upload) error { return u.Keep() },
-		"failed": func(_ *Spool, u *Upload) error { return u.Fail("because", false) },
-		"queued": func(_ *Spool, u *Upload) error {
+	tests := map[string]func(*Upload) error{
+		"synced": (*Upload).Sync,
+		"kept":   (*Upload).Keep,
+		"failed": func(u *Upload) error { return u.Fail("because", false) },
+		"queued": func(u *Upload) error {
 			return errors.Join(u.Update(func(r *Record) { r.Queued = true }), u.Commit())
 		},
 		"refused":  sendTo(outcome{err: kindErr(archive.KindForbidden)}),
@@ -53,10 +53,10 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, _ := open(t, t.TempDir(), on("one"))
 			u := create(t, s, lateBill(), billBytes)
-			must(t, do(s, u))
+			must(t, do(u))
 			want := u.Record()
-			if want.Boot != "" || !u.journal.durable {
-				t.Fatalf("written in run %q, durable is %v", want.Boot, u.journal.durable)
+			if want.Boot != "" || !isDurable(u) {
+				t.Fatalf("written in run %q, durable is %v", want.Boot, isDurable(u))
 			}
 			must(t, u.Update(func(r *Record) { r.Path += "/x" }))
 			if r := u.Record(); r.Boot != "" {
@@ -71,12 +71,12 @@ func TestAVolatileUploadBecomesDurable(t *testing.T) {
 }
 
 // sendTo commits an upload and delivers it to a service that answers so.
-func sendTo(answer outcome) func(*Spool, *Upload) error {
-	return func(s *Spool, u *Upload) error {
+func sendTo(answer outcome) func(*Upload) error {
+	return func(u *Upload) error {
 		if err := u.Commit(); err != nil {
 			return err
 		}
-		_, _ = s.Deliver(context.Background(), u, newFake(answer), nil) // the record tells
+		_, _ = Deliver(context.Background(), u, newFake(answer), nil) // the record tells
 		return nil
 	}
 }
@@ -94,14 +94,14 @@ func TestVolatileAfterARestart(t *testing.T) {
 				}
 				f := newFake(outcome{commit: true, then: func() { s = reopen(t, s, on(boot)) }})
 				if state == Sending {
-					_, _ = s.Deliver(t.Context(), u, f, nil) // by a program that is killed
+					_, _ = Deliver(t.Context(), u, f, nil) // by a program that is killed
 				} else {
 					s = reopen(t, s, on(boot))
 				}
 				u = again(t, s, u)
 				if boot == "one" {
-					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !u.journal.durable {
-						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), u.journal.durable, want)
+					if want := map[State]State{Created: Failed, Committed: Committed, Sending: Sending}[state]; u.State() != want || !isDurable(u) {
+						t.Errorf("it is %s, durable is %v; want %s, durable", u.State(), isDurable(u), want)
 					}
 					return
 				}
@@ -133,7 +133,7 @@ func TestCloseSyncsWhatIsVolatile(t *testing.T) {
 func TestWithoutARunOfTheMachineEverythingIsSynced(t *testing.T) {
 	s, _ := open(t, t.TempDir())
 	s.opts.Boot = ""
-	if u := committed(t, s, lateBill(), billBytes); !u.journal.durable {
+	if u := committed(t, s, lateBill(), billBytes); !isDurable(u) {
 		t.Error("a crash of the machine could not be told from one of the program")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/remote"
 	"github.com/archivefs/archivefs/fs/internal/view"
 	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/testing/spooltest"
 )
 
 // testTree is a tree without a service whose clock a test moves.
@@ -355,21 +356,6 @@ func TestWhatWasJustMadeHereStaysListed(t *testing.T) {
 	wantShown(t, d)
 }
 
-// emptySpool is a spool of its own.
-func emptySpool(t *testing.T) *spool.Spool {
-	t.Helper()
-	s, err := spool.Open(spool.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 // spooled is an empty file in a spool.
 func spooled(t *testing.T, s *spool.Spool) *spool.Upload {
 	t.Helper()
@@ -384,10 +370,10 @@ func TestFilesThatAreNotArchivedStay(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(InboxDir)
 	tr.documents(d, "1 a.pdf", "2 b.pdf")
-	d.Add(NewEntry("entwurf.txt", nil, localLeaf(tr.Tree, nil, nil, spooled(t, emptySpool(t)))))
+	d.Add(NewEntry("entwurf.txt", nil, localLeaf(tr.Tree, nil, nil, spooled(t, spooltest.Empty(t)))))
 	replaced := d.LeafOf(d.Get("a.pdf"))
 	replaced.Mu.Lock()
-	replaced.Up = spooled(t, emptySpool(t))
+	replaced.Up = spooled(t, spooltest.Empty(t))
 	replaced.Mu.Unlock()
 
 	wantStale(t, tr.documents(d), "b.pdf")

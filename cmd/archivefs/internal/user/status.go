@@ -149,8 +149,12 @@ func bar(done, all int64) string {
 
 func (t *statusTable) caches(c *fs.CacheStatus) {
 	opens := c.Content.Hits + c.Content.Misses
-	t.row("content cache\t%s, %s of %s; %d of %s from it%s", command.Plural(c.Content.Files, "document"), command.Size(c.Content.Bytes),
-		command.Size(c.Content.Limit), c.Content.Hits, command.Plural(opens, "open"), rate(c.Content.Hits, opens))
+	local := ""
+	if c.Content.Local > 0 {
+		local = fmt.Sprintf(" (%d in the embedded service's own files, not copied)", c.Content.Local)
+	}
+	t.row("content cache\t%s%s, %s of %s; %d of %s from it%s", command.Plural(c.Content.Files+c.Content.Local, "document"), local,
+		command.Size(c.Content.Bytes), command.Size(c.Content.Limit), c.Content.Hits, command.Plural(opens, "open"), rate(c.Content.Hits, opens))
 	known := c.Documents.Hits + c.Documents.Ahead
 	all := known + c.Documents.Misses
 	t.row("listings\t%s known; %d of %s from memory%s", command.Plural(c.Documents.Entries, "folder"), known, command.Plural(all, "look-up"), rate(known, all))

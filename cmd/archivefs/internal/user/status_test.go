@@ -69,6 +69,9 @@ func TestStatusCountsInWords(t *testing.T) {
 	wantLine(t, statusLines(t, &one), "listings 1 folder known; 1 of 1 look-up from memory")
 	some := fs.Status{Cache: fs.CacheStatus{Documents: cache.ListingsStats{Entries: 2, Hits: 5, Ahead: 1, Misses: 3}}}
 	wantLine(t, statusLines(t, &some), "listings 2 folders known; 6 of 9 look-ups from memory (66 %)")
+	embedded := fs.Status{Cache: fs.CacheStatus{Content: cache.ContentStats{Files: 1, Local: 2, Bytes: 5, Limit: 10 << 30, Hits: 1, Misses: 3}}}
+	wantLine(t, statusLines(t, &embedded), "content cache 3 documents (2 in the embedded service's own files, not copied), "+
+		"5 B of 10 GiB; 1 of 4 opens from it (25 %)")
 	none := fs.Status{}
 	wantLine(t, statusLines(t, &none), "content cache 0 documents, 0 B of 0 B; 0 of 0 opens from it")
 	wantLine(t, statusLines(t, &none), "listings 0 folders known; 0 of 0 look-ups from memory")

@@ -93,8 +93,8 @@ func spooling() []Mutation {
 		},
 		{
 			Name: "a local file's data is not synced", File: "internal/spool/transition.go",
-			Old:   "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\treturn u.transit(onKeep,",
-			New:   "return u.transit(onKeep,",
+			Old:   "if err := u.content.sync(); err != nil {\n\t\treturn err\n\t}\n\treturn u.transitLocked(onKeep,",
+			New:   "return u.transitLocked(onKeep,",
 			Focus: local(),
 		},
 		{
