@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 
+	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
@@ -27,7 +29,9 @@ type connection struct {
 
 // connect mounts at dir and begins to answer the kernel.
 func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Server, *connection, error) {
-	fd, err := mountDevice(dir, &o)
+	fd, err := fusectl.Mount(dir, &fusectl.Options{
+		Source: cmp.Or(o.FsName, o.Name), Subtype: o.Name, AllowOther: o.AllowOther, MaxRead: o.MaxWrite, More: o.Options,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -53,7 +57,7 @@ func connect(dir string, raw fuse.RawFileSystem, o fuse.MountOptions) (*fuse.Ser
 // discard takes away a mount that nobody is behind.
 func (c *connection) discard() error {
 	c.close()
-	return lazily(c.dir)
+	return fusectl.Detach(c.dir)
 }
 
 // mountID tells which mount is at a place.
@@ -141,7 +145,7 @@ func (c *connection) clear() error {
 	if !c.isHere() {
 		return nil
 	}
-	return lazily(c.dir)
+	return fusectl.Detach(c.dir)
 }
 
 // unmount unmounts what is still mounted here. It fails while files are open, unless the connection
@@ -152,7 +156,7 @@ func (c *connection) unmount() error {
 	}
 	err := unix.Unmount(c.dir, 0)
 	if errors.Is(err, unix.EPERM) {
-		err = helperUnmount(c.dir)
+		err = fusectl.Unmount(c.dir)
 	}
 	return err
 }
@@ -172,4 +176,4 @@ func (c *connection) close() {
 const platformCapabilities = fuse.CAP_HANDLE_KILLPRIV_V2
 
 // asBacker is the mount's connection to the kernel, which can be asked to read files itself.
-func asBacker(server *fuse.Server) backer { return server }
+func asBacker(server *fuse.Server) node.Backer { return server }

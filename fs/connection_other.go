@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/node"
 )
 
 // connection is the mount's connection to the kernel, of which the library knows all that there is.
@@ -35,4 +37,4 @@ func (c *connection) close()         {}
 const platformCapabilities = 0
 
 // asBacker is nil: only Linux reads files in place of a mount.
-func asBacker(*fuse.Server) backer { return nil }
+func asBacker(*fuse.Server) node.Backer { return nil }

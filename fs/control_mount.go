@@ -11,6 +11,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/control"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/spool"
 )
@@ -27,7 +28,7 @@ type controlMount struct {
 	f *FileSystem
 
 	mu   sync.Mutex
-	kept map[string]*file // the files of uploads, by their ids; guarded by mu
+	kept map[string]*staging.File // the files of uploads, by their ids; guarded by mu
 }
 
 var _ control.Mount = (*controlMount)(nil)
@@ -45,7 +46,7 @@ func (m *controlMount) Search(ctx context.Context, search archive.Search, limit 
 }
 
 func (m *controlMount) Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool) {
-	d := m.f.staging.folder(folderRef{id: folder})
+	d := m.f.staging.Folder(folder)
 	if d == nil {
 		return nil, false, false
 	}
@@ -76,7 +77,7 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
 	m.f.Service.Work.Begin()
 	defer m.f.Service.Work.End()
-	dirs, err := m.f.locate(ctx, wanted)
+	dirs, err := m.f.Contents.Locate(ctx, wanted)
 	folders := make(map[archive.ID]control.Folder, len(dirs))
 	for id, d := range dirs {
 		folders[id] = locatedDir{id, d, m.f}
@@ -95,7 +96,7 @@ type locatedDir struct {
 func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) {
 	d := l.d
 	if !d.IsShown() {
-		if d = l.fs.staging.folder(folderRef{id: l.id}); d == nil {
+		if d = l.fs.staging.Folder(l.id); d == nil {
 			return "", nil
 		}
 	}
@@ -110,7 +111,7 @@ func (l locatedDir) PathOf(ctx context.Context, doc archive.ID) (string, error) 
 }
 
 func (m *controlMount) Rendition(r control.Rendition, doc *archive.Document) control.Measured {
-	return m.f.kernel.rendition(r, doc)
+	return m.f.kernel.Rendition(r, doc)
 }
 
 func (m *controlMount) Representation() archive.Representation { return m.f.Reps.Order()[0] }
@@ -154,18 +155,18 @@ func (m *controlMount) UploadFile(id string) (control.Node, error) {
 		return nil, syscall.ENOENT
 	}
 	if m.kept[id] == nil {
-		m.kept[id] = newFile(m.f.staging, m.f.Inodes.Local(), nil, nil, nil, up)
+		m.kept[id] = staging.NewFile(m.f.staging, m.f.Inodes.Local(), nil, nil, nil, up)
 	}
 	return m.kept[id], nil
 }
 
 func (m *controlMount) Discard(id string) error {
-	if err := m.f.staging.mayChange(); err != nil {
+	if err := m.f.staging.MayChange(); err != nil {
 		return err
 	}
 	up, ok := m.f.staging.Spool.Get(id)
 	if !ok {
 		return syscall.ENOENT
 	}
-	return m.f.staging.forget(up)
+	return m.f.staging.Forget(up)
 }

@@ -8,15 +8,14 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/change"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/control"
-	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/prefetch"
+	"github.com/archivefs/archivefs/fs/internal/node"
 	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/fs/internal/tree"
-	"github.com/archivefs/archivefs/fs/internal/view"
 )
 
 // FileSystem is one archive as a file system. It is safe for concurrent use.
@@ -25,8 +24,8 @@ type FileSystem struct {
 	opts Options
 	log  logrus.FieldLogger
 
-	staging *staging
-	kernel  *kernel
+	staging *staging.Area
+	kernel  *node.Kernel
 	control *control.Tree
 
 	// work is what Close waits for: uploads and background work.
@@ -53,56 +52,27 @@ func New(opts Options) *FileSystem {
 	}
 	opts.List.WithAutoExport = true
 	f := &FileSystem{opts: opts, log: opts.Log}
-	f.kernel = &kernel{kernelConfig: kernelConfig{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Memory: &f.memory}}
-	f.staging = newStaging(stagingConfig{
-		Spool: opts.Spool, State: opts.State, Async: opts.Async, ReadOnly: opts.ReadOnly, WhileAlive: whileAlive,
+	f.kernel = &node.Kernel{UID: opts.UID, GID: opts.GID, Umask: opts.Umask, Trust: kernelTrust, Memory: &f.memory}
+	f.staging = staging.New(staging.Config{
+		Spool: opts.Spool, State: opts.State, Async: opts.Async, ReadOnly: opts.ReadOnly, WhileAlive: node.WhileAlive,
 		Rewritten: func(doc archive.ID) { f.control.BytesChanged(doc) },
 	}, opts.Now)
-	f.Contents = f.newContents()
-	f.control = control.New(&controlMount{f: f, kept: map[string]*file{}}, f.log, opts.Now, opts.TTL)
-	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
-	f.kernel.staging, f.kernel.control = f.staging, f.control
-	f.kernel.files = newChanges(f.staging, opts.AllowDelete)
-	return f
-}
-
-// newContents makes what files read, and the tree that they stand in.
-func (f *FileSystem) newContents() *content.Contents {
-	opts := &f.opts
-	service := remote.New(remote.Config{
-		Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
-		Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.queue.Wake,
-	})
-	reps := &view.Representations{
-		Mode: opts.Mode, Service: opts.Archive, Pause: opts.TTL, Log: opts.Log, Now: opts.Now, Work: &f.work,
-		Cached: func(key cache.Key) bool {
-			_, ok := opts.Content.Lookup(key)
-			return ok
-		},
-	}
-	if opts.Known != nil {
-		reps.Kept = opts.Known.Representation()
-	}
 	var prefetching context.Context
 	prefetching, f.stopPrefetch = context.WithCancel(context.Background())
-	return &content.Contents{
-		Tree: tree.New(tree.Config{
-			Service: service, Reps: reps, Lengths: &view.Lengths{Representations: reps, Facts: opts.Facts}, Started: opts.Now(),
-			Staged: &f.staging.placing, Changed: f.kernel.forgetNames, Expanded: f.memory.Expanded,
-			NewLeaf: func(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document) *tree.Leaf {
-				return &newFile(f.staging, ino, d, e, doc, nil).Leaf
-			},
-		}),
-		Settings: content.Settings{
-			Content: opts.Content, Facts: opts.Facts, Errnos: errno.NewLog(opts.Log, opts.Now), Thumbnails: opts.Thumbnails,
-			Reads: f.kernel.passthrough.reads, DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
-			Walks: prefetch.NewWalks(prefetching, prefetch.Options{
-				Service: opts.Archive, Answered: service.Answered, Folders: service.Children, Documents: service.Documents,
-				List: opts.List, Decoded: f.memory.Decoded, Go: f.work.Go, Now: opts.Now,
-			}),
-			ReadAhead: prefetch.NewReadAhead(prefetching, opts.ReadAhead, f.work.Go, opts.Now),
+	f.Contents = content.New(prefetching, content.Config{
+		Config: remote.Config{
+			Archive: opts.Archive, List: opts.List, TTL: opts.TTL, Listings: opts.Listings, RetryFor: opts.RetryFor,
+			Known: opts.Known, Log: opts.Log, Now: opts.Now, Work: &f.work, Answers: f.staging.Wake,
 		},
-	}
+		Mode: opts.Mode, Content: opts.Content, Facts: opts.Facts, Thumbnails: opts.Thumbnails, ReadAhead: opts.ReadAhead, Memory: &f.memory,
+		Staged: &f.staging.Placing, NewLeaf: f.staging.LeafFor, Changed: f.kernel.ForgetNames, Reads: f.kernel.Passthrough.Reads,
+		DataChanged: func(doc archive.ID) { f.control.DataChanged(doc) },
+	})
+	f.control = control.New(&controlMount{f: f, kept: map[string]*staging.File{}}, f.log, opts.Now, opts.TTL)
+	f.staging.Contents, f.kernel.Contents = f.Contents, f.Contents
+	f.kernel.Staging, f.kernel.Control = f.staging, f.control
+	f.kernel.Files = change.New(f.staging, opts.State, opts.AllowDelete)
+	return f
 }
 
 // Away returns why the service could not be asked the last time, nil when it answered.
@@ -116,7 +86,7 @@ func (f *FileSystem) Check(ctx context.Context) error {
 }
 
 // Recover takes up what an earlier mount left in the spool. It does not wait for the service.
-func (f *FileSystem) Recover() { f.staging.recover() }
+func (f *FileSystem) Recover() { f.staging.Recover() }
 
 // Close waits for uploads and background work to end, at most until ctx is done; what the
 // service cannot take now stays in the spool. The file system must be unmounted, or out of
@@ -124,10 +94,7 @@ func (f *FileSystem) Recover() { f.staging.recover() }
 func (f *FileSystem) Close(ctx context.Context) error {
 	f.stopPrefetch()
 	err := f.work.Wait(ctx)
-	if derr := f.staging.queue.Drain(ctx); !errors.Is(derr, background.ErrAway) {
-		err = errors.Join(err, derr)
-	}
-	return errors.Join(err, f.staging.queue.Close(ctx))
+	return errors.Join(err, f.staging.Close(ctx))
 }
 
 // Refresh lets everything that is remembered of the archive's structure be asked for anew when
@@ -141,8 +108,8 @@ func (f *FileSystem) Refresh(ctx context.Context) error {
 	if err := f.Root.Tree.LoadFolders(ctx, f.Root, tree.NeedNames); err != nil {
 		return err
 	}
-	f.kernel.forgetAll(f.Root)
-	f.kernel.epochs.begin()
+	f.kernel.ForgetAll(f.Root)
+	f.kernel.Epochs.Begin()
 	if away := f.Away(); away != nil {
 		return errors.New(away.Text)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/archivefs/archivefs/fs/internal/inode"
+	"github.com/archivefs/archivefs/internal/fusectl"
 )
 
 // Mount is a mounted file system.
@@ -36,8 +37,7 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, fmt.Errorf("mount: %w", err)
 	}
-	root := &dirNode{d: f.Root, k: f.kernel}
-	f.Root.Node.Store(root.EmbeddedInode())
+	root := f.kernel.RootNode()
 	options := f.mountOptions()
 	nodes := fusefs.NewNodeFS(root, &fusefs.Options{
 		MountOptions:    options,
@@ -49,11 +49,11 @@ func (f *FileSystem) Mount(dir string) (*Mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount at %s: %w", dir, err)
 	}
-	f.kernel.passthrough.begin(asBacker(server))
-	f.kernel.mounts.Learn(dir)
+	f.kernel.Passthrough.Begin(asBacker(server))
+	f.kernel.Mounts.Learn(dir)
 	m := &Mount{Dir: dir, fs: f, server: server, conn: conn, ended: make(chan struct{}), releasing: make(chan struct{})}
 	if conn.hasEpochs() {
-		f.kernel.epochs.start(func() {
+		f.kernel.Epochs.Start(func() {
 			if err := conn.newEpoch(); err != nil {
 				f.log.Debugf("begin an epoch: %v", err)
 			}
@@ -125,7 +125,7 @@ func (m *Mount) attend() {
 			ended = m.conn.ended()
 		}
 	}
-	m.fs.kernel.epochs.stop()
+	m.fs.kernel.Epochs.Stop()
 	close(m.ended)
 	if err := m.conn.clear(); err != nil {
 		m.fs.log.Debugf("take %s away: %v", m.Dir, err)
@@ -135,7 +135,7 @@ func (m *Mount) attend() {
 	m.fs.work.Begin()
 	defer m.fs.work.End()
 	close(m.releasing)
-	m.fs.kernel.handles.releaseAll(context.Background())
+	m.fs.kernel.Handles.ReleaseAll(context.Background())
 }
 
 // Ended is closed when the file system was unmounted, by whomever, or its connection to the kernel
@@ -143,7 +143,7 @@ func (m *Mount) attend() {
 func (m *Mount) Ended() <-chan struct{} { return m.ended }
 
 // ErrNoHelper says that there is no fusermount3, which mounts for those who may not.
-var ErrNoHelper = errors.New("the program fusermount3 is missing")
+var ErrNoHelper = fusectl.ErrNoHelper
 
 // ErrBusy says that files of the mount are still open somewhere.
 var ErrBusy = errors.New("files of it are still open")

@@ -107,7 +107,7 @@ func (f *FileSystem) Status() Status {
 			Folders: f.Service.Children.Stats(), Documents: f.Service.Documents.Stats(), Inboxes: f.Service.Inboxes.Stats(),
 			Content: f.Content.Stats(),
 		},
-		Uploads: UploadStatus{Sending: f.staging.sending.Load(), Bytes: used, List: []UploadInfo{}},
+		Uploads: UploadStatus{Sending: f.staging.Uploading(), Bytes: used, List: []UploadInfo{}},
 	}
 	if err := f.staging.Spool.Disk(); err != nil && !f.opts.ReadOnly {
 		s.Health, s.Disk = HealthDisk, err.Error()

@@ -10,6 +10,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/staging"
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
@@ -49,7 +50,7 @@ func (k Kept) Open(id string) (f *os.File, name string, modified time.Time, err 
 	}
 	r := up.Record()
 	f, err = os.OpenFile(up.DataPath(), os.O_RDONLY|syscall.O_NOFOLLOW, 0)
-	return f, uploadName(&r), modifiedOf(&r), err
+	return f, uploadName(&r), staging.ModifiedOf(&r), err
 }
 
 // Discard forgets an upload and its bytes. A folder that is to be made must be empty. Nobody
@@ -59,7 +60,7 @@ func (k Kept) Discard(id string) error {
 	switch {
 	case err != nil:
 		return err
-	case up.Record().Directory && holdsUploads(k.Spool, up):
+	case up.Record().Directory && staging.HoldsUploads(k.Spool, up):
 		return errno.ErrHoldsUploads
 	}
 	return up.Remove()
@@ -79,9 +80,6 @@ func listed(r *spool.Record) bool {
 	return r.State != spool.Confirmed && (r.State != spool.Created || r.Queued)
 }
 
-// staysHere reports whether a record is of a file that is never uploaded as it is called.
-func staysHere(r *spool.Record) bool { return r.Temporary || names.IsJunk(r.Name) || len(r.Local) > 0 }
-
 // holdsHere reports whether a local file holds something: it is somebody's work.
 func holdsHere(up *spool.Upload, r *spool.Record) bool { return r.StaysHere() && up.Size() > 0 }
 
@@ -97,9 +95,9 @@ func localInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
 	info.State = StateLocal
 	switch {
 	case !r.Forgotten.IsZero():
-		info.Error = "a temporary file that nobody changed for long, and no longer in its folder: its bytes are kept until " + goneOn(r).Format(time.DateOnly)
+		info.Error = "a temporary file that nobody changed for long, and no longer in its folder: its bytes are kept until " + staging.GoneOn(r).Format(time.DateOnly)
 	case info.Error != "":
-	case staysHere(r):
+	case staging.StaysHere(r):
 		info.Error = temporaryStays
 	default:
 		info.Error = takenForOne
@@ -112,20 +110,8 @@ func uploadName(r *spool.Record) string {
 	return names.Prefixed(r.ID, r.Name)
 }
 
-// whyWaits is why an upload waits, or failed. What lies in a folder that is not made waits
-// for that.
-func whyWaits(s *spool.Spool, r *spool.Record) string {
-	if folder, waits := s.Get(r.Within); waits && r.Queued {
-		above := folder.Record()
-		if why := whyWaits(s, &above); why != "" {
-			return "the folder " + archive.Printable(above.Name) + " is not made: " + why
-		}
-	}
-	return r.Reason
-}
-
 func uploadInfo(s *spool.Spool, up *spool.Upload, r *spool.Record) UploadInfo {
-	state, reason := "pending", whyWaits(s, r)
+	state, reason := "pending", staging.WhyWaits(s, r)
 	if r.State == spool.Failed {
 		state = "failed"
 	}
@@ -141,28 +127,10 @@ func neverSent(up *spool.Upload, r *spool.Record) string {
 	switch {
 	case up.Broken():
 		return "only its bytes are left"
-	case staysHere(r):
+	case staging.StaysHere(r):
 		return "its name is a temporary one"
 	case r.Incomplete() && up.Size() == 0:
 		return spool.ErrEmpty.Error()
 	}
 	return ""
-}
-
-// modifiedOf is when an upload was changed last, as its file shows it.
-func modifiedOf(r *spool.Record) time.Time {
-	if !r.Mtime.IsZero() {
-		return r.Mtime
-	}
-	return r.Changed
-}
-
-// holdsUploads reports whether something waits in a queued folder.
-func holdsUploads(s *spool.Spool, folder *spool.Upload) bool {
-	for _, inside := range s.List() {
-		if inside.Record().Within == folder.ID() {
-			return true
-		}
-	}
-	return false
 }

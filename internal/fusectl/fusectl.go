@@ -1,4 +1,4 @@
-// Package fusectl aborts connections between the kernel and the processes behind FUSE mounts.
+// Package fusectl makes and ends connections between the kernel and the processes behind FUSE mounts.
 package fusectl
 
 import "errors"
@@ -6,3 +6,6 @@ import "errors"
 // ErrNone says that the kernel's list of connections does not have the one that is asked for, or
 // cannot be reached.
 var ErrNone = errors.New("no such FUSE connection")
+
+// ErrNoHelper says that there is no fusermount3, which mounts for those who may not.
+var ErrNoHelper = errors.New("the program fusermount3 is missing")

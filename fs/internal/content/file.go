@@ -3,39 +3,14 @@ package content
 import (
 	"context"
 	"errors"
-	"os"
 	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/control"
-	"github.com/archivefs/archivefs/fs/internal/errno"
-	"github.com/archivefs/archivefs/fs/internal/prefetch"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
-
-// Settings configures contents. The functions return at once.
-type Settings struct {
-	Content *cache.Content
-	Facts   *cache.Facts
-	Errnos  *errno.Log
-	// Thumbnails lets file managers have documents downloaded to make thumbnails of them.
-	Thumbnails bool
-	// Reads reports whether the kernel reads a file of the cache itself.
-	Reads func(*os.File) bool
-	// DataChanged says that what is cached of a document's data is no longer right.
-	DataChanged func(doc archive.ID)
-	// Walks and ReadAhead prefetch listings and contents.
-	Walks     *prefetch.Walks
-	ReadAhead *prefetch.ReadAhead
-}
-
-// Contents is what files read: the cache, what fills it, and the tree that they stand in.
-type Contents struct {
-	*tree.Tree
-	Settings
-}
 
 // File is a file as those who read it know it. Its fields are guarded by mu of the leaf.
 type File struct {
@@ -95,7 +70,7 @@ func (f *File) ForgetData(doc archive.ID) {
 	key := cache.Key{Document: doc, Representation: archive.Data}
 	f.Env.Content.Remove(key)
 	f.Env.Facts.Forget(key)
-	f.Env.DataChanged(doc)
+	f.Env.dataChanged(doc)
 	if f.Env.Reps.Of(doc) != archive.Data {
 		return
 	}
@@ -221,7 +196,7 @@ func (f *File) Direct(r *cache.Reader, a Access) bool {
 		return false
 	}
 	file := r.Growing()
-	return file != nil && f.Env.Reads(file) && r.File() != nil
+	return file != nil && f.Env.reads(file) && r.File() != nil
 }
 
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
@@ -452,7 +427,7 @@ func (f *File) measured(size int64) {
 // OnlyForThumbnail reports whether to open the document would download it for nothing but a
 // thumbnail. A cached document is read like any other file.
 func (f *File) OnlyForThumbnail(pid uint32) bool {
-	if f.Env.Thumbnails || f.As != nil {
+	if f.Env.thumbnails || f.As != nil {
 		return false
 	}
 	doc := f.Document().ID

@@ -36,7 +36,7 @@ type Config struct {
 	// Started is when the mount began.
 	Started time.Time
 	// Staged is what waits on this machine to be shown.
-	Staged staged
+	Staged Staged
 	// Changed tells the kernel that names of a directory changed.
 	Changed func(d *Dir, names []string)
 	// Expanded counts documents that are expanded from the compacted form of a directory.
@@ -62,9 +62,9 @@ func New(c Config) *Tree {
 	return t
 }
 
-// staged is what waits on this machine, as the tree sees it. All but identify are called with Mu of
+// Staged is what waits on this machine, as the tree sees it. All but Identify are called with Mu of
 // the directory held.
-type staged interface {
+type Staged interface {
 	// Identify finds out which of the listed documents are files that stayed unlisted.
 	Identify(ctx context.Context, d *Dir, list []archive.Document)
 	// PlaceWaitingLocked shows what waits for a folder that is listed for the first time.

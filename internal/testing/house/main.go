@@ -46,7 +46,7 @@ func limits() []limit {
 	return []limit{
 		{methods, 40, nil},
 		{files, 40, nil},
-		{knot, 2_000, map[string]int{"fs": 3_850}},
+		{knot, 2_000, nil},
 		{product, 48_000, map[string]int{"": 62_600}},
 	}
 }

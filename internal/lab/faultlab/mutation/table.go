@@ -66,7 +66,7 @@ func rules() []Mutation {
 			Focus: history.Focus{Kinds: []history.Kind{history.Killed}, Session: history.Session{End: history.Clean}},
 		},
 		{
-			Name: "a close ends before its bytes are accepted", File: "fs/handle.go",
+			Name: "a close ends before its bytes are accepted", File: "fs/internal/staging/handle.go",
 			Old: "accepted := h.amongOthers()\n", New: "accepted := h.amongOthers() && h.ended() && h.file == nil\n", Async: true,
 			Focus: history.Focus{
 				Kinds: slices.Repeat([]history.Kind{history.Two}, 6),
@@ -81,18 +81,18 @@ func rules() []Mutation {
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Write}, 4), Session: history.Session{End: history.Clean}},
 		},
 		{
-			Name: "keywords do not go along out of an inbox", File: "fs/renames.go",
+			Name: "keywords do not go along out of an inbox", File: "fs/internal/change/renames.go",
 			Old: "newName), Keywords: keywords}", New: "newName)}",
 			Focus: history.Focus{Kinds: []history.Kind{history.File}, Session: history.Session{End: history.Clean}},
 		},
 		{
-			Name: "the new name of what is queued is not written down", File: "fs/renames.go",
-			Old: "retarget(r, c.s.record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
+			Name: "the new name of what is queued is not written down", File: "fs/internal/change/renames.go",
+			Old: "retarget(r, c.s.Record(to, newName, replaced))\n\t\tr.Queued", New: "r.Queued", Async: true,
 			Focus: history.Focus{Kinds: slices.Repeat([]history.Kind{history.Move}, 4), Service: history.Full, Session: queued().Session},
 		},
 		{
-			Name: "a file that gets its real name is not sent", File: "fs/renames.go",
-			Old: "case c.ready(f, up, to, newName):", New: "case c.ready(f, up, to, newName) && up.Size() < 0:", Async: true,
+			Name: "a file that gets its real name is not sent", File: "fs/internal/change/renames.go",
+			Old: "case f.Ready(up, to, newName):", New: "case f.Ready(up, to, newName) && up.Size() < 0:", Async: true,
 			Focus: history.Focus{Kinds: []history.Kind{history.Temporary}, Session: history.Session{End: history.Clean}},
 		},
 		{

@@ -1,0 +1,515 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/staging"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// errUnclear says that the inbox still lists a document and its folder lists one of that
+// name which was not known there: another client's, or a copy.
+var errUnclear = errors.New("it cannot be told whether it was archived")
+
+// archiveDocument moves an inbox document into a folder of the archive, with the keywords
+// that were set on it. Whether the service gives it a new id or not, the file stays the
+// same to those who have it open.
+func (c *Files) archiveDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
+	if err := to.Tree.LoadDocuments(ctx, to, tree.NeedNames); err != nil {
+		return err
+	}
+	inbox := *e.Doc.Load()
+	keywords, _ := c.state.Keywords(inbox.ID)
+	target := archive.ArchiveTarget{Folder: to.ID(), Name: names.ToSend(&inbox, e.Name, newName), Keywords: keywords}
+	before := c.documentIDs(to)
+	var archived *archive.Document
+	look := func(ctx context.Context) (bool, error) {
+		docs, err := to.Tree.ListAfresh(ctx, to)
+		archived = newDocument(docs, before, &inbox, target.Name)
+		return archived != nil, err
+	}
+	took := func(ctx context.Context) (bool, error) {
+		docs, err := d.Tree.ListAfresh(ctx, d)
+		switch {
+		case err != nil:
+			return false, err
+		case tree.FindDocument(docs, inbox.ID) == nil:
+			return c.s.Service.LookLate(ctx, func(ctx context.Context) (bool, error) {
+				found, err := look(ctx)
+				return found && archived.Name == nameOr(target.Name, &inbox), err
+			})
+		}
+		if found, err := look(ctx); err != nil || found {
+			return false, errors.Join(errUnclear, err)
+		}
+		return false, nil
+	}
+	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+		return c.s.Service.Archive.Archive(ctx, inbox.ID, target)
+	}, took)
+	if err != nil {
+		if archive.KindOf(err) == archive.KindNotFound {
+			d.Distrust()
+			to.Distrust()
+		}
+		return err
+	}
+	if archived == nil {
+		if _, err := look(ctx); err != nil {
+			c.s.Service.Log.Warnf("list after archiving: %v", err) // it is archived all the same
+		}
+	}
+	if keywords != nil {
+		if err := c.state.SetKeywords(inbox.ID, nil); err != nil {
+			c.s.Service.Log.Warnf("forget keywords of document %d: %v", inbox.ID, err)
+		}
+	}
+	d.Outdate()
+	to.Outdate()
+	c.moveDocument(d, e, to, newName, archived)
+	log := c.s.Service.Log.WithField("path", archive.Printable(to.PathOf(newName)))
+	if archived != nil {
+		log = log.WithField("document", archived.ID)
+	}
+	log.Infof("archived; it was document %d of an inbox", inbox.ID)
+	if archived == nil {
+		to.Distrust()
+		c.s.Changed(to, []string{newName}) // the kernel has the inbox document there
+	}
+	return nil
+}
+
+// documentIDs is the set of documents known in the directory.
+func (c *Files) documentIDs(d *tree.Dir) map[archive.ID]bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Here().Docs.IDs()
+}
+
+// newDocument finds what an inbox document became in the listing of its target: the same
+// id, or a new one with the name it was to get.
+func newDocument(docs []archive.Document, before map[archive.ID]bool, inbox *archive.Document, name string) *archive.Document {
+	name = nameOr(name, inbox)
+	var found *archive.Document
+	for i := range docs {
+		doc := &docs[i]
+		switch {
+		case before[doc.ID]:
+		case doc.ID == inbox.ID:
+			return doc
+		case doc.Name == name:
+			found = doc
+		}
+	}
+	return found
+}
+
+// nameOr is the name that a document gets, its own where none is sent.
+func nameOr(name string, doc *archive.Document) string {
+	if name == "" {
+		return doc.Name
+	}
+	return name
+}
+
+// moveDocument shows e, now the document doc, in another directory. Without doc the
+// service does not list it yet: the next listing will show it.
+func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name string, doc *archive.Document) {
+	f := staging.FileOf(d, e)
+	d.Mu.Lock()
+	if now := d.Shown.Document(e.Doc.Load().ID); now != nil {
+		e = now // a listing renamed it meanwhile
+	}
+	d.Shown.Drop(e)
+	d.Mu.Unlock()
+	to.Mu.Lock()
+	defer to.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if doc == nil {
+		f.Dir = nil
+		return
+	}
+	if shown := to.Shown.Document(doc.ID); shown != nil {
+		to.Shown.Drop(shown) // a listing was quicker
+	}
+	shown := tree.NewEntry(name, doc, &f.Leaf)
+	shown.Told, shown.Keep = doc.Name, c.s.KeepFor()
+	f.Dir, f.Doc, f.Entry = to, doc, shown
+	to.Shown.Add(shown)
+}
+
+// setAside answers the rename of an inbox document to a temporary name in its folder, by
+// which an editor that saves makes a backup before it creates the name anew (vim, Emacs).
+// The temporary name becomes a local copy. The document stays what it is at the service
+// and is not shown until a file is created under its name, which replaces its content, or
+// until the next listing shows it again. Refused, vim copies the document and removes it.
+func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
+	if c.s.Service.Archive.LacksReplace() {
+		return errno.ErrNoReplace
+	}
+	f := staging.FileOf(d, e)
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	replaced, err := c.mayReplace(d, newName, over)
+	switch {
+	case err != nil:
+		return errno.Refuse(syscall.EPERM, err.Error())
+	case replaced != nil:
+		return errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case f.Pending() != nil:
+		return errno.Refuse(syscall.EPERM, "the document is being written")
+	}
+	up, err := c.s.Spool.Create(c.s.Record(d, newName, nil))
+	if err != nil {
+		return err
+	}
+	if err := f.CopyContent(ctx, up); err != nil {
+		c.s.Discard(up)
+		return err
+	}
+	if err := up.Keep(); err != nil {
+		c.s.Discard(up)
+		return err
+	}
+	if over != nil {
+		staging.FileAt(over).Remove()
+	}
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	for range f.Handles {
+		if err := up.Open(); err != nil {
+			c.s.Discard(up)
+			return err
+		}
+	}
+	shown := f.Entry
+	d.Shown.Drop(shown)
+	c.hideLocked(d, shown, f.Doc)
+	f.Doc, f.Up = nil, up
+	c.s.Hold(up, f)
+	f.Entry = tree.NewEntry(newName, nil, &f.Leaf)
+	d.Shown.Add(f.Entry)
+	return nil
+}
+
+// hideLocked sets a document aside. The caller holds mu.
+func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
+	hidden := tree.NewEntry(shown.Name, doc, nil)
+	hidden.Told, hidden.Keep = shown.Told, shown.Keep
+	// Its inode is another one: who has the old one open goes on with the copy.
+	hidden.File.Store(&staging.NewFile(c.s, c.s.Inodes.Local(), d, hidden, doc, nil).Leaf)
+	d.Shown.Hide(hidden)
+}
+
+// setAsideAs returns the document of the name that is set aside, nil without one.
+func (c *Files) setAsideAs(d *tree.Dir, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Hidden(name)
+}
+
+// forgetShown makes the kernel forget the name that an entry was shown under when it went
+// under another one that it is found by.
+func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
+	if e.Name != used {
+		c.s.Changed(d, []string{e.Name})
+	}
+}
+
+// renameNoReplace is a flag of renameat2(2).
+const renameNoReplace = 1
+
+// Rename gives what has the name in d another place or name, as renameat2(2) does. It may archive an
+// inbox document, or a file that had a temporary name.
+func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
+	if err := c.Folders.mayHold(to, newName); err != nil {
+		return err
+	}
+	if flags&^renameNoReplace != 0 {
+		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
+	}
+	e, err := d.Tree.Lookup(ctx, d, name)
+	if err != nil {
+		return err
+	}
+	over, err := to.Tree.Lookup(ctx, to, newName)
+	if err != nil && errno.Of(err) != syscall.ENOENT {
+		return err
+	}
+	if over != nil && over != e && flags&renameNoReplace != 0 {
+		return errno.ErrTaken
+	}
+	if over == nil {
+		over = c.setAsideAs(to, newName) // an editor puts its backup back; nobody sees what is there
+	}
+	if over == e {
+		return nil
+	}
+	target := newName
+	if over != nil {
+		target = over.Name
+	}
+	err = c.renameEntry(ctx, d, e, to, target, over)
+	if errors.Is(err, errSettled) {
+		return c.Rename(ctx, d, name, to, newName, flags)
+	}
+	if err == nil {
+		c.forgetShown(d, e, name)
+		if over != nil {
+			c.forgetShown(to, over, newName)
+		}
+	}
+	return err
+}
+
+// renameEntry gives what an entry stands for another place or name, that of over where
+// there is one.
+func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
+	if up := e.Upload(); up != nil {
+		before := up.Record()
+		defer c.s.LeftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+	}
+	switch {
+	case e.Dir != nil:
+		return c.Folders.renameDir(d, e, to, newName, over)
+	case e.Doc.Load() != nil:
+		return c.renameDocument(ctx, d, e, to, newName, over)
+	}
+	return c.renameLocal(ctx, staging.FileAt(e), to, newName, over)
+}
+
+// renameDocument archives an inbox document or renames a document where it lies.
+func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
+	switch {
+	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
+		return c.setAside(ctx, d, e, newName, over)
+	case to.StaysLocal(newName):
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: to put a document there is no archiving")
+	case to.QueuedAs() != nil:
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and the service does not know it yet")
+	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
+		return errno.ErrOverArchived
+	case over != nil:
+		return errno.ErrTaken
+	case e.Busy():
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or is emptied: write it in full first")
+	case to == d:
+		return c.renameHere(ctx, d, e, newName)
+	case d.Kind == tree.InboxDir && to.Kind.Archives():
+		return c.archiveDocument(ctx, d, e, to, newName)
+	case d.Kind == tree.InboxDir:
+		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
+	}
+	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+}
+
+// renameHere gives a document another name in its folder.
+func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
+	shown := e.Doc.Load()
+	send := names.ToSend(shown, e.Name, newName)
+	if send != "" {
+		id := shown.ID
+		err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+			return c.s.Service.Archive.Rename(ctx, id, send)
+		}, func(ctx context.Context) (bool, error) {
+			docs, err := d.Tree.ListAfresh(ctx, d)
+			doc := tree.FindDocument(docs, id)
+			return doc != nil && doc.Name == send, err
+		})
+		if err != nil {
+			return err
+		}
+		d.Outdate()
+	}
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if now := d.Shown.Document(shown.ID); now != nil {
+		e = now // a listing renamed it already
+	}
+	d.Shown.Drop(e)
+	e = e.Renamed(newName)
+	if send != "" {
+		doc := *e.Doc.Load()
+		doc.Name = send
+		e.SetDocument(&doc)
+		e.Told, e.Keep = "", c.s.KeepFor()
+	}
+	d.Shown.Add(e)
+	return nil
+}
+
+// errSettled says that a file was archived, or failed, while its rename waited for that.
+var errSettled = errors.New("the file is not local any more")
+
+// renameLocal gives a file that is not archived another name. Out of a temporary name into
+// a real one archives it: errors reach the caller and leave the file where it was. What is
+// being sent is waited for; what is queued goes on to the archive under its new name, or is
+// taken back when that is a temporary one.
+func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry) error {
+	c.s.Service.Work.Begin()
+	defer c.s.Service.Work.End()
+	var other *staging.File
+	if over != nil && over.Dir == nil {
+		other = staging.FileOf(to, over)
+	}
+	defer lockCommits(f, other)()
+	up := f.Pending()
+	if d, _ := f.Place(); up == nil || d == nil {
+		return errSettled
+	}
+	replaced, err := c.mayReplace(to, newName, over)
+	if err == nil {
+		err = c.recallFor(f, up, other, to.StaysLocal(newName))
+	}
+	if err != nil {
+		return err
+	}
+	before := up.Record()
+	err = up.Update(func(r *spool.Record) {
+		retarget(r, c.s.Record(to, newName, replaced))
+		r.Queued = r.Queued && !to.StaysLocal(newName)
+	})
+	switch {
+	case err != nil:
+		return err
+	case f.Ready(up, to, newName):
+		return c.sendAs(ctx, f, up, before, to, newName, over, replaced)
+	}
+	c.moveTo(f, to, newName, over, replaced)
+	if up.Record().Queued {
+		c.s.Enqueue(up) // it may have left a folder that is not made
+	}
+	return nil
+}
+
+// lockCommits locks commit of both files, of which the second may be nil, so that neither
+// is sent.
+func lockCommits(a, b *staging.File) (unlock func()) {
+	if b == nil || a == b {
+		a.Commit.Lock()
+		return a.Commit.Unlock
+	}
+	if b.Ino < a.Ino {
+		a, b = b, a
+	}
+	a.Commit.Lock()
+	b.Commit.Lock()
+	return func() {
+		b.Commit.Unlock()
+		a.Commit.Unlock()
+	}
+}
+
+// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
+// the file itself when it is to stay local. The caller holds commit of both.
+func (c *Files) recallFor(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
+	if local && up.Record().Queued {
+		if err := f.RecallLocked(up); err != nil {
+			return err
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	if up := other.Pending(); up != nil && up.Record().Queued {
+		return other.RecallLocked(up)
+	}
+	return nil
+}
+
+// sendAs archives the file under its new name, which it then has; on an error it is what it
+// was before. The caller holds commit.
+func (c *Files) sendAs(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
+	id, sent, err := c.s.Delivery.Send(ctx, f, up, to, false)
+	if err != nil {
+		return c.takeBack(up, before, err)
+	}
+	c.moveTo(f, to, newName, over, replaced)
+	if sent {
+		c.s.Delivery.Arrived(ctx, f, up, id)
+	}
+	return nil
+}
+
+// retarget gives a record another place and name.
+func retarget(r *spool.Record, place spool.Record) {
+	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
+	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
+}
+
+// takeBack makes a file that the archive refused what it was before the rename, and keeps
+// the reason.
+func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error {
+	if kerr := up.Reopen(); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	if kerr := up.Update(func(r *spool.Record) { retarget(r, before) }); kerr != nil {
+		return errors.Join(err, kerr)
+	}
+	return errors.Join(err, up.KeepRefused(err.Error()))
+}
+
+// mayReplace says what a local file may take the name of: a local file, or an inbox
+// document, which gets the new bytes and is returned.
+func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive.Document, error) {
+	if over == nil {
+		return nil, nil
+	}
+	doc := over.Doc.Load()
+	switch {
+	case over.Dir != nil:
+		return nil, syscall.EISDIR
+	case doc != nil && d.Kind != tree.InboxDir:
+		return nil, errno.ErrOverArchived
+	case doc != nil && d.StaysLocal(name):
+		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case doc != nil && c.s.Service.Archive.LacksReplace():
+		return nil, errno.ErrNoReplace
+	case doc != nil && over.Busy():
+		return nil, errno.ErrSending
+	case doc != nil:
+		return doc, nil
+	}
+	if up := staging.FileAt(over).Pending(); up != nil {
+		switch s := up.State(); {
+		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
+		default:
+			return nil, errno.ErrMayHave
+		}
+	}
+	return nil, nil
+}
+
+// moveTo shows the file under another name, in place of over. With replaced it stands for
+// that document from now on, whose new bytes it holds. The caller holds commit.
+func (c *Files) moveTo(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
+	if over != nil {
+		staging.FileOf(to, over).Remove()
+	}
+	from, _ := f.Place()
+	if from == nil {
+		return
+	}
+	f.Mu.Lock()
+	shown := f.Entry
+	f.Dir = to
+	f.Mu.Unlock()
+	from.Drop(shown)
+	to.Mu.Lock()
+	defer to.Mu.Unlock()
+	shown = shown.Renamed(name)
+	if replaced != nil {
+		shown.SetDocument(replaced)
+		shown.Told = over.Told
+	}
+	to.Shown.Add(shown)
+}

@@ -1,0 +1,93 @@
+package content
+
+import (
+	"context"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+)
+
+// A search, and who asks for a document by its id, learns the ids of folders, of which some
+// were never looked at.
+
+// Locate returns the directories of folders that are told by their ids, each with the name
+// of its mandator, empty in an inbox. Those that nobody looked at are asked for with one
+// request for the inboxes and one for the structure. What cannot be found is left out.
+func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*tree.Dir, error) {
+	found := map[archive.ID]*tree.Dir{}
+	c.Root.Tree.Collect(c.Root, wanted, found)
+	missing := without(wanted, found)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	for _, mandator := range missing {
+		if mandator == "" {
+			if err := c.locateInboxes(ctx, missing, found); err != nil {
+				return found, err
+			}
+			break
+		}
+	}
+	if missing = without(missing, found); len(missing) == 0 {
+		return found, nil
+	}
+	if err := c.Root.Tree.LoadFolders(ctx, c.Root, tree.NeedNames); err != nil {
+		return found, err
+	}
+	top := c.mandatorOf(missing)
+	below, err := c.Walks.Structure(ctx, top.ID())
+	if err != nil {
+		return found, err
+	}
+	return found, top.Tree.Follow(ctx, top, below, missing, found)
+}
+
+// without returns the wanted folders that were not found.
+func without(wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) map[archive.ID]string {
+	missing := map[archive.ID]string{}
+	for id, mandator := range wanted {
+		if found[id] == nil && id > 0 {
+			missing[id] = mandator
+		}
+	}
+	return missing
+}
+
+// locateInboxes looks for folders among those of the inboxes.
+func (c *Contents) locateInboxes(ctx context.Context, wanted map[archive.ID]string, found map[archive.ID]*tree.Dir) error {
+	inboxes := c.Root.Get(tree.InboxesName).Dir
+	if err := inboxes.Tree.LoadFolders(ctx, inboxes, tree.NeedNames); err != nil {
+		return err
+	}
+	listed, _ := c.Service.Inboxes.Peek(struct{}{})
+	folders := make([]archive.Folder, 0, len(listed.Value.Inboxes))
+	for _, box := range listed.Value.Inboxes {
+		folders = append(folders, box.Folder)
+	}
+	return inboxes.Tree.Follow(ctx, inboxes, folders, wanted, found)
+}
+
+// mandatorOf is the mandator that all of the folders belong to, where there is one and its
+// name says which; else the top of the archive.
+func (c *Contents) mandatorOf(wanted map[archive.ID]string) *tree.Dir {
+	names := map[string]bool{}
+	for _, mandator := range wanted {
+		names[mandator] = true
+	}
+	c.Root.Mu.Lock()
+	defer c.Root.Mu.Unlock()
+	var top *tree.Dir
+	for _, e := range c.Root.Shown.Folders.List {
+		if !names[e.Entry.Told] {
+			continue
+		}
+		if top != nil {
+			return c.Root
+		}
+		top = e.Entry.Dir
+	}
+	if top == nil || len(names) > 1 {
+		return c.Root
+	}
+	return top
+}

@@ -1,0 +1,343 @@
+package node
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/staging"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+)
+
+// dirNode is a directory as the kernel sees it.
+type dirNode struct {
+	fusefs.Inode
+	k    *Kernel
+	d    *tree.Dir
+	list kernelList
+}
+
+// RootNode is the node of the top.
+func (k *Kernel) RootNode() fusefs.InodeEmbedder {
+	root := &dirNode{d: k.Root, k: k}
+	k.Root.Node.Store(root.EmbeddedInode())
+	return root
+}
+
+// dirHandle is an open directory: one listing, from its opening on.
+type dirHandle struct {
+	n       *dirNode
+	entries []*tree.Entry // nil until it is read, when the directory was folded
+	told    *told
+	keep    bool // the kernel keeps what it reads
+	drop    drop // what it had, once it reads or closes this
+	next    int
+	last    *tree.Entry
+	looked  int           // entries that were told with attributes
+	out     fuse.DirEntry // of last; the library copies it
+}
+
+// nodeOf is the inode of an entry. A directory keeps its own, wherever it is shown; that of
+// a file is found again by its number and generation while the kernel knows it.
+func (n *dirNode) nodeOf(ctx context.Context, e *tree.Entry) *fusefs.Inode {
+	if e.Dir != nil {
+		return n.attach(ctx, e.Dir)
+	}
+	f := staging.FileOf(n.d, e)
+	return n.NewInode(ctx, &fileNode{f: f, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFREG, Ino: f.Ino, Gen: f.Generation()})
+}
+
+// attach is the inode of the directory, made by the first that asks, below n.
+func (n *dirNode) attach(ctx context.Context, d *tree.Dir) *fusefs.Inode {
+	d.Attached.Do(func() {
+		d.Node.Store(n.NewInode(ctx, &dirNode{d: d, k: n.k}, fusefs.StableAttr{Mode: fuse.S_IFDIR, Ino: d.Ino, Gen: d.Gen}))
+	})
+	return inodeOf(d)
+}
+
+func (n *dirNode) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	d := n.d
+	if len(name) > names.Max {
+		return nil, syscall.ENAMETOOLONG
+	}
+	if d.Kind == tree.RootDir && name == tree.ControlName {
+		return n.k.showControl(ctx, &n.Inode, n.k.Control.Root(), out)
+	}
+	content.Walked{Dir: d, Env: n.k.Contents}.LookingUp(ctx, name)
+	e, err := d.Tree.Lookup(ctx, d, name)
+	if err != nil {
+		errno := n.k.Errnos.Of("lookup", d.PathOf(name), err)
+		if errno == syscall.ENOENT {
+			out.SetEntryTimeout(n.k.lendAbsence(d, name))
+		}
+		return nil, errno
+	}
+	if e.Dir == nil {
+		content.Walked{Dir: d, Env: n.k.Contents}.Looked()
+	}
+	n.k.fillEntry(d, e, out)
+	if e.Name != name && e.Name != names.OtherForm(name) {
+		out.SetEntryTimeout(0) // a plain name ends with the document, and when an entry gets it
+	}
+	return n.nodeOf(ctx, e), 0
+}
+
+func (n *dirNode) Getattr(_ context.Context, _ fusefs.FileHandle, out *fuse.AttrOut) syscall.Errno {
+	n.k.fillDir(n.d, &out.Attr)
+	out.SetTimeout(n.k.validFor(n.d))
+	return 0
+}
+
+// Setattr accepts times, owners and modes without effect, so that cp -a and rsync succeed.
+func (n *dirNode) Setattr(_ context.Context, _ fusefs.FileHandle, _ *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
+	if err := n.k.Staging.MayChange(); err != nil {
+		return errno.Of(err)
+	}
+	n.k.fillDir(n.d, &out.Attr)
+	return 0
+}
+
+func (n *dirNode) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
+	return n.k.statfs(out)
+}
+
+var (
+	_ = fusefs.FileReaddirenter((*dirHandle)(nil))
+	_ = fusefs.FileLookuper((*dirHandle)(nil))
+	_ = fusefs.FileSeekdirer((*dirHandle)(nil))
+	_ = fusefs.FileFsyncdirer((*dirHandle)(nil))
+	_ = fusefs.FileReleasedirer((*dirHandle)(nil))
+)
+
+// OpendirHandle asks the service for what it does not know freshly. A directory that
+// cannot be listed is an error, never an empty one.
+func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandle, uint32, syscall.Errno) {
+	walks, pid := n.k.Walks, callerPID(ctx)
+	defer walks.Opened(pid)
+	w := walks.Opening(ctx, pid, content.Walked{Dir: n.d, Env: n.k.Contents}.Line())
+	if err := n.d.Tree.Load(ctx, n.d, tree.NeedListing); err != nil {
+		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
+	}
+	h := &dirHandle{n: n}
+	h.told, h.entries = toldOf(n.d, content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w))
+	if h.keep, h.drop = n.list.opening(h.told); h.keep {
+		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
+	}
+	return h, 0, 0
+}
+
+// Releasedir ends what the kernel lists through the handle. A directory of which a walk was
+// told names alone is folded.
+func (h *dirHandle) Releasedir(context.Context, uint32) {
+	if h.told.byName {
+		h.n.d.Fold()
+	}
+	if h.keep {
+		h.n.list.closed()
+		return
+	}
+	h.n.list.dropped(h.drop)
+}
+
+// dots are the entries that every directory begins with.
+var dots = [...]string{".", ".."}
+
+func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
+	at := h.next
+	if at == 0 {
+		h.looked = 0
+		if !h.keep {
+			h.n.list.dropped(h.drop)
+		}
+	}
+	h.need()
+	if at >= len(dots)+len(h.entries) {
+		if h.keep && h.looked >= len(h.entries) {
+			h.n.list.wasWhole()
+		}
+		return nil, 0
+	}
+	h.next++
+	out := &h.out
+	out.Off = uint64(h.next) //nolint:gosec // an index
+	if at < len(dots) {
+		out.Name, out.Mode, out.Ino = dots[at], fuse.S_IFDIR, h.n.d.Ino
+		return out, 0
+	}
+	e := h.entries[at-len(dots)]
+	h.last = e
+	out.Name = e.Name
+	if e.Dir != nil {
+		out.Mode, out.Ino = fuse.S_IFDIR, e.Dir.Ino
+	} else {
+		out.Mode, out.Ino = fuse.S_IFREG, h.n.d.InoOf(e)
+	}
+	return out, 0
+}
+
+// Lookup answers READDIRPLUS from the listing, without a request. Its errors tell the kernel
+// nothing but that there is no more than a name.
+func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	e := h.last
+	if h.told.byName && e != nil && e.Dir == nil && e.Name == name {
+		return nil, syscall.ENODATA
+	}
+	if e == nil || e.Name != name || h.n.d.Get(name) != e {
+		return h.n.Lookup(ctx, name, out) // moved since the listing
+	}
+	h.n.k.fillEntry(h.n.d, e, out)
+	h.looked++
+	return h.n.nodeOf(ctx, e), 0
+}
+
+// need sees to it that the entries are there.
+func (h *dirHandle) need() {
+	if h.entries == nil {
+		h.entries = h.n.d.Entries()
+	}
+}
+
+func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
+	h.need()
+	if off > uint64(len(dots)+len(h.entries)) {
+		return syscall.EINVAL
+	}
+	h.next = int(off) //nolint:gosec // at most the length of a slice
+	return 0
+}
+
+func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
+
+// keepNew is how long the kernel may trust what it is told of a file that it has just made: a
+// program asks once more before it writes. With each write the kernel drops it.
+const keepNew = time.Second
+
+// Create makes a file in the spool and opens it.
+func (n *dirNode) Create(ctx context.Context, name string, flags uint32, mode uint32, out *fuse.EntryOut) (*fusefs.Inode, fusefs.FileHandle, uint32, syscall.Errno) {
+	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, flags), names.IsMkstemp(name, flags, mode))
+	if err != nil {
+		return nil, nil, 0, n.k.Errnos.Of("create", n.d.PathOf(name), err)
+	}
+	n.k.fillEntry(n.d, e, out)
+	if e.Doc.Load() == nil {
+		out.SetAttrTimeout(keepNew)
+	}
+	return n.nodeOf(ctx, e), n.k.opened(h), 0, 0
+}
+
+// errNoLinks refuses what an archive does not have.
+var errNoLinks = errno.Refuse(syscall.EPERM, "an archive holds folders and documents, no links and no special files")
+
+// Mknod makes a file without opening it, as tar does for one that has attributes. The tree
+// holds folders and documents, nothing else.
+func (n *dirNode) Mknod(ctx context.Context, name string, mode, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	if mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), errNoLinks)
+	}
+	e, h, err := n.k.Files.CreateOpen(context.WithoutCancel(ctx), n.d, name, accessOf(ctx, syscall.O_WRONLY), false)
+	if err != nil {
+		return nil, n.k.Errnos.Of("mknod", n.d.PathOf(name), err)
+	}
+	h.Leave(ctx)
+	n.k.fillEntry(n.d, e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+func (n *dirNode) Link(_ context.Context, _ fusefs.InodeEmbedder, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.k.Errnos.Of("link", n.d.PathOf(name), errNoLinks)
+}
+
+func (n *dirNode) Symlink(_ context.Context, _, name string, _ *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	return nil, n.k.Errnos.Of("symlink", n.d.PathOf(name), errNoLinks)
+}
+
+// Mkdir creates a folder at the service, or a local directory under a junk name.
+func (n *dirNode) Mkdir(ctx context.Context, name string, _ uint32, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
+	d := n.d
+	var e *tree.Entry
+	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		var err error
+		e, err = n.k.Files.Folders.Mkdir(ctx, d, name)
+		return n.k.Errnos.Of("mkdir", d.PathOf(name), err)
+	}, placed{d, name})
+	if errno != 0 {
+		return nil, errno
+	}
+	n.k.fillEntry(d, e, out)
+	return n.nodeOf(ctx, e), 0
+}
+
+// Unlink removes what was never archived, and an inbox document where that is allowed.
+func (n *dirNode) Unlink(ctx context.Context, name string) syscall.Errno {
+	d := n.d
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("remove", d.PathOf(name), n.k.Files.Unlink(ctx, d, name))
+	}, placed{d, name})
+}
+
+// Rmdir removes a directory that only this machine has.
+func (n *dirNode) Rmdir(ctx context.Context, name string) syscall.Errno {
+	d := n.d
+	return n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("rmdir", d.PathOf(name), n.k.Files.Folders.Rmdir(ctx, d, name))
+	}, placed{d, name})
+}
+
+// Rename archives an inbox document, renames a document in its folder, or gives a local
+// file another name, which may be the moment it is archived. Everything else is refused
+// with EPERM: on EXDEV mv would copy and leave two, EINVAL it reports as nonsense.
+func (n *dirNode) Rename(ctx context.Context, name string, newParent fusefs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	d := n.d
+	to, ok := newParent.(*dirNode)
+	if !ok {
+		return n.k.Errnos.Of("rename", d.PathOf(name), errno.Refuse(syscall.EPERM, "nothing can be put into "+tree.ControlName))
+	}
+	d.Lease.ExtendTo(&to.d.Lease)
+	errno := n.k.changeNames(ctx, func(ctx context.Context) syscall.Errno {
+		return n.k.Errnos.Of("rename", d.PathOf(name), n.k.Files.Rename(ctx, d, name, to.d, newName, flags))
+	}, placed{d, name}, placed{to.d, newName})
+	switch errno {
+	case syscall.EINVAL, syscall.ENOTSUP, syscall.EXDEV:
+		return syscall.EPERM
+	}
+	return errno
+}
+
+func (n *dirNode) Getxattr(ctx context.Context, name string, dest []byte) (uint32, syscall.Errno) {
+	value, err := attrs.Get(ctx, n.k.Staging.DirAttrs(n.d), name)
+	if err != nil {
+		return 0, n.k.Errnos.Of("getxattr", n.d.Path(), err)
+	}
+	return reply(dest, value)
+}
+
+func (n *dirNode) Setxattr(ctx context.Context, name string, value []byte, flags uint32) syscall.Errno {
+	err := n.k.Staging.MayChange()
+	if err == nil {
+		err = attrs.Set(ctx, n.k.Staging.DirAttrs(n.d), name, value, int(flags))
+	}
+	return n.k.Errnos.Of("setxattr", n.d.Path(), err)
+}
+
+func (n *dirNode) Removexattr(ctx context.Context, name string) syscall.Errno {
+	err := n.k.Staging.MayChange()
+	if err == nil {
+		err = attrs.Remove(ctx, n.k.Staging.DirAttrs(n.d), name)
+	}
+	return n.k.Errnos.Of("removexattr", n.d.Path(), err)
+}
+
+func (n *dirNode) Listxattr(ctx context.Context, dest []byte) (uint32, syscall.Errno) {
+	names, err := attrs.List(ctx, n.k.Staging.DirAttrs(n.d))
+	if err != nil {
+		return 0, n.k.Errnos.Of("listxattr", n.d.Path(), err)
+	}
+	return reply(dest, joined(names))
+}

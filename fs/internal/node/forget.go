@@ -1,0 +1,44 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"github.com/archivefs/archivefs/fs/internal/tree"
+)
+
+// forgotten are directories of which the kernel has forgotten documents.
+type forgotten struct {
+	mu   sync.Mutex
+	dirs map[*tree.Dir]bool // guarded by mu
+	rest *time.Timer        // folds them; guarded by mu
+}
+
+// forgetRest is how long after the last document the directories are folded: the kernel forgets
+// many at a time.
+const forgetRest = time.Second
+
+func (g *forgotten) add(d *tree.Dir) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dirs == nil {
+		g.dirs = map[*tree.Dir]bool{}
+	}
+	g.dirs[d] = true
+	if g.rest == nil {
+		g.rest = time.AfterFunc(forgetRest, g.fold)
+	} else {
+		g.rest.Reset(forgetRest)
+	}
+}
+
+// fold folds the directories of which no document is known to the kernel.
+func (g *forgotten) fold() {
+	g.mu.Lock()
+	dirs := g.dirs
+	g.dirs = nil
+	g.mu.Unlock()
+	for d := range dirs {
+		d.Fold()
+	}
+}

@@ -1,0 +1,135 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"syscall"
+
+	fusefs "github.com/hanwen/go-fuse/v2/fs"
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/archivefs/archivefs/cache"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/staging"
+)
+
+// directHandle is a readHandle of which the kernel reads the file itself.
+type directHandle struct{ *readHandle }
+
+// readHandle reads a document. It never writes.
+type readHandle struct {
+	file *staging.File
+	node *fileNode
+	view *content.Reader
+	read atomic.Bool // something of it may have been read
+}
+
+// A program that opens a document and closes it unread looks for something else than its
+// content: Dolphin and the file dialogs of KDE do so with every document of a folder that they
+// show. After the first such document of a folder its others are downloaded when they are read,
+// and no more when they are opened, until one of them is read.
+
+// laterHandle reads an archived document that is downloaded with the first read.
+type laterHandle struct {
+	*writeHandle       // which nobody writes to
+	size         int64 // what the kernel was told, and reads up to
+}
+
+var _ = fusefs.FilePassthroughFder((*directHandle)(nil))
+
+// PassthroughFd is the file to read from, which is open as long as the handle.
+func (h *directHandle) PassthroughFd() (int, bool) { return int(h.view.File().Fd()), true }
+
+// asKernelReads is h, or what tells the library that the kernel reads the file itself.
+func (h *readHandle) asKernelReads() fusefs.FileHandle {
+	if h.view.Of.Direct {
+		return &directHandle{h}
+	}
+	return h
+}
+
+var (
+	_ = fusefs.FileReader((*readHandle)(nil))
+	_ = fusefs.FileFlusher((*readHandle)(nil))
+	_ = fusefs.FileReleaser((*readHandle)(nil))
+	_ = fusefs.FileLseeker((*readHandle)(nil))
+	_ = fusefs.FileFsyncer((*readHandle)(nil))
+)
+
+func (h *readHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	h.read.Store(true)
+	res, err := readContent(ctx, h.view.Reader, dest, off)
+	return res, h.file.ReadErrno(err)
+}
+
+// readContent reads from the complete file without a copy where there is one. No more is
+// promised than there is: the library would do all of it again for a shorter answer.
+func readContent(ctx context.Context, r *cache.Reader, dest []byte, off int64) (fuse.ReadResult, error) {
+	if file := r.File(); file != nil {
+		n := min(int64(len(dest)), max(r.Size()-off, 0))
+		return fuse.ReadResultFd(file.Fd(), off, int(n)), nil
+	}
+	n, err := r.ReadAt(ctx, dest, off)
+	if err != nil && err != io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+		return nil, err
+	}
+	return fuse.ReadResultVector([][]byte{dest[:n]}), nil // which is written at once, without a pipe
+}
+
+func (h *readHandle) Lseek(_ context.Context, off uint64, whence uint32) (uint64, syscall.Errno) {
+	return lseek(h.view.Size(), off, whence)
+}
+
+// lseek answers SEEK_DATA and SEEK_HOLE for a file without holes (lseek(2)).
+func lseek(size int64, off uint64, whence uint32) (uint64, syscall.Errno) {
+	const seekData, seekHole = 3, 4
+	end := uint64(max(size, 0))
+	switch {
+	case whence != seekData && whence != seekHole:
+		return 0, syscall.EINVAL
+	case off >= end:
+		return 0, syscall.ENXIO
+	case whence == seekData:
+		return off, 0
+	}
+	return end, 0
+}
+
+func (h *readHandle) Flush(context.Context) syscall.Errno { return 0 }
+
+func (h *readHandle) Fsync(context.Context, uint32) syscall.Errno { return 0 }
+
+func (h *readHandle) Release(context.Context) syscall.Errno {
+	if d, _ := h.file.Place(); d != nil && !h.read.Load() && !h.view.Of.Direct && h.view.Size() > 0 {
+		d.Unread.Store(true)
+		h.node.k.ReadAhead.Stop(content.Walked{Dir: d, Env: h.node.k.Contents})
+	}
+	h.node.k.Handles.remove(h)
+	direct := h.file.Direct(h.view.Reader, content.Access{})
+	if err := h.view.Close(); err != nil {
+		h.node.k.Service.Log.Debugf("close cached content: %v", err)
+	}
+	if direct {
+		h.node.dropPages()
+	}
+	return 0
+}
+
+var _ = fusefs.FileReader((*laterHandle)(nil))
+
+func (h *laterHandle) Read(ctx context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
+	if d, _ := h.File.Place(); d != nil {
+		d.Unread.Store(false)
+	}
+	r, err := h.ContentReader(ctx)
+	if err == nil && r.Size() != h.size {
+		// No part of it is given for the whole. The next open knows better.
+		err = fmt.Errorf("the document has %d bytes, and was said to have %d; open it again", r.Size(), h.size)
+	}
+	if err != nil {
+		return nil, h.File.ReadErrno(err)
+	}
+	return h.writeHandle.Read(ctx, dest, off)
+}

@@ -1,0 +1,166 @@
+package staging
+
+import (
+	"context"
+	"maps"
+	"syscall"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/attrs"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+	"github.com/archivefs/archivefs/internal/state"
+	"github.com/archivefs/archivefs/xattr"
+)
+
+// documentAttrs are those of a document.
+type documentAttrs struct{ f *File }
+
+// Kind implements attrs.Node.
+func (n documentAttrs) Kind() xattr.Node {
+	if n.f.Archived() {
+		return xattr.NodeArchived
+	}
+	return xattr.NodeInbox
+}
+
+// Subject implements attrs.Node. A document that changed here is listed again first.
+func (n documentAttrs) Subject(ctx context.Context) (xattr.Subject, error) {
+	if d, _ := n.f.Place(); d != nil {
+		if err := d.Tree.LoadDocuments(ctx, d, tree.NeedListing); err != nil {
+			return xattr.Subject{}, err
+		}
+	}
+	doc := *n.f.Document()
+	if kept, ok := n.f.s.state.Keywords(doc.ID); ok {
+		doc.Keywords = kept
+	}
+	return xattr.Document(&doc, n.f.state()), nil
+}
+
+// Data implements attrs.Described.
+func (n documentAttrs) Data(ctx context.Context) (archive.DocumentData, error) {
+	data, err := n.f.s.Service.Archive.Data(ctx, n.f.Document().ID)
+	return data, n.f.Missed(err)
+}
+
+// Change implements attrs.Node: it asks the service, or keeps the keywords of an inbox document
+// until that is archived.
+func (n documentAttrs) Change(ctx context.Context, a xattr.Attr, value []byte) error {
+	f, doc := n.f, *n.f.Document()
+	d, _ := f.Place()
+	if d == nil {
+		return syscall.ENOENT
+	}
+	if a.On(n.Kind()) == xattr.Kept {
+		keywords, err := xattr.ParseKeywords(value)
+		if err != nil {
+			return err
+		}
+		return f.s.state.SetKeywords(doc.ID, keywords)
+	}
+	err := a.Change(ctx, f.s.Service.Archive, &doc, value)
+	switch {
+	case archive.KindOf(err) == archive.KindUnsupported:
+		return errno.Refuse(syscall.EPERM, err.Error())
+	case err != nil:
+		return f.Missed(err)
+	}
+	d.Update(&doc)
+	f.ForgetData(doc.ID)
+	return nil
+}
+
+// localAttrs are those of a file whose bytes are in the spool: its record has them, for the
+// upload to take along.
+type localAttrs struct {
+	f  *File
+	up *spool.Upload
+}
+
+// Kind implements attrs.Node.
+func (localAttrs) Kind() xattr.Node { return xattr.NodeLocal }
+
+// Subject implements attrs.Node.
+func (n localAttrs) Subject(context.Context) (xattr.Subject, error) {
+	r := n.up.Record()
+	return xattr.Subject{State: n.f.state(), Error: archive.Printable(WhyWaits(n.f.s.Spool, &r)), Draft: draftOf(&r)}, nil
+}
+
+// Change implements attrs.Node.
+func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error {
+	if a.Name() == xattr.Retry {
+		return n.f.s.retry(n.up, string(value) == xattr.RetryIncomplete) //nolint:contextcheck // what begins here outlives the request
+	}
+	return n.up.Update(func(r *spool.Record) {
+		_ = draftOf(r).Set(a, value) // which was checked
+	})
+}
+
+func draftOf(r *spool.Record) xattr.Draft {
+	return xattr.Draft{Attributes: &r.Attributes, AutoExport: &r.AutoExport}
+}
+
+// Foreign implements attrs.Keeper.
+func (n localAttrs) Foreign() map[string][]byte { return n.up.Record().Xattrs }
+
+// SetForeign implements attrs.Keeper.
+func (n localAttrs) SetForeign(name string, value []byte) error {
+	return n.up.Update(func(r *spool.Record) {
+		all := map[string][]byte{}
+		maps.Copy(all, r.Xattrs)
+		if value == nil {
+			delete(all, name)
+		} else {
+			all[name] = value
+		}
+		r.Xattrs = all
+	})
+}
+
+// dirAttributes are those of a directory.
+type dirAttributes struct {
+	d     *tree.Dir
+	state *state.Store
+}
+
+// DirAttrs are the attributes of a directory.
+func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s.state} }
+
+// Kind implements attrs.Node.
+func (n dirAttributes) Kind() xattr.Node {
+	if n.d.Kind == tree.RootDir || n.d.Kind == tree.InboxesDir {
+		return xattr.NodeRoot
+	}
+	return xattr.NodeDirectory
+}
+
+// Subject implements attrs.Node.
+func (n dirAttributes) Subject(context.Context) (s xattr.Subject, err error) {
+	d, known := n.d, n.d.Kind != tree.LocalDir && n.d.QueuedAs() == nil
+	if n.Kind() == xattr.NodeDirectory {
+		s.Kind, s.Path = d.Kind.String(), "/"+d.Path()
+		if known {
+			s.ID = d.ID()
+		}
+	}
+	if known {
+		defaults := n.state.Defaults(stateKey(d))
+		s.Defaults.Attributes = &defaults
+	}
+	return s, nil
+}
+
+// Change implements attrs.Node.
+func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) error {
+	d := n.d
+	if d.QueuedAs() != nil {
+		return errno.Refuse(syscall.EBUSY, "the folder waits to be made, and defaults are kept by its id")
+	}
+	defaults := n.state.Defaults(stateKey(d))
+	if err := (xattr.Draft{Attributes: &defaults}).Set(a, value); err != nil {
+		return err
+	}
+	return n.state.SetDefaults(stateKey(d), defaults)
+}

@@ -1,0 +1,142 @@
+package staging
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// What a person decides about an upload.
+
+// retry sends a failed upload again, in the background, and shows it in its folder. What
+// waits for the service is tried at once. The folder that it lies in is made first, and
+// with a folder what failed because of it is sent. A temporary or an empty file is never sent,
+// and one that is not whole only asItIs.
+func (s *Area) retry(up *spool.Upload, asItIs bool) error {
+	r := up.Record()
+	if err := mayRetry(&r, asItIs); err != nil {
+		return err
+	}
+	folder, inFolder := s.Spool.Get(r.Within)
+	inFolder = inFolder && folder.State() == spool.Failed
+	if inFolder {
+		if err := s.retry(folder, false); err != nil { // which retries what lies in it, too
+			return err
+		}
+	}
+	inside := s.failedIn(up) // before: once the folder is made nothing says any more what lay in it
+	switch err := s.retryOne(up, asItIs); {
+	case inFolder && errors.Is(err, syscall.ENOENT):
+		return nil // it was archived with its folder by now
+	case err != nil:
+		return err
+	}
+	for _, in := range inside {
+		if r := in.Record(); r.State == spool.Failed {
+			if err := s.retry(in, false); err != nil {
+				s.Service.Failures.Add("retry", in, r.Path+"/"+r.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// mayRetry refuses what is never sent, or not unless somebody asks for it as it is.
+func mayRetry(r *spool.Record, asItIs bool) error {
+	switch {
+	case StaysHere(r):
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: give it its real name")
+	case r.Incomplete() && r.Size == 0:
+		return errno.Refuse(syscall.EPERM, spool.ErrEmpty.Error())
+	case r.Incomplete() && !asItIs:
+		return errno.Refuse(syscall.EPERM, spool.ErrIncomplete.Error())
+	}
+	return nil
+}
+
+// failedIn is what failed directly in a folder that is not made, and is whole.
+func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
+	for _, up := range s.Spool.List() {
+		if r := up.Record(); r.Within == folder.ID() && r.State == spool.Failed && r.Visible && !r.Incomplete() {
+			inside = append(inside, up)
+		}
+	}
+	return inside
+}
+
+func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
+	held := s.holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
+	r := up.Record()
+	take := up.Retry
+	if asItIs {
+		take = up.RetryAsItIs
+	}
+	switch _, there := s.Spool.Get(up.ID()); {
+	case !there:
+		return syscall.ENOENT // it was archived meanwhile
+	case r.State == spool.Created && r.Queued: // taken back for a change
+	default:
+		if err := take(); err != nil {
+			if up.Record().Queued { // which the disk may have all the same
+				s.queue.Add(up)
+			}
+			return err
+		}
+	}
+	if r.State == spool.Failed {
+		held.Mu.Lock()
+		held.happenedLocked(onQueue)
+		shown := held.Dir != nil
+		held.Mu.Unlock()
+		if !shown && !r.Directory {
+			s.await(up)
+		}
+	}
+	s.queue.Hurry(up)
+	return nil
+}
+
+// LeftFolder sends what failed because the folder that it lay in was not made, and was put
+// into another one since. before is its record from then.
+func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
+	r := up.Record()
+	if before.State != spool.Failed || before.Within == "" || r.State != spool.Failed || r.Within == before.Within || r.Incomplete() {
+		return
+	}
+	if err := s.retry(up, false); err != nil {
+		s.Service.Failures.Add("retry", up, r.Path+"/"+r.Name, err)
+	}
+}
+
+// Forget discards an upload that a person has decided about. One that is being sent, or
+// that the archive may have, is busy.
+func (s *Area) Forget(up *spool.Upload) error {
+	held := s.holder(up)
+	if up.State() == spool.Failed { // the attempt that failed may still be ending
+		held.Commit.Lock()
+	} else if !held.Commit.TryLock() {
+		return errno.ErrSending
+	}
+	defer held.Commit.Unlock()
+	if up.State() == spool.Sending {
+		return errno.ErrMayHave
+	}
+	if up.Record().Directory {
+		return s.Folders.forget(up)
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	if held.Document() != nil {
+		held.detach() // the document is what it was
+	} else {
+		held.hide()
+		held.lastPlace()
+	}
+	s.letGo(up)
+	return nil
+}

@@ -1,0 +1,42 @@
+package staging
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/archivefs/archivefs/fs/internal/remote/remotetest"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// What waited in the spool may have been archived while the folder was listed for the first time:
+// then the listing may be from before that, and the next who looks for a name asks again.
+func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
+	for name, end := range map[string]func(*spool.Upload) error{
+		"waits":  func(*spool.Upload) error { return nil },
+		"is not": (*spool.Upload).Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			service := &remotetest.Folder{}
+			s, d := newArea(t, Config{}, service)
+			up, err := s.Spool.Create(spool.Record{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = up.WriteAt([]byte("Inhalt"), 0)
+			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
+				t.Fatal(err)
+			}
+			s.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
+			for _, asked := range []bool{true, name != "waits"} {
+				before := service.Lists
+				if err := d.Tree.Load(t.Context(), d, tree.NeedNames); err != nil {
+					t.Fatal(err)
+				}
+				if again := service.Lists > before; again != asked {
+					t.Errorf("the service was asked: %v, want %v", again, asked)
+				}
+			}
+		})
+	}
+}

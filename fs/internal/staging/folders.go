@@ -1,0 +1,235 @@
+package staging
+
+import (
+	"context"
+	"errors"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/fs/internal/errno"
+	"github.com/archivefs/archivefs/fs/internal/names"
+	"github.com/archivefs/archivefs/fs/internal/remote"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// queuedFolders are the folders that were made here while the service was away. Until the service has
+// one, it has an id that no folder has, nothing is asked about it, and what is put into it names its
+// upload (spool.Record.Within).
+type queuedFolders struct{ s *Area }
+
+// Lock keeps a queued folder from being made, renamed and removed until unlock. It is
+// made under File.Commit of what stands for it, as files are archived.
+func (q *queuedFolders) Lock(up *spool.Upload) (unlock func()) {
+	held := q.s.holder(up)
+	held.Commit.Lock()
+	return held.Commit.Unlock
+}
+
+// Add makes a folder that the service is to have later. doubtful says that it was
+// asked for it and may have made it.
+func (q *queuedFolders) Add(d *tree.Dir, name string, doubtful bool) (*tree.Entry, error) {
+	up, err := q.s.Spool.CreateFolder(q.s.Record(d, name, nil), doubtful)
+	if err != nil {
+		return nil, err
+	}
+	d.Mu.Lock()
+	e := q.showLocked(d, up)
+	d.Mu.Unlock()
+	q.s.queue.Add(up)
+	return e, nil
+}
+
+// showLocked shows a queued folder; nil when the service has it by now. The caller
+// holds mu.
+func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
+	ino := q.s.Inodes.Local()
+	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
+	e.Dir = tree.NewDir(q.s.Tree, d.Kind.Below(), -archive.ID(ino), ino, d, e.Name) //nolint:gosec // a counter
+	e.Dir.Queued.Store(up)
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	if up.State() == spool.Confirmed {
+		return nil
+	}
+	q.s.queuedDirs[up.ID()] = e.Dir
+	d.Shown.Add(e)
+	return e
+}
+
+// RemoveLocked removes a queued folder, which must be empty, before the service has it. The caller
+// holds it locked.
+func (q *queuedFolders) RemoveLocked(d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
+	switch {
+	case e.Dir.QueuedAs() == nil:
+		return errno.ErrNotRemoved // it was made meanwhile
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
+	}
+	if err := up.Remove(); err != nil {
+		return err
+	}
+	d.Drop(e)
+	q.s.letGo(up)
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	delete(q.s.queuedDirs, up.ID())
+	return nil
+}
+
+// attempt is the queue's attempt at a folder.
+func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	defer q.Lock(up)()
+	r := up.Record()
+	if _, there := q.s.Spool.Get(up.ID()); !there || !r.Queued {
+		return false, background.ErrMoot // removed, or failed
+	}
+	if r.Within != "" {
+		return false, errors.Join(background.ErrMoot, q.failIn(up))
+	}
+	id, err := spool.DeliverFolder(ctx, up, &folderMaker{service: q.s.Service.Archive, parent: r.Folder, inbox: r.Inbox, name: r.Name}, q.s.queuePolicy())
+	_ = q.s.Service.Answered(err)
+	switch {
+	case err == nil:
+		q.made(up, id)
+		return false, nil
+	case up.Record().Queued:
+		return true, err
+	}
+	q.s.Service.Failures.Add("make folder", up, r.Path+"/"+r.Name, err)
+	return false, err
+}
+
+// made turns a queued folder into the one that the service has, and what lies in it
+// into files of that.
+func (q *queuedFolders) made(up *spool.Upload, id archive.ID) {
+	q.s.mu.Lock()
+	d := q.s.queuedDirs[up.ID()]
+	delete(q.s.queuedDirs, up.ID())
+	from, to := folderRef{within: up.ID()}, folderRef{id: id}
+	q.s.waiting[to] = append(q.s.waiting[to], q.s.waiting[from]...)
+	delete(q.s.waiting, from)
+	q.s.mu.Unlock()
+	if d != nil {
+		q.settleDir(d, id)
+	}
+	for _, inside := range q.s.Spool.List() {
+		if inside.Record().Within == up.ID() {
+			if err := inside.Update(func(r *spool.Record) { r.Folder, r.Within = id, "" }); err != nil {
+				q.s.Service.Failures.Add("file into its folder", inside, inside.Record().Path+"/"+inside.Record().Name, err)
+			}
+		}
+	}
+	r := up.Record()
+	q.s.Service.Failures.Mend(&r)
+	q.s.outdate(r.Folder)
+	q.s.Service.OutdateInboxes()
+	q.s.Discard(up)
+	q.s.queue.Resume()
+}
+
+// settleDir gives a queued directory the id of its folder. A listing that was quicker shows it
+// under another name, which goes.
+func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
+	parent, name := d.Place()
+	parent.Mu.Lock()
+	e := parent.Shown.Get(name)
+	if listed := parent.Shown.Folders.Get(id); listed != nil && listed != e {
+		parent.Shown.Drop(listed)
+		q.s.Changed(parent, []string{listed.Name})
+	}
+	parent.Shown.Folders.Remove(d.ID())
+	d.Folder.Store(int64(id))
+	if e != nil && e.Dir == d {
+		e.Told, e.Keep = "", q.s.KeepFor()
+		parent.Shown.Folders.Put(id, e)
+	}
+	d.Mu.Lock()
+	d.Subs, d.Files = tree.Merged{}, tree.Merged{}
+	d.Queued.Store(nil) // from here on the service is asked
+	d.Mu.Unlock()
+	parent.Mu.Unlock()
+	parent.Outdate()
+}
+
+// forget discards a queued folder, which must be empty and is locked by the caller.
+func (q *queuedFolders) forget(up *spool.Upload) error {
+	if HoldsUploads(q.s.Spool, up) {
+		return errno.ErrHoldsUploads
+	}
+	q.s.mu.Lock()
+	d := q.s.queuedDirs[up.ID()]
+	q.s.mu.Unlock()
+	if d == nil {
+		return up.Remove()
+	}
+	parent, name := d.Place()
+	if e := parent.Get(name); e != nil && e.Dir == d {
+		if err := q.RemoveLocked(parent, e, up); err != nil {
+			return err
+		}
+		q.s.Changed(parent, []string{name})
+	}
+	return nil
+}
+
+// failIn fails an upload of the queue because the folder that it lies in was not
+// made, unless that is tried again by now. The error is never nil.
+func (q *queuedFolders) failIn(up *spool.Upload) error {
+	r := up.Record()
+	folder, there := q.s.Spool.Get(r.Within)
+	if there && folder.State() != spool.Failed {
+		q.s.queue.Add(up) // behind its folder
+		return background.ErrMoot
+	}
+	err := errors.New("the folder that it was put into was discarded")
+	if there {
+		err = errors.New(WhyWaits(q.s.Spool, &r))
+	}
+	q.s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	return errors.Join(err, up.Fail(err.Error(), true))
+}
+
+// folderMaker makes a queued folder at the service (spool.FolderMaker).
+type folderMaker struct {
+	service remote.Archive
+	parent  archive.ID
+	inbox   bool
+	name    string
+}
+
+// Find implements spool.FolderMaker.
+func (m *folderMaker) Find(ctx context.Context) (archive.ID, error) {
+	list, err := m.siblings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range list {
+		if f.Name == m.name {
+			return f.ID, nil
+		}
+	}
+	return 0, nil
+}
+
+func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
+	if !m.inbox {
+		s, err := m.service.Children(ctx, m.parent)
+		return s.Folders, err
+	}
+	boxes, err := m.service.Inboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
+	if !ok {
+		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
+	}
+	return parent.Children, nil
+}
+
+// Make implements spool.FolderMaker.
+func (m *folderMaker) Make(ctx context.Context) (archive.ID, error) {
+	f, err := m.service.CreateFolder(ctx, m.parent, m.name)
+	return f.ID, err
+}

@@ -1,0 +1,40 @@
+package staging
+
+import (
+	"testing"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/content"
+	"github.com/archivefs/archivefs/fs/internal/remote/remotetest"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// A file that has something to itself is more than a document.
+func TestFilesInUse(t *testing.T) {
+	for name, use := range map[string]func(*File){
+		"bytes that wait":   func(f *File) { f.Up = &spool.Upload{} },
+		"an open handle":    func(f *File) { f.Handles++ },
+		"a writer":          func(f *File) { f.writers++ },
+		"a reader":          func(f *File) { f.Reading = &content.Reading{} },
+		"a failed write":    func(f *File) { f.phase = spoiled },
+		"no document":       func(f *File) { f.Doc = nil },
+		"removed":           func(f *File) { f.phase = removed },
+		"another took over": func(f *File) { f.Superseded = map[uint32]bool{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, d := newArea(t, Config{}, &remotetest.Folder{Docs: []archive.Document{remotetest.Named(1, "Brief")}})
+			if err := d.Tree.Load(t.Context(), d, tree.NeedListing); err != nil {
+				t.Fatal(err)
+			}
+			f := FileOf(d, d.Get("Brief.pdf"))
+			if f.s != s || !f.IdleLocked() {
+				t.Fatal("a document that was listed is in use")
+			}
+			use(f)
+			if f.IdleLocked() {
+				t.Error("it is idle")
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package staging
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/fs/internal/remote/remotetest"
+	"github.com/archivefs/archivefs/fs/internal/tree"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// The id of a file that stayed unlisted may become known after all, also when it has given way to the
+// listed document.
+func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
+	for name, gaveWay := range map[string]bool{"in its place": false, "gave way": true} {
+		t.Run(name, func(t *testing.T) {
+			service := &remotetest.Folder{}
+			s, d := newArea(t, Config{}, service)
+			list := func(documents ...archive.Document) {
+				t.Helper()
+				service.Docs = documents
+				d.Distrust()
+				if err := d.Tree.Load(t.Context(), d, tree.NeedListing); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list()
+			up, err := s.Spool.Create(spool.Record{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := s.holder(up)
+			e := tree.NewEntry("a.txt", nil, &f.Leaf)
+			f.standFor(d, e)
+			f.phase = accepted
+			d.Add(e)
+			if !f.stayUnlisted() {
+				t.Fatal("it is shown nowhere")
+			}
+			document := remotetest.Named(1, "a.txt")
+			if gaveWay {
+				later := s.Service.Now().Add(2 * s.Grace())
+				s.Service.Now = func() time.Time { return later }
+				list(document)
+			}
+			s.Delivery.become(f, d, &document)
+			f.detach()
+			for range 2 {
+				var shown []string
+				for _, e := range d.Entries() {
+					shown = append(shown, e.Name)
+				}
+				if !slices.Equal(shown, []string{"a.txt"}) || d.Document(1) == nil {
+					t.Errorf("shown is %q", shown)
+				}
+				list(document)
+			}
+			if err := s.Service.Work.Wait(t.Context()); err != nil || len(d.Late) > 0 {
+				t.Errorf("%v; %d files are to be listed", err, len(d.Late))
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package fusectl
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options are those of a mount (mount.fuse3(8)).
+type Options struct {
+	Source, Subtype string
+	AllowOther      bool
+	// MaxRead is how many bytes the kernel reads at once.
+	MaxRead int
+	// More are passed as they are.
+	More []string
+}
+
+// Mount mounts at dir and returns the descriptor of the mount's connection: with mount(2), and
+// where that is refused through the helper.
+func Mount(dir string, o *Options) (int, error) {
+	fd, err := mountDirect(dir, o)
+	if err == nil {
+		return fd, nil
+	}
+	fd, herr := mountByHelper(dir, o)
+	if errors.Is(herr, ErrNoHelper) && os.Geteuid() == 0 {
+		herr = errors.Join(err, herr)
+	}
+	return fd, herr
+}
+
+func maxRead(o *Options) string { return fmt.Sprintf("max_read=%d", o.MaxRead) }
+
+// mountFlags are the options that mount(2) takes as flags.
+var mountFlags = map[string]struct{ set, clear uintptr }{
+	"dev": {clear: unix.MS_NODEV}, "nodev": {set: unix.MS_NODEV},
+	"suid": {clear: unix.MS_NOSUID}, "nosuid": {set: unix.MS_NOSUID},
+	"exec": {clear: unix.MS_NOEXEC}, "noexec": {set: unix.MS_NOEXEC},
+	"rw": {clear: unix.MS_RDONLY}, "ro": {set: unix.MS_RDONLY},
+}
+
+func mountDirect(dir string, o *Options) (int, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return -1, err
+	}
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open /dev/fuse: %w", err)
+	}
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	options := []string{
+		fmt.Sprintf("fd=%d", fd), fmt.Sprintf("rootmode=%o", st.Mode&unix.S_IFMT),
+		fmt.Sprintf("user_id=%d", os.Geteuid()), fmt.Sprintf("group_id=%d", os.Getegid()), maxRead(o),
+	}
+	for _, option := range o.More {
+		if flag, ok := mountFlags[option]; ok {
+			flags = flags&^flag.clear | flag.set
+		} else {
+			options = append(options, option)
+		}
+	}
+	if o.AllowOther {
+		options = append(options, "allow_other")
+	}
+	if err := unix.Mount(o.Source, dir, "fuse."+o.Subtype, flags, strings.Join(options, ",")); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// helper is the program that mounts and unmounts for those who may not (fusermount3(1)).
+func helper() (string, error) {
+	for _, name := range []string{"fusermount3", "/bin/fusermount3", "fusermount", "/bin/fusermount"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoHelper
+}
+
+// mountByHelper has the helper mount, which sends the descriptor back.
+func mountByHelper(dir string, o *Options) (int, error) {
+	path, err := helper()
+	if err != nil {
+		return -1, err
+	}
+	options := append([]string{}, o.More...)
+	if o.AllowOther {
+		options = append(options, "allow_other")
+	}
+	options = append(options, "fsname="+o.Source, "subtype="+o.Subtype, maxRead(o))
+	for i, option := range options {
+		options[i] = strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(option)
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socketpair", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer ours.Close()                                                     //nolint:errcheck // what came through it counts
+	cmd := exec.Command(path, "-o", strings.Join(options, ","), "--", dir) //nolint:gosec,noctx // the user names the directory
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env, cmd.ExtraFiles = []string{"_FUSE_COMMFD=3"}, []*os.File{theirs}
+	err = cmd.Run()
+	_ = theirs.Close()
+	if err != nil {
+		return -1, fmt.Errorf("fusermount3: %w", err)
+	}
+	return receive(int(ours.Fd()))
+}
+
+// receive takes the descriptor that was sent to a socket.
+func receive(socket int) (int, error) {
+	control := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 4), control, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return -1, os.NewSyscallError("recvmsg", err)
+	}
+	messages, err := unix.ParseSocketControlMessage(control[:n])
+	if err != nil {
+		return -1, err
+	}
+	for i := range messages {
+		if fds, err := unix.ParseUnixRights(&messages[i]); err == nil && len(fds) == 1 {
+			return fds[0], nil
+		}
+	}
+	return -1, errors.New("fusermount3 sent no descriptor")
+}
+
+// Unmount has the helper unmount (fusermount3(1)), which takes more options.
+func Unmount(dir string, options ...string) error {
+	path, err := helper()
+	if err != nil {
+		return err
+	}
+	args := append(append([]string{"-u"}, options...), "--", dir)
+	said, err := exec.Command(path, args...).CombinedOutput() //nolint:gosec,noctx // the user named the directory
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(said)), " "))
+	}
+	return nil
+}
+
+// Detach takes a mount out of sight, also while files of it are open.
+func Detach(dir string) error {
+	err := unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	if errors.Is(err, syscall.EPERM) {
+		err = Unmount(dir, "-z")
+	}
+	return err
+}
