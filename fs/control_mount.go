@@ -77,7 +77,7 @@ func (m *controlMount) FolderNamed(ctx context.Context, path []string) (archive.
 func (m *controlMount) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]control.Folder, error) {
 	m.f.Service.Work.Begin()
 	defer m.f.Service.Work.End()
-	dirs, err := m.f.Contents.Locate(ctx, wanted)
+	dirs, err := m.f.Locate(ctx, wanted)
 	folders := make(map[archive.ID]control.Folder, len(dirs))
 	for id, d := range dirs {
 		folders[id] = locatedDir{id, d, m.f}
