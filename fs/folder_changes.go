@@ -258,7 +258,7 @@ func (c *folderChanges) newFolder(ctx context.Context, d *tree.Dir, name string,
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	for _, e := range d.Shown.Folders.List {
-		if !before[e.ID] && e.Entry.Told == name {
+		if !before[e.ID] && e.Entry.ServiceName == name {
 			return e.ID, nil
 		}
 	}

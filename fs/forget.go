@@ -39,6 +39,6 @@ func (g *forgotten) fold() {
 	g.dirs = nil
 	g.mu.Unlock()
 	for d := range dirs {
-		d.Fold()
+		d.Compact()
 	}
 }

@@ -18,12 +18,12 @@ func TestForgottenDocuments(t *testing.T) {
 	if first.fs.kernel.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
-	if d.Fold(); d.IsFolded() {
+	if d.Compact(); d.IsCompacted() {
 		t.Error("was folded although a document is known to the kernel")
 	}
 	(&fileNode{f: second}).OnForget()
 	fs.forgotten.fold()
-	if !d.IsFolded() {
+	if !d.IsCompacted() {
 		t.Error("was not folded")
 	}
 	if f := fileOf(d, d.Get("Brief.pdf")); f == first || f.Ino != first.Ino || f.Generation() == first.Generation() {

@@ -78,7 +78,7 @@ func (f *FileSystem) mandatorOf(wanted map[archive.ID]string) *tree.Dir {
 	defer f.Root.Mu.Unlock()
 	var top *tree.Dir
 	for _, e := range f.Root.Shown.Folders.List {
-		if !names[e.Entry.Told] {
+		if !names[e.Entry.ServiceName] {
 			continue
 		}
 		if top != nil {

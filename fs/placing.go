@@ -49,7 +49,7 @@ func (p *placing) made(d *tree.Dir, id archive.ID) {
 	parent.Shown.Folders.Remove(d.ID())
 	d.Folder.Store(int64(id))
 	if e != nil && e.Dir == d {
-		e.Told, e.Keep = "", p.fs.KeepFor()
+		e.ServiceName, e.Keep = "", p.fs.KeepFor()
 		parent.Shown.Folders.Put(id, e)
 	}
 	d.Mu.Lock()

@@ -139,7 +139,7 @@ func (c *fileChanges) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, nam
 		to.Shown.Drop(shown) // a listing was quicker
 	}
 	shown := tree.NewEntry(name, doc, &f.Leaf)
-	shown.Told, shown.Keep = doc.Name, c.fs.KeepFor()
+	shown.ServiceName, shown.Keep = doc.Name, c.fs.KeepFor()
 	f.Dir, f.Doc, f.Entry = to, doc, shown
 	to.Shown.Add(shown)
 }
@@ -203,7 +203,7 @@ func (c *fileChanges) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, 
 // hideLocked sets a document aside. The caller holds mu.
 func (c *fileChanges) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
 	hidden := tree.NewEntry(shown.Name, doc, nil)
-	hidden.Told, hidden.Keep = shown.Told, shown.Keep
+	hidden.ServiceName, hidden.Keep = shown.ServiceName, shown.Keep
 	// Its inode is another one: who has the old one open goes on with the copy.
 	hidden.File.Store(&newFile(c.fs, c.fs.Inodes.Local(), d, hidden, doc, nil).Leaf)
 	d.Shown.Hide(hidden)
@@ -338,7 +338,7 @@ func (c *fileChanges) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry
 		doc := *e.Doc.Load()
 		doc.Name = send
 		e.SetDocument(&doc)
-		e.Told, e.Keep = "", c.fs.KeepFor()
+		e.ServiceName, e.Keep = "", c.fs.KeepFor()
 	}
 	d.Shown.Add(e)
 	return nil
@@ -522,7 +522,7 @@ func (c *fileChanges) moveTo(f *file, to *tree.Dir, name string, over *tree.Entr
 	shown = shown.Renamed(name)
 	if replaced != nil {
 		shown.SetDocument(replaced)
-		shown.Told = over.Told
+		shown.ServiceName = over.ServiceName
 	}
 	to.Shown.Add(shown)
 }
