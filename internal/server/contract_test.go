@@ -236,7 +236,7 @@ func (c *copied) bytes() (body []byte, whole bool) {
 	return bytes.Clone(c.kept.Bytes()), c.ended && c.kept.Len() <= maxCopied
 }
 
-// What differs from the document is told.
+// Each difference from the document is reported.
 func TestTheContractNotices(t *testing.T) {
 	t.Parallel()
 	contract, err := theContract()
@@ -248,7 +248,7 @@ func TestTheContractNotices(t *testing.T) {
 		name, method, path, body, contentType string
 		status                                int
 		answer                                string
-		told                                  string
+		want                                  string
 	}{
 		{"well", "GET", "/inboxes", "", "application/json", 200, `{"free-inbox-structure":true,"inboxes":[],"folders":[]}`, ""},
 		{"a member is missing", "GET", "/inboxes", "", "application/json", 200, `{"inboxes":[],"folders":[]}`, "free-inbox-structure"},
@@ -266,11 +266,11 @@ func TestTheContractNotices(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), test.method, "/api/v2"+test.path, nil)
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			var told strings.Builder
+			var got strings.Builder
 			contract.hold(r, []byte(test.body), true, answer{status: test.status, header: http.Header{"Content-Type": {test.contentType}}, body: test.answer},
-				func(format string, args ...any) { fmt.Fprintf(&told, format, args...) })
-			if !strings.Contains(told.String(), test.told) || (told.Len() > 0) != (test.told != "") {
-				t.Errorf("told %q, want %q", told.String(), test.told)
+				func(format string, args ...any) { fmt.Fprintf(&got, format, args...) })
+			if !strings.Contains(got.String(), test.want) || (got.Len() > 0) != (test.want != "") {
+				t.Errorf("reported %q, want %q", got.String(), test.want)
 			}
 		})
 	}

@@ -141,7 +141,7 @@ func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	if err := outside(dir, data); err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	im := &importer{furnisher: f, told: what, own: data}
+	im := &importer{furnisher: f, options: what, own: data}
 	err = im.root(ctx, dir)
 	if err == nil {
 		err = im.flush(ctx)
@@ -176,9 +176,9 @@ func outside(dir string, data os.FileInfo) error {
 type importer struct {
 	Imported
 	*furnisher
-	told  Import
-	own   os.FileInfo // of the archive's own directory
-	batch batch
+	options Import
+	own     os.FileInfo // of the archive's own directory
+	batch   batch
 }
 
 // branch is a folder of the archive for files. Its id is 0 above the mandators, and negative while
@@ -355,8 +355,8 @@ func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, 
 // skip leaves an entry out.
 func (im *importer) skip(path, reason string) {
 	im.Skipped++
-	if im.told.Skipped != nil {
-		im.told.Skipped(path, reason)
+	if im.options.Skipped != nil {
+		im.options.Skipped(path, reason)
 	}
 }
 
@@ -469,8 +469,8 @@ func (im *importer) receive(ctx context.Context, candidates []candidate) ([]file
 	for i, c := range candidates {
 		group.Go(func() (err error) {
 			outcomes[i], err = im.take(ctx, c)
-			if im.told.Done != nil && err == nil {
-				im.told.Done(c.size)
+			if im.options.Done != nil && err == nil {
+				im.options.Done(c.size)
 			}
 			return err
 		})

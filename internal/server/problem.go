@@ -150,7 +150,7 @@ func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
 	switch e := lost(err); {
 	case e != nil:
-		p.Detail = e.told()
+		p.Detail = e.public()
 	case full(err):
 		p.Detail = "the service has no room left, and kept nothing of this; whoever runs it has to make room"
 	case status == http.StatusServiceUnavailable:
@@ -161,9 +161,9 @@ func describe(typ string, status int, err error) problem {
 	if status >= http.StatusInternalServerError {
 		return p
 	}
-	var told *archive.Error
-	if errors.As(err, &told) {
-		p.Detail = told.Detail
+	var refused *archive.Error
+	if errors.As(err, &refused) {
+		p.Detail = refused.Detail
 	}
 	var blamed refusal.Fields
 	if errors.As(err, &blamed) {

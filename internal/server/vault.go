@@ -125,8 +125,8 @@ func (e *lostContent) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *lostContent) Unwrap() error { return e.err }
 
-// told is the public part of the message.
-func (e *lostContent) told() string {
+// public is the public part of the message.
+func (e *lostContent) public() string {
 	whose := "a document"
 	if e.document != 0 {
 		whose = fmt.Sprintf("document %d", e.document)

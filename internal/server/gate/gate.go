@@ -200,28 +200,28 @@ type Refusal struct {
 	Reason Reason
 	Key    store.Key     // the one that was shown, zero when there is none such
 	User   store.Account // likewise
-	Told   error
+	Public error
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Told.Error() }
+func (r *Refusal) Error() string { return r.Public.Error() }
 
 // Unwrap returns what is told.
-func (r *Refusal) Unwrap() error { return r.Told }
+func (r *Refusal) Unwrap() error { return r.Public }
 
 // OfUser reports whether it is the user or the password that is wrong, and not the key.
 func (r *Refusal) OfUser() bool { return r.Reason == UnknownUser || r.Reason == WrongPassword }
 
 // Refuse refuses what is shown. Whatever is wrong with it, the same is told.
 func Refuse(why Reason, key store.Key, user store.Account) *Refusal {
-	told := &archive.Error{Op: "credentials", Kind: archive.KindUnauthorized, Detail: "the credentials of one accepted set are needed"}
+	public := &archive.Error{Op: "credentials", Kind: archive.KindUnauthorized, Detail: "the credentials of one accepted set are needed"}
 	switch why {
 	case TooManyTries:
-		told.Kind, told.Detail = archive.KindBusy, "too many wrong passwords; try again in a minute"
+		public.Kind, public.Detail = archive.KindBusy, "too many wrong passwords; try again in a minute"
 	case Busy:
-		told.Kind, told.Detail = archive.KindBusy, "too many passwords are being checked; try again in a moment"
+		public.Kind, public.Detail = archive.KindBusy, "too many passwords are being checked; try again in a moment"
 	}
-	return &Refusal{Reason: why, Key: key, User: user, Told: told}
+	return &Refusal{Reason: why, Key: key, User: user, Public: public}
 }
 
 // NewKey makes an API key. Only its hash is kept.

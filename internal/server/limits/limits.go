@@ -143,7 +143,7 @@ func CheckPair(key, value string) error {
 func Amount(limit int64) string {
 	n := uint64(max(limit, 0))
 	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
-		if told, err := humanize.ParseBytes(text); err == nil && told == n {
+		if exact, err := humanize.ParseBytes(text); err == nil && exact == n {
 			return text
 		}
 	}

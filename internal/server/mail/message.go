@@ -290,11 +290,11 @@ func (d *dissection) attachment(p part, content io.Reader) error {
 	if d.take == nil {
 		return nil
 	}
-	told := &source{Reader: content}
-	err := d.take(Attachment{Name: name, ContentType: p.media}, told)
+	from := &source{Reader: content}
+	err := d.take(Attachment{Name: name, ContentType: p.media}, from)
 	switch {
-	case told.err != nil: // what is in the e-mail, or where it is read from
-		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), told.err)
+	case from.err != nil: // what is in the e-mail, or where it is read from
+		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), from.err)
 	case err != nil:
 		return fmt.Errorf("%w: %w", errTake, err)
 	}

@@ -23,8 +23,8 @@ const (
 	maxText = 16 << 20
 	// maxPicture is the largest picture of a page, in bytes.
 	maxPicture = 64 << 20
-	// maxTold is how much is said about a PDF, in bytes: its title, author and so on.
-	maxTold = 1 << 20
+	// maxInfo is how much is said about a PDF, in bytes: its title, author and so on.
+	maxInfo = 1 << 20
 	// leastSide is the smallest picture that is drawn, in pixels.
 	leastSide = 64
 	// MostSide is the longest side of a picture that is drawn: A4 at 340 dpi.
@@ -43,11 +43,11 @@ func Text(ctx context.Context, pdf io.Reader) ([]byte, error) {
 
 // Pages counts the pages of a PDF.
 func Pages(ctx context.Context, pdf io.Reader) (int, error) {
-	told, _, err := run(ctx, pdf, maxTold, "pdfinfo", input)
+	info, _, err := run(ctx, pdf, maxInfo, "pdfinfo", input)
 	if err != nil {
 		return 0, fmt.Errorf("count pages of PDF: %w", err)
 	}
-	for line := range strings.Lines(string(told)) {
+	for line := range strings.Lines(string(info)) {
 		if number, is := strings.CutPrefix(line, "Pages:"); is {
 			if pages, err := strconv.Atoi(strings.TrimSpace(number)); err == nil && pages > 0 {
 				return pages, nil

@@ -19,9 +19,9 @@ type Field struct {
 
 // Reason says what is wrong with the field.
 func (e Field) Reason() string {
-	var told *archive.Error
-	if errors.As(e.Err, &told) && told.Detail != "" {
-		return told.Detail
+	var refused *archive.Error
+	if errors.As(e.Err, &refused) && refused.Detail != "" {
+		return refused.Detail
 	}
 	return archive.KindOf(e.Err).String()
 }
@@ -78,7 +78,7 @@ const (
 
 // Deny refuses what is asked for with credentials that are good for other things.
 func Deny(why gate.Reason, kind archive.Kind, format string, args ...any) error {
-	return &gate.Refusal{Reason: why, Told: New(kind, format, args...)}
+	return &gate.Refusal{Reason: why, Public: New(kind, format, args...)}
 }
 
 // Denial is the reason of an error for which somebody is not let in, empty when that is not why.

@@ -21,7 +21,7 @@ type Entry struct {
 	Folder   archive.ID // the one that was created, or that a document was archived from; else 0
 	Action   Action
 	Key      string // of metadata
-	// Was and Became are the value before and after, of at most maxTold bytes. Keywords are a JSON
+	// Was and Became are the value before and after, of at most maxValue bytes. Keywords are a JSON
 	// array, contents the SHA-256 of them.
 	Was, Became string
 }
@@ -41,8 +41,8 @@ const (
 	FolderCreated    Action = "create-folder"
 )
 
-// maxTold is how much of a value is told, in bytes.
-const maxTold = 4 << 10
+// maxValue is how much of a value is told, in bytes.
+const maxValue = 4 << 10
 
 const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folder, action, key, was, became)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -62,11 +62,11 @@ func (e edit) record(ctx context.Context, entries ...Entry) error {
 // bounded is a text without its end when it is too long, and without what no column takes.
 func bounded(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) <= maxTold {
+	if len(text) <= maxValue {
 		return text
 	}
 	const more = "…"
-	end := maxTold - len(more)
+	end := maxValue - len(more)
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

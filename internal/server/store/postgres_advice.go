@@ -72,10 +72,10 @@ type address struct{ config *pgx.ConnConfig }
 // notOpened says why the database could not be opened, and what to do.
 func (a *address) notOpened(err error) error {
 	user, database := a.names()
-	told := new(advised)
+	advice := new(advised)
 	switch c := code(err); {
-	case errors.As(err, &told):
-		return &advised{"open database: " + told.sentence, err}
+	case errors.As(err, &advice):
+		return &advised{"open database: " + advice.sentence, err}
 	case c == "42501": // insufficient privilege
 		return &advised{fmt.Sprintf("open database: user %s may not use database %s for an archive (%s); make it the owner with ALTER DATABASE %s OWNER TO %s, or name the user whose archive it is",
 			user, database, message(err), database, user), err}
