@@ -27,8 +27,8 @@ type Verification struct {
 	// Grace is the age from which an unused content is an orphan. Services publish contents before
 	// they refer to them.
 	Grace time.Duration
-	// Settle is the longest time from a change to the removal that follows it: findings are checked
-	// again after that. 0 is a second.
+	// Settle is the longest time between a change and the removal that follows it: findings are
+	// checked again after that time. 0 is a second.
 	Settle time.Duration
 	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it
 	// is SQLite.
@@ -97,7 +97,7 @@ func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error
 	return v.result, nil
 }
 
-// found reports a finding.
+// found counts and reports a finding.
 func (v *verifying) found(f Finding) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +105,7 @@ func (v *verifying) found(f Finding) error {
 	return v.Found(f)
 }
 
-// database runs the database's own check, which damage can end.
+// database runs the database's own check. Damage that ends it is a finding, too.
 func (v *verifying) database(ctx context.Context) error {
 	err := v.Store.Verification.Integrity(ctx, func(text string) error { return v.found(Finding{Kind: Database, Text: text}) })
 	if err != nil && ctx.Err() == nil {
@@ -140,7 +140,7 @@ func (v *verifying) rules(ctx context.Context) error {
 
 // settle waits until services have finished changes in progress.
 func (v *verifying) settle(ctx context.Context) error {
-	if v.RemoveOrphans { // there are none
+	if v.RemoveOrphans { // no service uses the archive
 		return nil
 	}
 	select {
@@ -231,11 +231,11 @@ const (
 	portion = 256 << 10
 )
 
-// references are all used contents, in ascending order, at the time they are read.
+// references iterates over all used contents, in ascending order.
 type references struct {
 	store *store.Store
-	ahead []store.Reference
-	last  string // the last one that was read
+	ahead []store.Reference // read, and not yet returned
+	last  string            // the last one that was read
 	ended bool
 }
 
@@ -307,7 +307,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	v.Seen.Contents.Add(1)
 	switch {
 	case errors.Is(err, blob.ErrMissing):
-		// That is no finding if the content is not used any more.
+		// Not a finding if the content is not used any more.
 		if used, err := v.Store.Uses.Referenced(ctx, r.Digest); err != nil || !used {
 			return err
 		}
