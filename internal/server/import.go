@@ -26,7 +26,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// furnisher adds to an archive without a request, for the default tenant.
+// furnisher adds to the archive of the default tenant without a request.
 type furnisher struct {
 	catalog catalog.Catalog
 	intake  *intake
@@ -185,7 +185,7 @@ type importer struct {
 // the folder is in the batch: see store.AddBatch.
 type branch struct {
 	id    archive.ID
-	depth int // how many folders it is, with those above it
+	depth int // 1 for a mandator
 }
 
 // root imports the directory itself. Its own files come first and are added at once: a directory in
@@ -212,7 +212,7 @@ func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntr
 	name := filepath.Base(dir)
 	if wrong := limits.FolderName(name); wrong != "" {
 		for _, f := range files {
-			im.skip(filepath.Join(dir, f.Name()), "no mandator can be called like its directory: "+wrong)
+			im.skip(filepath.Join(dir, f.Name()), "its directory cannot name a mandator: "+wrong)
 		}
 		return nil
 	}
@@ -297,7 +297,7 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 
 // enter finds a folder and its entries by name, or adds the folder to the batch.
 func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, map[string][]store.NamedContent, error) {
-	if im.batch.full() { // of folders alone
+	if im.batch.full() { // of folders
 		if err := im.flush(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -447,7 +447,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 	if len(b.folders)+len(documents) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // begun, it is finished
+	ctx = context.WithoutCancel(ctx) // a batch is finished once it is begun
 	return im.intake.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
 		if err != nil {
@@ -461,7 +461,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 }
 
 // receive reads the files, several at a time. The outcomes are in the order of the files; after an
-// error those that were reached are set.
+// error only some are set.
 func (im *importer) receive(ctx context.Context, candidates []candidate) ([]fileOutcome, error) {
 	outcomes := make([]fileOutcome, len(candidates))
 	group, ctx := errgroup.WithContext(ctx)
