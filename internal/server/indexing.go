@@ -146,7 +146,7 @@ func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err
 	defer func() {
 		if cause := recover(); cause != nil {
 			m.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("extracting a text failed")
-			err = errors.New("extracting the text failed")
+			err = errors.New("the program failed at it")
 		}
 	}()
 	var text []byte

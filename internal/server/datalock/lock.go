@@ -38,7 +38,7 @@ type InUseError struct {
 
 // Error implements error.
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("the data directory %s is in use%s: its archive is mounted already (see findmnt -t fuse.archivefs), or served; "+
+	return fmt.Sprintf("the data directory %s is in use%s: its archive is mounted already, where findmnt -t fuse.archivefs shows, or served; "+
 		"use that, or name another directory with --data", e.dir, e.by)
 }
 
