@@ -21,14 +21,14 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// contract holds requests and answers against the OpenAPI document.
+// contract checks requests and answers against the OpenAPI document.
 type contract struct {
 	document *openapi3.T
 	table    *http.ServeMux // with a *described for each operation
 }
 
-// theContract reads the document once. What it says of answers is taken more strictly than
-// clients shall take it: an answer has no member that is not described.
+// theContract reads the document once. Answers are checked more strictly than clients should do it:
+// they must have no undescribed member.
 var theContract = sync.OnceValues(func() (*contract, error) {
 	openapi3.DefineStringFormatValidator("date-time", openapi3.NewRegexpFormatValidator(`^[0-9-]{10}[T ][0-9:]{8}$`)) // without a zone
 	openapi3filter.RegisterBodyDecoder("text/plain", plain)
@@ -79,7 +79,7 @@ func plain(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ ope
 // described is an operation of the document.
 type described struct{ routers.Route }
 
-// ServeHTTP gives the route and what the path holds to the answerer that asked.
+// ServeHTTP passes the route and the path values to the finder.
 func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found := w.(*finder) // find alone calls
 	found.route, found.params = &d.Route, map[string]string{}
@@ -88,7 +88,7 @@ func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finder is what find asks the table with.
+// finder is the ResponseWriter with which find queries the table.
 type finder struct {
 	http.ResponseWriter
 	route  *routers.Route
@@ -113,8 +113,8 @@ type checked struct {
 	body    *copied
 }
 
-// check begins to hold a request and its answer against the contract: the answer must be
-// one that the document describes, and what the service takes must be what it describes.
+// check begins to check a request and its answer against the contract: the document must describe the
+// answer and, if the service accepts it, the request.
 func check(t testing.TB, request *http.Request) *checked {
 	t.Helper()
 	const below = "/front" // as start serves
@@ -144,7 +144,7 @@ func (c *checked) answered(a answer) {
 	contract.hold(c.request, nil, true, a, c.t.Errorf)
 }
 
-// hold tells in which ways a request and its answer are not as described.
+// hold reports how a request and its answer differ from the document.
 func (c *contract) hold(r *http.Request, body []byte, whole bool, a answer, tell func(format string, args ...any)) {
 	what := fmt.Sprintf("%s %s: %d", r.Method, r.URL, a.status)
 	route, params := c.find(r)
@@ -169,7 +169,7 @@ func (c *contract) hold(r *http.Request, body []byte, whole bool, a answer, tell
 			tell("%s to a request that is not as described: %v", what, err)
 		}
 	}
-	if route.Operation.Responses.Status(a.status) == nil { // of a HEAD nobody else looks
+	if route.Operation.Responses.Status(a.status) == nil { // nothing else checks a HEAD
 		tell("%s: a status that is not described: %s", what, a.body)
 	}
 	if err := openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
@@ -191,7 +191,7 @@ func given(all url.Values) url.Values {
 	return some
 }
 
-// problem says how an answer is no problem as described.
+// problem returns how an answer differs from a described problem.
 func (c *contract) problem(a answer) error {
 	if a.body == "" {
 		return nil // of a HEAD
@@ -206,7 +206,7 @@ func (c *contract) problem(a answer) error {
 	return c.document.Components.Schemas["Problem"].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
 }
 
-// maxCopied is how much of a body is kept to be looked at, in bytes.
+// maxCopied is how much of a body is kept for checking, in bytes.
 const maxCopied = 4 << 20
 
 // copied keeps what is read of a body.

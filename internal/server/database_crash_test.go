@@ -14,9 +14,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// The database crashes while files are uploaded. What was answered 200 is there with its content,
-// under the id that was answered; what failed is sent again with the same external id until it is
-// taken. In the end each file is one document, and no content lies there without one.
+// The database crashes while files are uploaded. Uploads that were answered 200 exist with their content,
+// under the returned id; failed ones are repeated with the same external id until they succeed. In the
+// end each file is one document, and no content is unused.
 func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Start(t)

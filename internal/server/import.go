@@ -494,7 +494,7 @@ type fileOutcome struct {
 	skipped  string // why it is skipped
 }
 
-// document describes the new document. A modification time in the future, or of the year 1, is
+// document describes the new document. A modification time in the future, or before 1970, is
 // ignored.
 func (c candidate) document(now time.Time) store.Document {
 	created := c.changed

@@ -89,15 +89,15 @@ func testChangesAreRecorded(t *testing.T, s opened) {
 	must(err)
 	for _, id := range []archive.ID{made, ids[1]} {
 		if entries, err := s.Tenant(other).History(ctx, id, 100); err != nil || len(entries) > 0 {
-			t.Errorf("another tenant is told %v, %v", entries, err)
+			t.Errorf("another tenant gets %v, %v", entries, err)
 		}
 	}
 	if entries, err := s.Tenant(other).Trail(ctx, 0, 100); err != nil || len(entries) > 0 {
-		t.Errorf("another tenant is told %v, %v", entries, err)
+		t.Errorf("another tenant gets %v, %v", entries, err)
 	}
 }
 
-// What fails leaves no entry: it is of the same transaction.
+// A failed change leaves no entry, because it is in the same transaction.
 func TestRefusedChangesAreNotRecorded(t *testing.T) {
 	onEach(t, testRefusedChangesAreNotRecorded)
 }
