@@ -298,7 +298,7 @@ const (
 	failsFor = time.Minute
 )
 
-// RetryAfter is after how many seconds a password that was not looked at may be sent again.
+// RetryAfter is the Retry-After, in seconds, for a password that was not checked.
 const RetryAfter = "30"
 
 // failing counts the failures of one user, key and address.
