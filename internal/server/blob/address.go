@@ -38,7 +38,7 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, errors.New("not the address of a bucket; write for example s3://archive?endpoint=https://s3.example.com&region=eu-central-1")
 	}
 	if u.User != nil {
-		return Address{}, errors.New("credentials in the address could be read by others; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+		return Address{}, errors.New("credentials have no place in the address, where others could read them; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	}
 	a := Address{Bucket: u.Host, Region: region(), Timeout: defaultTimeout}
 	if prefix := strings.Trim(u.Path, "/"); prefix != "" {
