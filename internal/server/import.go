@@ -368,8 +368,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// The limits of a batch: large enough to wait for the disk rarely. Each document holds a file open
-// until then.
+// The limits of a batch: large enough to wait for the disk rarely. Each document of it holds a file
+// open.
 const (
 	batchDocuments = 512
 	batchFolders   = 4096

@@ -201,7 +201,7 @@ func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) erro
 	return ctx.Err()
 }
 
-// pause waits. It returns the error of whichever context ends first.
+// pause waits. It returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -20,7 +20,7 @@ import (
 type front struct {
 	log       logrus.FieldLogger
 	onRequest func(Request) // nil: not set
-	stall     time.Duration // how long a client may send or take nothing
+	stall     time.Duration // how long a client may send or read nothing
 	door      *door
 	db        database
 	counters  counters

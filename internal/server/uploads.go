@@ -355,14 +355,14 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	if fits(r, limit) != nil {
 		return nil, tooLongFor(h.most)
 	}
-	ahead := h.readers.Get().(*bufio.Reader) // of New
-	defer h.readers.Put(ahead)
-	ahead.Reset(http.MaxBytesReader(w, r.Body, limit))
-	defer ahead.Reset(nil)
+	buffer := h.readers.Get().(*bufio.Reader) // of New
+	defer h.readers.Put(buffer)
+	buffer.Reset(http.MaxBytesReader(w, r.Body, limit))
+	defer buffer.Reset(nil)
 	body := newEnding(struct {
 		io.Reader
 		io.Closer
-	}{ahead, r.Body}, boundary["boundary"])
+	}{buffer, r.Body}, boundary["boundary"])
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {

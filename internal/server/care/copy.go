@@ -63,14 +63,14 @@ func (c *copying) all(ctx context.Context, s *store.Store) error {
 
 // content queues a content to be copied, unless it exists.
 func (c *copying) content(ctx context.Context, r store.Reference) error {
-	there, err := c.to.size(ctx, r.Digest)
+	size, err := c.to.size(ctx, r.Digest)
 	if err != nil {
 		return err
 	}
-	if there >= 0 && (r.Documents == 0 || there == r.Smallest) {
-		c.count(there)
+	if size >= 0 && (r.Documents == 0 || size == r.Smallest) {
+		c.count(size)
 		c.seen.Contents.Add(1)
-		c.seen.Bytes.Add(there)
+		c.seen.Bytes.Add(size)
 		return nil
 	}
 	c.queue, c.waiting = append(c.queue, r), c.waiting+max(r.Smallest, 0)
@@ -161,11 +161,11 @@ type destination interface {
 type inFiles struct{ *blob.Files }
 
 func (f inFiles) size(ctx context.Context, digest string) (int64, error) {
-	there, err := length(ctx, f.Files, digest)
+	size, err := length(ctx, f.Files, digest)
 	if errors.Is(err, blob.ErrMissing) {
 		return -1, nil
 	}
-	return there, err
+	return size, err
 }
 
 func (f inFiles) close() error { return nil }

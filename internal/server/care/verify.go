@@ -233,34 +233,34 @@ const (
 
 // references iterates over all used contents, in ascending order.
 type references struct {
-	store *store.Store
-	ahead []store.Reference // read, and not yet returned
-	last  string            // the last one that was read
-	ended bool
+	store   *store.Store
+	pending []store.Reference // read, not yet returned
+	last    string            // the last one that was read
+	ended   bool
 }
 
 // peek returns the next one, and io.EOF at the end.
 func (r *references) peek(ctx context.Context) (store.Reference, error) {
-	if len(r.ahead) == 0 && !r.ended {
+	if len(r.pending) == 0 && !r.ended {
 		more, err := r.store.Verification.References(ctx, r.last, batch)
 		if err != nil {
 			return store.Reference{}, err
 		}
-		if r.ahead, r.ended = more, len(more) == 0; !r.ended {
+		if r.pending, r.ended = more, len(more) == 0; !r.ended {
 			r.last = more[len(more)-1].Digest
 		}
 	}
 	if r.ended {
 		return store.Reference{}, io.EOF
 	}
-	return r.ahead[0], nil
+	return r.pending[0], nil
 }
 
 // next returns the next one and advances.
 func (r *references) next(ctx context.Context) (store.Reference, error) {
 	first, err := r.peek(ctx)
 	if err == nil {
-		r.ahead = r.ahead[1:]
+		r.pending = r.pending[1:]
 	}
 	return first, err
 }
@@ -275,7 +275,7 @@ func (r *references) has(ctx context.Context, digest string) (bool, error) {
 		if err != nil || first.Digest >= digest {
 			return first.Digest == digest, err
 		}
-		r.ahead = r.ahead[1:]
+		r.pending = r.pending[1:]
 	}
 }
 

@@ -456,15 +456,15 @@ func unescapedID(id string) string {
 // whole e-mail.
 func subjectOf(content io.Reader) (string, io.Reader) {
 	const near = 16 << 10
-	ahead := bufio.NewReaderSize(content, near)
-	beginning, _ := ahead.Peek(near)
+	buffer := bufio.NewReaderSize(content, near)
+	beginning, _ := buffer.Peek(near)
 	message, err := mail.ReadMessage(bytes.NewReader(beginning))
 	if err != nil {
-		return "", ahead
+		return "", buffer
 	}
 	subject := strings.TrimSpace(decodeWords(message.Header.Get("Subject")))
 	if subject == "" {
-		return "", ahead
+		return "", buffer
 	}
-	return subject + ".eml", ahead
+	return subject + ".eml", buffer
 }

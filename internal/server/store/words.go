@@ -131,8 +131,8 @@ const (
 	// maxDistinct bounds the distinct words of a text, and their stems, in bytes as PostgreSQL counts
 	// them: a tsvector has at most 1 MiB.
 	maxDistinct = 900_000
-	// beside is the largest overhead of a word in PostgreSQL, in bytes.
-	beside = 8
+	// overhead is the largest overhead of a word in PostgreSQL, in bytes.
+	overhead = 8
 )
 
 // words are the folded words of a text, in order: sequences of letters and digits. Word breaks and stems
@@ -164,7 +164,7 @@ func vectorOf(text string) vector {
 			continue
 		}
 		if !seen[word] {
-			if size += len(word) + beside; size > maxDistinct {
+			if size += len(word) + overhead; size > maxDistinct {
 				break
 			}
 			seen[word] = true
@@ -182,7 +182,7 @@ func vectorOf(text string) vector {
 	}
 	size = 0
 	for s := range found {
-		if size += len(s) + beside; size > maxDistinct {
+		if size += len(s) + overhead; size > maxDistinct {
 			break
 		}
 		v.stems = append(v.stems, s)
