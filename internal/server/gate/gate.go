@@ -58,15 +58,15 @@ type Gate struct {
 	now     func() time.Time
 	writing sync.WaitGroup
 
-	keys     *lru.Cache[string, known[store.Key]]   // by hash
-	accounts *lru.Cache[user, known[store.Account]] // including unknown ones
-	verified *lru.Cache[sum, known[string]]         // the password hash that matched, by the credentials
-	failures *lru.Cache[sum, failing]               // by key, user and address
-	nobodys  string                                 // the password hash of unknown users
-	secret   []byte                                 // keys the hashes of credentials
-	checks   singleflight.Group                     // one for all requests with the same credentials
-	turns    chan struct{}                          // a place for each running check
-	waiting  chan struct{}                          // a place for each waiting check
+	keys      *lru.Cache[string, known[store.Key]]   // by hash
+	accounts  *lru.Cache[user, known[store.Account]] // including unknown ones
+	verified  *lru.Cache[sum, known[string]]         // the password hash that matched, by the credentials
+	failures  *lru.Cache[sum, failing]               // by key, user and address
+	dummyHash string                                 // the password hash of unknown users
+	secret    []byte                                 // keys the hashes of credentials
+	checks    singleflight.Group                     // one for all requests with the same credentials
+	turns     chan struct{}                          // a place for each running check
+	waiting   chan struct{}                          // a place for each waiting check
 
 	mu sync.Mutex
 	// noted is when the use of a key was last recorded.
@@ -86,7 +86,7 @@ type user struct {
 // not empty. Errors of background work are passed to failed.
 func New(db Database, cloudID string, failed func(error)) *Gate {
 	g := &Gate{
-		db: db, cloudID: cloudID, failed: failed, nobodys: nobodys(), now: time.Now, noted: map[int64]time.Time{}, secret: make([]byte, sha256.Size),
+		db: db, cloudID: cloudID, failed: failed, dummyHash: dummyHash(), now: time.Now, noted: map[int64]time.Time{}, secret: make([]byte, sha256.Size),
 		turns: make(chan struct{}, checksAtATime), waiting: make(chan struct{}, checksWaiting),
 	}
 	_, _ = rand.Read(g.secret) // never fails
@@ -118,7 +118,7 @@ type Granted struct {
 	User store.Account // the zero Account without a user
 }
 
-// Admit checks credentials. The error is a Refusal: of KindUnauthorized if they are not accepted, of
+// Admit checks credentials. The error is a Refusal of KindUnauthorized if they are not accepted, and of
 // KindBusy if the password was not checked and may be sent again later (see RetryAfter).
 func (g *Gate) Admit(ctx context.Context, s Shown) (Granted, error) {
 	if why := s.incomplete(); why != "" {
@@ -341,7 +341,7 @@ func (g *Gate) account(ctx context.Context, name user) (store.Account, error) {
 	}
 	account, err := g.db.FindAccount(ctx, name.tenant, name.name)
 	if unknown(err) {
-		account, err = store.Account{Password: g.nobodys}, nil
+		account, err = store.Account{Password: g.dummyHash}, nil
 	}
 	if err == nil {
 		g.accounts.Add(name, known[store.Account]{account, now})

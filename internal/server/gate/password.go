@@ -43,9 +43,9 @@ func format(salt, hash []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(hash))
 }
 
-// nobodys is a hash that no password matches. Checking it for an unknown user takes as long as
+// dummyHash is a hash that no password matches. Checking it for an unknown user takes as long as
 // refusing a wrong password.
-func nobodys() string {
+func dummyHash() string {
 	random := make([]byte, saltLength+hashLength)
 	_, _ = rand.Read(random) // never fails
 	return format(random[:saltLength], random[saltLength:])
