@@ -51,27 +51,27 @@ func decoded[T any](a administrator, args ...string) (value T) {
 
 // What --json tells of things.
 type (
-	toldTenant struct {
+	listedTenant struct {
 		ID      int64
 		CloudID string `json:"cloud-id"`
 		Name    string
 	}
-	toldMandator struct {
+	listedMandator struct {
 		ID   int64
 		Name string
 	}
-	toldInbox struct {
+	listedInbox struct {
 		ID     int64
 		Name   string
 		UserID int64 `json:"user-id"`
 		User   string
 	}
-	toldUser struct {
+	listedUser struct {
 		Name    string
 		Created time.Time
 	}
-	toldExport struct{ Name, Folder string }
-	toldKey    struct {
+	listedExport struct{ Name, Folder string }
+	listedKey    struct {
 		Valid                  bool
 		State                  string
 		Mandators              []string
@@ -98,7 +98,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("mandators", "list")); got != `[[ID NAME] [2 Muster GmbH] [3 Sch\u202eräg]]` {
 		t.Error(got)
 	}
-	if got := decoded[[]toldMandator](a, "mandators", "list"); len(got) != 2 || got[1] != (toldMandator{3, "Sch\u202eräg"}) {
+	if got := decoded[[]listedMandator](a, "mandators", "list"); len(got) != 2 || got[1] != (listedMandator{3, "Sch\u202eräg"}) {
 		t.Errorf("%+v", got)
 	}
 	a.says(1, `no user "erika"`, "inboxes", "add", "--user", "erika", "Erika")
@@ -109,7 +109,7 @@ func TestAdminFolders(t *testing.T) {
 	if got := fmt.Sprint(a.lines("inboxes", "list")); got != "[[ID USER NAME] [1 - Inbox] [4 erika Erika]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]toldInbox](a, "inboxes", "list"); len(got) != 2 || got[1] != (toldInbox{4, "Erika", 2, "erika"}) {
+	if got := decoded[[]listedInbox](a, "inboxes", "list"); len(got) != 2 || got[1] != (listedInbox{4, "Erika", 2, "erika"}) {
 		t.Errorf("%+v", got)
 	}
 	if out := a.says(0, "", "auto-export", "list"); out != "" {
@@ -138,7 +138,7 @@ func TestAdminTenants(t *testing.T) {
 	if got := fmt.Sprint(a.lines("tenants", "list")); got != "[[ID CLOUD-ID NAME] [1 - -] [2 muster Muster GmbH]]" {
 		t.Error(got)
 	}
-	if got := decoded[[]toldTenant](a, "tenants", "list"); len(got) != 2 || got[1] != (toldTenant{2, "muster", "Muster GmbH"}) {
+	if got := decoded[[]listedTenant](a, "tenants", "list"); len(got) != 2 || got[1] != (listedTenant{2, "muster", "Muster GmbH"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -161,7 +161,7 @@ func TestAdminUsers(t *testing.T) {
 	if got := a.lines("users", "list"); len(got) != 2 || got[1][0] != "2" || got[1][3] != "erika" {
 		t.Error(got)
 	}
-	if got := decoded[[]toldUser](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
+	if got := decoded[[]listedUser](a, "users", "list"); len(got) != 1 || got[0].Name != "erika" || got[0].Created.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	a.says(0, "removed user erika\n", "users", "remove", "erika")
@@ -195,7 +195,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 	a.says(0, "revoked 1 key\n", "keys", "revoke", "1")
 	heals(t, "a revoked key is refused", func() bool { return status("/inboxes", first) == http.StatusUnauthorized })
 	heals(t, "the use of a key is noted", func() bool {
-		keys := decoded[[]toldKey](a, "keys", "list")
+		keys := decoded[[]listedKey](a, "keys", "list")
 		return len(keys) == 2 && keys[0].Used != nil && !keys[0].Valid && keys[0].Revoked != nil && keys[1].Valid && keys[1].Mandators[0] == "Muster GmbH"
 	})
 	if got := a.lines("keys", "list"); len(got) != 3 || strings.Join(got[1][:4], " ") != "1 revoked read,write all" || strings.Join(got[2][:5], " ") != "2 valid write Muster GmbH" {
@@ -205,7 +205,7 @@ func TestAdminKeysBesideAService(t *testing.T) {
 		t.Error(got)
 	}
 	a.says(1, "there is no key 9; the others are revoked", "keys", "revoke", "9", "2")
-	if keys := decoded[[]toldKey](a, "keys", "list"); keys[1].Valid {
+	if keys := decoded[[]listedKey](a, "keys", "list"); keys[1].Valid {
 		t.Error("a key was not revoked, because one beside it is not there")
 	}
 	a.says(1, "there is no key 8, 9", "keys", "revoke", "8", "9")
@@ -232,7 +232,7 @@ func TestAdminKeysEnd(t *testing.T) {
 	a.says(0, "added key 3, which ends at "+ends.Format("2006-01-02 15:04:05 -07:00")+"; ", "keys", "add", "--expires", day.Format(time.DateOnly))
 	added := decoded[struct{ Expires time.Time }](a, "keys", "add", "--expires", "2h30m")
 	a.says(0, "revoked 1 key", "keys", "revoke", "1")
-	keys := decoded[[]toldKey](a, "keys", "list")
+	keys := decoded[[]listedKey](a, "keys", "list")
 	if len(keys) != 4 || keys[0].State != "revoked" || keys[1].State != "valid" || !keys[2].Expires.Equal(ends) || !keys[3].Expires.Equal(added.Expires) {
 		t.Fatalf("%+v", keys)
 	}
@@ -272,7 +272,7 @@ func TestAdminAutoExport(t *testing.T) {
 	if got := a.says(0, "", "auto-export", "list"); !strings.HasSuffix(got, `  Muster GmbH/2018  a\tb.txt`+"\n") {
 		t.Error(got)
 	}
-	if got := decoded[[]toldExport](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
+	if got := decoded[[]listedExport](a, "auto-export", "list"); len(got) != 1 || got[0].Name != "a\tb.txt" || got[0].Folder != "Muster GmbH/2018" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -260,12 +260,12 @@ func TestUploadsOfARevokedKey(t *testing.T) {
 func (o *orphaned) wantSeenWithANewKey() {
 	o.t.Helper()
 	o.renews()
-	told := "2 uploads wait for this service in " + o.state + ", of a mount with other credentials (key:"
-	wantFinding(o.t, diagnose(o.t, "--base-url", o.url, "--api-key-file", o.key), "uploads", doctor.Warning, told, o.reach())
-	wantFinding(o.t, diagnose(o.t, "--base-url", o.url), "uploads", doctor.Warning, told, o.reach())
+	waiting := "2 uploads wait for this service in " + o.state + ", of a mount with other credentials (key:"
+	wantFinding(o.t, diagnose(o.t, "--base-url", o.url, "--api-key-file", o.key), "uploads", doctor.Warning, waiting, o.reach())
+	wantFinding(o.t, diagnose(o.t, "--base-url", o.url), "uploads", doctor.Warning, waiting, o.reach())
 	m := o.mounts()
 	m.line("mounted " + o.url + " at " + o.mountpoint)
-	m.says(told)
+	m.says(waiting)
 	m.says(o.reach())
 	o.wantListed("a.txt", "b.txt")              // beside the mount
 	wantEntries(o.t, o.inInbox(""), "scan.txt") // which was there before

@@ -194,7 +194,7 @@ func TestUserUnmountsByForce(t *testing.T) {
 	byForce.wantExit(0)
 	_ = m.wait()
 	killed := m.cmd.ProcessState.ExitCode() == -1
-	if told := strings.Contains(byForce.said(), "was ended, because you may not abort a mount in another way"); told != killed {
+	if explained := strings.Contains(byForce.said(), "was ended, because you may not abort a mount in another way"); explained != killed {
 		t.Errorf("the process was killed: %v; said %q", killed, byForce.said())
 	}
 	p.wantSh(`ls "$1"`, "")

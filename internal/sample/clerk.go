@@ -17,7 +17,7 @@ type clerk struct {
 	rnd     *rand.Rand
 	company company
 	people  []string // who puts stamps and notes on the documents
-	running int      // the last running number given
+	running int      // the last running number
 }
 
 func newClerk(seed uint64, c company, people []string) *clerk {
@@ -30,8 +30,7 @@ func (c *clerk) next() int {
 	return c.running
 }
 
-// entry returns a document that was made on a day, date, and archived within the four
-// that follow.
+// entry returns a document that was created on date and archived one to four days later.
 func (c *clerk) entry(name string, date time.Time, content source, docType string, keywords ...string) entry {
 	created := officeTime(c.rnd, date)
 	archived := officeTime(c.rnd, date.AddDate(0, 0, 1+c.rnd.IntN(4)))
@@ -47,8 +46,8 @@ func (c *clerk) entry(name string, date time.Time, content source, docType strin
 	}
 }
 
-// file returns the content and the extension of p as it came in: most as a PDF, some
-// on paper, which is scanned. Long papers are never scanned.
+// file returns p as a file, with its extension: usually a PDF with text, otherwise a scan. Long
+// papers are never scanned.
 func (c *clerk) file(p paper, long bool) (content source, extension string) {
 	seed, chance := c.rnd.Uint64(), c.rnd.IntN(100)
 	switch {
@@ -63,7 +62,7 @@ func (c *clerk) file(p paper, long bool) (content source, extension string) {
 	}
 }
 
-// trade returns a trade paper of s as of date.
+// trade returns a trade paper of s and the name of its document.
 func (c *clerk) trade(kind tradeKind, s supplier, date time.Time) (t trade, name string) {
 	number, name := s.numbered(c.next(), date)
 	t = trade{
@@ -110,8 +109,7 @@ func (c *clerk) annotate(e *entry) {
 	}
 }
 
-// invoices returns the invoices of a month, each from another supplier as long as
-// there are enough of them.
+// invoices returns n invoices of a month. No supplier repeats before each has had a turn.
 func (c *clerk) invoices(n int, from []supplier, year int, month time.Month) []entry {
 	var entries []entry
 	order := c.rnd.Perm(len(from))
@@ -147,7 +145,7 @@ func (c *clerk) contract(name string, ct contract, keywords ...string) entry {
 	return c.entry(name, ct.date, pdfSource(ct.paper()), "Vertrag", append([]string{"Vertrag"}, keywords...)...)
 }
 
-// agreement returns the contract of the clerk's company with another one.
+// agreement returns a contract between the clerk's company and a partner.
 func (c *clerk) agreement(name, title string, partner company, roles [2]string, date time.Time, terms []section) entry {
 	return c.contract(name, contract{
 		title: title, roles: roles, author: partner.name, date: date, terms: terms,
@@ -155,7 +153,7 @@ func (c *clerk) agreement(name, title string, partner company, roles [2]string, 
 	}, partner.name)
 }
 
-// letter returns a letter to the clerk's company that came in on paper or as a PDF.
+// letter returns a letter to the clerk's company, scanned or as a PDF.
 func (c *clerk) letter(from company, about topic, date time.Time, signer string) entry {
 	l := letter{
 		from: from, to: c.company.address(), date: date, subject: about.subject,
@@ -165,7 +163,7 @@ func (c *clerk) letter(from company, about topic, date time.Time, signer string)
 	return c.entry(about.subject+extension, date, content, "Korrespondenz", "Brief", from.name)
 }
 
-// email returns an e-mail to the clerk's company about a topic, with a file.
+// email returns an e-mail to the clerk's company, with an attachment.
 func (c *clerk) email(name string, from company, about topic, date time.Time, with attachment) entry {
 	at := officeTime(c.rnd, date)
 	m := mailMessage{
@@ -182,7 +180,7 @@ func (c *clerk) email(name string, from company, about topic, date time.Time, wi
 	return e
 }
 
-// letterAttachment returns a letter about the topic as a PDF to go with an e-mail.
+// letterAttachment returns a letter about the topic as a PDF attachment.
 func (c *clerk) letterAttachment(from company, about topic, date time.Time) attachment {
 	p := letter{
 		from: from, to: c.company.address(), date: date, subject: about.subject,
@@ -191,7 +189,7 @@ func (c *clerk) letterAttachment(from company, about topic, date time.Time) atta
 	return attachment{name: about.subject + ".pdf", contentType: "application/pdf", content: pdfSource(p)}
 }
 
-// photoAttachment returns a scanned delivery note of s as a JPEG to go with an e-mail.
+// photoAttachment returns a scanned delivery note of s as a JPEG attachment.
 func (c *clerk) photoAttachment(s supplier, date time.Time) attachment {
 	t, _ := c.trade(tradeDelivery, s, date)
 	return attachment{
@@ -200,7 +198,7 @@ func (c *clerk) photoAttachment(s supplier, date time.Time) attachment {
 	}
 }
 
-// germanDate returns the date as letters carry it, "14.03.2025".
+// germanDate returns the date as in a letter, "14.03.2025".
 func germanDate(t time.Time) string { return t.Format("02.01.2006") }
 
 // monthName returns the German name of a month.
@@ -236,7 +234,7 @@ func officeTime(rnd *rand.Rand, t time.Time) time.Time {
 
 // newRandom returns the random stream of seed: the same one on every run.
 func newRandom(seed uint64) *rand.Rand {
-	const archive = 0x61726368697665            // tells these streams from others of the same seed
+	const archive = 0x61726368697665            // sets these streams apart from others with the same seed
 	return rand.New(rand.NewPCG(archive, seed)) //nolint:gosec // sample data must repeat; nothing here is secret
 }
 

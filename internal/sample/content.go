@@ -51,7 +51,7 @@ type table struct {
 type column struct {
 	title string
 	width float64 // millimetres
-	right bool    // numbers end at the right edge
+	right bool    // aligned right, for numbers
 }
 
 // row is a row of a table with a cell for each column; sums are strong.
@@ -107,7 +107,7 @@ const (
 	lineFactor  = 1.35 // line height in font sizes
 )
 
-// surface is what a paper is set on: pages of a PDF or images of pages. Positions
+// surface is where a paper is drawn: pages of a PDF or images of pages. Positions
 // are millimetres from the page's upper left corner, y is the base line.
 type surface interface {
 	newPage()
@@ -117,7 +117,7 @@ type surface interface {
 	rule(x1, x2, y float64)
 }
 
-// face is a cut of the one font family that every surface has.
+// face is a size and weight of the one font family of a surface.
 type face struct {
 	size float64 // points
 	bold bool
@@ -372,7 +372,7 @@ func (c contract) paper() paper {
 	return p
 }
 
-// tradeKind is the kind of paper that goes with goods.
+// tradeKind is the kind of a trade paper.
 type tradeKind uint8
 
 // The kinds of trade papers.
@@ -409,7 +409,7 @@ type item struct {
 // total returns the net price of the item in cents.
 func (i item) total() int { return i.quantity * i.cents }
 
-// newItems returns between 2 (or 1, if s sends no more) and s.most items.
+// newItems returns 2 to s.most items, or one if s.most is 1.
 func newItems(rnd *rand.Rand, s supplier) []item {
 	items := make([]item, min(2, s.most)+rnd.IntN(s.most-min(2, s.most)+1))
 	order := rnd.Perm(len(s.products))
@@ -512,7 +512,7 @@ func (t trade) closing() string {
 	}
 }
 
-// metadata returns what an invoice is found by.
+// metadata returns the metadata of an invoice.
 func (t trade) metadata() []archive.KeyValue {
 	return []archive.KeyValue{
 		{Key: "Rechnungsnummer", Value: t.number},

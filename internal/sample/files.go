@@ -40,8 +40,8 @@ func pdfSource(p paper) source {
 	}
 }
 
-// scannedPDFSource makes a PDF whose pages are images of p without text, as a
-// scanner without text recognition sends them.
+// scannedPDFSource makes a PDF whose pages are images of p without text, as from a
+// scanner without OCR.
 func scannedPDFSource(p paper, seed uint64) source {
 	return func(w io.Writer) error {
 		pages, err := scanPages(p, seed)

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestLoad loads twice at the same time, so that loads that share anything are found
-// out, and looks at the result from all sides.
+// TestLoad loads twice concurrently, to detect shared state, and checks the results.
 func TestLoad(t *testing.T) {
 	r, again := newRecorder(), newRecorder()
 	var summary, summaryAgain Summary

@@ -19,7 +19,7 @@ func musterFolders(c *clerk) folder {
 	}}
 }
 
-// invoiceFolders holds the invoices by year, the later ones by month too.
+// invoiceFolders holds the invoices by year, the latest years also by month.
 func invoiceFolders(c *clerk) folder {
 	from := officeSuppliers()
 	return folder{name: "Rechnungen", folders: []folder{
@@ -140,7 +140,7 @@ func correspondenceFolders(c *clerk) folder {
 	}}
 }
 
-// addressList returns the customers as records, with a head.
+// addressList returns the customers as records, with a header.
 func addressList() [][]string {
 	records := [][]string{{"Firma", "Straße", "Ort", "E-Mail"}}
 	for _, to := range customers() {

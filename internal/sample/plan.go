@@ -4,11 +4,11 @@
 //
 // Every document is a real file of its kind that other programs open: PDFs with text
 // and several pages, scanned pages as JPEG, TIFF and PDF, e-mails with attachments,
-// workbooks, text. Names hold what an archive's names hold: umlauts, blanks, a slash,
-// no extension, more bytes than a file name has, the same name twice in a folder.
+// workbooks, text. Names are as varied as in a real archive: umlauts, blanks, a slash,
+// no extension, more bytes than a file name can have, the same name twice in a folder.
 //
-// The archive is the same on every run, byte by byte: no clock, no random source from
-// outside, fixed dates between 2018 and 2026 (in UTC). Persons, companies and accounts
+// The archive is the same on every run, byte by byte: it uses no clock and no outside source of
+// randomness, and dates are fixed between 2018 and 2026 (in UTC). Persons, companies and accounts
 // are invented; mail domains end in .example (RFC 2606). At most one document is in
 // memory at a time.
 package sample
@@ -23,7 +23,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Document is what is known about a document beside its content.
+// Document is the metadata of a document.
 type Document struct {
 	// Folder is the folder of the archive or of an inbox that the document goes into.
 	Folder archive.ID
@@ -48,7 +48,7 @@ type entry struct {
 	content source
 }
 
-// folder is a mandator or a folder of the plan with what lies in it.
+// folder is a mandator or a folder of the plan, with its contents.
 type folder struct {
 	name    string
 	folders []folder
@@ -80,7 +80,7 @@ func newPlan() plan {
 	}
 }
 
-// Target takes the sample archive. Names are given as they are, slashes and
+// Target receives the sample archive. Names are passed unchanged, slashes and
 // duplicates included; an error ends the loading.
 type Target interface {
 	// AddMandator creates a top-level folder and returns its id.
@@ -106,9 +106,8 @@ type Summary struct {
 }
 
 // Load makes the sample archive and adds it to t, folder by folder, parents first.
-// It does not look at what t holds already: loading twice gives everything twice. On
-// an error, which names what could not be added and wraps its cause, the Summary
-// counts what was added before; that remains.
+// It does not check what t holds already: loading twice adds everything twice. An error names what
+// could not be added and wraps its cause; what was added before stays, and the Summary counts it.
 func Load(ctx context.Context, t Target) (Summary, error) {
 	l := loader{target: t}
 	err := l.load(ctx, newPlan())
@@ -119,7 +118,7 @@ func Load(ctx context.Context, t Target) (Summary, error) {
 type loader struct {
 	target  Target
 	summary Summary
-	buf     bytes.Buffer // the document on its way
+	buf     bytes.Buffer // the document that is being added
 }
 
 func (l *loader) load(ctx context.Context, p plan) error {
@@ -146,7 +145,7 @@ func (l *loader) load(ctx context.Context, p plan) error {
 	return nil
 }
 
-// fill adds what lies in f to the folder id.
+// fill adds the contents of f to the folder id.
 func (l *loader) fill(ctx context.Context, id archive.ID, f folder) error {
 	if err := l.documents(ctx, id, f.entries); err != nil {
 		return err

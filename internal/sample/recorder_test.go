@@ -21,7 +21,7 @@ type recorder struct {
 	failWith  error
 }
 
-// recorded is a document as it came in.
+// recorded is a received document.
 type recorded struct {
 	Document
 	path    string // folder and name

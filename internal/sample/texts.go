@@ -46,7 +46,7 @@ func insurer() company {
 	return company{"Feuersozietät Altenwörth VVaG", "Löschgasse 8", "00190 Altenwörth", "feuersoz.example"}
 }
 
-// customers are the companies that write to Muster GmbH and are written to.
+// customers are the customers of Muster GmbH.
 func customers() []company {
 	return []company{
 		{"Möbelhaus Krähwinkler GmbH", "Parkallee 77", "00170 Neuhafen", "kraehwinkler.example"},
@@ -74,7 +74,7 @@ type supplier struct {
 	// number and file are patterns: {year}, {month} (its name), {n} (a running number)
 	// and, in file, {number} are replaced.
 	number, file string
-	// bare documents come without an extension in their name.
+	// bare says that the names of documents have no extension.
 	bare bool
 	// most is the largest number of items of an invoice.
 	most     int

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// waitingDocuments returns the inboxes with what has come in during March 2026 and
-// is not yet archived.
+// waitingDocuments returns the inboxes with the documents of March 2026, which are not yet archived.
 func waitingDocuments(c *clerk) []inbox {
 	inboxes := []inbox{
 		{userID: 1, name: "Administrator", entries: administratorMail(c)},
@@ -21,7 +20,7 @@ func waitingDocuments(c *clerk) []inbox {
 	return inboxes
 }
 
-// administratorMail is scans, two of several pages, and a few files.
+// administratorMail returns four scans, an invoice and an e-mail.
 func administratorMail(c *clerk) []entry {
 	date := day(2026, time.March, 17)
 	lease := contract{
@@ -47,7 +46,7 @@ func administratorMail(c *clerk) []entry {
 		c.email("WG: "+about.subject+".eml", from, about, date, c.letterAttachment(from, about, date)))
 }
 
-// clerkMail is what one person is to look at.
+// clerkMail returns invoices and other mail that one person has to check.
 func clerkMail(c *clerk) []entry {
 	var entries []entry
 	for i, s := range officeSuppliers()[1:4] {
@@ -67,7 +66,7 @@ func clerkMail(c *clerk) []entry {
 		c.entry("Rückruf Süderbrück.txt", date, textSource("Herr Lüdecke bittet um Rückruf, Zählerstände fehlen.\n"), "Notiz"))
 }
 
-// scannerOutput is pages as the scanner at the reception names them; two have the
+// scannerOutput returns pages with the names that a scanner gives them; two have the
 // same name.
 func scannerOutput(c *clerk) []entry {
 	var entries []entry

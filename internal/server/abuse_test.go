@@ -14,12 +14,12 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// abuse is what somebody sends over a connection of their own. With a key they are let in.
+// abuse is text that is sent over a connection of its own, with or without a key.
 type abuse struct {
 	name, text string
 }
 
-// form is a request with a body that is counted right.
+// form is a request with a correct Content-Length.
 func form(head, contentType, body string) string {
 	return fmt.Sprintf("POST /api/v2%s HTTP/1.1\r\nHost: h\r\nAPI-Key: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		head, testKey, contentType, len(body), body)
@@ -30,7 +30,7 @@ func keyed(line string, header ...string) string {
 	return line + "\r\nHost: h\r\nAPI-Key: " + testKey + "\r\n" + strings.Join(append(header, ""), "\r\n") + "\r\n"
 }
 
-// stranger is one of somebody without the key.
+// stranger is a request without the key.
 func stranger(line string, header ...string) string {
 	return line + "\r\nHost: h\r\n" + strings.Join(append(header, ""), "\r\n") + "\r\n"
 }
@@ -146,8 +146,8 @@ func withKey(o office) []abuse {
 	return all
 }
 
-// Whatever is sent, nothing is served to who may not have it, nothing changes, and the
-// service goes on.
+// Whatever is sent, nothing is served without the key, nothing changes, and the service keeps
+// running.
 func TestAbuse(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.MaxUpload = 1 << 20 })
 	o := furnish(t, h)
@@ -173,8 +173,8 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
-// What follows a body in chunks on its connection is nobody's request: who stands between may have
-// gone by a length that was beside it, and taken it for a part of the body (RFC 9112, 6.1).
+// The connection ends after a chunked body: a proxy may have gone by a Content-Length that was also
+// there, and taken the following bytes for a part of the body (RFC 9112, 6.1).
 func TestNothingFollowsChunks(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
@@ -218,7 +218,7 @@ func wantTurnedDown(t *testing.T, a answer) {
 	}
 }
 
-// everything is what an archive holds, in the database and on disk.
+// everything is the state of an archive, in the database and on disk.
 func (h *service) everything(o office) string {
 	h.t.Helper()
 	var all strings.Builder
@@ -240,7 +240,7 @@ func (h *service) everything(o office) string {
 	return all.String()
 }
 
-// Many who send nothing keep nobody else from being answered.
+// Many clients that send nothing do not keep others from being answered.
 func TestConnectionsThatSayNothing(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.MaxRequests, o.MaxUploads = 2, 1 })
 	address := h.serving()
@@ -253,7 +253,7 @@ func TestConnectionsThatSayNothing(t *testing.T) {
 	}
 }
 
-// While uploads with one key stand still, as many as there can be, one with another key is taken.
+// While the uploads of one key are stalled, as many as it can have, an upload with another key succeeds.
 func TestAnUploadBesideSlowOnesOfAnotherKey(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.MaxUploads, o.Stall = 4, time.Hour })
 	h.SetPatience(time.Hour)

@@ -31,7 +31,7 @@ type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
-	User   string // empty if there are no users
+	User   string // empty without a user
 	Tenant int64  // 0 without credentials
 	Key    int64  // the number of the API key, 0 for that of the options and for an unknown one
 	// Reason is why the request was refused, in a word: the reason of 401 or 403, else the end of
@@ -54,9 +54,8 @@ func (f *front) logged(next http.Handler) http.Handler {
 		w := &response{ResponseWriter: plain, id: requestID(r), progress: stall.New(plain, r, f.stall)}
 		w.Header().Set(headerID, w.id)
 		if len(r.TransferEncoding) > 0 {
-			// The request may have had a Content-Length beside chunks (RFC 9112, section 6.1),
-			// which net/http does not show. A proxy that goes by the length would see another
-			// request in the rest.
+			// The request may also have had a Content-Length (RFC 9112, section 6.1), which net/http
+			// hides. A proxy that uses that length would take the rest for another request.
 			w.Header().Set("Connection", "close")
 		}
 		var body *inbound
@@ -94,7 +93,7 @@ func (f *front) note(w *response, r *http.Request, began time.Time) {
 	}
 }
 
-// enabled reports whether a log has lines of a level; true if it does not say.
+// enabled reports whether a log writes entries of a level; true if the log cannot tell.
 func enabled(log logrus.FieldLogger, level logrus.Level) bool {
 	asked, ok := log.(interface{ IsLevelEnabled(logrus.Level) bool })
 	return !ok || asked.IsLevelEnabled(level)

@@ -38,7 +38,7 @@ func TestCredentials(t *testing.T) {
 		want     int
 	}{
 		{"key", keyOnly, []string{"API-Key", key}, 200},
-		// Clients of the specification show set A or set B with each request, whatever this service asks for.
+		// Clients of the specification always send set A or set B, whatever this service requires.
 		{"key, whatever user", keyOnly, []string{"API-Key", key, "Authorization", wrong}, 200},
 		{"key, whatever Cloud-ID", keyOnly, []string{"API-Key", key, "Cloud-ID", "x"}, 200},
 		{"key, mixed", keyOnly, []string{"API-Key", key, "Cloud-ID", cloud, "Authorization", right}, 401},
@@ -234,8 +234,7 @@ func TestRequestsAreLogged(t *testing.T) {
 	}
 }
 
-// A request has the name that a client gave it, if that is a sane one, in its answer, in a
-// problem and in the log.
+// The answer, a problem and the log have the id that a client gave a request, if it is valid.
 func TestRequestsHaveNames(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -199,7 +199,7 @@ func (a *Admin) AutoExports(ctx context.Context, each func(AutoExport) error) er
 	})
 }
 
-// User is a user with a password, which is shown in addition to a key.
+// User is a user with a password, which clients send in addition to a key.
 type User struct {
 	ID      int64
 	Name    string
@@ -341,7 +341,7 @@ func (a *Admin) Keys(ctx context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// RevokeKeys revokes keys for ever. The error names keys that do not exist; the others are revoked.
+// RevokeKeys revokes keys permanently. The error names keys that do not exist; the others are revoked.
 // A key may still be accepted for 2 s.
 func (a *Admin) RevokeKeys(ctx context.Context, ids ...int64) error {
 	return a.db.Access.RevokeKeys(ctx, a.tenant, ids, time.Now())

@@ -62,7 +62,7 @@ const (
 	fieldName       = "target-document-name"
 )
 
-// target is the target folder in the words of a client.
+// target is the target folder as a client names it.
 type target struct {
 	id       archive.ID
 	byID     bool
@@ -101,7 +101,7 @@ func inputTray(ctx context.Context, c catalog.Folders, who identity) (store.Fold
 		return store.Folder{}, err
 	}
 	if len(inboxes) == 0 {
-		return store.Folder{}, refusal.Invalid(fieldFolderID, "required: there is no inbox that takes what has no target")
+		return store.Folder{}, refusal.Invalid(fieldFolderID, "required: there is no inbox for an upload without a target")
 	}
 	own := slices.IndexFunc(inboxes, func(f store.Folder) bool { return who.userID != 0 && f.UserID == who.userID })
 	if own < 0 {

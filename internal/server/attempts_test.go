@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// nestedPDF is a PDF of one page, which draws a form that draws another one ten times, and so on: as much as
-// a machine draws in a thousand years, in a few KiB.
+// nestedPDF is a PDF of a few KiB that would take a thousand years to draw: its page draws a form that draws
+// another form ten times, and so on.
 func nestedPDF(forms int) string {
 	objects := []string{
 		"<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -43,11 +43,11 @@ func nestedPDF(forms int) string {
 	return b.String()
 }
 
-// Who asks for what takes very long keeps nobody else waiting until it has ended.
+// A client that requests very slow renderings does not make others wait for them.
 func TestOneKeyDoesNotHoldUpThePreviewsOfAnother(t *testing.T) {
 	needPoppler(t)
 	h := start(t)
-	h.StopBackground() // which would look at them, too
+	h.StopBackground() // it would read them, too
 	o := furnish(t, h)
 	in := []string{"target-folder-id", text(o.other)}
 	bad, good := h.uploaded("bad.pdf", nestedPDF(25), in...), h.uploaded("good.pdf", pdfSaying(t, "good"), in...)
@@ -84,8 +84,8 @@ func TestOneKeyDoesNotHoldUpThePreviewsOfAnother(t *testing.T) {
 	}
 }
 
-// What cannot be drawn is said not to be there, by whatever it failed, and is not tried again for a while, but
-// for a smaller picture.
+// A page that cannot be drawn, for whatever reason, is answered 404. It is not tried again for a while, except for
+// a smaller picture.
 func TestWhatCannotBeDrawnIsNotTriedAgain(t *testing.T) {
 	programs := t.TempDir()
 	ran := filepath.Join(programs, "ran")

@@ -71,8 +71,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// plantTree adds a mandator with 49 folders of 100 folders each, and ten documents in each
-// of all of them.
+// plantTree adds a mandator with 49 folders of 100 folders each, with ten documents in every folder.
 func plantTree(tb testing.TB, s *Server) {
 	tb.Helper()
 	folders := []store.Folder{{Name: "M"}}
@@ -94,7 +93,7 @@ func plantTree(tb testing.TB, s *Server) {
 	}
 }
 
-// discarding counts what is answered.
+// discarding counts the bytes of answers.
 type discarding struct {
 	header http.Header
 	n      int64

@@ -32,7 +32,7 @@ func inBucket(t *testing.T) (*service, *s3test.Service) {
 	return h, s3
 }
 
-// awayFor fails requests of a method.
+// awayFor makes requests of a method fail.
 func awayFor(s3 *s3test.Service, method string) {
 	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == method {
@@ -63,7 +63,7 @@ func TestContentsInABucket(t *testing.T) {
 	}
 }
 
-// While the bucket cannot be reached nothing is taken, and the client is told to come back.
+// While the bucket is unreachable uploads are refused, with a Retry-After.
 func TestBucketIsAway(t *testing.T) {
 	t.Parallel()
 	h, s3 := inBucket(t)
@@ -107,7 +107,7 @@ func TestBucketIsAway(t *testing.T) {
 	}
 }
 
-// What breaks off in the bucket for good breaks off for the client, and is not shorter.
+// If reading from the bucket fails for good, the client's answer is cut, not shortened.
 func TestHalfAContentIsNotServed(t *testing.T) {
 	t.Parallel()
 	h, s3 := inBucket(t)
@@ -140,7 +140,7 @@ func TestHalfAContentIsNotServed(t *testing.T) {
 	}
 }
 
-// What is asked of the bucket is what the client asked for.
+// The bucket is asked only for what the client requested.
 func TestRequestsToTheBucket(t *testing.T) {
 	t.Parallel()
 	h, s3 := inBucket(t)
@@ -196,7 +196,7 @@ func TestRequestsToTheBucket(t *testing.T) {
 	}
 }
 
-// asking remembers what the bucket is asked for from now on, and returns it.
+// asking records the requests to the bucket from now on, and returns them.
 func asking(s3 *s3test.Service) (asked func() []string) {
 	var mu sync.Mutex
 	var list []string

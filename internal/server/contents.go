@@ -46,7 +46,7 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 	}
 	bytesOnly(r)
 	if !h.noRange && tooManyRanges(r) {
-		w.unsatisfiable("more ranges than anybody needs")
+		w.unsatisfiable("too many ranges")
 		return nil
 	}
 	part := blob.Whole
@@ -54,7 +54,7 @@ func (h contentHandlers) documentPDF(w *response, r *request, id archive.ID) err
 		part = wanted(r)
 	}
 	content, contentType, digest, err := h.content(r, id, original, part)
-	if errors.Is(err, errReplaced) { // its new content
+	if errors.Is(err, errReplaced) { // read the new content
 		content, contentType, digest, err = h.content(r, id, original, part)
 	}
 	if err != nil {
@@ -207,11 +207,11 @@ func (h contentHandlers) pageText(w *response, r *request) error {
 	return h.sendText(r.Context(), w, pages[page])
 }
 
-// atHand is how many bytes of a text are in memory while it is sent.
+// atHand is the largest text that is sent from memory, in bytes.
 const atHand = 1 << 20
 
-// sendText sends a text. A large one is sent from a file, because slow clients would fill the
-// memory; from memory if no file can be written.
+// sendText sends a text. A large one is sent from a file, so that slow clients do not fill the
+// memory, or from memory if no file can be written.
 func (h contentHandlers) sendText(ctx context.Context, w *response, text []byte) error {
 	if len(text) <= atHand {
 		w.foreign(plainText, text)
@@ -253,8 +253,8 @@ func bytesOnly(r *request) {
 // oneRange matches a Range field with one range.
 var oneRange = regexp.MustCompile(`^bytes=([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})$`)
 
-// wanted is the part of a content that a request will read, unless a condition applies: a client
-// that knows the content usually gets 304.
+// wanted is the part of a content that a request will probably read. A client that sends
+// If-None-Match usually gets 304, and reads nothing.
 func wanted(r *request) blob.Part {
 	switch ranges := r.Header.Get("Range"); {
 	case r.Method == http.MethodHead, r.Header.Get("If-None-Match") != "":
@@ -264,7 +264,7 @@ func wanted(r *request) blob.Part {
 	case oneRange.MatchString(ranges):
 		return blob.Part(ranges)
 	}
-	return blob.Nothing // one range after the other
+	return blob.Nothing // several ranges are requested one by one
 }
 
 // ranged passes on the answers of net/http to a Range, and replaces the text of an error by a
@@ -306,7 +306,7 @@ func measure(content io.Seeker, d store.Document) error {
 		_, err = content.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return fmt.Errorf("find out how long content %s is: %w", d.Digest, err)
+		return fmt.Errorf("measure content %s: %w", d.Digest, err)
 	}
 	if size != d.Size {
 		return &lostContent{document: d.ID, digest: d.Digest, err: fmt.Errorf("content %s has %d bytes instead of %d", d.Digest, size, d.Size)}

@@ -21,14 +21,14 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// contract holds requests and answers against the OpenAPI document.
+// contract checks requests and answers against the OpenAPI document.
 type contract struct {
 	document *openapi3.T
 	table    *http.ServeMux // with a *described for each operation
 }
 
-// theContract reads the document once. What it says of answers is taken more strictly than
-// clients shall take it: an answer has no member that is not described.
+// theContract reads the document once. Answers are checked more strictly than clients should do it:
+// they must have no undescribed member.
 var theContract = sync.OnceValues(func() (*contract, error) {
 	openapi3.DefineStringFormatValidator("date-time", openapi3.NewRegexpFormatValidator(`^[0-9-]{10}[T ][0-9:]{8}$`)) // without a zone
 	openapi3filter.RegisterBodyDecoder("text/plain", plain)
@@ -79,7 +79,7 @@ func plain(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ ope
 // described is an operation of the document.
 type described struct{ routers.Route }
 
-// ServeHTTP gives the route and what the path holds to the answerer that asked.
+// ServeHTTP passes the route and the path values to the finder.
 func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found := w.(*finder) // find alone calls
 	found.route, found.params = &d.Route, map[string]string{}
@@ -88,7 +88,7 @@ func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// finder is what find asks the table with.
+// finder is the ResponseWriter with which find queries the table.
 type finder struct {
 	http.ResponseWriter
 	route  *routers.Route
@@ -113,8 +113,8 @@ type checked struct {
 	body    *copied
 }
 
-// check begins to hold a request and its answer against the contract: the answer must be
-// one that the document describes, and what the service takes must be what it describes.
+// check begins to check a request and its answer against the contract: the document must describe the
+// answer and, if the service accepts it, the request.
 func check(t testing.TB, request *http.Request) *checked {
 	t.Helper()
 	const below = "/front" // as start serves
@@ -144,7 +144,7 @@ func (c *checked) answered(a answer) {
 	contract.hold(c.request, nil, true, a, c.t.Errorf)
 }
 
-// hold tells in which ways a request and its answer are not as described.
+// hold reports how a request and its answer differ from the document.
 func (c *contract) hold(r *http.Request, body []byte, whole bool, a answer, tell func(format string, args ...any)) {
 	what := fmt.Sprintf("%s %s: %d", r.Method, r.URL, a.status)
 	route, params := c.find(r)
@@ -169,7 +169,7 @@ func (c *contract) hold(r *http.Request, body []byte, whole bool, a answer, tell
 			tell("%s to a request that is not as described: %v", what, err)
 		}
 	}
-	if route.Operation.Responses.Status(a.status) == nil { // of a HEAD nobody else looks
+	if route.Operation.Responses.Status(a.status) == nil { // nothing else checks a HEAD
 		tell("%s: a status that is not described: %s", what, a.body)
 	}
 	if err := openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
@@ -191,7 +191,7 @@ func given(all url.Values) url.Values {
 	return some
 }
 
-// problem says how an answer is no problem as described.
+// problem returns how an answer differs from a described problem.
 func (c *contract) problem(a answer) error {
 	if a.body == "" {
 		return nil // of a HEAD
@@ -206,7 +206,7 @@ func (c *contract) problem(a answer) error {
 	return c.document.Components.Schemas["Problem"].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
 }
 
-// maxCopied is how much of a body is kept to be looked at, in bytes.
+// maxCopied is how much of a body is kept for checking, in bytes.
 const maxCopied = 4 << 20
 
 // copied keeps what is read of a body.
@@ -236,7 +236,7 @@ func (c *copied) bytes() (body []byte, whole bool) {
 	return bytes.Clone(c.kept.Bytes()), c.ended && c.kept.Len() <= maxCopied
 }
 
-// What differs from the document is told.
+// Each difference from the document is reported.
 func TestTheContractNotices(t *testing.T) {
 	t.Parallel()
 	contract, err := theContract()
@@ -248,7 +248,7 @@ func TestTheContractNotices(t *testing.T) {
 		name, method, path, body, contentType string
 		status                                int
 		answer                                string
-		told                                  string
+		want                                  string
 	}{
 		{"well", "GET", "/inboxes", "", "application/json", 200, `{"free-inbox-structure":true,"inboxes":[],"folders":[]}`, ""},
 		{"a member is missing", "GET", "/inboxes", "", "application/json", 200, `{"inboxes":[],"folders":[]}`, "free-inbox-structure"},
@@ -266,11 +266,11 @@ func TestTheContractNotices(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), test.method, "/api/v2"+test.path, nil)
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			var told strings.Builder
+			var got strings.Builder
 			contract.hold(r, []byte(test.body), true, answer{status: test.status, header: http.Header{"Content-Type": {test.contentType}}, body: test.answer},
-				func(format string, args ...any) { fmt.Fprintf(&told, format, args...) })
-			if !strings.Contains(told.String(), test.told) || (told.Len() > 0) != (test.told != "") {
-				t.Errorf("told %q, want %q", told.String(), test.told)
+				func(format string, args ...any) { fmt.Fprintf(&got, format, args...) })
+			if !strings.Contains(got.String(), test.want) || (got.Len() > 0) != (test.want != "") {
+				t.Errorf("reported %q, want %q", got.String(), test.want)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ type door struct {
 }
 
 // identify returns the sender of a request, by the credentials of the options or of the database.
-// Credentials that are sent twice are refused: a proxy may have checked the other ones.
+// A credential header that is sent twice is refused: a proxy may have checked the other one.
 func (d *door) identify(r *http.Request) (identity, error) {
 	for _, name := range []string{"API-Key", "Cloud-ID", "Authorization"} {
 		if len(r.Header.Values(name)) > 1 {
@@ -88,7 +88,7 @@ func holder(key store.Key, user store.Account) identity {
 	}
 }
 
-// AcceptKey sets the key of the options, which have none. It is called before the first request.
+// AcceptKey sets the API key of the options. It is called before the first request.
 func (s *Server) AcceptKey(key string) {
 	s.options.Credentials.APIKey = key
 	s.door.accepted = accept(s.options.Credentials)
@@ -103,7 +103,7 @@ func (s *Server) HasKeys(ctx context.Context) (bool, error) {
 }
 
 // identify returns the sender of a request with the credentials of one accepted set: a user of the
-// default tenant, or nobody by name. The error for any other request is a Refusal.
+// default tenant, or an unnamed one. The error for any other request is a Refusal.
 func (a accepted) identify(r *http.Request) (who identity, err error) {
 	user, _, basic := r.BasicAuth()
 	switch why := a.refuses(r); why {
@@ -120,8 +120,8 @@ func (a accepted) identify(r *http.Request) (who identity, err error) {
 	return who, nil
 }
 
-// refuses returns why a request does not have the credentials of one accepted set, or of both sets
-// mixed.
+// refuses returns why a request does not have the credentials of one accepted set, empty if it does.
+// Mixing both sets is refused.
 func (a accepted) refuses(r *http.Request) gate.Reason {
 	user, password, basic := r.BasicAuth()
 	cloud := r.Header.Get("Cloud-ID")
@@ -161,7 +161,7 @@ func equal(want [sha256.Size]byte, got string) int {
 type identity struct {
 	tenant store.TenantID
 	key    int64  // 0 for that of the options
-	user   string // empty without one
+	user   string // empty for an unnamed one
 	userID int64  // 0 for a user that the database does not have
 	// limited says that only the operations of scopes are allowed.
 	limited bool
@@ -194,5 +194,5 @@ const (
 	ScopeWrite Scope = "write"
 )
 
-// Scopes are all that there are.
+// Scopes returns all scopes.
 func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite} }

@@ -118,7 +118,7 @@ func TestRename(t *testing.T) {
 	wantProblem(t, h.post("/document/999/rename", "new-name", "x"), http.StatusNotFound, "id")
 }
 
-// Who has changed what about a document is told with its data, and goes with it when it is archived.
+// The data of a document has its changes and their authors, and keeps them when it is archived.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(o *server.Options) {
@@ -153,7 +153,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// However often something is added, a document has no more metadata than a list can pass on.
+// However often metadata is added, a document never has more than a list can return.
 func TestMetadataDoesNotGrowForEver(t *testing.T) {
 	t.Parallel()
 	h := start(t)

@@ -14,9 +14,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// The database crashes while files are uploaded. What was answered 200 is there with its content,
-// under the id that was answered; what failed is sent again with the same external id until it is
-// taken. In the end each file is one document, and no content lies there without one.
+// The database crashes while files are uploaded. Uploads that were answered 200 exist with their content,
+// under the returned id; failed ones are repeated with the same external id until they succeed. In the
+// end each file is one document, and no content is unused.
 func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Start(t)
@@ -29,7 +29,7 @@ func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	var taken, refused atomic.Int64
 	third := make(chan struct{}, workers*files)
 	var mu sync.Mutex
-	told := map[archive.ID]string{} // guarded by mu
+	added := map[archive.ID]string{} // guarded by mu
 	for worker := range workers {
 		wg.Go(func() {
 			for n := range files {
@@ -48,7 +48,7 @@ func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 					return
 				}
 				mu.Lock()
-				told[archive.ID(id)] = name
+				added[archive.ID(id)] = name
 				mu.Unlock()
 				if taken.Add(1)%(workers*files/3) == 0 {
 					third <- struct{}{}
@@ -68,8 +68,8 @@ func TestUploadsWhileTheDatabaseCrashes(t *testing.T) {
 	var found []string
 	for _, d := range h.list(o.spare) {
 		found = append(found, d.Name)
-		if content := h.get("/document/" + text(d.ID) + "/pdf?original=true").body; told[d.ID] != d.Name || content != d.Name {
-			t.Errorf("document %d is %s with content %q, and was told to be %q", d.ID, d.Name, content, told[d.ID])
+		if content := h.get("/document/" + text(d.ID) + "/pdf?original=true").body; added[d.ID] != d.Name || content != d.Name {
+			t.Errorf("document %d is %s with content %q, and was added as %q", d.ID, d.Name, content, added[d.ID])
 		}
 	}
 	slices.Sort(found)

@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// The operator is told why a request was refused and which key it showed, and nobody else is.
+// The log says why a request was refused and which key it had; the answer does not.
 func TestTheLogSaysWhyARequestIsDenied(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

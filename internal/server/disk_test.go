@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// wantStaged checks how many contents are on their way; the harness's requests have all
-// been answered.
+// wantStaged checks the number of staged contents, when all requests of the harness have been
+// answered.
 func wantStaged(t *testing.T, h *service, want int) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(h.options.Data, "contents", "incoming"))
@@ -19,7 +19,7 @@ func wantStaged(t *testing.T, h *service, want int) {
 	}
 }
 
-// kept counts the contents.
+// kept counts the stored contents.
 func (h *service) kept() (n int) {
 	h.t.Helper()
 	if err := h.EachContent(h.t.Context(), func(string) error { n++; return nil }); err != nil {

@@ -54,7 +54,7 @@ func (h dataHandlers) history(ctx context.Context, c catalog.Documents, id archi
 	return changes, nil
 }
 
-// extended is the extended document. Hit are the pages that a search found.
+// extended is the extended document. hit finds the pages that match a search.
 func (h dataHandlers) extended(ctx context.Context, c catalog.Catalog, d store.Document, hit hitting) (wireData, error) {
 	data, err := h.described(ctx, c, d)
 	if err != nil {
@@ -221,7 +221,7 @@ func documentRename(w *response, r *request, id archive.ID) error {
 	return w.done("id", r.catalog.Alter(r.detached(), id, store.SetName(name)))
 }
 
-// dataTime is a date in document data; like those of lists it is in Options.Location.
+// dataTime is the format of dates in document data, in the time zone Options.Location.
 const dataTime = "2006-01-02 15:04:05"
 
 // wireCreated is the answer of POST /folder/create.
@@ -255,7 +255,7 @@ type wireData struct {
 	History     []wireChange `json:"history,omitempty"` // only in document data
 }
 
-// wireChange is a change. The specification has nothing like it.
+// wireChange is a change in the history of a document, which the specification does not have.
 type wireChange struct {
 	Date     string `json:"date"`
 	UserName string `json:"userName"`

@@ -82,7 +82,7 @@ func TestUploadOfAnEmailKeepsContents(t *testing.T) {
 	}
 }
 
-// What cannot be taken apart is refused, and nothing is kept of it.
+// An e-mail that cannot be taken apart is refused, and nothing of it is kept.
 func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -106,7 +106,7 @@ func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
 				t.Errorf("kept %v", names(documents))
 			}
 			wantStaged(t, h, 0)
-			id := h.uploaded("m", test.mail, append(fields, "EMAIL_ONLY")...) // whole it is taken
+			id := h.uploaded("m", test.mail, append(fields, "EMAIL_ONLY")...) // accepted as a whole
 			if d := h.list(o.spare)[0]; *d.Type != "message/rfc822" {
 				t.Errorf("it is a %s", *d.Type)
 			}
@@ -115,7 +115,7 @@ func TestUploadOfAnEmailThatIsTooMuch(t *testing.T) {
 	}
 }
 
-// nested begins an e-mail with so many parts in one another.
+// nested begins an e-mail with so many nested parts.
 func nested(head string, depth int) string {
 	boundary := "M"
 	for i := range depth {

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// Who asks whether to send a body (RFC 9110, 10.1.1) is refused without it, and at once.
+// A request with Expect: 100-continue (RFC 9110, 10.1.1) is refused at once, without its body.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(o *server.Options) { o.MaxUpload, o.Stall = 1<<20, time.Hour })
@@ -53,7 +53,7 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantProblem(t, answer{status: got.StatusCode, header: got.Header, body: string(body)}, test.status, "")
-			if !got.Close { // what follows on it may be the body, or not
+			if !got.Close { // the next bytes may or may not be the body
 				t.Error("the connection goes on")
 			}
 		})

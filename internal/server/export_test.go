@@ -8,32 +8,32 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 )
 
-// EachContent calls each for every content that is kept.
+// EachContent calls each for every stored content.
 func (s *Server) EachContent(ctx context.Context, each func(digest string) error) error {
 	return s.vault.Walk(ctx, time.Now().Add(time.Hour), each)
 }
 
-// StopBackground ends the work on the index, which reads contents, and writes and logs, while nothing
-// is asked for a second.
+// StopBackground ends the indexer, which reads contents, writes and logs when the service is idle for
+// a second.
 func (s *Server) StopBackground() { s.stopBackground() }
 
-// SetContents has contents kept elsewhere from now on. Nothing reads them but who asks.
+// SetContents replaces the storage of contents. Only requests read them.
 func (s *Server) SetContents(c contents) {
 	s.stopBackground()
 	s.vault.contents = c
 }
 
-// LoseContent removes a content whatever refers to it.
+// LoseContent removes a content even if it is used.
 func (s *Server) LoseContent(ctx context.Context, digest string) error {
 	return s.vault.Remove(ctx, digest)
 }
 
-// SetPatience has requests wait so long for their turn.
+// SetPatience sets how long requests wait for their turn.
 func (s *Server) SetPatience(d time.Duration) {
 	s.front.patience, s.renderer.workers.patience = d, atWorkPatience*d
 }
 
-// spoiled are contents of which some are not as they were.
+// spoiled are contents of which some are changed.
 type spoiled struct {
 	contents
 	open func(digest string) (io.ReadSeekCloser, error)
@@ -47,8 +47,8 @@ func (s spoiled) OpenPart(ctx context.Context, digest string, part blob.Part) (i
 	return s.contents.OpenPart(ctx, digest, part)
 }
 
-// SpoilContents has open asked for contents first, until restore is called. It returns nil for one that is as
-// it was.
+// SpoilContents has open called for contents first, until restore is called. open returns nil for an unchanged
+// content.
 func (s *Server) SpoilContents(open func(digest string) (io.ReadSeekCloser, error)) (restore func()) {
 	whole := s.vault.contents
 	s.SetContents(spoiled{whole, open})

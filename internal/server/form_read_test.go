@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counted counts how often it is read.
+// counted counts its reads.
 type counted struct {
 	io.Reader
 	reads int
@@ -21,7 +21,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// A large file is taken from the connection in large pieces: each is a system call.
+// A large file is read from the connection in large pieces, because each is a system call.
 func TestAFormIsReadInLargePieces(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t)})

@@ -15,8 +15,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// smallDisk is a directory with a disk of its own, of 16 MiB. fill leaves so many bytes of it
-// free, or nearly so.
+// smallDisk is a directory on a disk of its own, of 16 MiB. fill leaves about so many bytes of it
+// free.
 func smallDisk(t *testing.T) (dir string, fill func(free int64)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -48,13 +48,13 @@ func smallDisk(t *testing.T) (dir string, fill func(free int64)) {
 	}
 }
 
-// On a full disk nothing is taken, whoever sends it is told why, and all goes on once there is room.
+// On a full disk uploads are refused with the reason, and succeed again once there is room.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	log, logged := test.NewNullLogger()
 	dir, fill := smallDisk(t)
 	h := start(t, func(o *server.Options) { o.Data, o.Database, o.Blobs, o.Log = dir, "", "", log })
-	h.StopBackground() // which finds the disk full as well
+	h.StopBackground() // it would also fail on the full disk
 	o := furnish(t, h)
 	large := strings.Repeat("0123456789abcdef", 256<<10)
 	doc := "/document/" + text(o.a)

@@ -12,7 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/generated"
 )
 
-// A generated archive is read like any other, and nothing can be put into it.
+// A generated archive can be read like any other, and cannot be changed.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	h := &service{t: t, client: http.DefaultClient}

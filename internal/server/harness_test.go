@@ -66,15 +66,14 @@ func start(t testing.TB, change ...func(*server.Options)) *service {
 	return h
 }
 
-// answer is what came back.
+// answer is a received answer.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send asks the service. Whatever it asks and is told must be as the OpenAPI document
-// describes it.
+// send sends a request. The request and its answer must be as the OpenAPI document describes.
 func (h *service) send(method, path, contentType string, body io.Reader, header ...string) answer {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, body)
@@ -152,7 +151,7 @@ func multipartBody(t testing.TB, fileName, content string, fields ...string) (*b
 	return &body, w.FormDataContentType()
 }
 
-// uploaded uploads a file that must be taken and returns its id.
+// uploaded uploads a file, which must succeed, and returns its id.
 func (h *service) uploaded(fileName, content string, fields ...string) archive.ID {
 	h.t.Helper()
 	a := h.upload(fileName, content, fields...)
@@ -175,7 +174,7 @@ func decode[T any](t testing.TB, a answer) T {
 	return value
 }
 
-// element is a document of a list, written down again from the wire format.
+// element is a document of a list, independently of the service's own type.
 type element struct {
 	ID         archive.ID `json:"id"`
 	Name       string     `json:"name"`
@@ -208,7 +207,7 @@ func names(documents []element) []string {
 
 func text(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
 
-// wantProblem checks an error answer and that it names the field, when there is one.
+// wantProblem checks an error answer, and that it names the field if one is given.
 func wantProblem(t *testing.T, a answer, status int, field string) {
 	t.Helper()
 	if a.status != status {

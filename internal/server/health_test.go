@@ -10,7 +10,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// beside asks what lies beside /api/v2, without credentials.
+// beside requests a path outside /api/v2, without credentials.
 func (h *service) beside(path string) answer {
 	h.t.Helper()
 	other := &service{t: h.t, client: h.client, url: strings.TrimSuffix(h.url, "/api/v2")}
@@ -27,7 +27,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A service without its contents lives, and is not ready.
+// A service without its contents is alive, but not ready.
 func TestReadinessWithoutContents(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// hitting is the numbers of the pages of the first document found that are hit, counted from 1.
+// hitting returns the numbers of the hit pages of the first document found, counted from 1.
 func hitting(t *testing.T, found hits) []int {
 	t.Helper()
 	if len(found.Documents) == 0 {
@@ -26,8 +26,8 @@ func hitting(t *testing.T, found hits) []int {
 	return numbers
 }
 
-// A page is hit where the text occurs, as a search finds it in contents, and the first one also by its
-// notes and stamps. What is said about the document hits no page.
+// A page is hit if the text occurs on it, by the rules of a search in contents; the first page is also hit by
+// notes and stamps. Metadata hits no page.
 func TestThePagesHitWhereTheTextOccurs(t *testing.T) {
 	h := start(t)
 	o := furnish(t, h)
@@ -65,7 +65,7 @@ func TestThePagesHitWhereTheTextOccurs(t *testing.T) {
 	}
 }
 
-// So do those of a PDF. Who prefers little is told of no pages, and has none looked for.
+// So are those of a PDF. With return=minimal there are no pages, and none are searched.
 func TestThePagesOfAPDFHit(t *testing.T) {
 	needPoppler(t)
 	h := start(t)

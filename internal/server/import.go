@@ -26,7 +26,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// furnisher adds to an archive without a request, for the default tenant.
+// furnisher adds to the archive of the default tenant without a request.
 type furnisher struct {
 	catalog catalog.Catalog
 	intake  *intake
@@ -141,7 +141,7 @@ func (f *furnisher) Import(ctx context.Context, what Import) (Imported, error) {
 	if err := outside(dir, data); err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
-	im := &importer{furnisher: f, told: what, own: data}
+	im := &importer{furnisher: f, options: what, own: data}
 	err = im.root(ctx, dir)
 	if err == nil {
 		err = im.flush(ctx)
@@ -176,16 +176,16 @@ func outside(dir string, data os.FileInfo) error {
 type importer struct {
 	Imported
 	*furnisher
-	told  Import
-	own   os.FileInfo // of the archive's own directory
-	batch batch
+	options Import
+	own     os.FileInfo // of the archive's own directory
+	batch   batch
 }
 
 // branch is a folder of the archive for files. Its id is 0 above the mandators, and negative while
 // the folder is in the batch: see store.AddBatch.
 type branch struct {
 	id    archive.ID
-	depth int // how many folders it is, with those above it
+	depth int // 1 for a mandator
 }
 
 // root imports the directory itself. Its own files come first and are added at once: a directory in
@@ -212,7 +212,7 @@ func (im *importer) ownFiles(ctx context.Context, dir string, files []fs.DirEntr
 	name := filepath.Base(dir)
 	if wrong := limits.FolderName(name); wrong != "" {
 		for _, f := range files {
-			im.skip(filepath.Join(dir, f.Name()), "no mandator can be called like its directory: "+wrong)
+			im.skip(filepath.Join(dir, f.Name()), "its directory cannot name a mandator: "+wrong)
 		}
 		return nil
 	}
@@ -297,7 +297,7 @@ func (im *importer) directory(ctx context.Context, path string, d fs.DirEntry, i
 
 // enter finds a folder and its entries by name, or adds the folder to the batch.
 func (im *importer) enter(ctx context.Context, in *branch, name string) (*branch, map[string][]store.NamedContent, error) {
-	if im.batch.full() { // of folders alone
+	if im.batch.full() { // of folders
 		if err := im.flush(ctx); err != nil {
 			return nil, nil, err
 		}
@@ -355,8 +355,8 @@ func (im *importer) files(ctx context.Context, dir string, files []fs.DirEntry, 
 // skip leaves an entry out.
 func (im *importer) skip(path, reason string) {
 	im.Skipped++
-	if im.told.Skipped != nil {
-		im.told.Skipped(path, reason)
+	if im.options.Skipped != nil {
+		im.options.Skipped(path, reason)
 	}
 }
 
@@ -368,8 +368,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// The limits of a batch: large enough to wait for the disk rarely. Each document holds a file open
-// until then.
+// The limits of a batch: large enough to wait for the disk rarely. Each document of it holds a file
+// open.
 const (
 	batchDocuments = 512
 	batchFolders   = 4096
@@ -447,7 +447,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 	if len(b.folders)+len(documents) == 0 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // begun, it is finished
+	ctx = context.WithoutCancel(ctx) // a batch is finished once it is begun
 	return im.intake.vault.keep(ctx, staged, func(ctx context.Context) error {
 		ids, err := im.catalog.AddBatch(ctx, b.folders, documents)
 		if err != nil {
@@ -461,7 +461,7 @@ func (im *importer) add(ctx context.Context, b batch, staged []blob.Staged, docu
 }
 
 // receive reads the files, several at a time. The outcomes are in the order of the files; after an
-// error those that were reached are set.
+// error only some are set.
 func (im *importer) receive(ctx context.Context, candidates []candidate) ([]fileOutcome, error) {
 	outcomes := make([]fileOutcome, len(candidates))
 	group, ctx := errgroup.WithContext(ctx)
@@ -469,8 +469,8 @@ func (im *importer) receive(ctx context.Context, candidates []candidate) ([]file
 	for i, c := range candidates {
 		group.Go(func() (err error) {
 			outcomes[i], err = im.take(ctx, c)
-			if im.told.Done != nil && err == nil {
-				im.told.Done(c.size)
+			if im.options.Done != nil && err == nil {
+				im.options.Done(c.size)
 			}
 			return err
 		})
@@ -494,7 +494,7 @@ type fileOutcome struct {
 	skipped  string // why it is skipped
 }
 
-// document describes the new document. A modification time in the future, or of the year 1, is
+// document describes the new document. A modification time in the future, or before 1970, is
 // ignored.
 func (c candidate) document(now time.Time) store.Document {
 	created := c.changed

@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 	files := map[string]string{
 		"Muster GmbH/Rechnungen/2018/Rechnung 1.txt": "one",
 		"Muster GmbH/Rechnungen/2018/Rechnung 2.txt": "two",
-		"Muster GmbH/again.txt":                      "one", // a content may be there twice
+		"Muster GmbH/again.txt":                      "one", // the same content twice
 		"Other AG/empty":                             "",
 		"note.txt":                                   "of the directory itself",
 	}
@@ -126,7 +126,7 @@ func TestImport(t *testing.T) {
 	wantStaged(t, h, 0)
 }
 
-// A directory may be called like the one it is in; both are one mandator then.
+// A directory may have the name of its parent; both are then one mandator.
 func TestImportOfNamesakes(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -139,7 +139,7 @@ func TestImportOfNamesakes(t *testing.T) {
 	}
 }
 
-// What cannot be a document is told and stays out; the rest comes in.
+// Entries that cannot be documents are reported and skipped; the rest is imported.
 func TestImportSkips(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(o *server.Options) { o.MaxUpload = 10 })
@@ -192,7 +192,7 @@ func TestImportOfTheDataDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// A time of change in the future, or at the beginning of all times, is none.
+// A modification time in the future, or in 1970 or before, is ignored.
 func TestImportedDates(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -210,7 +210,7 @@ func TestImportedDates(t *testing.T) {
 	}
 }
 
-// An import that is interrupted has whole documents, and the next one brings in the rest.
+// An interrupted import leaves complete documents, and the next one adds the rest.
 func TestAnInterruptedImportGoesOn(t *testing.T) {
 	t.Parallel()
 	h := start(t)

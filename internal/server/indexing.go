@@ -19,7 +19,7 @@ import (
 const (
 	// quietFor is how long the service must be idle before the index is updated.
 	quietFor = time.Second
-	// quietAtMost is after how long a busy service updates the index all the same.
+	// quietAtMost is how long updates of the index wait for a busy service.
 	quietAtMost = 30 * time.Second
 	// aMoment is how long the indexer works before it checks for requests.
 	aMoment = 200 * time.Millisecond
@@ -29,8 +29,8 @@ const (
 	mostClaimed = 16
 	// untilInstalled is how long a PDF waits for somebody to install poppler-utils.
 	untilInstalled = 6 * time.Hour
-	// indexAnew is how often the indexer looks for work without a signal: that of another instance
-	// which ended, and retries.
+	// indexAnew is how often the indexer looks for work without a signal: retries, and the work of
+	// another instance that ended.
 	indexAnew = time.Minute
 )
 
@@ -89,7 +89,7 @@ func (i *indexer) catchUp(ctx context.Context) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				i.log.WithError(err).Warn("searches may be slow, or miss what documents hold: the index could not be worked on")
+				i.log.WithError(err).Warn("the search index could not be updated; searches may be slow or incomplete")
 			}
 			return
 		}
@@ -136,7 +136,7 @@ func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 	case errors.Is(err, poppler.ErrMissing):
 		return i.index.Release(ctx, u, err.Error(), time.Now().Add(untilInstalled))
 	}
-	i.log.WithError(err).WithFields(logrus.Fields{"content": u.Digest, "attempt": u.Attempts}).Warn("the text of a content could not be found out")
+	i.log.WithError(err).WithFields(logrus.Fields{"content": u.Digest, "attempt": u.Attempts}).Warn("the text of a content could not be extracted")
 	return i.index.PutOff(ctx, u, err.Error())
 }
 
@@ -145,7 +145,7 @@ func (i *indexer) content(ctx context.Context, u store.Unindexed) error {
 func (m *renderer) textOf(ctx context.Context, u store.Unindexed) (_ string, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			m.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("a text failed")
+			m.log.WithFields(logrus.Fields{"content": u.Digest, "panic": cause, "stack": string(debug.Stack())}).Error("extracting a text failed")
 			err = errors.New("the program failed at it")
 		}
 	}()
@@ -201,7 +201,7 @@ func (a *activity) quiet(ctx context.Context, enough, atMost time.Duration) erro
 	return ctx.Err()
 }
 
-// pause waits. It returns the error of whichever context ends first.
+// pause waits. It returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -213,7 +213,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// background is the work beside requests.
+// background is work that runs independently of requests.
 type background struct {
 	stops []func() // only Open adds to them
 }

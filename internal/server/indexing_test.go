@@ -14,7 +14,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// unindexed is a server whose index is worked on by the test alone.
+// unindexed is a server whose index only the test updates.
 func unindexed(t *testing.T) *Server {
 	t.Helper()
 	s := quiet(t)
@@ -51,8 +51,7 @@ func wantFound(t *testing.T, s *Server, text string, want int) {
 	}
 }
 
-// What is said about a document is found at once, what it holds when the index has it, be it a text,
-// HTML or an e-mail.
+// Metadata is found at once, and the content, be it a text, HTML or an e-mail, when it is indexed.
 func TestContentsAreFound(t *testing.T) {
 	s := unindexed(t)
 	m, err := s.AddMandator(t.Context(), "M")
@@ -73,7 +72,7 @@ func TestContentsAreFound(t *testing.T) {
 	wantFound(t, s, "lighthouse keeper", 2)
 }
 
-// failing contents cannot be read, or make the program fail.
+// failing contents cannot be read, or cause a panic.
 type failing struct{ contents }
 
 func (s failing) OpenPart(ctx context.Context, digest string, part blob.Part) (io.ReadSeekCloser, error) {
@@ -92,7 +91,7 @@ func (s failing) OpenPart(ctx context.Context, digest string, part blob.Part) (i
 	return content, err
 }
 
-// One content that fails keeps no other from the index; why it failed is kept.
+// A content that fails does not keep others from the index; the reason is recorded.
 func TestAContentThatFailsHoldsUpNoOther(t *testing.T) {
 	s := unindexed(t)
 	m, err := s.AddMandator(t.Context(), "M")
@@ -122,7 +121,7 @@ func TestAContentThatFailsHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// Requests keep the index waiting, searches do not.
+// Requests delay the indexer, searches do not.
 func TestTheIndexWaitsForRequests(t *testing.T) {
 	s, err := Open(t.Context(), Options{Data: t.TempDir(), Credentials: Credentials{APIKey: "k"}})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// manage opens what manages the archive of a service.
+// manage opens an Admin for the archive of a service.
 func (h *service) manage(tenant string) *server.Admin {
 	h.t.Helper()
 	a, err := server.OpenAdmin(h.t.Context(), server.Place{Data: h.options.Data, Database: h.options.Database, CloudID: tenant})
@@ -144,7 +144,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A key for some mandators shows these, and of the inboxes those of the user beside it.
+// A key for some mandators shows these, and the inboxes of the user that is sent with it.
 func TestAKeyForAMandator(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -184,7 +184,7 @@ func TestAKeyForAMandator(t *testing.T) {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	// What has no target goes into the user's own inbox, or nowhere.
+	// An upload without a target goes into the user's own inbox, or is refused.
 	for want, header := range map[int][]string{http.StatusOK: with, http.StatusBadRequest: alone} {
 		body, contentType := multipartBody(t, "scan.txt", "x")
 		if a := h.send(http.MethodPost, "/file-upload", contentType, body, header...); a.status != want {

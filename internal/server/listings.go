@@ -24,9 +24,8 @@ import (
 //	{"free-archive-structure": true, "folders": [FOLDER, ...]}
 //	{"free-inbox-structure": true, "inboxes": [{"user-id": 1, "folder": FOLDER}, ...], "folders": []}
 //
-// where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, and a lazy answer
-// leaves the folders in it out. Clients that are generated from the public document need the
-// folders beside the inboxes, and find nothing there.
+// where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, without its folders in a lazy
+// answer. Clients generated from the public document need the empty folders beside the inboxes.
 
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the mandators, or the
 // children of a parent, without inboxes. lazy leaves out their children.
@@ -120,8 +119,8 @@ func foldersBelow(ctx context.Context, c catalog.Folders, parent archive.ID, laz
 	return c.Below(ctx, parent)
 }
 
-// forest is a structure that is written while it is walked. It takes 8 bytes for each folder, in
-// addition to the folders.
+// forest is a folder structure that is written while it is walked. It takes 8 bytes for each folder,
+// in addition to the folders.
 type forest struct {
 	folders []store.Folder // by ascending id
 	lazy    bool           // leave out the children of those at the top
@@ -260,7 +259,7 @@ func stream(w *response, r *request, q store.Query, how listing) error {
 		return err
 	}
 	if before == '[' {
-		_ = out.WriteByte(before) // kept by the buffer; Flush tells
+		_ = out.WriteByte(before) // Flush returns the error
 	}
 	_ = out.WriteByte(']')
 	if err := out.Flush(); err != nil {
@@ -284,8 +283,8 @@ type listing struct {
 //	"external-metadata": [{"key": "k", "value": "v"}], "autoexport-status": false,
 //	"content-length": 1, "content-type": "application/pdf"}
 //
-// The last three can be left out. Lists are long, and going through reflection would take
-// most of their time.
+// The last three are optional. The JSON is written by hand, because lists are long, and reflection
+// would take most of their time.
 func (l listing) element(b []byte, d store.Listed) ([]byte, error) {
 	metadata, err := l.metadata(d.Metadata)
 	if err != nil {

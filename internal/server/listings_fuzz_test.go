@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is written is read back by a JSON decoder.
+// A JSON decoder reads back what was written.
 func FuzzAppendText(f *testing.F) {
 	for _, s := range []string{"", "a b.pdf", `"quoted" \ back`, "line\nbreak\x00\x1f\x7f", "Grüße 日本", "\u2028<&>", "bad \xff"} {
 		f.Add(s)

@@ -31,14 +31,14 @@ type breaking struct {
 	io.Reader
 }
 
-// spoil has open asked for contents until the test ends.
+// spoil has open called for contents until the test ends.
 func (h *service) spoil(t *testing.T, open func(digest string) (io.ReadSeekCloser, error)) {
 	t.Helper()
 	t.Cleanup(h.SpoilContents(open))
 }
 
-// Who asks for a content that is not there is told that, and to come back much later; the operator,
-// which one it is.
+// A request for a lost content is answered with that reason and a long Retry-After; the log names the
+// content.
 func TestALostContent(t *testing.T) {
 	t.Parallel()
 	log, hook := test.NewNullLogger()
@@ -86,7 +86,7 @@ func TestALostContent(t *testing.T) {
 	}
 }
 
-// What was made of a content is made again where it is lost, and kept as before.
+// A lost rendition is made again, and kept as before.
 func TestWhatWasMadeIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	needPoppler(t)
@@ -136,7 +136,7 @@ func TestWhatWasMadeIsMadeAgain(t *testing.T) {
 			if len(made) > 0 && (len(warned) != 1 || warned[0].Data["document"] != int64(id)) || len(made) == 0 && len(warned) > 0 {
 				t.Errorf("%s: warned %v", path, warned)
 			}
-			made = nil // it is there again
+			made = nil // it exists again
 		}
 		for _, path := range asked {
 			h.get(path)
@@ -144,7 +144,7 @@ func TestWhatWasMadeIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A content that was removed because its document has another one by now is not lost.
+// A content that was removed because its document was replaced is not lost.
 func TestAContentThatIsReplacedIsNotLost(t *testing.T) {
 	t.Parallel()
 	log, hook := test.NewNullLogger()
@@ -177,7 +177,7 @@ func TestAContentThatIsReplacedIsNotLost(t *testing.T) {
 	}
 }
 
-// An answer that breaks off because a content cannot be read is not whole, and the log says why.
+// If a content cannot be read to its end, the answer is cut, and the log says why.
 func TestAContentThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	log, hook := test.NewNullLogger()

@@ -20,7 +20,7 @@ import (
 type front struct {
 	log       logrus.FieldLogger
 	onRequest func(Request) // nil: not set
-	stall     time.Duration // how long a client may send or take nothing
+	stall     time.Duration // how long a client may send or read nothing
 	door      *door
 	db        database
 	counters  counters
@@ -60,7 +60,7 @@ func (f *front) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// authenticated requires credentials, and stores whose they are.
+// authenticated requires credentials, and stores the identity in the response.
 func (f *front) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(plain http.ResponseWriter, r *http.Request) {
 		w := asResponse(plain)
@@ -105,8 +105,8 @@ func asResponse(w http.ResponseWriter) *response {
 const patience = 10 * time.Second
 
 // admitted calls next for a key with the scope of the operation, when it is the request's turn: the
-// options bound the requests and the uploads in flight. No body is read before. A request that
-// waited too long is answered 429, after which clients may repeat any request.
+// options bound the requests and the uploads in flight. The body is not read before. A request that
+// waits too long is answered 429; clients may then repeat any request.
 func (f *front) admitted(operation route, next handler) handler {
 	needed := operation.scope()
 	return func(w *response, r *request) error {
@@ -160,9 +160,9 @@ func unlocked(public map[string]http.Handler, next http.Handler) http.Handler {
 	})
 }
 
-// literal treats a path with empty or dotted segments, and what is no path (CONNECT host:443,
-// OPTIONS *), as unknown. A ServeMux would redirect such a path, and a client that sends its keys
-// along need not follow.
+// literal treats a path with empty or dotted segments, and a target that is no path (CONNECT host:443,
+// OPTIONS *), as unknown. A ServeMux would redirect it, and a client need not follow a redirect with
+// its credentials.
 func (f *front) literal(mux *http.ServeMux) http.Handler {
 	unknown := f.problems(noSuchOperation)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The OpenAPI document names every route, and none that is not there.
+// The OpenAPI document describes every route, and no others.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
 	var document struct {

@@ -28,7 +28,7 @@ func numPages(t *testing.T, pdf string) int {
 	return ctx.PageCount
 }
 
-// A document has as many pages as its PDF and its text, and the last of them can be seen.
+// A document has as many pages as its PDF and its text, and its last page has a preview.
 func TestPagesAgree(t *testing.T) {
 	t.Parallel()
 	needPoppler(t)

@@ -36,7 +36,7 @@ func NewDatabase(t testing.TB) string {
 	return migrated(t)
 }
 
-// migrated makes a database that needs no migration any more: that takes longer than most tests.
+// migrated makes a migrated database, because a migration takes longer than most tests.
 var migrated = pgtest.Copier(func(ctx context.Context, url string) error {
 	db, err := store.OpenPostgres(ctx, url)
 	if err != nil {
@@ -45,11 +45,10 @@ var migrated = pgtest.Copier(func(ctx context.Context, url string) error {
 	return db.Close()
 })
 
-// The tests of this package pass with PostgreSQL and S3 as they do with SQLite and files, every one
-// of them.
+// All tests of this package pass with PostgreSQL and S3 as they do with SQLite and files.
 func TestTheSameOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	pgtest.Database(t) // or there is none on this machine
+	pgtest.Database(t) // skips without PostgreSQL
 	s3test.Bucket(t)
 	list, err := exec.CommandContext(t.Context(), os.Args[0], "-test.list", ".").Output()
 	if err != nil {
@@ -79,7 +78,7 @@ func TestTheSameOnPostgreSQL(t *testing.T) {
 	}
 }
 
-// failures is what is told of tests that failed, or the end of it all.
+// failures is the output of failed tests, or else the end of the output.
 func failures(out string) string {
 	at := strings.Index(out, "--- FAIL")
 	if at < 0 {

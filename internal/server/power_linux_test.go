@@ -20,8 +20,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
-// Where the test binary, run once more, keeps an archive on a forgetful disk, and what it
-// does with it: a process must not use a disk that it serves.
+// The test binary is run again with these variables: the directory of an archive on a forgetful disk,
+// and the task. A process must not use a disk that it serves.
 const (
 	diskEnv   = "FORGETFUL_DISK"
 	taskEnv   = "FORGETFUL_TASK"
@@ -36,14 +36,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if err := s3test.Login(); err != nil { // tests that are parallel cannot
+	if err := s3test.Login(); err != nil { // parallel tests cannot
 		println(err.Error())
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// useDisk makes an archive with a document and ends without closing it, or looks for it.
+// useDisk makes an archive with a document and ends without closing it, or checks it.
 func useDisk(data, task string) error {
 	ctx := context.Background()
 	if _, err := os.Stat(data); task == "look" && err != nil {
@@ -54,7 +54,7 @@ func useDisk(data, task string) error {
 		return err
 	}
 	if task == "make beside another" {
-		// Another upload of a content in the same directory has made that, and was not heard of again.
+		// Another upload made the directory of the content, and was interrupted.
 		if err := os.Mkdir(filepath.Join(data, "contents", contentOfA[:2]), 0o700); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func useDisk(data, task string) error {
 	return errors.Join(err, wantWhole(data, task), s.Close())
 }
 
-// wantWhole looks whether the contents are those that the task before has left.
+// wantWhole checks that the contents are those of the previous task.
 func wantWhole(data, task string) error {
 	want := 1
 	if task == "look for the import" {
@@ -121,7 +121,7 @@ func TestANewArchiveSurvivesACrashOfTheMachine(t *testing.T) {
 	crashBetween(t, "", "make", "look")
 }
 
-// The directory of a content is there, but nobody has waited yet until it survives a crash.
+// The directory of a content exists, but was not synced yet.
 func TestAContentSurvivesInADirectoryThatAnotherMade(t *testing.T) {
 	t.Parallel()
 	crashBetween(t, "", "make beside another", "look")

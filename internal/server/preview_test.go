@@ -54,7 +54,7 @@ func needPoppler(t *testing.T) {
 	}
 }
 
-// What is no picture is shown as its PDF looks.
+// The preview of a document that is no picture shows its PDF.
 func TestPreviewOfPDFs(t *testing.T) {
 	t.Parallel()
 	needPoppler(t)
@@ -89,7 +89,7 @@ func TestPreviewOfPDFs(t *testing.T) {
 	}
 }
 
-// Without poppler there are previews of pictures alone, and the answer says what to install.
+// Without poppler only pictures have previews, and the answer says what to install.
 func TestPreviewWithoutPoppler(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	h := start(t)

@@ -75,10 +75,10 @@ func full(err error) bool {
 // Values of Retry-After, in seconds.
 const (
 	afterBusy = "1"
-	// afterAway is for a missing dependency of this service.
-	afterAway = "5"
-	// afterCare is for a lost content and a full disk, which a person must fix. archivefs waits for
-	// 30 s at most, so it does not wait for that.
+	// afterUnavailable is for an unavailable dependency of this service.
+	afterUnavailable = "5"
+	// afterCare is for a lost content and a full disk, which a person must fix. It exceeds the 30 s for
+	// which archivefs waits at most.
 	afterCare = "60"
 )
 
@@ -88,7 +88,7 @@ func (o outcome) again() string {
 	case o.status == http.StatusTooManyRequests:
 		return afterBusy
 	case o.status == http.StatusServiceUnavailable:
-		return afterAway
+		return afterUnavailable
 	case o.name == lostProblem, o.name == fullProblem:
 		return afterCare
 	}
@@ -141,8 +141,8 @@ func (f *front) answer(w *response, err error) {
 }
 
 const (
-	failedDetail = "the service failed; its log says why, beside the id of this request"
-	awayDetail   = "what the service needs itself cannot be reached now; try again in a moment"
+	failedDetail      = "the service failed; its log says why, beside the id of this request"
+	unavailableDetail = "what the service needs itself cannot be reached now; try again in a moment"
 )
 
 // describe fills a problem with the public part of err.
@@ -150,20 +150,20 @@ func describe(typ string, status int, err error) problem {
 	p := problem{Type: typ}
 	switch e := lost(err); {
 	case e != nil:
-		p.Detail = e.told()
+		p.Detail = e.public()
 	case full(err):
-		p.Detail = "the service has no room left, and kept nothing of this; whoever runs it has to make room"
+		p.Detail = "the service has no room left, and stored nothing of this; its operator has to make room"
 	case status == http.StatusServiceUnavailable:
-		p.Detail = awayDetail
+		p.Detail = unavailableDetail
 	case status >= http.StatusInternalServerError:
 		p.Detail = failedDetail
 	}
 	if status >= http.StatusInternalServerError {
 		return p
 	}
-	var told *archive.Error
-	if errors.As(err, &told) {
-		p.Detail = told.Detail
+	var refused *archive.Error
+	if errors.As(err, &refused) {
+		p.Detail = refused.Detail
 	}
 	var blamed refusal.Fields
 	if errors.As(err, &blamed) {

@@ -35,7 +35,7 @@ func TestInnerErrorsAreNotTold(t *testing.T) {
 	}
 }
 
-// What the service needs and cannot reach is a reason to come back, and the client is told when.
+// If a dependency of the service is unreachable, the answer is 503 with a Retry-After.
 func TestWhatIsAwayIsWorthAnotherTry(t *testing.T) {
 	t.Parallel()
 	s, w := quiet(t), httptest.NewRecorder()

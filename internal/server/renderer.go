@@ -35,8 +35,8 @@ type renderer struct {
 	log      logrus.FieldLogger
 }
 
-// withPDF calls f with the digest of a document's PDF. Another document is rendered once and the
-// rendition kept, so that length and ETag do not change. A missing rendition is made again.
+// withPDF calls use with the digest of a document's PDF. A document that is no PDF is rendered once and
+// the rendition kept, so that length and ETag do not change. A missing rendition is made again.
 func (m *renderer) withPDF(ctx context.Context, who turns.Party, d store.Document, use func(digest string) error) error {
 	if d.ContentType == inspect.PDF {
 		return use(d.Digest)
@@ -81,8 +81,8 @@ func lostOf(ctx context.Context, c catalog.Documents, d store.Document, err erro
 	return &lostContent{document: d.ID, digest: e.digest, err: err}
 }
 
-// gone reports whether a rendition is missing where it is kept. It can be made again, but other
-// files may be missing, too.
+// gone reports whether a stored rendition is missing, and logs it: the rendition can be made again, but
+// other files may be missing, too.
 func (m *renderer) gone(d store.Document, digest string, err error) bool {
 	if e := lost(err); e == nil || e.digest != digest || digest == d.Digest {
 		return false
@@ -187,8 +187,10 @@ func (m *renderer) unmade(err error) error {
 	if !errors.Is(err, poppler.ErrMissing) {
 		return err
 	}
-	m.warn.Do(func() { m.log.WithError(err).Warn("no previews of PDFs and no text of them: install poppler-utils") })
-	return refusal.Blame("id", refusal.New(archive.KindNotFound, "there are no previews of PDFs and no text of them here: poppler-utils is not installed"))
+	m.warn.Do(func() {
+		m.log.WithError(err).Warn("previews and texts of PDFs need poppler-utils, which is not installed")
+	})
+	return refusal.Blame("id", refusal.New(archive.KindNotFound, "previews and texts of PDFs are not available: poppler-utils is not installed"))
 }
 
 // textPages returns the text of each page of a document.
@@ -242,7 +244,7 @@ func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) 
 	}
 	_, err = m.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
 	if err != nil && archive.KindOf(err) != archive.KindForbidden { // a generated archive keeps nothing
-		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
+		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document could not be stored; it is extracted again when needed")
 	}
 	return text, nil
 }
@@ -298,7 +300,7 @@ type failure struct {
 }
 
 func newAttempts() attempts {
-	failed, _ := lru.New[attempt, failure](failuresKept) // the size is a constant that is right
+	failed, _ := lru.New[attempt, failure](failuresKept) // fails only for a size below 1
 	return attempts{failed}
 }
 
@@ -344,7 +346,7 @@ func (w *workers) do(ctx context.Context, who turns.Party, work func() error) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return sentAway("previews, texts and PDFs of other documents")
+		return sentAway("previews, texts and PDFs")
 	}
 	defer w.Leave(who)
 	return work()

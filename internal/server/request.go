@@ -37,7 +37,7 @@ func (r *request) detached() context.Context { return context.WithoutCancel(r.Co
 // maxForm bounds a JSON or urlencoded body, and all fields of a multipart one together, in bytes.
 const maxForm = 1 << 20
 
-// query returns a request's query parameters. Its err reports a malformed query, of which the rest
+// query returns a request's query parameters. Err reports a malformed query, whose other parameters
 // must not be used.
 func query(r *request) *params.Params {
 	values, err := url.ParseQuery(r.URL.RawQuery)
@@ -63,9 +63,9 @@ func form(w *response, r *request) (*params.Params, error) {
 	return &params.Params{Values: r.PostForm}, nil
 }
 
-// jsonBody decodes an application/json body. The words describe its expected type in an error;
-// field is named in the error for a duplicate key. Null is refused: it would pass for an empty
-// object or array, and delete values.
+// jsonBody decodes an application/json body. In errors, shape describes the expected type, and field is
+// blamed for a duplicate key. Null is refused: it would pass for an empty object or array, and delete
+// values.
 func jsonBody(w *response, r *request, into any, field, shape string) error {
 	if _, err := wantBody(r, "application/json"); err != nil {
 		return err

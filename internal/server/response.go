@@ -28,7 +28,7 @@ const (
 )
 
 // errStalled ends the sending to a client that is too slow.
-var errStalled = errors.New("the client takes too little")
+var errStalled = errors.New("the client reads too slowly")
 
 // response counts the bytes of an answer, and keeps data of the request for the access log and the
 // metrics.
@@ -40,7 +40,7 @@ type response struct {
 	who      identity        // whose request it is, zero without credentials
 	refused  string          // the problem that was answered
 	denied   gate.Reason     // its reason, if it is about the credentials
-	gone     bool            // the client, during the answer
+	gone     bool            // the client left during the answer
 	status   int
 	received int64 // bytes of the request's body
 	bytes    int64 // of the answer's body
@@ -94,14 +94,14 @@ func (w *response) ReadFrom(r io.Reader) (written int64, err error) {
 	return written, err
 }
 
-// begun reports whether the answer has begun.
+// begun notes that the answer has begun.
 func (w *response) begun() {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
 }
 
-// watch starts to watch the sending of n bytes, unless so few cannot stall.
+// watch starts to watch the sending of n bytes, unless they are too few to stall.
 func (w *response) watch(n int64) bool {
 	if w.progress == nil || w.bytes+n <= atOnce {
 		return false
@@ -200,7 +200,7 @@ func (b *inbound) Read(p []byte) (int, error) {
 		if progress.HTTP1 {
 			b.w.Header().Set("Connection", "close")
 		}
-		return n, refusal.New(archive.KindTimeout, "the body comes too slowly: for %s nothing came, or less than %s a second", progress.Limit, limits.Amount(stall.Pace))
+		return n, refusal.New(archive.KindTimeout, "the body arrives too slowly: nothing for %s, or less than %s a second", progress.Limit, limits.Amount(stall.Pace))
 	}
 	return n, err
 }

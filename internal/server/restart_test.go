@@ -121,7 +121,7 @@ func TestServeDrains(t *testing.T) {
 	transport := &http.Transport{ExpectContinueTimeout: time.Minute}
 	t.Cleanup(transport.CloseIdleConnections)
 	h.client = &http.Client{Transport: transport}
-	// The body is sent once the server asks for it, and the server is told to end while
+	// The body is sent once the server asks for it, and the server is shut down while
 	// it waits for the second half.
 	half := &paused{first: body.Next(body.Len() / 2), rest: body.Bytes(), between: cancel}
 	if a := h.send(http.MethodPost, "/file-upload", contentType, half, "Expect", "100-continue"); a.status != http.StatusOK {

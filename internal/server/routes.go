@@ -43,8 +43,8 @@ type traits int
 const (
 	further   traits = 1 << iota // not one of the specification's eight
 	upload                       // has a file in its body
-	inquiry                      // does not keep background work waiting
-	looks                        // changes nothing, although it is posted
+	inquiry                      // does not delay background work
+	looks                        // changes nothing, although it is a POST
 	specified traits = 0
 )
 
@@ -154,7 +154,7 @@ func noSuchOperation(_ *response, r *request) error {
 }
 
 // interfaceDescription is the OpenAPI document of the operations, written by hand. The tests
-// hold every answer against it.
+// check every answer against it.
 //
 //go:embed openapi.json
 var interfaceDescription string

@@ -24,7 +24,7 @@ const inboxLocation = "INBOX"
 // searchHandlers look for documents.
 type searchHandlers struct {
 	dataHandlers
-	*renderer // of the texts in which it is looked for the pages that are hit
+	*renderer // of the texts that are searched for matching pages
 	last      lastSearch
 }
 
@@ -49,7 +49,7 @@ func (h *searchHandlers) search(w *response, r *request) error {
 	page := p.Number("pagination-page", 0, 0, 1<<30)
 	p.Flag("include-trash")
 	if n := terms(&q); n > maxTerms {
-		p.Broken = refusal.New(archive.KindInvalid, "%d texts are looked for; %d are enough", n, maxTerms)
+		p.Broken = refusal.New(archive.KindInvalid, "the search has %d texts; at most %d are allowed", n, maxTerms)
 	}
 	if err := p.Err(); err != nil {
 		return err
@@ -69,15 +69,14 @@ func (h *searchHandlers) search(w *response, r *request) error {
 	return h.sendHits(w, r, &q, total, ids[:min(size, len(ids))])
 }
 
-// unheard reports whether the search is for something that no document has: a workflow or a
-// follow-up.
+// unheard reports whether a search is for something that no document has: a workflow or a follow-up.
 func unheard(p *params.Params) bool {
 	name, state, terms := p.Text("workflow-name"), p.Text("workflow-state"), p.Phrases("followup-terms")
 	return name != "" || state != "" || len(terms) > 0
 }
 
-// maxTerms bounds the texts of a search, excluded ones included. Each takes a look at the metadata
-// of every document.
+// maxTerms bounds the texts of a search, excluded ones included. Each may have to be compared with the
+// metadata of every document.
 const maxTerms = 200
 
 // terms counts the texts of a search.
@@ -106,7 +105,7 @@ func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, tota
 	}
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, streamBuffer)
-	_, _ = fmt.Fprintf(out, `{"totalHitDocuments":%d,"documents":[`, total) // kept by the buffer; Flush tells
+	_, _ = fmt.Fprintf(out, `{"totalHitDocuments":%d,"documents":[`, total) // Flush returns the error
 	encoder, before := json.NewEncoder(out), ""
 	for _, id := range ids {
 		d, err := r.catalog.Document(r.Context(), id)
@@ -122,13 +121,13 @@ func (h *searchHandlers) sendHits(w *response, r *request, q *store.Search, tota
 		}
 		_, _ = out.WriteString(before)
 		if err := encoder.Encode(data); err != nil {
-			return fmt.Errorf("send what was found: %w", err)
+			return fmt.Errorf("send search result: %w", err)
 		}
 		before = ","
 	}
 	_, _ = out.WriteString("]}")
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("send what was found: %w", err)
+		return fmt.Errorf("send search result: %w", err)
 	}
 	return nil
 }

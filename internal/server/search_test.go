@@ -17,7 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// hits is the answer of a search, written down again from the wire format.
+// hits is the answer of a search, independently of the service's own type.
 type hits struct {
 	Total     int `json:"totalHitDocuments"`
 	Documents []struct {
@@ -54,7 +54,7 @@ func (h hits) names() []string {
 	return names
 }
 
-// library is an office with three more documents, that differ in all that can be looked for.
+// library is an office with three more documents, which differ in everything that can be searched.
 func library(t *testing.T) (*service, office) {
 	h := start(t)
 	o := furnish(t, h)
@@ -162,7 +162,7 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
-// Documents that come while somebody turns the pages move none from one page to the next.
+// Documents that are added between two pages of a search do not shift the pages.
 func TestSearchPagesStay(t *testing.T) {
 	t.Parallel()
 	h, o := library(t)
@@ -212,8 +212,8 @@ func TestSearchRefuses(t *testing.T) {
 	}
 }
 
-// What is too much for the database is refused before, and what is too long for its index is not
-// found there.
+// Searches that are too large for the database are refused, and words that are too long for its index are
+// not found there.
 func TestSearchForMuch(t *testing.T) {
 	t.Parallel()
 	h, _ := library(t)
@@ -234,8 +234,8 @@ func TestSearchForMuch(t *testing.T) {
 	}
 }
 
-// What is found is sent as it is read: documents of many pages do not fill the memory. One that is
-// gone when its turn comes is left out.
+// Hits are sent as they are read, so documents of many pages do not fill the memory. Documents that are
+// removed meanwhile are left out.
 func TestSearchSendsWhatItReads(t *testing.T) {
 	t.Parallel()
 	h := start(t)

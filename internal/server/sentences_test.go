@@ -17,7 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/limits"
 )
 
-// What is wrong is said to people, in words that they can do something with.
+// Errors are sentences for people, who can act on them.
 func TestWhatIsWrongIsSaidInWords(t *testing.T) {
 	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}, MaxUpload: 10_000_000})
@@ -62,7 +62,7 @@ func TestWhatIsWrongIsSaidInWords(t *testing.T) {
 			wantDetail(t, w, test.status, test.detail)
 		})
 	}
-	// One that does not say how long it is, is read that far.
+	// A body without a length is read up to the limit.
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, base+"/file-upload", io.MultiReader(strings.NewReader(strings.Repeat("x\r\n", 6_000_000))))
 	r.Header.Set("API-Key", "k")
 	r.Header.Set("Content-Type", multipart)
@@ -96,19 +96,19 @@ func wantDetail(t *testing.T, w *httptest.ResponseRecorder, status int, detail s
 	}
 }
 
-// A limit is told as it was given: no other number of bytes.
+// A limit is shown exactly as it was given.
 func TestALimitIsToldExactly(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]string{
 		10 << 30: "10 GiB", 10_000_000: "10 MB", 1_500_000: "1.5 MB", 3 << 19: "1.5 MiB", 12_345_678: "12,345,678 bytes", 1 << 10: "1.0 KiB", 1000: "1000 B", 999: "999 B",
 	} {
 		if got := limits.Amount(limit); got != want {
-			t.Errorf("%d is told as %s, want %s", limit, got, want)
+			t.Errorf("%d is shown as %s, want %s", limit, got, want)
 		}
 	}
 }
 
-// People read the log, too.
+// The log is for people, too.
 func TestALogHasNumbersAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	fields := line(Request{Duration: 59 * time.Microsecond})

@@ -20,17 +20,16 @@ const (
 	headerTimeout = 10 * time.Second
 	// idleTimeout is how long a connection is kept without a request.
 	idleTimeout = 2 * time.Minute
-	// maxHeader is how long the header of a request may be, in bytes; net/http allows for
-	// 4 KiB more.
+	// maxHeader is the longest header of a request, in bytes; net/http allows 4 KiB more.
 	maxHeader = 60 << 10
 	// afterCut is how long requests have to notice that their connections were closed.
 	afterCut = 10 * time.Second
 )
 
 // Serve answers requests on ln until ctx is done. Then it reports that it is not ready, continues
-// for Options.DrainDelay, stops taking requests, waits up to Options.Drain for those in flight,
-// cuts the others, and returns nil. Cut ends the waiting. Serve closes ln. The log has the cause of
-// ctx (context.Cause).
+// for Options.DrainDelay, stops accepting requests, waits up to Options.Drain for those in flight,
+// cuts the rest, and returns nil. Cut ends the waiting. Serve closes ln, and logs the cause of ctx
+// (context.Cause).
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	if err := s.mayLetIn(ctx); err != nil {
 		return errors.Join(fmt.Errorf("serve archive: %w", err), ln.Close())
@@ -94,7 +93,7 @@ func (s *Server) drain(ctx context.Context, httpServer *http.Server) {
 	select {
 	case <-s.front.counters.none():
 	case <-time.After(afterCut):
-		s.log.Warn("requests are under way, although their connections are gone")
+		s.log.Warn("some requests are still running, although their connections are closed")
 	}
 }
 

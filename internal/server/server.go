@@ -1,21 +1,18 @@
-// Package server is the embedded archive service: it implements the eight operations of
-// the specification and most of the public interface beside them on a data directory of
-// its own.
+// Package server is the embedded archive service. It implements the eight operations of the
+// specification, and most of the further public interface, on a data directory of its own.
 //
-// It guarantees that nothing is served without the configured credentials; that an
-// upload, an archiving and every other change is all or nothing across a crash (contents
-// are durable before the one transaction that refers to them); and that one process
-// alone uses a data directory. Documents are numbered apart from folders, and ids are
-// never used twice. Dates on the wire carry no zone and are in the server's local time.
+// It guarantees that nothing is served without the configured credentials; that every change is all or
+// nothing across a crash (contents are durable before the one transaction that refers to them); and
+// that only one process uses a data directory. Documents and folders are numbered separately, and ids
+// are never reused. Dates on the wire have no time zone and are in the server's local time.
 //
-// Errors are answered as application/problem+json (RFC 9457) and name the field that is
-// wrong. Contents lie in package blob, everything else in package store; this package
-// declares the interfaces that it needs of both. Package generated implements them without
-// a data directory.
+// Errors are answered as application/problem+json (RFC 9457) and name the invalid field. Package blob
+// stores contents, package store everything else; this package declares the interfaces that it needs
+// of both. Package generated implements them without a data directory.
 //
-// A Server opens and closes an archive and serves it. routes.go is the table of operations, and says
-// what each group of them needs: listings.go, documents.go, archiving.go, uploads.go, contents.go and
-// search.go have them. What stands before all of them is the front, in middleware.go: it makes each
+// A Server opens, serves and closes an archive. routes.go is the table of operations, with the
+// dependencies of each group; the handlers are in listings.go, documents.go, archiving.go, uploads.go,
+// contents.go and search.go. The middleware before them is the front, in middleware.go: it makes each
 // handler's request, with the archive as its sender sees it.
 package server
 
@@ -69,9 +66,9 @@ type Server struct {
 	cutOnce  func()
 }
 
-// Open opens the data directory, makes it when it is not there, brings it to the current
-// format and removes what an interrupted run left half done. A directory that another
-// process uses is an error, unless Options.Database names a database for several.
+// Open opens the data directory. It creates a missing one, migrates it to the current format and cleans
+// up after an interrupted run. A directory that another process uses is an error, unless
+// Options.Database is set.
 func Open(ctx context.Context, options Options) (*Server, error) {
 	if options.Data == "" {
 		return nil, errors.New("open archive: no data directory given")
@@ -98,7 +95,7 @@ func Open(ctx context.Context, options Options) (*Server, error) {
 
 func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, error) {
 	contents := filepath.Join(options.Data, "contents")
-	if err := blob.WithoutClaim(contents); err != nil { // those of a database for several
+	if err := blob.WithoutClaim(contents); err != nil { // they belong to a PostgreSQL database
 		return nil, fmt.Errorf("open data directory: %w; name that database, or another directory", err)
 	}
 	files, err := blob.OpenFiles(contents)
@@ -118,11 +115,11 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	return s, nil
 }
 
-// databaseFile is where the database of a data directory is.
+// databaseFile is the path of the database in a data directory.
 func databaseFile(data string) string { return filepath.Join(data, "archive.db") }
 
-// Generate serves an archive that is made up as it is read and cannot be changed: see
-// package generated. Options.Data is left alone.
+// Generate returns a Server of a generated archive, which cannot be changed: see package generated.
+// Options.Data is not used.
 func Generate(options Options, shape generated.Shape) *Server {
 	made := generated.New(shape)
 	return newServer(options, single{made}, made)
@@ -141,7 +138,7 @@ func newServer(options Options, db database, contents contents) *Server {
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
 	if kept, ok := db.(several); ok {
 		s.keys = kept.Access
-		s.door.gate = gate.New(kept.Access, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("something went wrong beside a request") })
+		s.door.gate = gate.New(kept.Access, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("background work failed") })
 	}
 	workers := newWorkers()
 	s.front = newFront(options, s.door, db, s.activity)
@@ -170,14 +167,14 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// prepare cleans up after an interrupted run and keeps the settings that were given.
+// prepare cleans up after an interrupted run and stores the given settings.
 func (s *Server) prepare(ctx context.Context) error {
 	if s.lock.Interrupted {
 		removed, err := s.vault.sweep(ctx, time.Now())
 		if err != nil {
 			return fmt.Errorf("clean up after an interrupted run: %w", err)
 		}
-		s.log.WithField("contents-removed", removed).Warn("the last run did not end in order; cleaned up")
+		s.log.WithField("contents-removed", removed).Warn("the last run was interrupted; cleaned up")
 	}
 	if err := s.lock.Begin(); err != nil {
 		return err
@@ -185,7 +182,7 @@ func (s *Server) prepare(ctx context.Context) error {
 	return s.keepSettings(ctx)
 }
 
-// keepSettings keeps those of the options that are kept in the archive.
+// keepSettings stores the options that are kept in the archive.
 func (s *Server) keepSettings(ctx context.Context) error {
 	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
 		s.setFree(ctx, settingFreeInbox, s.options.FreeInboxStructure))
@@ -207,8 +204,7 @@ func free(ctx context.Context, c catalog.Settings, name string) (bool, error) {
 	return value != "false", err
 }
 
-// Close closes the archive and lets other processes have its directory. Requests must
-// have ended.
+// Close closes the archive and releases its directory. All requests must have ended.
 func (s *Server) Close() error {
 	s.stopBackground()
 	if s.door.gate != nil {
@@ -224,7 +220,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.lock.Release(err == nil))
 }
 
-// What counts when Options do not say.
+// The defaults of Options.
 const (
 	DefaultMaxUpload   = 10 << 30 // bytes
 	DefaultMaxRequests = 512
@@ -235,43 +231,42 @@ const (
 
 // Options configure a Server.
 type Options struct {
-	// Data is the directory of the archive; it is made with mode 0700. With Database it has no more
-	// than the contents, and with Blobs no more than what is being received.
+	// Data is the directory of the archive; it is created with mode 0700. With Database it holds only
+	// the contents, and with Blobs only contents that are being received.
 	Data string
 	// Database is the URL of a PostgreSQL database, which any number of servers may use at the same
-	// time. Empty is a file in Data, for one. There may be a password in it; it is never told.
+	// time. Empty is a file in Data, for one server. It may contain a password, so it is never shown.
 	Database string
 	// Blobs is the address of a bucket for the contents (blob.ParseAddress); it needs Database.
 	// Empty is files in Data, which all servers of one Database then share.
 	Blobs string
-	// Credentials are what a client must show.
+	// Credentials are what a client must send.
 	Credentials Credentials
-	// Log gets a line for each request at info level, and failures. Nil is silence.
+	// Log gets a line for each request at info level, and failures. Nil is no log.
 	Log logrus.FieldLogger
 	// OnRequest, when set, is called after each request was answered.
 	OnRequest func(Request)
-	// MaxUpload is the largest content taken, in bytes; 0 is DefaultMaxUpload.
+	// MaxUpload is the largest accepted content, in bytes; 0 is DefaultMaxUpload.
 	MaxUpload int64
-	// MaxRequests and MaxUploads are how many requests, and how many uploads among them, are
-	// answered at a time; further ones wait, and are sent away with 429 after 10 s.
+	// MaxRequests and MaxUploads bound the requests, and the uploads among them, in flight; further
+	// ones wait, and are answered 429 after 10 s.
 	MaxRequests, MaxUploads int
-	// Stall is how long the sender of a body, and the reader of an answer, are waited for, beside
-	// a second for each KiB, before the request is ended.
+	// Stall is how long to wait for a client that sends or reads nothing, beyond a second for each
+	// KiB, before its request is cut.
 	Stall time.Duration
-	// DrainDelay is how long Serve goes on as before when it is told to end, so that whoever
-	// asks for readiness sends nobody any more. Then requests under way have Drain to end; less
-	// than 0 is no time at all.
+	// DrainDelay is how long Serve continues after its end was requested, so that load balancers see
+	// that it is not ready. Then requests in flight have Drain to end; below 0 is no time at all.
 	DrainDelay, Drain time.Duration
 	// Location is the time zone of the dates on the wire; nil is the local one.
 	Location *time.Location
 
 	// FreeStructure and FreeInboxStructure say whether clients may create folders in
-	// the archive and in inboxes. They are kept in the archive; FlagUnknown leaves what
-	// is kept, which is true at first.
+	// the archive and in inboxes. They are stored in the archive; FlagUnknown leaves the
+	// stored value, which is true at first.
 	FreeStructure      archive.Flag
 	FreeInboxStructure archive.Flag
 
-	// What plainer deployments lack can be left out.
+	// The rest leaves out what plainer deployments lack.
 
 	// HideSizes leaves content-length and content-type out of document lists.
 	HideSizes bool
@@ -279,12 +274,12 @@ type Options struct {
 	NoHead bool
 	// NoRange answers every content whole.
 	NoRange bool
-	// OnlyEight serves the eight operations of the specification alone.
+	// OnlyEight serves only the eight operations of the specification.
 	OnlyEight bool
 }
 
-// database is what all tenants share. Contents and what is made of them are shared, too:
-// they are found by digest, which no client is ever asked for.
+// database is what all tenants share. They also share contents and renditions, which are found by
+// digest: no client can name one.
 type database interface {
 	view(tenant store.TenantID, user string) catalog.Catalog
 	uses
@@ -309,7 +304,7 @@ type single struct{ *generated.Archive }
 
 func (s single) view(store.TenantID, string) catalog.Catalog { return s.Archive }
 
-// archiveOf is what somebody sees of what all tenants share.
+// archiveOf is the archive as an identity may see it.
 func archiveOf(db database, who identity) catalog.Catalog {
 	whole := db.view(who.tenant, who.user)
 	if who.mandators == nil {
@@ -318,8 +313,8 @@ func archiveOf(db database, who identity) catalog.Catalog {
 	return catalog.Confine(whole, who.mandators, who.userID)
 }
 
-// uses knows what contents are used, and keeps those apart who refer to a content and who
-// remove it.
+// uses knows which contents are used, and keeps a content from being removed while a reference to it is
+// added.
 type uses interface {
 	Keep(ctx context.Context, k store.Keeping) error
 	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// young is the age up to which an unused content is not removed: another instance may be about
-	// to use it.
+	// young is the age below which an unused content is not removed: another instance may be about to
+	// use it.
 	young = 24 * time.Hour
 	// sweepEvery is how often an instance looks for unused contents.
 	sweepEvery = 24 * time.Hour
-	// leftEvery is how often it tries to remove unused contents that a backup had held.
+	// leftEvery is how often it tries to remove unused contents that a backup held.
 	leftEvery = 3 * time.Second
 )
 
-// claimer is a place of contents that others might use, too.
+// claimer stores contents in a place that other archives might also use.
 type claimer interface {
 	contents
 	Claim(ctx context.Context, id string) error
@@ -83,8 +83,7 @@ func withoutDatabase(data string) error {
 	return nil
 }
 
-// join makes sure that database and contents belong together, and keeps the settings that were
-// given.
+// join makes sure that database and contents belong together, and stores the given settings.
 func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) error {
 	made, err := store.NewID()
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	if err != nil {
 		return err
 	}
-	// Documents have their contents in some place, and the instance that added them has claimed it.
+	// An archive with documents has a place of contents that it claimed earlier: it must be this one.
 	used, err := db.Used(ctx)
 	if err == nil && used {
 		err = contents.Claimed(ctx, id)
@@ -111,8 +110,8 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	return s.keepSettings(ctx)
 }
 
-// sweeper removes at each tick the contents that nothing refers to: those of killed instances, and
-// before them those that a backup had held.
+// sweeper removes unused contents: at each tick those that killed instances left, and more often those
+// that a backup held.
 type sweeper struct {
 	vault *vault
 	uses  *store.Uses
@@ -146,7 +145,7 @@ func (s *sweeper) sweepBefore(ctx context.Context, before time.Time) {
 	}
 }
 
-// dropLeft removes contents that a backup had held. It retries failures later.
+// dropLeft removes unused contents that a backup held. It retries failures later.
 func (s *sweeper) dropLeft(ctx context.Context) {
 	if err := s.uses.DropLeft(ctx, s.vault.Remove); err != nil && ctx.Err() == nil {
 		s.log.WithError(err).Debug("contents that a backup held are not removed yet")

@@ -18,7 +18,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
-// shared are options of servers that share all that is kept, in both ways.
+// shared are options of servers that share an archive, with files and with a bucket.
 func shared(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Run("files", func(t *testing.T) { test(t, Options{Data: t.TempDir(), Database: pgtest.Database(t)}) })
 	t.Run("bucket", func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestContentsOfAnotherArchiveAreRefused(t *testing.T) {
 	})
 }
 
-// A service that does not start leaves no directory where the contents are not.
+// A service that fails to start leaves no directory behind.
 func TestARefusedServiceMakesNothing(t *testing.T) {
 	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
@@ -133,7 +133,7 @@ func TestDirectoryOfTheOtherKindOfArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// tree names all that is below a directory, but for locks.
+// tree names everything below a directory, except locks.
 func tree(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -148,8 +148,8 @@ func tree(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Documents whose contents are elsewhere could not be read, and what is new would not be where
-// the others look for it.
+// With the wrong place of contents, existing documents could not be read, and other instances would not
+// find new contents.
 func TestAnotherPlaceForContentsIsRefused(t *testing.T) {
 	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
@@ -176,7 +176,7 @@ func TestAnotherPlaceForContentsIsRefused(t *testing.T) {
 	})
 }
 
-// What a killed server left goes, once nobody can be about to refer to it.
+// Contents that a killed server left are removed once they are old enough.
 func TestSweeper(t *testing.T) {
 	t.Parallel()
 	shared(t, func(t *testing.T, o Options) {
@@ -202,7 +202,7 @@ func TestSweeper(t *testing.T) {
 			want int
 		}{{time.Now(), 2}, {time.Now().Add(young + time.Hour), 1}} {
 			tick <- tt.at
-			tick <- time.Time{} // it is taken when the sweep has ended
+			tick <- time.Time{} // received when the sweep has ended
 			kept := 0
 			if err := s.EachContent(t.Context(), func(string) error { kept++; return nil }); err != nil || kept != tt.want {
 				t.Errorf("%d contents, want %d, %v", kept, tt.want, err)

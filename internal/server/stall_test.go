@@ -30,7 +30,7 @@ func (h *service) serving() (address string) {
 	return h.servingOn(listening(h.t))
 }
 
-// narrow is serving by connections that hold a few hundred KiB of an answer between the service and its client.
+// narrow is serving with connections that buffer only a few hundred KiB.
 func (h *service) narrow() (address string) {
 	h.t.Helper()
 	return h.servingOn(narrow{listening(h.t)})
@@ -84,7 +84,7 @@ func raw(t *testing.T, address, text string) *net.TCPConn {
 	return conn.(*net.TCPConn) // of network tcp
 }
 
-// rest reads what the service says on a connection until it closes that.
+// rest reads from a connection until the service closes it.
 func rest(t *testing.T, conn net.Conn) []answer {
 	t.Helper()
 	var answers []answer
@@ -103,7 +103,7 @@ func rest(t *testing.T, conn net.Conn) []answer {
 	}
 }
 
-// Who stops in the middle of a body is told so and sent away, and nothing of it stays.
+// A client that stops in the middle of a body is answered 408, and nothing of the body stays.
 func TestASenderThatStops(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
 	o := furnish(t, h)
@@ -130,7 +130,7 @@ func TestASenderThatStops(t *testing.T) {
 	}
 }
 
-// A byte now and then is as good as nothing.
+// An occasional byte does not help.
 func TestASenderThatIsTooSlow(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = 100 * time.Millisecond })
 	o := furnish(t, h)
@@ -155,7 +155,7 @@ func TestASenderThatIsTooSlow(t *testing.T) {
 	wantStaged(t, h, 0)
 }
 
-// Who is answered before the body is sent cannot keep the connection by sending none.
+// A client that is answered before it sends the body cannot keep the connection open by sending nothing.
 func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = 20 * time.Millisecond })
 	answers := rest(t, raw(t, h.serving(), "POST /api/v2/file-upload HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n"))
@@ -164,7 +164,7 @@ func TestABodyThatNobodyWantsIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// large adds a document that no connection has buffers for.
+// large adds a document that exceeds all buffers of a connection.
 func (h *service) large() (id archive.ID, size int64) {
 	h.t.Helper()
 	folder, err := h.AddMandator(h.t.Context(), "M")
@@ -179,7 +179,7 @@ func (h *service) large() (id archive.ID, size int64) {
 	return id, size
 }
 
-// Who takes nothing of an answer does not hold it for ever.
+// A client that reads nothing is cut.
 func TestAReaderThatStops(t *testing.T) {
 	ended := make(chan server.Request, 1)
 	h := start(t, func(o *server.Options) {
@@ -195,8 +195,8 @@ func TestAReaderThatStops(t *testing.T) {
 	}
 }
 
-// A slow link gets all, although the system here takes its time to make room in a buffer. It is no
-// slower than the pace, and far slower than a stretch of the answer in the time of a stall.
+// A slow client gets the whole answer, although the kernel makes room in its buffer only in large steps: it
+// keeps the pace, but is far too slow for a stretch of the answer within Stall.
 func TestAReaderThatIsSlow(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = time.Second })
 	id, size := h.large()
@@ -266,7 +266,7 @@ func TestOneOfSeveralThatStops(t *testing.T) {
 	}
 }
 
-// Who leaves while a list is sent is no failure of the service, and counts as their own.
+// A client that leaves while a list is sent counts as a client error, not as one of the service.
 func TestAReaderThatLeaves(t *testing.T) {
 	log, hook := test.NewNullLogger()
 	ended := make(chan server.Request, 1)
@@ -299,7 +299,7 @@ func TestAReaderThatLeaves(t *testing.T) {
 	}
 }
 
-// Idle connections and slow work here are nobody's stalling: the watch stands still in between.
+// Idle connections and slow work of the service do not count as stalling.
 func TestAConnectionIsUsedAgain(t *testing.T) {
 	h := start(t, func(o *server.Options) { o.Stall = 100 * time.Millisecond })
 	o := furnish(t, h)

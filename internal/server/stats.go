@@ -18,13 +18,13 @@ import (
 // Stats are the counters of a Server since it was opened.
 type Stats struct {
 	Operations []OperationStats
-	// Refused counts the refused uploads, by the name of the problem.
+	// Refused counts refused uploads by the name of the problem.
 	Refused map[string]int64
-	// Denied counts the requests answered 401 or 403, by the reason.
+	// Denied counts requests answered 401 or 403 by reason.
 	Denied map[string]int64
 	// Requests and Uploads are in flight; Waiting requests wait for their turn.
 	Requests, Uploads, Waiting int
-	// Folders and Documents are at most some minutes old, and nil if they are not counted.
+	// Folders and Documents are at most countedFor old, and 0 if they are not counted.
 	Folders, Documents int64
 	// Databases are the connection pools, by name.
 	Databases map[string]sql.DBStats
@@ -183,7 +183,7 @@ func (h *holdings) count(ctx context.Context) (folders, documents int64) {
 		if err == nil {
 			h.folders, h.documents = folders, documents
 		} else {
-			h.log.WithError(err).Warn("documents were not counted")
+			h.log.WithError(err).Warn("documents could not be counted")
 		}
 		h.at = time.Now()
 	}

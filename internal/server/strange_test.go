@@ -7,18 +7,18 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// stranger is somebody who knows the ids of an archive that is not theirs.
+// stranger is a client that knows the ids of another archive.
 type stranger struct {
 	name     string
 	header   http.Header // the credentials
-	own      archive.ID  // a mandator of theirs
-	tray     archive.ID  // an inbox of theirs
-	user     int64       // whose it is
-	document archive.ID  // one that lies there
+	own      archive.ID  // the stranger's mandator
+	tray     archive.ID  // the stranger's inbox
+	user     int64       // the user of that inbox
+	document archive.ID  // in that inbox
 }
 
-// tried is a request with the ids of others. Without an answer it is answered 404; else 200,
-// with that text in the body.
+// tried is a request with the ids of another archive. It is answered 404, or 200 if answer is set, with that
+// text in the body.
 type tried struct {
 	path, contentType, body string
 	answer                  string

@@ -13,7 +13,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// manage opens what manages an archive, for a tenant.
+// manage opens an Admin for a tenant.
 func manage(t *testing.T, s *Server, cloudID string) *Admin {
 	t.Helper()
 	a, err := OpenAdmin(t.Context(), Place{Data: s.options.Data, Database: s.options.Database, CloudID: cloudID})
@@ -36,7 +36,7 @@ func ofAnotherTenant(t *testing.T, s *Server) stranger {
 	return settle(t, s, manage(t, s, "other"), "another tenant", NewKey{})
 }
 
-// ofAnotherMandator is one of the same tenant whose key is for a mandator of their own.
+// ofAnotherMandator is a stranger of the same tenant, whose key is for another mandator.
 func ofAnotherMandator(t *testing.T, s *Server) stranger {
 	t.Helper()
 	return settle(t, s, manage(t, s, ""), "a key for another mandator", NewKey{Mandators: []string{"Own"}})
@@ -71,7 +71,7 @@ func settle(t *testing.T, s *Server, a *Admin, name string, key NewKey) stranger
 	return who
 }
 
-// held is all that the default tenant has in the mandator and the inbox called Theirs.
+// held is the data of the default tenant in the mandator and the inbox called Theirs.
 func held(t *testing.T, s *Server) string {
 	t.Helper()
 	var all []any

@@ -117,7 +117,7 @@ func TestFolderCreateWhereTheStructureIsNotFree(t *testing.T) {
 	}
 }
 
-// Whoever may make folders cannot make a structure that no client reads.
+// Clients cannot nest folders deeper than other clients can read.
 func TestFoldersLieNoDeeperThanClientsRead(t *testing.T) {
 	t.Parallel()
 	h := start(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// Every operation that is given an id of another tenant, or of a mandator that a key is not
-// for, answers 404; what lists tells nothing of it. With -v the requests are printed.
+// Every operation answers 404 for an id of another tenant, or of a mandator that the key is not for; lists
+// leave it out. With -v the requests are printed.
 func TestOtherTenants(t *testing.T) {
 	t.Parallel()
 	s := quiet(t)
@@ -66,7 +66,7 @@ func TestOtherTenants(t *testing.T) {
 		}
 	}
 	for _, who := range strangers {
-		// The same external id and content in a folder of their own make a document of their own.
+		// The same external id and content in the stranger's own folder make a separate document.
 		made, _ := send(who, http.MethodPost, tried{
 			path: "/file-upload", contentType: asUpload, body: uploading("target-folder-id", "OWN-MANDATOR", "external-id", "E"),
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// As many as the options say are let in, further ones wait, and are sent away in the end.
+// As many requests run as the options allow; further ones wait, and are answered 429 in the end.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}, MaxRequests: 2, MaxUploads: 1})
@@ -73,7 +73,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Who waits too long for a preview, or for too many, is sent away; the index waits for later.
+// A request that waits too long for a preview, or in too long a line, is answered 429; the indexer retries later.
 func TestALongQueueForPreviewsIsSentAway(t *testing.T) {
 	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "k"}})
@@ -130,7 +130,7 @@ func TestADatabaseThatIsClosedIsNotReady(t *testing.T) {
 	}
 }
 
-// Documents are counted, and not for each question.
+// The count of documents is cached.
 func TestHoldings(t *testing.T) {
 	t.Parallel()
 	s := quiet(t)

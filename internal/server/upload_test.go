@@ -161,7 +161,7 @@ func TestUploadRefuses(t *testing.T) {
 	wantStaged(t, h, 0)
 }
 
-// Who sends a file in a field that takes none is told which one does.
+// The error for a file in a wrong field names the right one.
 func TestAFileInAnotherField(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -189,7 +189,7 @@ func many(n int, end string) string {
 	return b.String()
 }
 
-// As much as may be said about a document is kept as it was said.
+// A document with as much metadata as allowed is stored unchanged.
 func TestUploadTakesMuchMetadata(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -331,7 +331,7 @@ func TestUploadWithAnExternalID(t *testing.T) {
 	}
 }
 
-// The answer to an upload was lost, and before it is repeated somebody archives the document.
+// The answer to an upload is lost, and the document is archived before the upload is repeated.
 func TestUploadThatIsRepeatedAfterItWasArchived(t *testing.T) {
 	t.Parallel()
 	h := start(t)

@@ -33,7 +33,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
-// uploadHandlers take contents, and give those of an inbox away again.
+// uploadHandlers add contents, and replace and delete those of inbox documents.
 type uploadHandlers struct {
 	*intake
 	readers sync.Pool // of *bufio.Reader, of formAhead bytes
@@ -44,7 +44,7 @@ func newUploadHandlers(in *intake) *uploadHandlers {
 }
 
 // fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
-// document in a folder, or waits in an inbox when the target lies in one or none is named.
+// document in a folder, or in an inbox if the target lies in one or none is given.
 // The answer is the document's id as text.
 func (h *uploadHandlers) fileUpload(w *response, r *request) error {
 	u, err := h.submission(w, r)
@@ -100,8 +100,7 @@ func (h *uploadHandlers) importFile(ctx context.Context, r *request, file receip
 	return ids[0], nil
 }
 
-// as makes the document of a content that came with file; an attachment has a name of
-// its own.
+// as makes the document of a content that was uploaded with file; an attachment has a name of its own.
 func (r receipt) as(common store.Document, file receipt) store.Document {
 	d := r.describe(common)
 	if r.Staged != file.Staged {
@@ -134,7 +133,7 @@ func (u *submission) emailOrder() archive.EmailImportOrder {
 }
 
 // documentReplace answers POST /document/{id}/replace: an inbox document gets new
-// content, and the keywords of the query when there are some.
+// content, and the keywords of the query if there are any.
 func (h *uploadHandlers) documentReplace(w *response, r *request, id archive.ID) error {
 	p := query(r)
 	keywords := p.List("keywords")
@@ -172,8 +171,7 @@ func (h *uploadHandlers) documentDelete(w *response, r *request, id archive.ID) 
 	return w.done("id", err)
 }
 
-// attachments receives the attachments of an e-mail; package mail says what counts as one. It is
-// all of them or none.
+// attachments receives the attachments of an e-mail, all or none; package mail says what counts as one.
 func (h *uploadHandlers) attachments(ctx context.Context, who turns.Party, file receipt) (received []receipt, err error) {
 	message := io.NewSectionReader(file, 0, file.Size())
 	_, err = mail.Read(message, func(a mail.Attachment, content io.Reader) error {
@@ -196,8 +194,7 @@ func (h *uploadHandlers) attachments(ctx context.Context, who turns.Party, file 
 	return nil, err
 }
 
-// attachmentName is the name that the sender gave, without directories, else one made of its
-// number.
+// attachmentName is the sender's name for an attachment, without directories, or else a numbered one.
 func attachmentName(a mail.Attachment, n int) string {
 	name := a.Name[strings.LastIndexAny(a.Name, `/\`)+1:]
 	if limits.DocumentName(name) == "" {
@@ -223,7 +220,7 @@ func arrange(mail receipt, attachments []receipt, order archive.EmailImportOrder
 	return []receipt{mail}
 }
 
-// receipt is a content that was received and looked at, and is not yet kept.
+// receipt is a content that was received and inspected, and is not yet kept.
 type receipt struct {
 	blob.Staged
 	name string // of the file it came as
@@ -233,13 +230,13 @@ type receipt struct {
 // intake takes contents into the archive.
 type intake struct {
 	vault    *vault
-	workers  *workers // of the pages of PDFs
+	workers  *workers // that count the pages of PDFs
 	activity *activity
 	most     int64 // bytes of a content
 }
 
-// receive stages a content and looks at it. The name and the content type that the
-// client gave help to tell kinds of text apart.
+// receive stages a content and inspects it. The name and content type from the client help to tell
+// kinds of text apart.
 func (in *intake) receive(ctx context.Context, who turns.Party, content io.Reader, name, contentType string) (receipt, error) {
 	staged, err := in.vault.Stage(ctx, content)
 	if err != nil {
@@ -255,12 +252,12 @@ func (in *intake) receive(ctx context.Context, who turns.Party, content io.Reade
 const (
 	// countTime is how long an upload waits for the pages of a PDF to be counted.
 	countTime = 10 * time.Second
-	// maxCounted is the largest PDF that is counted so, in bytes.
+	// maxCounted is the largest PDF whose pages are counted by poppler, in bytes.
 	maxCounted = 64 << 20
 )
 
-// countPages has the pages of a PDF counted by poppler, which repairs damaged ones and reads
-// those that need no password. There is one where it cannot.
+// countPages has poppler count the pages of a PDF. It repairs damaged ones, and reads encrypted ones that
+// need no password. The result is 1 if it fails.
 func (in *intake) countPages(ctx context.Context, who turns.Party, staged blob.Staged) int {
 	if staged.Size() > maxCounted {
 		return 1
@@ -277,7 +274,7 @@ func (in *intake) countPages(ctx context.Context, who turns.Party, staged blob.S
 	return min(pages, inspect.MaxPages)
 }
 
-// describe fills in what the content tells of its document.
+// describe fills in the fields of a document that follow from its content.
 func (r receipt) describe(d store.Document) store.Document {
 	d.Digest, d.Size, d.ContentType, d.Pages = r.Digest(), r.Size(), r.ContentType, r.Pages
 	return d
@@ -311,15 +308,15 @@ const (
 	fieldBase64 = "upload-data-base64"
 )
 
-// fieldCost is what a field counts beside its name and value, in bytes: so there are at most
-// some thousand.
+// fieldCost is what a field counts in addition to its name and value, in bytes. It limits their number
+// to a few thousand.
 const fieldCost = 256
 
-// formAhead is how many bytes of a form are taken from the connection at a time: package
-// mime/multipart asks for 4 KiB.
+// formAhead is how many bytes of a form are read from the connection at a time: package mime/multipart
+// would read 4 KiB.
 const formAhead = 256 << 10
 
-// submission is a multipart form: a file, staged while it arrived, and other fields.
+// submission is a multipart form: a file, staged as it arrives, and other fields.
 type submission struct {
 	params.Params
 	file     receipt
@@ -328,8 +325,7 @@ type submission struct {
 	most     int64 // bytes of the file
 }
 
-// bad says what is wrong with the form, of which something was not read: it is too large, it has ended
-// too early, or what err says.
+// bad returns the error for a form that cannot be read: it is too large, truncated, or as err says.
 func (u *submission) bad(err error, what string) error {
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		return tooLongFor(u.most)
@@ -340,13 +336,13 @@ func (u *submission) bad(err error, what string) error {
 	return badBody(err, what)
 }
 
-// tooLongFor refuses a form that is longer than one with such a file.
+// tooLongFor refuses a form that is too long even with the largest allowed file.
 func tooLongFor(most int64) error {
 	return refusal.New(archive.KindTooLarge, "the body is too large for a file of at most %s and its fields", limits.Amount(most))
 }
 
-// submission reads a multipart form, in whatever order its fields come, to its end: a
-// body that was cut off is an error and leaves nothing. The caller discards it.
+// submission reads a multipart form to its end, with its fields in any order. A truncated body is an
+// error and leaves nothing. The caller discards the file.
 func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err error) {
 	boundary, err := wantBody(r, "multipart/form-data")
 	if err != nil {
@@ -359,14 +355,14 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	if fits(r, limit) != nil {
 		return nil, tooLongFor(h.most)
 	}
-	ahead := h.readers.Get().(*bufio.Reader) // of New
-	defer h.readers.Put(ahead)
-	ahead.Reset(http.MaxBytesReader(w, r.Body, limit))
-	defer ahead.Reset(nil)
+	buffer := h.readers.Get().(*bufio.Reader) // of New
+	defer h.readers.Put(buffer)
+	buffer.Reset(http.MaxBytesReader(w, r.Body, limit))
+	defer buffer.Reset(nil)
 	body := newEnding(struct {
 		io.Reader
 		io.Closer
-	}{ahead, r.Body}, boundary["boundary"])
+	}{buffer, r.Body}, boundary["boundary"])
 	r.Body = body
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -382,7 +378,7 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	left := int64(maxForm)
 	for {
 		part, err := parts.NextPart()
-		if err == io.EOF { // not errors.Is: wrapped, it says that the end of the form is missing
+		if err == io.EOF { // not errors.Is: a wrapped EOF means that the end of the form is missing
 			break
 		}
 		if err != nil {
@@ -401,7 +397,7 @@ func (h *uploadHandlers) submission(w *response, r *request) (_ *submission, err
 	return u, nil
 }
 
-// part takes one field of the form; left is how many bytes of text it may still have.
+// part reads one field of the form; left is how many bytes of text the form may still have.
 func (h *uploadHandlers) part(r *request, u *submission, part *multipart.Part, left *int64) error {
 	name := part.FormName()
 	if name == fieldData || name == fieldBase64 {
@@ -456,7 +452,7 @@ func (h *uploadHandlers) filePart(r *request, u *submission, part *multipart.Par
 type bounded struct {
 	io.Reader
 	left, limit int64
-	failed      error // of the sender, and not of our disk
+	failed      error // of the sender, not of the local disk
 }
 
 // Read implements io.Reader.
@@ -474,12 +470,12 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAhead is more than package mime/multipart reads beyond the end of a form.
+// readAhead is more bytes than package mime/multipart reads beyond the end of a form.
 const readAhead = 8 << 10
 
-// ending remembers the end of what was read of a multipart body. Package mime/multipart
-// takes a body that is cut off right after a boundary for complete, so that whether the
-// form was closed must be looked at here (RFC 2046, 5.1.1).
+// ending remembers the last bytes that were read of a multipart body. Package mime/multipart takes a
+// body that is cut off right after a boundary for complete, so the closing delimiter is checked here
+// (RFC 2046, 5.1.1).
 type ending struct {
 	io.ReadCloser
 	delimiter []byte
@@ -504,13 +500,13 @@ func (e *ending) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cutOff reports whether the body has ended without it.
+// cutOff reports whether the body has ended without the closing delimiter.
 func (e *ending) cutOff() bool { return e.ended && !e.closed() }
 
 // closed reports whether the closing delimiter was read.
 func (e *ending) closed() bool { return bytes.Contains(e.last, e.delimiter) }
 
-// fileName is the name of a file that was sent as a whole path of Windows. A backslash elsewhere is part of a name.
+// fileName is the file name without the directories of a Windows path. In other names a backslash stays.
 func fileName(sent string) string {
 	if strings.HasPrefix(sent, `\`) || windowsDrive.MatchString(sent) {
 		return sent[strings.LastIndexByte(sent, '\\')+1:]

@@ -16,8 +16,8 @@ import (
 )
 
 // vault joins contents with their uses: a content is durable before the transaction that refers to
-// it, and removed when nothing refers to it any more. The database keeps the two apart, in this
-// process and between several: see store.Uses.
+// it, and removed when nothing refers to it any more. store.Uses keeps additions and removals apart,
+// in this process and between several.
 type vault struct {
 	contents
 	uses uses
@@ -47,11 +47,11 @@ func (s *Server) ContentFile(digest string) string {
 	return ""
 }
 
-// keep publishes staged bytes and calls record, which commits what refers to them, and to other
-// stored contents. record must use the context that it gets, and may be called again. After any
-// failure contents without a use are removed. An error means that nothing was recorded, or that the
-// outcome is unknown. A failure to remove something after a successful record is no error, so that
-// the client does not repeat the change.
+// keep publishes staged bytes and calls record, which commits references to them, and to the stored
+// contents in beside. record must use the context that it gets, and may be called again. After any
+// failure unused contents are removed. An error means that nothing was recorded, or that the outcome is
+// unknown. A failure to remove something after a successful record is no error, so that the client
+// does not repeat the change.
 func (v *vault) keep(ctx context.Context, staged []blob.Staged, record func(ctx context.Context) error, beside ...string) error {
 	digests := slices.Clone(beside)
 	for _, s := range staged {
@@ -93,10 +93,10 @@ func (v *vault) forget(ctx context.Context, digest string) {
 	v.leftover(v.uses.Drop(ctx, digest, v.Remove))
 }
 
-// leftover logs that an unused file could not be removed. The operation has succeeded all the same.
+// leftover logs that an unused file could not be removed. The operation has still succeeded.
 func (v *vault) leftover(err error) {
 	if err != nil {
-		v.log.WithError(err).Warn("a file without a use stays in the data directory")
+		v.log.WithError(err).Warn("an unused file could not be removed")
 	}
 }
 
@@ -125,8 +125,8 @@ func (e *lostContent) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *lostContent) Unwrap() error { return e.err }
 
-// told is the public part of the message.
-func (e *lostContent) told() string {
+// public is the public part of the message.
+func (e *lostContent) public() string {
 	whose := "a document"
 	if e.document != 0 {
 		whose = fmt.Sprintf("document %d", e.document)

@@ -12,14 +12,14 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// gone is a database that goes away right after something was recorded.
+// gone is a database that becomes unavailable right after a change.
 type gone struct{ uses }
 
 func (gone) Drop(context.Context, string, func(context.Context, string) error) error {
 	return &archive.Error{Op: "store", Kind: archive.KindUnreachable, Err: errors.New("the database is gone")}
 }
 
-// Whoever is told that an upload failed sends it again: it is not said of one that was kept.
+// An upload that was stored is not answered with an error, because the client would repeat it.
 func TestWhatWasRecordedHasNotFailed(t *testing.T) {
 	t.Parallel()
 	s := opened(t, Options{Data: t.TempDir(), Database: NewDatabase(t), Blobs: NewBlobs(t), Credentials: Credentials{APIKey: "key"}})

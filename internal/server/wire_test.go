@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// Generated clients write booleans as words or as numbers, wherever there are some.
+// Generated clients write booleans as words or as numbers.
 func TestBooleansAreWordsOrNumbers(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -60,8 +60,7 @@ func TestBooleansAreWordsOrNumbers(t *testing.T) {
 	}
 }
 
-// Which one of two values counts is nothing that a service may decide in silence: the next one along the way
-// may have gone by the other.
+// Two values of a parameter are refused: a proxy may have gone by the one that the service would ignore.
 func TestAValueIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -141,7 +140,7 @@ func TestAListMayBeGivenInParts(t *testing.T) {
 	wantProblem(t, h.post("/search?"+strings.Repeat(url.QueryEscape("external-metadata[number]")+"=1&", 2)), http.StatusBadRequest, "external-metadata[number]")
 }
 
-// A text of JSON that is no Unicode would be kept as another one.
+// Invalid Unicode in JSON is refused, because it would be stored as another text.
 func TestTextIsUnicode(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -175,7 +174,7 @@ func TestTextIsUnicode(t *testing.T) {
 	}
 }
 
-// Some programs send a file's whole path on their machine.
+// Some programs send the whole path of a file.
 func TestTheNameOfAFileIsNoPath(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -195,7 +194,7 @@ func TestTheNameOfAFileIsNoPath(t *testing.T) {
 	}
 }
 
-// Who did something is told by number wherever the name is, as generated clients need it.
+// Wherever the name of a user is, there is also the id, which generated clients need.
 func TestUsersAreToldByNumber(t *testing.T) {
 	t.Parallel()
 	h := start(t, func(o *server.Options) { o.Credentials.User, o.Credentials.Password = "Administrator", "p" })
@@ -216,7 +215,7 @@ func TestUsersAreToldByNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(user string) []string {
-		if user == "Administrator" { // of the options: known by the inbox alone
+		if user == "Administrator" { // of the options: its id is that of the inbox
 			return []string{"Authorization", basic(user, "p")}
 		}
 		return []string{"API-Key", key, "Authorization", basic(user, "p")}

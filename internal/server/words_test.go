@@ -59,7 +59,7 @@ func pdfSaying(t *testing.T, pages ...string) string {
 	return b.String()
 }
 
-// The text of a PDF has as many pages as the document, and is taken out once.
+// The text of a PDF has as many pages as the document, and is extracted once.
 func TestTextOfPDFs(t *testing.T) {
 	t.Parallel()
 	needPoppler(t)
@@ -98,7 +98,7 @@ func TestTextOfPDFs(t *testing.T) {
 	}
 }
 
-// What is in an office document can be read; damaged ones have no text.
+// The text of office documents can be read; damaged ones have none.
 func TestTextOfOfficeDocuments(t *testing.T) {
 	t.Parallel()
 	h := start(t)
@@ -121,9 +121,9 @@ func TestTextOfOfficeDocuments(t *testing.T) {
 	}
 }
 
-// Clients that take their time with large texts do not fill the memory.
+// Slow readers of large texts do not fill the memory.
 func TestLargeTextsWaitInFiles(t *testing.T) {
-	h := start(t, func(o *server.Options) { o.Stall = time.Hour }) // nobody reads for a while
+	h := start(t, func(o *server.Options) { o.Stall = time.Hour }) // so that slow readers are not cut
 	h.url = "http://" + h.narrow() + "/api/v2"
 	m, err := h.AddMandator(t.Context(), "M")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestLargeTextsWaitInFiles(t *testing.T) {
 	}
 }
 
-// held is how much of the heap is in use, in bytes.
+// held is the heap in use, in bytes.
 func held() int64 {
 	runtime.GC()
 	var memory runtime.MemStats

@@ -186,7 +186,7 @@ func (c *Folders) newFolder(ctx context.Context, d *tree.Dir, name string, befor
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	for _, e := range d.Shown.Folders.List {
-		if !before[e.ID] && e.Entry.Told == name {
+		if !before[e.ID] && e.Entry.ServiceName == name {
 			return e.ID, nil
 		}
 	}

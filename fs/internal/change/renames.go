@@ -140,7 +140,7 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 		to.Shown.Drop(shown) // a listing was quicker
 	}
 	shown := tree.NewEntry(name, doc, &f.Leaf)
-	shown.Told, shown.Keep = doc.Name, c.s.KeepFor()
+	shown.ServiceName, shown.Keep = doc.Name, c.s.KeepFor()
 	f.Dir, f.Doc, f.Entry = to, doc, shown
 	to.Shown.Add(shown)
 }
@@ -204,7 +204,7 @@ func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newNam
 // hideLocked sets a document aside. The caller holds mu.
 func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
 	hidden := tree.NewEntry(shown.Name, doc, nil)
-	hidden.Told, hidden.Keep = shown.Told, shown.Keep
+	hidden.ServiceName, hidden.Keep = shown.ServiceName, shown.Keep
 	// Its inode is another one: who has the old one open goes on with the copy.
 	hidden.File.Store(&staging.NewFile(c.s, c.s.Inodes.Local(), d, hidden, doc, nil).Leaf)
 	d.Shown.Hide(hidden)
@@ -341,7 +341,7 @@ func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newN
 		doc := *e.Doc.Load()
 		doc.Name = send
 		e.SetDocument(&doc)
-		e.Told, e.Keep = "", c.s.KeepFor()
+		e.ServiceName, e.Keep = "", c.s.KeepFor()
 	}
 	d.Shown.Add(e)
 	return nil
@@ -509,7 +509,7 @@ func (c *Files) moveTo(f *staging.File, to *tree.Dir, name string, over *tree.En
 	shown = shown.Renamed(name)
 	if replaced != nil {
 		shown.SetDocument(replaced)
-		shown.Told = over.Told
+		shown.ServiceName = over.ServiceName
 	}
 	to.Shown.Add(shown)
 }

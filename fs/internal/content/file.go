@@ -25,8 +25,8 @@ type File struct {
 	// opened is the exact length that the last open found out; sized says that there is one.
 	opened int64
 	Sized  bool
-	// told is the length that the kernel was told last.
-	told int64
+	// kernelSize is the length that the kernel was last given.
+	kernelSize int64
 	// Reading is the content that open handles read, nil while none does.
 	Reading *Reading
 	// Handles counts open handles that read through us, or write.
@@ -38,7 +38,7 @@ type File struct {
 	opening  int
 	dropping chan struct{}
 	// Superseded is nil until another file takes the place of this one; then it holds the
-	// threads that were told so.
+	// threads that were answered ESTALE.
 	Superseded map[uint32]bool
 }
 
@@ -149,12 +149,12 @@ func (f *File) OpenedSize() (size int64, open, ok bool) {
 	return f.opened, f.Reading != nil, f.Sized
 }
 
-// Tell notes the length that the kernel is told, and reports whether it was told another
+// Tell notes the length that the kernel is given, and reports whether it was given another
 // one before.
 func (f *File) Tell(size int64) (other bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	other, f.told = f.told != size, size
+	other, f.kernelSize = f.kernelSize != size, size
 	return other
 }
 
@@ -567,7 +567,7 @@ func (f *File) DoubtPages() {
 
 // supersede puts a new file in the place of this one, with an inode of its own, which the
 // next lookup finds. It has the same number: programs compare those before and after they
-// open a file. Those who have this one open keep it. tid is the thread that is told so.
+// open a file. Open handles keep this one. tid is the thread that is answered ESTALE.
 func (f *File) supersede(tid uint32) {
 	d, _ := f.Place()
 	if d != nil {
@@ -596,14 +596,14 @@ func (f *File) supersede(tid uint32) {
 func (f *File) OpenFormer(a Access) (*Reader, error) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	switch told := f.Superseded; {
-	case told == nil:
+	switch stale := f.Superseded; {
+	case stale == nil:
 		return nil, nil
-	case a.Write || !told[a.PID]:
-		told[a.PID] = true
+	case a.Write || !stale[a.PID]:
+		stale[a.PID] = true
 		return nil, syscall.ESTALE
 	default:
-		delete(told, a.PID) // the next one may come by the name again
+		delete(stale, a.PID) // its next open may come by the name again
 	}
 	if f.Reading == nil {
 		return nil, nil

@@ -78,7 +78,7 @@ func (c *Contents) mandatorOf(wanted map[archive.ID]string) *tree.Dir {
 	defer c.Root.Mu.Unlock()
 	var top *tree.Dir
 	for _, e := range c.Root.Shown.Folders.List {
-		if !names[e.Entry.Told] {
+		if !names[e.Entry.ServiceName] {
 			continue
 		}
 		if top != nil {

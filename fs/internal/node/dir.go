@@ -137,7 +137,7 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 // told names alone is folded.
 func (h *dirHandle) Releasedir(context.Context, uint32) {
 	if h.told.byName {
-		h.n.d.Fold()
+		h.n.d.Compact()
 	}
 	if h.keep {
 		h.n.list.closed()

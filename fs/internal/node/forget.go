@@ -11,10 +11,10 @@ import (
 type forgotten struct {
 	mu   sync.Mutex
 	dirs map[*tree.Dir]bool // guarded by mu
-	rest *time.Timer        // folds them; guarded by mu
+	rest *time.Timer        // compacts them; guarded by mu
 }
 
-// forgetRest is how long after the last document the directories are folded: the kernel forgets
+// forgetRest is how long after the last document the directories are compacted: the kernel forgets
 // many at a time.
 const forgetRest = time.Second
 
@@ -26,19 +26,19 @@ func (g *forgotten) add(d *tree.Dir) {
 	}
 	g.dirs[d] = true
 	if g.rest == nil {
-		g.rest = time.AfterFunc(forgetRest, g.fold)
+		g.rest = time.AfterFunc(forgetRest, g.compact)
 	} else {
 		g.rest.Reset(forgetRest)
 	}
 }
 
-// fold folds the directories of which no document is known to the kernel.
-func (g *forgotten) fold() {
+// compact compacts the directories of which no document is known to the kernel.
+func (g *forgotten) compact() {
 	g.mu.Lock()
 	dirs := g.dirs
 	g.dirs = nil
 	g.mu.Unlock()
 	for d := range dirs {
-		d.Fold()
+		d.Compact()
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/staging"
 )
 
-// What the kernel forgets takes no memory for it, and its folder is folded.
+// What the kernel forgets takes no memory for it, and its folder is compacted.
 func TestForgottenDocuments(t *testing.T) {
 	k, d := holds(t, remotetest.Named(1, "Brief"), remotetest.Named(2, "Rechnung.pdf"))
 	first, second := staging.FileOf(d, d.Get("Brief.pdf")), staging.FileOf(d, d.Get("Rechnung.pdf"))
@@ -17,13 +17,13 @@ func TestForgottenDocuments(t *testing.T) {
 	if k.forget(first) != nil {
 		t.Error("it is forgotten twice")
 	}
-	if d.Fold(); d.IsFolded() {
-		t.Error("was folded although a document is known to the kernel")
+	if d.Compact(); d.IsCompacted() {
+		t.Error("was compacted although a document is known to the kernel")
 	}
 	(&fileNode{f: second, k: k}).OnForget()
-	k.forgotten.fold()
-	if !d.IsFolded() {
-		t.Error("was not folded")
+	k.forgotten.compact()
+	if !d.IsCompacted() {
+		t.Error("was not compacted")
 	}
 	if f := staging.FileOf(d, d.Get("Brief.pdf")); f == first || f.Ino != first.Ino || f.Generation() == first.Generation() {
 		t.Error("a document that is looked at again has the inode that was forgotten")

@@ -91,7 +91,7 @@ func (k *kernelList) closed() {
 func toldOf(d *tree.Dir, byName bool) (t *told, entries []*tree.Entry) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Shown.IsFolded() {
+	if !d.Shown.IsCompacted() {
 		entries = d.Shown.Held.Names.All()
 	}
 	return &told{version: d.Shown.Version, serials: [2]uint64{d.Subs.Serial, d.Files.Serial}, byName: byName}, entries

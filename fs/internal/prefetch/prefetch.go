@@ -45,7 +45,7 @@ type Options struct {
 	Documents *cache.Listings[archive.ID, []archive.Document]
 	// List is passed to every list of documents.
 	List archive.ListOptions
-	// Decoded is told how many documents a list had that was prefetched.
+	// Decoded is called with the number of documents of each prefetched list.
 	Decoded func(documents int)
 	// Go runs a function in the background.
 	Go  func(func())

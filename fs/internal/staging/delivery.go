@@ -85,7 +85,7 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
 	}
 	f.Doc, f.Sized = doc, false
 	f.Entry.Doc.Store(doc)
-	f.Entry.Keep, f.Entry.Told = v.s.KeepFor(), ""
+	f.Entry.Keep, f.Entry.ServiceName = v.s.KeepFor(), ""
 	if f.Dir == d { // else it was removed, or made way for the listed document, meanwhile
 		d.Shown.Add(f.Entry)
 	}

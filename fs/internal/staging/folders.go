@@ -141,7 +141,7 @@ func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
 	parent.Shown.Folders.Remove(d.ID())
 	d.Folder.Store(int64(id))
 	if e != nil && e.Dir == d {
-		e.Told, e.Keep = "", q.s.KeepFor()
+		e.ServiceName, e.Keep = "", q.s.KeepFor()
 		parent.Shown.Folders.Put(id, e)
 	}
 	d.Mu.Lock()

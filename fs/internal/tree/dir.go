@@ -106,10 +106,9 @@ type Entry struct {
 	Doc atomic.Pointer[archive.Document]
 	// File is made when somebody looks at the document; set under mu of the directory.
 	File atomic.Pointer[Leaf]
-	// Told is the name that the service gave when the entry was named; another one later
-	// means that it was renamed there. Empty: not compared yet. Guarded by mu of the
-	// directory.
-	Told string
+	// ServiceName is the service's name for the entry when it was last compared; a different one
+	// later means that it was renamed there. Empty: not compared yet. Guarded by mu of the directory.
+	ServiceName string
 	// plain is the name under which its directory finds it beside its own, empty for none.
 	// Guarded by mu of the directory.
 	plain string
@@ -136,7 +135,7 @@ func NewEntry(name string, doc *archive.Document, f *Leaf) *Entry {
 // shows the one instead of the other.
 func (e *Entry) Renamed(name string) *Entry {
 	r := NewEntry(name, e.Doc.Load(), e.File.Load())
-	r.Dir, r.Told, r.Keep = e.Dir, e.Told, e.Keep
+	r.Dir, r.ServiceName, r.Keep = e.Dir, e.ServiceName, e.Keep
 	if f := r.File.Load(); f != nil {
 		f.setEntry(r)
 	}
@@ -282,7 +281,7 @@ func (d *Dir) Entries() []*Entry {
 	return d.Shown.All()
 }
 
-// Subfolders are the directories of the folders that are known in d. No document is unfolded
+// Subfolders are the directories of the folders that are known in d. No document is expanded
 // for them.
 func (d *Dir) Subfolders() []*Dir {
 	d.Mu.Lock()
@@ -321,7 +320,7 @@ func (d *Dir) LeafOf(e *Entry) *Leaf {
 	}
 	doc := e.Doc.Load()
 	if now := d.Shown.Document(doc.ID); now != nil && now != e && now.Name == e.Name {
-		e = now // the directory was folded since somebody found the entry
+		e = now // the directory was compacted since somebody found the entry
 		if f := e.File.Load(); f != nil {
 			return f
 		}
@@ -386,12 +385,12 @@ func (d *Dir) Lengths() *view.FolderLengths {
 	return d.learned.Load()
 }
 
-// foldsTo notes the listing that was merged last, if it is this one. Documents of an inbox are
-// never folded: they are changed and removed.
-func (d *Dir) foldsTo(docs []archive.Document, packed string) {
+// noteOrigin notes the listing that was merged last, if it is this one. Documents of an inbox are
+// never compacted: they are changed and removed.
+func (d *Dir) noteOrigin(docs []archive.Document, packed string) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	if !d.Kind.Archives() || packed == "" || d.Shown.origin != nil && d.Shown.origin.folded {
+	if !d.Kind.Archives() || packed == "" || d.Shown.origin != nil && d.Shown.origin.compacted {
 		return
 	}
 	d.Shown.origin = nil
@@ -403,12 +402,13 @@ func (d *Dir) foldsTo(docs []archive.Document, packed string) {
 	}
 }
 
-// Fold keeps of the documents the listing and their names, if that says all about them.
-func (d *Dir) Fold() {
+// Compact replaces the expanded documents by their packed listing and their names, if these say
+// all about them.
+func (d *Dir) Compact() {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	l := d.Shown.origin
-	if l == nil || l.folded || !d.foldableLocked(l.docs) {
+	if l == nil || l.compacted || !d.compactableLocked(l.docs) {
 		return
 	}
 	l.names = shownNames(d.Shown.Held.Docs.List)
@@ -420,20 +420,20 @@ func (d *Dir) Fold() {
 	}
 	d.Shown.Held = contents{}
 	d.Shown.Held.Names.fill(rest)
-	l.docs, l.folded = nil, true
+	l.docs, l.compacted = nil, true
 }
 
-// foldableLocked reports whether the directory's documents are those of the listing, as that has
+// compactableLocked reports whether the directory's documents are those of the listing, as that has
 // them, and nobody has looked at one. The caller holds mu.
-func (d *Dir) foldableLocked(docs []archive.Document) bool {
+func (d *Dir) compactableLocked(docs []archive.Document) bool {
 	list := d.Shown.Held.Docs.List
-	if len(list) != len(docs) || len(d.Shown.aside) > 0 || len(d.Late) > 0 {
+	if len(list) != len(docs) || len(d.Shown.hidden) > 0 || len(d.Late) > 0 {
 		return false
 	}
 	now := InstantOf(d.Tree.Service.Now())
 	for i := range docs {
 		e := list[i].Entry
-		if e.Doc.Load() != &docs[i] || e.File.Load() != nil || e.Told != docs[i].Name || now <= e.Keep {
+		if e.Doc.Load() != &docs[i] || e.File.Load() != nil || e.ServiceName != docs[i].Name || now <= e.Keep {
 			return false
 		}
 	}
@@ -548,11 +548,11 @@ func (d *Dir) InInbox() bool {
 	return d.Kind == InboxDir
 }
 
-// IsFolded reports whether the directory is in its compacted form.
-func (d *Dir) IsFolded() bool {
+// IsCompacted reports whether the directory is in its compacted form.
+func (d *Dir) IsCompacted() bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.Shown.IsFolded()
+	return d.Shown.IsCompacted()
 }
 
 // Names at the top of the mount that are not mandators.

@@ -204,7 +204,7 @@ func (t *Tree) showDocuments(ctx context.Context, d *Dir, got cache.Entry[[]arch
 		t.Staged.Identify(ctx, d, got.Value)
 	}
 	t.Changed(d, t.mergeDocuments(d, got.Value, mergedOf(got, when), t.Reps.Extension))
-	d.foldsTo(got.Value, got.Packed)
+	d.noteOrigin(got.Value, got.Packed)
 	return nil
 }
 
@@ -357,8 +357,8 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 	for i := range list {
 		f := &list[i]
 		e := d.Shown.Folders.Get(f.ID)
-		if e != nil && (e.Told == f.Name || e.Told == "") {
-			e.Told = f.Name
+		if e != nil && (e.ServiceName == f.Name || e.ServiceName == "") {
+			e.ServiceName = f.Name
 			continue
 		}
 		if e != nil { // renamed at the service
@@ -370,7 +370,7 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 			name := names.OfFolder(*f, d.Shown.Taken)
 			e = &Entry{Name: name, Dir: NewDir(t, d.Kind.Below(), f.ID, t.Inodes.Folder(f.ID), d, name)}
 		}
-		e.Told = f.Name
+		e.ServiceName = f.Name
 		d.Shown.Add(e)
 		if d.Subs.Known {
 			stale = append(stale, e.Name)
@@ -456,7 +456,7 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 	}
 	if e == nil {
 		e = NewEntry(names.OfDocument(doc, ext(doc), d.Shown.Taken), doc, nil)
-		e.Told = doc.Name
+		e.ServiceName = doc.Name
 		d.Shown.Add(e)
 		return e.namesLocked()
 	}
@@ -466,15 +466,15 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 	if d.Shown.hides(e) {
 		return []string{d.Shown.Unhide(e).Name}
 	}
-	if e.Told == doc.Name || e.Told == "" {
-		e.Told = doc.Name
+	if e.ServiceName == doc.Name || e.ServiceName == "" {
+		e.ServiceName = doc.Name
 		return nil
 	}
 	// Renamed at the service.
 	old := e.Name
 	d.Shown.Drop(e)
 	e = e.Renamed(names.OfDocument(doc, ext(doc), d.Shown.Taken))
-	e.Told = doc.Name
+	e.ServiceName = doc.Name
 	d.Shown.Add(e)
 	return append(e.namesLocked(), old)
 }

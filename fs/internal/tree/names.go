@@ -12,30 +12,30 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/names"
 )
 
-// A document that was listed takes several times the memory of what the listing says of it: its
-// fields, an entry, a place in each index. After a walk that only read names most of a large
-// archive would lie there like this. So a directory is folded when a walk leaves it: of documents
-// that nobody has looked at the packed listing stays, which the cache of listings has as well, and
-// what they are called. It unfolds when somebody looks into it, with the very same names.
+// A listed document takes several times the memory of its packed listing: its fields, an entry, a
+// place in each index. A walk that only reads names would leave most of a large archive in memory
+// in this expanded form. So a directory is compacted when a walk leaves it: for documents that
+// nobody has looked at it keeps their names and the packed listing, which it shares with the cache
+// of listings. It is expanded when somebody looks into it, with the very same names.
 
 // origin is the listing that the documents of a directory come from.
 type origin struct {
 	packed string
-	// docs are what packed unpacks to, which the entries point at. Nil while folded.
-	docs   []archive.Document
-	folded bool
-	names  string // the shown ones while folded (appendShown); empty: all are the documents' own
+	// docs are what packed unpacks to, which the entries point at. Nil while compacted.
+	docs      []archive.Document
+	compacted bool
+	names     string // the shown ones while compacted (appendShown); empty: all are the documents' own
 }
 
 // nameSet is which names a directory shows, and for what: folders and documents under their own names,
-// names that tell two of them apart, plain names beside those with an extension, and names that are set
-// aside. Everything in it is guarded by mu of the directory, which the callers of its methods hold.
+// names that tell two of them apart, plain names beside those with an extension, and the names of hidden
+// documents. Everything in it is guarded by mu of the directory, which the callers of its methods hold.
 type nameSet struct {
 	dir     *Dir
-	Held    contents          // without documents while they are folded: reached by here
-	origin  *origin           // where the documents come from, if they can be folded
+	Held    contents          // without documents while compacted: use Here
+	origin  *origin           // where the documents come from, if they can be compacted
 	Folders idIndex           // by the ids of folders
-	aside   map[string]*Entry // documents of docs that are not shown, by name
+	hidden  map[string]*Entry // documents of docs that are not shown, by name
 	Changed time.Time         // when the names changed last
 	Version uint64            // how often they changed
 }
@@ -47,28 +47,28 @@ type contents struct {
 	plain map[string][]*Entry // documents of docs by plain name where that is not shown, by ascending id
 }
 
-// Here are the entries, unfolded.
+// Here returns the entries, expanded.
 func (s *nameSet) Here() *contents {
-	if s.IsFolded() {
-		s.unfold(s.origin)
+	if s.IsCompacted() {
+		s.expand(s.origin)
 	}
 	return &s.Held
 }
 
-// IsFolded reports whether the directory is in its compacted form.
-func (s *nameSet) IsFolded() bool { return s.origin != nil && s.origin.folded }
+// IsCompacted reports whether the directory is in its compacted form.
+func (s *nameSet) IsCompacted() bool { return s.origin != nil && s.origin.compacted }
 
-// unfold undoes fold.
-func (s *nameSet) unfold(l *origin) {
+// expand undoes Dir.Compact.
+func (s *nameSet) expand(l *origin) {
 	l.docs = cache.PackedDocuments().Unpack(l.packed)
-	l.folded = false
+	l.compacted = false
 	entries := make([]Entry, len(l.docs))
 	all := append(make([]*Entry, 0, len(l.docs)+len(s.Folders.List)), s.Held.Names.All()...)
 	s.Held.Docs.List = make([]idEntry, len(l.docs))
 	for i := range l.docs {
 		doc, e := &l.docs[i], &entries[i]
 		e.Name, l.names = nextShown(l.names, doc.Name)
-		e.Told = doc.Name
+		e.ServiceName = doc.Name
 		e.Doc.Store(doc)
 		s.Held.Docs.List[i] = idEntry{doc.ID, e}
 		s.index(e)
@@ -85,8 +85,8 @@ func shownNames(list []idEntry) string {
 	same := true
 	for i := range list {
 		e := list[i].Entry
-		b = appendShown(b, e.Name, e.Told)
-		same = same && e.Name == e.Told
+		b = appendShown(b, e.Name, e.ServiceName)
+		same = same && e.Name == e.ServiceName
 	}
 	if same {
 		return ""
@@ -307,7 +307,7 @@ func (x *nameIndex) All() []*Entry {
 // Get returns what a name is shown for, nil when the directory does not have it as far as is known.
 func (s *nameSet) Get(name string) *Entry {
 	if e := s.Held.Names.Get(name); e != nil {
-		return e // a directory, for which nothing is unfolded
+		return e // a directory, for which nothing is expanded
 	}
 	return s.Here().Names.Get(name)
 }
@@ -315,7 +315,7 @@ func (s *nameSet) Get(name string) *Entry {
 // All returns the entries in the order of their names. The slice is shared: it is never written to.
 func (s *nameSet) All() []*Entry { return s.Here().Names.All() }
 
-// Document returns the entry of a document, shown or set aside, nil without one.
+// Document returns the entry of a document, shown or hidden, nil without one.
 func (s *nameSet) Document(id archive.ID) *Entry { return s.Here().Docs.Get(id) }
 
 // Documents returns the entries of all documents by ascending id.
@@ -351,8 +351,8 @@ func (s *nameSet) Drop(e *Entry) {
 		s.Here().Docs.Remove(doc.ID)
 	}
 	s.unindex(e)
-	if s.aside[e.Name] == e {
-		delete(s.aside, e.Name)
+	if s.hidden[e.Name] == e {
+		delete(s.hidden, e.Name)
 	}
 	s.touch()
 }
@@ -367,8 +367,8 @@ func (s *nameSet) touch() {
 // again (rsync -a) after a fresh mount finds what is archived. It is listed once. In an
 // index, because programs ask for many names that are not there.
 
-// Reach is reach. Of several documents of one plain name it is the first; while that
-// is set aside its name is nobody else's.
+// Reach returns the entry of a name or plain name, nil without one. Of several documents with one
+// plain name it is the first; while that is hidden no other gets its name.
 func (s *nameSet) Reach(name string) *Entry {
 	if e := s.Here().Names.Get(name); e != nil {
 		return e
@@ -380,7 +380,7 @@ func (s *nameSet) Reach(name string) *Entry {
 }
 
 // plain returns the first document that has the plain name and is shown under another
-// one, set aside or not.
+// one, hidden or not.
 func (s *nameSet) plain(name string) *Entry {
 	if list := s.Here().plain[name]; len(list) > 0 {
 		return list[0]
@@ -437,21 +437,21 @@ func (s *nameSet) unindex(e *Entry) {
 
 func byID(e *Entry, id archive.ID) int { return cmp.Compare(e.Doc.Load().ID, id) }
 
-// Hide keeps a document in mind that is set aside, under its name.
+// Hide stops showing a document, and remembers it under its name.
 func (s *nameSet) Hide(hidden *Entry) {
-	if s.aside == nil {
-		s.aside = map[string]*Entry{}
+	if s.hidden == nil {
+		s.hidden = map[string]*Entry{}
 	}
-	s.aside[hidden.Name] = hidden
+	s.hidden[hidden.Name] = hidden
 	s.Here().Docs.Put(hidden.Doc.Load().ID, hidden)
 	s.index(hidden)
 }
 
-// hides reports whether an entry is set aside.
-func (s *nameSet) hides(e *Entry) bool { return s.aside[e.Name] == e }
+// hides reports whether an entry is hidden.
+func (s *nameSet) hides(e *Entry) bool { return s.hidden[e.Name] == e }
 
-// Unhide shows a document again that was set aside, under its name or, where that is
-// taken, under one told apart by its id.
+// Unhide shows a hidden document again, under its name or, where that is taken, under one told
+// apart by its id.
 func (s *nameSet) Unhide(hidden *Entry) *Entry {
 	s.Drop(hidden)
 	if s.Taken(hidden.Name) {
@@ -461,9 +461,9 @@ func (s *nameSet) Unhide(hidden *Entry) *Entry {
 	return hidden
 }
 
-// Hidden returns the document of the name that is set aside, nil without one.
+// Hidden returns the hidden document of the name, nil without one.
 func (s *nameSet) Hidden(name string) *Entry {
-	if hidden := s.aside[name]; hidden != nil {
+	if hidden := s.hidden[name]; hidden != nil {
 		return hidden
 	}
 	if e := s.plain(name); e != nil && s.hides(e) {

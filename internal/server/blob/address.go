@@ -35,7 +35,7 @@ type Address struct {
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
-		return Address{}, errors.New("it is no address of a bucket; write for example s3://archive?endpoint=https://s3.example.com&region=eu-central-1")
+		return Address{}, errors.New("not the address of a bucket; write for example s3://archive?endpoint=https://s3.example.com&region=eu-central-1")
 	}
 	if u.User != nil {
 		return Address{}, errors.New("credentials have no place in the address, where others could read them; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
@@ -88,7 +88,7 @@ func (a *Address) set(name, value string) (err error) {
 		a.PathStyle = &on
 	case "timeout":
 		if a.Timeout, err = time.ParseDuration(value); err != nil || a.Timeout <= 0 {
-			return fmt.Errorf("timeout is a time as 20s, not %q", value)
+			return fmt.Errorf("timeout is a duration such as 20s, not %q", value)
 		}
 	default:
 		return fmt.Errorf("%q is none of endpoint, region, path-style, timeout", name)
@@ -99,7 +99,7 @@ func (a *Address) set(name, value string) (err error) {
 func endpoint(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-		return nil, errors.New("endpoint is the address of the S3 service, as https://s3.example.com, without a path")
+		return nil, errors.New("endpoint is the address of the S3 service, such as https://s3.example.com, without a path")
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
 }

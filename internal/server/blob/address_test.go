@@ -12,7 +12,7 @@ func TestAddressesOfBuckets(t *testing.T) {
 	t.Setenv("AWS_DEFAULT_REGION", "eu-west-1")
 	tests := []struct {
 		text, named, region string
-		pathStyle           string // "" for what is usual
+		pathStyle           string // "" for the default
 	}{
 		{"s3://archive", "s3://archive at https://s3.amazonaws.com", "eu-west-1", ""},
 		{"s3://archive/?region=eu-central-1", "s3://archive at https://s3.amazonaws.com", "eu-central-1", ""},

@@ -24,11 +24,11 @@ const digits = 64
 var ErrMissing = errors.New("no such content")
 
 // ErrDamaged says that a content does not have its digest.
-var ErrDamaged = errors.New("it has other bytes than its digest says")
+var ErrDamaged = errors.New("its bytes do not match its digest")
 
 // Part is the part of a content that will be read: a range of bytes, as in HTTP (RFC 9110, section
-// 14.1.2: "bytes=0-99", "bytes=100-", "bytes=-100"), or one of the words below. Other parts can be
-// read, too, but cost more.
+// 14.1.2: "bytes=0-99", "bytes=100-", "bytes=-100"), or one of the constants below. Reading other
+// parts is possible, but costs more requests.
 type Part string
 
 // All of a content, or only its length.

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// attempts is how often a request is sent; the library waits in between.
+	// attempts is how often a request is sent, with pauses in between.
 	attempts = 3
 	// removeTimeout bounds a removal: a transaction waits for it, and may hold a lock for a minute
 	// at most (package store).
@@ -47,8 +47,8 @@ type Bucket struct {
 }
 
 // OpenBucket checks that the bucket can be used. Contents are received in the directory scratch,
-// which Claim creates (0700) and other processes may share. The credentials are those of the
-// environment, the files of ~/.aws, or the machine's.
+// which Claim creates (0700) and other processes may share. The credentials come from the
+// environment, the files in ~/.aws, or the machine's role.
 func OpenBucket(ctx context.Context, address Address, scratch string) (*Bucket, error) {
 	transport, err := newTransport(address)
 	if err != nil {
@@ -107,12 +107,12 @@ func newTransport(address Address) (*http.Transport, error) {
 		return newMoving(conn, address.Timeout), nil
 	}
 	transport.ResponseHeaderTimeout = address.Timeout
-	transport.IdleConnTimeout = address.Timeout / 2 // before the deadline of a read that waits for nothing
+	transport.IdleConnTimeout = address.Timeout / 2 // before the read deadline of an idle connection
 	return transport, nil
 }
 
-// Check returns why the bucket cannot be used now, if so. It lists, because the answer to HEAD has
-// no body for a reason.
+// Check returns why the bucket cannot be used now, nil if it can. It lists an object, because the
+// answer to a HEAD has no body to give a reason.
 func (b *Bucket) Check(ctx context.Context) error {
 	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, minio.ListObjectsOptions{Prefix: b.address.Prefix, MaxKeys: 1}) {
 		if object.Err != nil {
@@ -179,8 +179,8 @@ const (
 )
 
 // Publish makes staged contents durable under their digests. It returns when the bucket has all of
-// them; S3 compares each with its digest. A content that exists is replaced by its equal, so that
-// it counts as young. After an error some may be stored.
+// them; S3 compares each with its digest. An existing content is overwritten with the same bytes,
+// which renews its age. After an error some may be stored.
 func (b *Bucket) Publish(ctx context.Context, contents ...Staged) error {
 	files, err := b.own(contents)
 	if err != nil {
@@ -228,7 +228,7 @@ func (b *Bucket) send(ctx context.Context, bytes *io.SectionReader, request func
 	return err
 }
 
-// putOptions has the digest of the body signed with the request, whatever the connection.
+// putOptions has the digest of the body signed with the request, with and without TLS.
 func putOptions() minio.PutObjectOptions {
 	return minio.PutObjectOptions{ContentType: "application/octet-stream", DisableContentSha256: true}
 }
@@ -250,7 +250,7 @@ func (b *Bucket) putParts(ctx context.Context, s *stagedFile) error {
 	}
 	made, err := b.core.StatObject(ctx, b.address.Bucket, b.key(s.digest), minio.StatObjectOptions{})
 	if err == nil && made.Size != s.size {
-		return fmt.Errorf("%s made %d bytes of %d", b.address, made.Size, s.size)
+		return fmt.Errorf("%s stored %d bytes of %d", b.address, made.Size, s.size)
 	}
 	return b.failed(err)
 }
@@ -295,8 +295,8 @@ const (
 	// drained is how many bytes of an unneeded answer are read, so that its connection can be
 	// reused.
 	drained = 64 << 10
-	// streams is how many requests a reader with random access, without a named part, may cost.
-	// After that it gets a copy of the content in a temporary file.
+	// streams is how many requests a reader with random access may cost, unless it was opened for a
+	// part. After that it gets a copy of the content in a temporary file.
 	streams = 3
 )
 
@@ -309,13 +309,13 @@ type object struct {
 	digest string
 	etag   string
 	size   int64 // negative until it is known
-	parted bool  // the first requests are for parts
+	parted bool  // opened for a part: never copied
 
 	at    int64         // position of the next Read
 	body  io.ReadCloser // the answer from got on; nil without a request
 	got   int64         // how far body was read
 	until int64         // where body ends
-	asked int           // number of streams
+	asked int           // number of requests
 	began int64         // where body began
 	short int           // consecutive answers that broke early
 	sum   hash.Hash     // of all bytes up to got; nil if some were skipped
@@ -328,7 +328,7 @@ func (b *Bucket) Open(ctx context.Context, digest string) (io.ReadSeekCloser, er
 	return b.OpenPart(ctx, digest, Whole)
 }
 
-// OpenPart is Open for reading a part: the bucket is asked for nothing else.
+// OpenPart is Open for reading a part: it requests nothing else.
 func (b *Bucket) OpenPart(ctx context.Context, digest string, part Part) (io.ReadSeekCloser, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
@@ -389,11 +389,11 @@ func (o *object) ask(part Part) error {
 	first, until, size := int64(0), info.Size, info.Size
 	if of := header.Get("Content-Range"); of != "" {
 		if _, err := fmt.Sscanf(of, "bytes %d-%d/%d", &first, &until, &size); err == nil {
-			until++ // the field has the last byte
+			until++ // Content-Range names the last byte
 		}
 	}
 	if info.Size < 0 || until-first != info.Size || first < 0 || until > size || o.size >= 0 && size != o.size || part == Whole && (first != o.at || until != size) {
-		return errors.Join(fmt.Errorf("content %s: %s answers with other bytes than those from %d of %d", o.digest, b.address, o.at, o.size), body.Close())
+		return errors.Join(fmt.Errorf("content %s: %s did not send the bytes from %d of %d", o.digest, b.address, o.at, o.size), body.Close())
 	}
 	if o.size < 0 {
 		o.size, o.etag = size, info.ETag
@@ -456,7 +456,7 @@ func (o *object) stream(p []byte) (n int, err error) {
 		if err == nil {
 			return 0, nil
 		}
-		_ = o.body.Close() // what is wrong with it is known
+		_ = o.body.Close() // err already says what is wrong
 		o.body = nil
 		if o.short++; o.got-o.began > drained {
 			o.short = 0
@@ -532,7 +532,7 @@ func (b *Bucket) Claim(ctx context.Context, id string) error {
 	found, err := b.claimed(ctx)
 	if absent(err) {
 		options := putOptions()
-		options.SetMatchETagExcept("*") // of two that are first at the same time one is
+		options.SetMatchETagExcept("*") // only one of two concurrent claims succeeds
 		_, err = b.core.PutObject(ctx, b.address.Bucket, b.key(claim), strings.NewReader(id), int64(len(id)), "", "", options)
 		if err == nil || minio.ToErrorResponse(err).Code == minio.PreconditionFailed {
 			found, err = b.claimed(ctx)
@@ -575,7 +575,7 @@ func (b *Bucket) Walk(ctx context.Context, before time.Time, each func(digest st
 	return b.dropParts(ctx, before)
 }
 
-// List is Walk without changes, and with sizes.
+// List is Walk with sizes, and without removing anything.
 func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest string, size int64) error) error {
 	listing := minio.ListObjectsOptions{Prefix: b.address.Prefix, Recursive: true, MaxKeys: listed}
 	for object := range b.core.ListObjectsIter(ctx, b.address.Bucket, listing) {
@@ -593,7 +593,7 @@ func (b *Bucket) List(ctx context.Context, before time.Time, each func(digest st
 	return nil
 }
 
-// dropParts removes parts of contents that a crash left.
+// dropParts removes the parts of incomplete contents, which a crash left.
 func (b *Bucket) dropParts(ctx context.Context, before time.Time) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the listing
@@ -614,7 +614,7 @@ func (b *Bucket) dropParts(ctx context.Context, before time.Time) error {
 // absent reports whether err says that there is no such object.
 func absent(err error) bool { return minio.ToErrorResponse(err).Code == minio.NoSuchKey }
 
-// beyond reports whether err says that an object is shorter.
+// beyond reports whether err says that a range begins beyond the end of an object.
 func beyond(err error) bool {
 	answer := minio.ErrorResponse{}
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable
@@ -635,7 +635,7 @@ func (b *Bucket) failed(err error) error {
 	case !errors.As(err, &answer):
 		kind, what = archive.KindUnreachable, "it cannot be reached; look whether it runs, and at endpoint"
 		if request := new(url.Error); errors.As(err, &request) {
-			err = request.Err // the request's address says nothing more
+			err = request.Err // the rest of it is the request's address
 		}
 	case answer.StatusCode == http.StatusInsufficientStorage:
 		what, err = "it has no room left", fmt.Errorf("%w: %w", syscall.ENOSPC, err)
@@ -644,9 +644,9 @@ func (b *Bucket) failed(err error) error {
 	case answer.Code == minio.NoSuchBucket:
 		return &archive.Error{Op: "bucket " + b.address.Bucket, Kind: archive.KindUnreachable, Err: fmt.Errorf("%s has no such bucket; make it, or name another one", b.address.Endpoint)}
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
-		what = "it refuses the credentials, or they do not allow this; look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the policy of the bucket"
+		what = "it refuses the credentials, or they do not allow this; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the policy of the bucket"
 	case answer.StatusCode == http.StatusMovedPermanently, answer.StatusCode == http.StatusBadRequest:
-		what = "it does not take the request; look at endpoint, region and path-style"
+		what = "it rejects the request; check endpoint, region and path-style"
 	default:
 		what = "it refused the request"
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
-// cutting ends an answer after some bytes of it.
+// cutting truncates an answer after some bytes.
 type cutting struct {
 	http.ResponseWriter
 	left int
@@ -29,7 +29,7 @@ func (c *cutting) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// receiving counts requests for contents, and has them pass a fault.
+// receiving counts requests for contents, and injects a fault into them.
 func receiving(s3 *s3test.Service, fault func(n int, w http.ResponseWriter, r *http.Request) bool) *atomic.Int32 {
 	var n atomic.Int32
 	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {
@@ -112,7 +112,7 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// A content that is replaced by others while it is read is not mixed.
+// Bytes of different contents are never mixed if an object is replaced while it is read.
 func TestReplacedWhileItIsRead(t *testing.T) {
 	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
@@ -136,7 +136,7 @@ func TestReplacedWhileItIsRead(t *testing.T) {
 	}
 }
 
-// Who reads here and there costs few requests.
+// Random access costs few requests.
 func TestReadingHereAndThereCostsLittle(t *testing.T) {
 	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)
@@ -160,7 +160,7 @@ func TestReadingHereAndThereCostsLittle(t *testing.T) {
 	}
 }
 
-// A content that is read whole is compared with its digest, whatever part of it was to be read first.
+// A content that is read completely is compared with its digest, even if it was opened for a part.
 func TestPartsThatAreReadWhole(t *testing.T) {
 	bucket, _, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)

@@ -13,12 +13,12 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// spoil has some of the bytes of a request's body reach the service, and then what comes.
+// spoil lets some bytes of a request's body reach the service.
 func spoil(r *http.Request, after int64, then io.Reader) {
 	r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, after), then))
 }
 
-// sending are faults of what is sent, each of a request that carries bytes.
+// sending are faults of requests with a body.
 var sending = map[string]func(w http.ResponseWriter, r *http.Request) bool{
 	"cut": func(_ http.ResponseWriter, r *http.Request) bool {
 		spoil(r, r.ContentLength/2, iotest.ErrReader(io.ErrUnexpectedEOF))
@@ -36,7 +36,7 @@ var sending = map[string]func(w http.ResponseWriter, r *http.Request) bool{
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	},
-	"done, and not told": func(w http.ResponseWriter, r *http.Request) bool {
+	"done, and not reported": func(w http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	},
 	"silent": func(_ http.ResponseWriter, r *http.Request) bool {
@@ -48,7 +48,7 @@ var sending = map[string]func(w http.ResponseWriter, r *http.Request) bool{
 
 func isLarge(r *http.Request) bool { return r.Method == http.MethodPut && r.ContentLength > 0 }
 
-// What a failing service got is not there, nor is half of it; what it fails at once or twice is
+// A failing service keeps neither a content nor a part of it. After one or two failures a content is
 // sent again.
 func TestSendingFails(t *testing.T) {
 	patient, impatient, s3 := broken(t)
@@ -95,7 +95,7 @@ func TestSendingFails(t *testing.T) {
 	}
 }
 
-// Parts that could not be dropped are dropped by Walk, when they are old.
+// Walk removes old parts that could not be removed before.
 func TestWalkDropsParts(t *testing.T) {
 	bucket, _, s3 := broken(t)
 	s3.Fail(func(w http.ResponseWriter, r *http.Request) bool {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 const bucketName = "contents"
 
-// s3part is the smallest part that S3 takes.
+// s3part is the smallest part that S3 accepts.
 const s3part = 5 << 20
 
 func openBucket(t *testing.T, address, scratch string) *blob.Bucket {
@@ -61,7 +61,7 @@ func broken(t *testing.T) (bucket, impatient *blob.Bucket, s3 *s3test.Service) {
 	return bucket, impatient, s3
 }
 
-// inBucket counts the objects, and the contents that were sent in part.
+// inBucket counts the objects, and the incomplete uploads.
 func inBucket(t *testing.T, s3 *s3test.Service) (objects, unfinished int) {
 	t.Helper()
 	for object := range s3.Client.ListObjectsIter(t.Context(), bucketName, minio.ListObjectsOptions{Recursive: true}) {
@@ -77,7 +77,7 @@ func inBucket(t *testing.T, s3 *s3test.Service) (objects, unfinished int) {
 	return objects, len(listed.Uploads)
 }
 
-// With TLS requests are signed in another way.
+// With TLS requests are signed differently.
 func TestBucketWithTLS(t *testing.T) {
 	s3 := s3test.Start(t)
 	plain := s3.Bucket(t, bucketName)
@@ -132,7 +132,7 @@ func TestAwayService(t *testing.T) {
 	}
 }
 
-// What is wrong with a bucket is told before anything depends on it, with what to do.
+// OpenBucket reports what is wrong with a bucket, and what to do.
 func TestBucketThatCannotBeUsed(t *testing.T) {
 	s3 := s3test.Start(t)
 	good := s3.Bucket(t, bucketName)

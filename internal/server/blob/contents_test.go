@@ -18,7 +18,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
-// contents is what both kinds of places for contents do.
+// contents is the common interface of both kinds of storage.
 type contents interface {
 	Stage(ctx context.Context, r io.Reader) (blob.Staged, error)
 	Publish(ctx context.Context, staged ...blob.Staged) error
@@ -31,7 +31,7 @@ type contents interface {
 	Claimed(ctx context.Context, id string) error
 }
 
-// place is an empty place for contents.
+// place is an empty storage for contents.
 type place struct {
 	open func(t *testing.T) contents // again, as another process would
 	// staged counts the temporary files.
@@ -129,7 +129,7 @@ func TestContentsComeBack(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		c := p.open(t)
 		for _, content := range []string{"", "x", strings.Repeat("0123456789", 100_000), strings.Repeat("x", 1<<20), strings.Repeat("0123456789", 1_100_000)} {
-			// One byte at a time and whole give the same.
+			// Reading byte by byte and all at once give the same.
 			for _, r := range []io.Reader{strings.NewReader(content), iotest.HalfReader(strings.NewReader(content))} {
 				staged, err := c.Stage(t.Context(), r)
 				if err != nil {
@@ -288,7 +288,7 @@ func TestWalkShowsWhatIsKept(t *testing.T) {
 	})
 }
 
-// Another process may remove what nothing refers to yet; then it is published again.
+// A content that another process removes, because nothing refers to it yet, is published again.
 func TestPublishedAgain(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		c, other := p.open(t), p.open(t)

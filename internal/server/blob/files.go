@@ -19,7 +19,7 @@ import (
 
 const (
 	incoming = "incoming" // directory of staged contents
-	// abandoned is after how long without a write a staged file belongs to nobody.
+	// abandoned is how long a staged file may go without a write before it is swept.
 	abandoned = 24 * time.Hour
 )
 
@@ -71,9 +71,9 @@ func ViewFiles(dir string) *Files {
 	return &Files{staging: newStaging(filepath.Join(dir, incoming), true), dir: dir}
 }
 
-// Publish makes staged contents durable under their digests, with few waits for the disk. When it
-// returns a crash cannot lose them. A content that exists is replaced by its equal, so that it is
-// durable in any case. After an error some may be stored.
+// Publish makes staged contents durable under their digests, with few syncs. When it returns a crash
+// cannot lose them. An existing content is replaced by the same bytes, so that it is durable in any
+// case. After an error some may be stored.
 func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 	files, err := f.own(contents)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *Files) Publish(ctx context.Context, contents ...Staged) error {
 }
 
 // makeShard creates a sub-directory and makes its name durable, even if it existed: its creator may
-// not have synced it yet. One sync is for all existing names, so the others need none.
+// not have synced it yet. One sync covers all existing names.
 func (f *Files) makeShard(name string) error {
 	err := os.Mkdir(filepath.Join(f.dir, name), 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -202,12 +202,12 @@ func (f *Files) Check(context.Context) error {
 	return nil
 }
 
-// claim is the file with the id of the owner. Its name is no digest, so that it is no content.
+// claim is the file with the id of the owner. Its name is no digest, so it is not taken for a content.
 const claim = "archive-id"
 
-// ErrForeign says that the contents belong to another archive, and contents unknown to this one would be
-// removed.
-var ErrForeign = errors.New("it holds the contents of another archive, whose database is another one")
+// ErrForeign says that the contents belong to another archive. This one would remove those that it
+// does not know.
+var ErrForeign = errors.New("it holds the contents of another archive, with another database")
 
 // ErrUnclaimed says that no archive has ever stored contents there.
 var ErrUnclaimed = errors.New("it does not hold the contents of this archive, which has documents already: there is no " + claim + " in it; " +
@@ -216,7 +216,7 @@ var ErrUnclaimed = errors.New("it does not hold the contents of this archive, wh
 // unclaimed is ErrUnclaimed, with how to restore a lost claim: its path, and the id in it, which is
 // no secret.
 func unclaimed(place, what, id string) error {
-	return fmt.Errorf("%s: %w; where they are here for certain, and %s alone was lost, make %s with the text %s, and then let archivefs admin verify look for each of them",
+	return fmt.Errorf("%s: %w; if they are certainly here, and only %s was lost, make %s with the text %s, then run archivefs admin verify to check each of them",
 		place, ErrUnclaimed, claim, what, id)
 }
 
@@ -227,7 +227,7 @@ func WithoutClaim(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look whose %s is: %w", dir, err)
+		return fmt.Errorf("find the owner of %s: %w", dir, err)
 	}
 	return fmt.Errorf("%s: %w", dir, ErrForeign)
 }
@@ -236,7 +236,7 @@ func WithoutClaim(dir string) error {
 func whose(place, found string, err error, id string) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("look whose %s is: %w", place, err)
+		return fmt.Errorf("find the owner of %s: %w", place, err)
 	case strings.TrimSpace(found) != id:
 		return fmt.Errorf("%s: %w", place, ErrForeign)
 	}
@@ -296,13 +296,12 @@ func (f *Files) Walk(ctx context.Context, before time.Time, each func(digest str
 	return nil
 }
 
-// held is the directory for contents that are removed while somebody holds them. It exists only
-// during that time, and is locked by the holder (flock(2)); without a lock it was left by a killed
-// process.
+// held is the directory for contents that are removed during a hold. It exists only during the hold,
+// and is locked by the holder (flock(2)); without a lock it was left by a killed process.
 const held = "held"
 
-// Hold keeps all contents readable that exist when HoldFiles returns, even if they are removed: a
-// backup reads those in its copy of the database.
+// Hold keeps all contents readable that exist when HoldFiles returns, even if they are removed. A
+// backup needs it: it reads the contents that its copy of the database refers to.
 type Hold struct {
 	files *Files
 	lock  *os.File
@@ -320,7 +319,7 @@ func HoldFiles(dir string) (*Hold, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // a remover took it for one left by a killed process
 		}
-		if errors.Is(err, unix.EWOULDBLOCK) && tries < 50 { // a sweeper locks it, too, but not for long
+		if errors.Is(err, unix.EWOULDBLOCK) && tries < 50 { // a sweeper also locks it, briefly
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
@@ -339,8 +338,8 @@ func (h *Hold) Open(_ context.Context, digest string) (*os.File, error) {
 	if !valid(digest) {
 		return nil, fmt.Errorf("content %q: %w", digest, ErrMissing)
 	}
-	// In this order: a content moves only from its place to held. If it was published again
-	// meanwhile it has its place again.
+	// The order matters: a content moves only from its place to held. If it was then published again,
+	// it is back in its place.
 	for _, path := range []string{h.files.path(digest), filepath.Join(h.files.held(), digest), h.files.path(digest)} {
 		file, err := os.Open(path) //nolint:gosec // named by a digest
 		if err == nil {
@@ -380,7 +379,7 @@ func (f *Files) remove(digest string) error {
 	case err != nil:
 		return err
 	}
-	// Nobody holds, and nobody can start to while lock is locked.
+	// There is no hold, and none can start while lock is locked.
 	return errors.Join(f.clearHeld(), os.Remove(f.path(digest)), lock.Close())
 }
 
@@ -396,8 +395,8 @@ func (f *Files) clearHeld() error {
 func (f *Files) held() string { return filepath.Join(f.dir, held) }
 
 // lockDir locks a directory exclusively: if two sweepers shared the lock, the slower one would
-// remove contents that somebody holds since then. The error is fs.ErrNotExist if the directory was
-// removed before it was locked.
+// remove contents of a hold that has begun meanwhile. The error is fs.ErrNotExist if the directory
+// was removed before it was locked.
 func lockDir(dir string) (*os.File, error) {
 	lock, err := os.Open(dir) //nolint:gosec // the caller's own
 	if err != nil {

@@ -55,7 +55,7 @@ func TestStagedFilesAreSweptAlone(t *testing.T) {
 	}
 }
 
-// What another process receives is left alone, unless it cannot be any more.
+// Staged files of another process are left alone, unless they are abandoned.
 func TestSharedFiles(t *testing.T) {
 	dir := t.TempDir()
 	shared := func() *blob.Files {

@@ -86,7 +86,7 @@ func TestOneHoldAtATime(t *testing.T) {
 	}
 }
 
-// What a killed backup left goes with the next removal, start or backup.
+// The next removal, start or backup cleans up after a killed backup.
 func TestAHoldThatWasKilled(t *testing.T) {
 	for name, next := range map[string]func(t *testing.T, dir string, files *blob.Files){
 		"removal": func(t *testing.T, _ string, files *blob.Files) {
@@ -159,8 +159,8 @@ func TestHoldingWhileContentsAreRemoved(t *testing.T) {
 	}
 }
 
-// Two removals that both take the directory for one that was left remove it once: the second does
-// not remove that of whoever began to hold meanwhile.
+// Two removals that both take the directory for an abandoned one remove it once: the second one does
+// not remove the directory of a hold that has begun meanwhile.
 func TestAHoldIsNotSweptByRemovals(t *testing.T) {
 	dir := t.TempDir()
 	files := openFiles(t, dir)

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// pace is the slowest pace of a connection, in bytes a second, that is never cut.
+// pace is the slowest pace, in bytes a second, at which a connection is never cut.
 const pace = 1 << 10
 
-// moving is a connection that fails when it is too slow. Its time passes during reads and writes.
-// Each byte gives back the time that it takes at the pace, and a new request all of it, so that an
-// occasional byte does not help.
+// moving is a connection that fails when it is too slow. Reads and writes use up a time budget. Each
+// byte gives back the time that it takes at the pace, and a new request restores the whole budget.
+// An occasional byte does not keep the connection alive.
 type moving struct {
 	net.Conn
 	within time.Duration

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// chunk is how many bytes are hashed and written at a time: part readers return a few KiB, and
-	// a system call for each would cost more than the hash.
+	// chunk is how many bytes are hashed and written at a time: readers of multipart bodies return a
+	// few KiB, and a system call for each would cost more than the hash.
 	chunk = 256 << 10
 	// large is the size from which a content is hashed by a goroutine of its own, because hashing
-	// takes as long as receiving and writing. It is also the number of chunks for that.
+	// takes as long as receiving and writing. chunks is the number of buffers for that.
 	large  = 4 * chunk
 	chunks = 4
-	// stretch is after how many bytes the disk is told to write them, so that the final sync of a
+	// stretch is how many bytes are written before writeback starts, so that the final sync of a
 	// large content is short.
 	stretch = 8 << 20
 )
@@ -31,9 +31,9 @@ const (
 // staging receives contents into temporary files in one directory.
 type staging struct {
 	dir string
-	// named says that the files are renamed to their final place: they have a name, and the disk
-	// starts early to write them. Files without a name disappear with their descriptor, so there is
-	// nothing to sweep.
+	// named says that the files are renamed to their final place: they have a name, and writeback
+	// starts early. Files without a name disappear with their descriptor, so there is nothing to
+	// sweep.
 	named  bool
 	chunks sync.Pool // of *[chunk]byte
 }
@@ -158,7 +158,7 @@ func (s *stagedFile) Discard() error {
 	return durable.Discard(s.File, nil)
 }
 
-// renew makes another file of received bytes, which have not been published.
+// renew copies the received bytes to a new file, which is not published.
 func (s *stagedFile) renew() error {
 	file, err := s.from.create()
 	if err != nil {

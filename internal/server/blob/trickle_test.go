@@ -10,7 +10,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// A store that sends a byte now and then is cut, and is not asked again for ever.
+// A connection with an occasional byte is cut, and the request is not repeated forever.
 func TestAStoreThatTricklesIsCut(t *testing.T) {
 	patient, impatient, s3 := broken(t)
 	content := strings.Repeat("0123456789", 200_000)

@@ -1,4 +1,4 @@
-// Package care is for the administrator of an archive: it verifies, backs up, restores and counts.
+// Package care is for the administrator of an archive: it verifies, backs up and restores.
 //
 // Services may use the archive at the same time. Verifying changes nothing, and does not report
 // what services remove meanwhile. A backup is the archive at one moment after its start: see
@@ -141,18 +141,18 @@ func (a *Archive) Close() error {
 	return err
 }
 
-// hold keeps all contents readable that exist at its start, even if they are removed.
+// hold keeps all contents readable that exist when it begins, even if they are removed.
 type hold struct {
 	open func(ctx context.Context, digest string) (io.ReadCloser, error)
-	// lasts returns an error unless the hold was never interrupted.
+	// lasts returns an error if the hold was interrupted.
 	lasts   func() error
 	release func() error
 }
 
 // hold starts to hold the contents of an archive. The returned context ends when the hold fails.
 //
-// Services with a PostgreSQL database may be on several machines, and their contents anywhere:
-// there the hold is in the database, which all of them share, even if the contents are files.
+// Services with a PostgreSQL database may run on several machines. There the hold is in the database,
+// which all of them share, even if the contents are files.
 func (a *Archive) hold(ctx context.Context, place Place) (context.Context, *hold, error) {
 	if place.Database == "" {
 		files, err := blob.HoldFiles(filepath.Join(place.Data, contentsName))

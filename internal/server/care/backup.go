@@ -20,7 +20,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// copyPrefix begins the name of a backup's database. The rest is from its SHA-256.
+// copyPrefix begins the name of a backup's database. The beginning of its SHA-256 follows.
 const copyPrefix = "archive-"
 
 // Copied are the figures of a backup or a restore.
@@ -33,8 +33,8 @@ type Copied struct {
 // does not copy contents of an earlier backup in the directory again, and that backup stays valid
 // until the new one is complete. The format does not depend on the kind of archive.
 //
-// It holds the contents first (see hold), then copies the database, then the contents in the copy:
-// each existed when the copy was made, and is held.
+// It first holds the contents (see hold), then copies the database, then the contents that the copy
+// refers to: all of them existed when the copy was made, and are held.
 //
 // Contents that are damaged or missing in the archive are left out, and named in the manifest.
 func Backup(ctx context.Context, from Place, dir string, seen *Progress) (done Copied, err error) {
@@ -114,7 +114,7 @@ func copyDatabase(ctx context.Context, from *store.Store, dir string, m *Manifes
 	return durable.Rename(name, filepath.Join(dir, m.Database.File))
 }
 
-// copyContents copies the contents in the copied database.
+// copyContents copies the contents that the copied database refers to.
 func copyContents(ctx context.Context, from *Archive, hold *hold, dir string, seen *Progress, done *Copied) error {
 	files, err := blob.OpenFiles(filepath.Join(dir, contentsName))
 	if err != nil {
@@ -214,7 +214,7 @@ func (m Manifest) write(dir string) error {
 		err = durable.WriteFile(filepath.Join(dir, manifestName), append(text, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("end backup: %w", err)
+		return fmt.Errorf("complete backup: %w", err)
 	}
 	return nil
 }

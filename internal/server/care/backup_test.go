@@ -30,7 +30,7 @@ func restore(t *testing.T, dir string, partial bool) (data string, done care.Cop
 	return data, done, err
 }
 
-// wantWhole fails unless a data directory is what verify accepts and a service takes.
+// wantWhole fails unless verify accepts a data directory and a service can open it.
 func wantWhole(t *testing.T, data string, documents int64) {
 	t.Helper()
 	result, text := verify(t, data, care.Verification{})
@@ -79,7 +79,7 @@ func TestBackupsFollowTheArchive(t *testing.T) {
 	}
 }
 
-// The backup before stays whole while the next one is made.
+// The previous backup stays valid while the next one is made.
 func TestAnInterruptedBackup(t *testing.T) {
 	o, dir := newOffice(t), t.TempDir()
 	backup(t, o, dir)
@@ -99,7 +99,7 @@ func TestAnInterruptedBackup(t *testing.T) {
 	wantWhole(t, data, 4)
 }
 
-// What an attempt with another backup left does not stay.
+// Leftovers of an attempt with another backup are removed.
 func TestAnInterruptedRestoreOfAnotherBackup(t *testing.T) {
 	o, one, other := newOffice(t), t.TempDir(), t.TempDir()
 	backup(t, o, other)
@@ -225,7 +225,7 @@ func TestWhereNothingIsWritten(t *testing.T) {
 	wantWhole(t, o.dir, 4)
 }
 
-// Who finds a backup under way is told which process makes it.
+// The error for a backup under way names the process that makes it.
 func TestTwoBackupsAtATime(t *testing.T) {
 	o, dir := newOffice(t), t.TempDir()
 	lock, err := datalock.TakeBackup(dir)

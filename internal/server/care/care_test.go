@@ -21,7 +21,7 @@ import (
 // day is when all documents were created and archived.
 var day = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
 
-// office is a data directory that nobody uses, with
+// office is an unused data directory, with
 //
 //	Muster GmbH / Rechnungen / a, b (equal contents), c
 //	inbox: scan
@@ -73,7 +73,7 @@ func (o *office) path(digest string) string {
 	return filepath.Join(o.dir, "contents", digest[:2], digest)
 }
 
-// orphan keeps a content that nothing refers to, since some time.
+// orphan stores an unused content of some age.
 func (o *office) orphan(content string, age time.Duration) (digest string) {
 	o.t.Helper()
 	files, err := blob.OpenFiles(filepath.Join(o.dir, "contents"))
@@ -94,7 +94,7 @@ func (o *office) orphan(content string, age time.Duration) (digest string) {
 	return staged.Digest()
 }
 
-// spoil changes the database as no service would, and as the database itself would refuse.
+// spoil changes the database in ways that its triggers refuse.
 func (o *office) spoil(statements ...string) {
 	o.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(o.dir, "archive.db"))
@@ -110,7 +110,7 @@ func (o *office) spoil(statements ...string) {
 	}
 }
 
-// withoutTriggers are what drops those of a database, which refuse some changes.
+// withoutTriggers are the statements that drop the triggers of a database, which refuse some changes.
 func withoutTriggers(t *testing.T, db *sql.DB) (statements []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SELECT 'DROP TRIGGER ' || name FROM sqlite_schema WHERE type = 'trigger'")
@@ -171,7 +171,7 @@ func wantFindings(t *testing.T, text string, result care.Verified, n int, parts 
 	}
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q is not told:\n%s", part, text)
+			t.Errorf("%q is not reported:\n%s", part, text)
 		}
 	}
 }

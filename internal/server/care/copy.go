@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// together is how many contents are published at a time, with few waits for the disk.
+	// together is how many contents are published at a time, with few syncs.
 	together = 64
-	// togetherBytes is after how many bytes they are published, even if there are fewer contents.
+	// togetherBytes is from how many bytes on fewer contents are published.
 	togetherBytes = 64 << 20
 	// inBucketAbreast is how many contents are copied at a time from or to a bucket, to hide its
 	// latency.
@@ -27,11 +27,11 @@ const (
 type copying struct {
 	from    func(ctx context.Context, digest string) (io.ReadCloser, error)
 	to      destination
-	abreast int // how many are copied side by side
+	abreast int // how many are copied concurrently
 	seen    *Progress
 
-	ahead   []store.Reference // to be copied
-	waiting int64             // their bytes, by the documents
+	queue   []store.Reference // to be copied
+	waiting int64             // their bytes, according to the documents
 
 	copied, contents, documents, bytes int64
 	lacking                            []string // contents that are missing or damaged in the source
@@ -49,7 +49,7 @@ func (c *copying) all(ctx context.Context, s *store.Store) error {
 			c.documents += r.Documents
 			err = c.content(ctx, r)
 		}
-		if err == nil && (len(c.ahead) >= together || c.waiting >= togetherBytes) {
+		if err == nil && (len(c.queue) >= together || c.waiting >= togetherBytes) {
 			err = c.flush(ctx)
 		}
 		if err == nil {
@@ -61,19 +61,19 @@ func (c *copying) all(ctx context.Context, s *store.Store) error {
 	}
 }
 
-// content copies a content, unless it exists.
+// content queues a content to be copied, unless it exists.
 func (c *copying) content(ctx context.Context, r store.Reference) error {
-	there, err := c.to.size(ctx, r.Digest)
+	size, err := c.to.size(ctx, r.Digest)
 	if err != nil {
 		return err
 	}
-	if there >= 0 && (r.Documents == 0 || there == r.Smallest) {
-		c.count(there)
+	if size >= 0 && (r.Documents == 0 || size == r.Smallest) {
+		c.count(size)
 		c.seen.Contents.Add(1)
-		c.seen.Bytes.Add(there)
+		c.seen.Bytes.Add(size)
 		return nil
 	}
-	c.ahead, c.waiting = append(c.ahead, r), c.waiting+max(r.Smallest, 0)
+	c.queue, c.waiting = append(c.queue, r), c.waiting+max(r.Smallest, 0)
 	return nil
 }
 
@@ -82,19 +82,19 @@ func (c *copying) count(size int64) {
 	c.bytes += size
 }
 
-// flush copies ahead, and makes it durable.
+// flush copies the queued contents, and makes them durable.
 func (c *copying) flush(ctx context.Context) error {
-	staged := make([]blob.Staged, len(c.ahead)) // nil for what is lacking
+	staged := make([]blob.Staged, len(c.queue)) // nil if missing or damaged
 	defer func() {
 		for _, s := range staged {
 			if s != nil {
-				_ = s.Discard() // the next run sweeps what is left of it
+				_ = s.Discard() // the next run sweeps leftovers
 			}
 		}
 	}()
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(c.abreast)
-	for i, r := range c.ahead {
+	for i, r := range c.queue {
 		group.Go(func() (err error) {
 			staged[i], err = c.stage(within, r.Digest)
 			return err
@@ -106,14 +106,14 @@ func (c *copying) flush(ctx context.Context) error {
 	whole := make([]blob.Staged, 0, len(staged))
 	for i, s := range staged {
 		if s == nil {
-			c.lacking = append(c.lacking, c.ahead[i].Digest)
+			c.lacking = append(c.lacking, c.queue[i].Digest)
 			continue
 		}
 		whole = append(whole, s)
 		c.count(s.Size())
 		c.copied++
 	}
-	c.ahead, c.waiting = c.ahead[:0], 0
+	c.queue, c.waiting = c.queue[:0], 0
 	return c.to.Publish(ctx, whole...)
 }
 
@@ -161,16 +161,16 @@ type destination interface {
 type inFiles struct{ *blob.Files }
 
 func (f inFiles) size(ctx context.Context, digest string) (int64, error) {
-	there, err := length(ctx, f.Files, digest)
+	size, err := length(ctx, f.Files, digest)
 	if errors.Is(err, blob.ErrMissing) {
 		return -1, nil
 	}
-	return there, err
+	return size, err
 }
 
 func (f inFiles) close() error { return nil }
 
-// inBucket are contents in a bucket, found by a listing and not by single requests.
+// inBucket are contents in a bucket, found by one listing instead of single requests.
 type inBucket struct {
 	*blob.Bucket
 	next  func() (listed, error, bool)
@@ -185,10 +185,10 @@ type listed struct {
 	size   int64
 }
 
-// clocks is how far the clock of a service may be ahead.
+// clocks is how far the clock of an S3 service may be ahead.
 const clocks = 365 * 24 * time.Hour
 
-// errEnough ends a listing.
+// errEnough ends a listing early.
 var errEnough = errors.New("enough was listed")
 
 func newInBucket(ctx context.Context, bucket *blob.Bucket) *inBucket {

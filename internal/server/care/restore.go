@@ -29,9 +29,9 @@ func (e *LackingError) Error() string {
 	return fmt.Sprintf("%d contents are missing or damaged in the backup, the first is %s", len(e.Digests), e.Digests[0])
 }
 
-// Restore makes an archive of a backup: in a data directory or a database, which must be empty. It
-// continues an interrupted restore. Every content and the database are compared with their SHA-256.
-// No service accepts the archive before it is complete.
+// Restore restores a backup into a data directory or a database, which must be empty. It continues
+// an interrupted restore. Every content and the database are compared with their SHA-256. No service
+// accepts the archive before it is complete.
 //
 // If contents of the backup are missing the error is a *LackingError, and the archive stays
 // incomplete; partial restores it without them.
@@ -264,15 +264,15 @@ func (r restoring) measure(ctx context.Context, opened *store.Store, scratch *sc
 	}
 	r.seen.RowsLeft.Store(extent.Rows)
 	needed := extent.Room
-	if to.Blobs != "" { // contents are on their way there before the texts are
+	if to.Blobs != "" { // contents pass through the directory, before the texts do
 		needed = max(needed, min(r.done.Bytes, togetherBytes+extent.Largest))
 	}
 	return scratch.want(needed)
 }
 
-// claim assigns the contents to the restored archive, but not those of an interrupted attempt with
-// another place, where half of them are missing: if this place is not claimed yet, the archive
-// first gets another id.
+// claim assigns the contents to the restored archive. If this place is not claimed yet, the archive
+// first gets a new id: an interrupted attempt may have left incomplete contents at another place
+// under the current one.
 func claim(ctx context.Context, contents shared, target *store.Restoring) error {
 	err := contents.Claimed(ctx, target.ID)
 	if errors.Is(err, blob.ErrUnclaimed) {
@@ -293,7 +293,7 @@ type shared interface {
 	close() error
 }
 
-// openShared opens the place for restored contents.
+// openShared opens the target of restored contents.
 func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 	if to.Blobs != "" {
 		bucket, err := openBucket(ctx, to.Blobs, scratch)
@@ -315,14 +315,14 @@ func openShared(ctx context.Context, to Place, scratch string) (shared, error) {
 // scratchPrefix begins the names of a restore's temporary directories.
 const scratchPrefix = "archivefs-restore-"
 
-// scratch is a temporary directory. It is locked while it is used (flock(2)), so that another
-// restore recognises one that a killed restore left.
+// scratch is a temporary directory. It is locked while it is used (flock(2)), so that other
+// restores can tell it from one that a killed restore left.
 type scratch struct {
 	dir  string
 	lock *os.File // nil if directories cannot be locked
 }
 
-// newScratch makes one, and removes unused ones.
+// newScratch makes a scratch directory, and removes abandoned ones.
 func newScratch() (*scratch, error) {
 	sweepScratch(os.TempDir())
 	for {
@@ -334,7 +334,7 @@ func newScratch() (*scratch, error) {
 		case err == nil:
 			return &scratch{dir, lock}, nil
 		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, fs.ErrNotExist):
-			return &scratch{dir, nil}, nil // and nobody will sweep it
+			return &scratch{dir, nil}, nil // nobody can lock it, so nobody sweeps it
 		}
 		// Another restore removed it before it was locked.
 	}

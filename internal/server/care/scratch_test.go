@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a restore that was killed has left goes with the next one, and what one uses stays.
+// A restore removes the leftovers of killed ones, and nothing that a running one uses.
 func TestScratch(t *testing.T) {
 	in := t.TempDir()
 	t.Setenv("TMPDIR", in)

@@ -51,7 +51,7 @@ func serve(t *testing.T, place care.Place) *server.Server {
 	return s
 }
 
-// add adds a document that holds its name, but for one that is called empty.
+// add adds a document whose content is its name, or nothing if it is called empty.
 func add(t *testing.T, s *server.Server, folder archive.ID, name string, archived time.Time) {
 	t.Helper()
 	d := server.NewDocument{Folder: folder, Name: name, Created: day, Archived: archived}
@@ -83,7 +83,7 @@ func backupOf(t *testing.T, place care.Place, dir string) care.Copied {
 	return done
 }
 
-// A backup of one kind of archive makes one of any other kind.
+// A backup of any kind of archive can be restored to any kind.
 func TestBackupsBetweenKindsOfArchives(t *testing.T) {
 	for name, newPlace := range sharedPlaces() {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestBackupsBetweenKindsOfArchives(t *testing.T) {
 	}
 }
 
-// What is damaged or missing in a bucket is named, and the rest copied.
+// Contents that are damaged or missing in a bucket are reported, and the rest is copied.
 func TestBackupOfADamagedBucket(t *testing.T) {
 	s3, dir := s3test.Start(t), t.TempDir()
 	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}
@@ -192,7 +192,7 @@ func TestARestoreBesideAnotherArchive(t *testing.T) {
 	}
 }
 
-// Of several places that attempts of one restore went to, the last one alone is the archive's.
+// If a restore was attempted with several places, only the last one belongs to the archive.
 func TestARestoreThatGoesOnElsewhere(t *testing.T) {
 	o, whole, half := newOffice(t), t.TempDir(), t.TempDir()
 	backup(t, o, whole)
@@ -213,7 +213,7 @@ func TestARestoreThatGoesOnElsewhere(t *testing.T) {
 			if _, err := care.Restore(t.Context(), whole, first, false, &care.Progress{}); !errors.Is(err, blob.ErrForeign) {
 				t.Errorf("back again: %v", err)
 			}
-			// It was killed when it had its id, and no place yet.
+			// Killed after choosing the id, and before claiming a place.
 			held, killed, err := store.RestorePostgres(t.Context(), to.Database)
 			if err == nil {
 				err = errors.Join(killed.Rename(held), killed.Close())
@@ -236,7 +236,7 @@ func TestARestoreThatGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// A backup that was taken by an older program is restored as well, and stays as it was.
+// A backup of an older version can be restored, and stays unchanged.
 func TestRestoreOfAnOlderBackup(t *testing.T) {
 	o, dir := newOffice(t), t.TempDir()
 	backup(t, o, dir)
@@ -310,7 +310,7 @@ func TestBackupOfTheWrongContents(t *testing.T) {
 	}
 }
 
-// A content that is being copied when the service of the bucket fails is not one that is missing.
+// A failure of the bucket's service while a content is copied does not make the content a missing one.
 func TestBackupWhileTheBucketIsAway(t *testing.T) {
 	s3 := s3test.Start(t)
 	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}
@@ -340,7 +340,7 @@ func TestBackupWhileTheBucketIsAway(t *testing.T) {
 	}
 }
 
-// Without its connection to the database a backup does not know what was removed: it is none.
+// A backup that loses its connection to the database does not know what was removed, and fails.
 func TestABackupThatLosesItsHold(t *testing.T) {
 	s3 := s3test.Start(t)
 	place := care.Place{Database: pgtest.Database(t), Blobs: s3.Bucket(t, "archive"), Data: t.TempDir()}

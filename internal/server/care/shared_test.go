@@ -12,7 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/s3test"
 )
 
-// An archive in PostgreSQL and a bucket is verified and counted as one in a directory is.
+// An archive in PostgreSQL and a bucket is verified and counted like one in a directory.
 func TestASharedArchive(t *testing.T) {
 	place := care.Place{Database: pgtest.Database(t), Blobs: s3test.Bucket(t), Data: t.TempDir()}
 	s, err := server.Open(t.Context(), server.Options{Database: place.Database, Blobs: place.Blobs, Data: place.Data})

@@ -27,8 +27,8 @@ type Verification struct {
 	// Grace is the age from which an unused content is an orphan. Services publish contents before
 	// they refer to them.
 	Grace time.Duration
-	// Settle is the longest time from a change to the removal that follows it: findings are checked
-	// again after that. 0 is a second.
+	// Settle is the longest time between a change and the removal that follows it: findings are
+	// checked again after that time. 0 is a second.
 	Settle time.Duration
 	// RemoveOrphans removes orphans; the Store must be writable, and nobody else may use it if it
 	// is SQLite.
@@ -97,7 +97,7 @@ func (a *Archive) Verify(ctx context.Context, how Verification) (Verified, error
 	return v.result, nil
 }
 
-// found reports a finding.
+// found counts and reports a finding.
 func (v *verifying) found(f Finding) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +105,7 @@ func (v *verifying) found(f Finding) error {
 	return v.Found(f)
 }
 
-// database runs the database's own check, which damage can end.
+// database runs the database's own check. Damage that ends it is a finding, too.
 func (v *verifying) database(ctx context.Context) error {
 	err := v.Store.Verification.Integrity(ctx, func(text string) error { return v.found(Finding{Kind: Database, Text: text}) })
 	if err != nil && ctx.Err() == nil {
@@ -140,7 +140,7 @@ func (v *verifying) rules(ctx context.Context) error {
 
 // settle waits until services have finished changes in progress.
 func (v *verifying) settle(ctx context.Context) error {
-	if v.RemoveOrphans { // there are none
+	if v.RemoveOrphans { // no service uses the archive
 		return nil
 	}
 	select {
@@ -231,36 +231,36 @@ const (
 	portion = 256 << 10
 )
 
-// references are all used contents, in ascending order, at the time they are read.
+// references iterates over all used contents, in ascending order.
 type references struct {
-	store *store.Store
-	ahead []store.Reference
-	last  string // the last one that was read
-	ended bool
+	store   *store.Store
+	pending []store.Reference // read, not yet returned
+	last    string            // the last one that was read
+	ended   bool
 }
 
 // peek returns the next one, and io.EOF at the end.
 func (r *references) peek(ctx context.Context) (store.Reference, error) {
-	if len(r.ahead) == 0 && !r.ended {
+	if len(r.pending) == 0 && !r.ended {
 		more, err := r.store.Verification.References(ctx, r.last, batch)
 		if err != nil {
 			return store.Reference{}, err
 		}
-		if r.ahead, r.ended = more, len(more) == 0; !r.ended {
+		if r.pending, r.ended = more, len(more) == 0; !r.ended {
 			r.last = more[len(more)-1].Digest
 		}
 	}
 	if r.ended {
 		return store.Reference{}, io.EOF
 	}
-	return r.ahead[0], nil
+	return r.pending[0], nil
 }
 
 // next returns the next one and advances.
 func (r *references) next(ctx context.Context) (store.Reference, error) {
 	first, err := r.peek(ctx)
 	if err == nil {
-		r.ahead = r.ahead[1:]
+		r.pending = r.pending[1:]
 	}
 	return first, err
 }
@@ -275,7 +275,7 @@ func (r *references) has(ctx context.Context, digest string) (bool, error) {
 		if err != nil || first.Digest >= digest {
 			return first.Digest == digest, err
 		}
-		r.ahead = r.ahead[1:]
+		r.pending = r.pending[1:]
 	}
 }
 
@@ -307,7 +307,7 @@ func (v *verifying) content(ctx context.Context, r store.Reference) error {
 	v.Seen.Contents.Add(1)
 	switch {
 	case errors.Is(err, blob.ErrMissing):
-		// That is no finding if the content is not used any more.
+		// Not a finding if the content is not used any more.
 		if used, err := v.Store.Uses.Referenced(ctx, r.Digest); err != nil || !used {
 			return err
 		}

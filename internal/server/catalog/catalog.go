@@ -1,5 +1,5 @@
-// Package catalog is the archive of one tenant as somebody sees it: what handlers may ask for, and a view that
-// leaves out the mandators that a key is not for.
+// Package catalog declares what handlers may do with the archive of one tenant, and confines it to the
+// mandators of a key.
 package catalog
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// Catalog is the archive of one tenant, for whom those of others do not exist. Errors that a
+// Catalog is the archive of one tenant. Archives of other tenants do not exist for it. Errors that a
 // client can act on carry a kind.
 type Catalog interface {
 	Folders
@@ -52,10 +52,10 @@ type Changes interface {
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
 }
 
-// Settings are named values of the archive; one that was never set is empty.
+// Settings are named values of the archive, empty until they are set.
 type Settings interface {
 	Setting(ctx context.Context, name string) (string, error)
 	SetSetting(ctx context.Context, name, value string) error
-	// FirstSetting sets a value unless one is set, and returns that which is.
+	// FirstSetting sets a value unless one is set, and returns the value that is then set.
 	FirstSetting(ctx context.Context, name, value string) (string, error)
 }

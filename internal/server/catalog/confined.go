@@ -11,23 +11,23 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// confined is a part of a tenant's archive: some mandators, and the inboxes of one user.
-// What lies elsewhere is not there. Neither folders nor documents ever move from one mandator
-// to another, so that what was looked at before a change holds for the change.
+// confined is a part of a tenant's archive: some mandators, and the inboxes of one user. Everything
+// else is reported as not found. Folders and documents never move from one mandator to another, so a
+// check before a change still holds during it.
 //
-// It has each method of a catalog itself: one that is added must say what it shows.
+// It embeds no catalog: a new method of Catalog must say here what it shows.
 type confined struct {
 	whole     Catalog
 	mandators []archive.ID
-	user      int64 // 0 for one without inboxes
+	user      int64 // 0: no inboxes
 }
 
-// Confine leaves some mandators of a whole archive, and the inboxes of one user: none where that is 0.
+// Confine limits an archive to some mandators and the inboxes of one user; user 0 has none.
 func Confine(whole Catalog, mandators []archive.ID, user int64) Catalog {
 	return &confined{whole: whole, mandators: mandators, user: user}
 }
 
-// sees reports whether a mandator or an inbox is there.
+// sees reports whether a mandator or an inbox is visible.
 func (c *confined) sees(root store.Folder) bool {
 	if root.Inbox {
 		return c.user != 0 && root.UserID == c.user
@@ -35,7 +35,7 @@ func (c *confined) sees(root store.Folder) bool {
 	return slices.Contains(c.mandators, root.ID)
 }
 
-// inside returns the error of a folder that is not there.
+// inside returns an error unless a folder is visible.
 func (c *confined) inside(ctx context.Context, id archive.ID) error {
 	lineage, err := c.whole.Lineage(ctx, id)
 	if err == nil && !c.sees(lineage[0]) {
@@ -44,13 +44,13 @@ func (c *confined) inside(ctx context.Context, id archive.ID) error {
 	return err
 }
 
-// reaches returns the error of a document that is not there.
+// reaches returns an error unless a document is visible.
 func (c *confined) reaches(ctx context.Context, id archive.ID) error {
 	_, err := c.Document(ctx, id)
 	return err
 }
 
-// Absent reports whether an error says that something is not there.
+// Absent reports whether an error says that something was not found.
 func Absent(err error) bool { return archive.KindOf(err) == archive.KindNotFound }
 
 func (c *confined) Folder(ctx context.Context, id archive.ID) (store.Folder, error) {
@@ -178,7 +178,7 @@ func (c *confined) List(ctx context.Context, q store.Query, each func(store.List
 	return c.whole.List(ctx, q, each)
 }
 
-// Search looks below all roots that are there, or below the one folder that is asked for.
+// Search searches the requested folder, or else everything below the visible roots.
 func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, error) {
 	if q.Folder != 0 {
 		if err := c.inside(ctx, q.Folder); err != nil {
@@ -203,7 +203,7 @@ func (c *confined) Setting(ctx context.Context, name string) (string, error) {
 	return c.whole.Setting(ctx, name)
 }
 
-// AddFolder adds no mandator and no inbox: those are not for who sees but some.
+// AddFolder refuses to add a mandator or an inbox.
 func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
 	if f.Parent == 0 {
 		return 0, beyond()
@@ -215,7 +215,7 @@ func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, e
 }
 
 func beyond() error {
-	return refusal.Deny(refusal.NoMandator, archive.KindForbidden, "the API key is for some mandators alone")
+	return refusal.Deny(refusal.NoMandator, archive.KindForbidden, "the API key is limited to some mandators")
 }
 
 func (c *confined) AddDocuments(ctx context.Context, documents []store.Document, reuse bool) ([]archive.ID, error) {
@@ -227,7 +227,7 @@ func (c *confined) AddDocuments(ctx context.Context, documents []store.Document,
 	return c.whole.AddDocuments(ctx, documents, reuse)
 }
 
-// AddBatch is for an import, which nobody makes with a key.
+// AddBatch is used by imports alone, which need no key.
 func (c *confined) AddBatch(context.Context, []store.Folder, []store.Document) ([]archive.ID, error) {
 	return nil, beyond()
 }

@@ -1,5 +1,5 @@
-// Package datalock has one process at a time use a data directory, and remembers how the last
-// one ended.
+// Package datalock lets one process at a time use a data directory, and records whether the last
+// one ended in order.
 package datalock
 
 import (
@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the lock file begins with while the directory is in use, and after that until the next one, if
-// the process was killed. An orderly end empties it.
+// The lock file begins with one of these while the directory is in use. An orderly end empties it; a
+// killed process leaves it as it is.
 const (
 	inUse     = "in use by process "
 	restoring = "restoring\n"
@@ -24,16 +24,16 @@ const (
 // Lock keeps other processes out of a data directory (flock(2)).
 type Lock struct {
 	file *os.File
-	// Interrupted says that the last process did not give the directory up in order.
+	// Interrupted says that the last process did not release the directory in order.
 	Interrupted bool
-	// Restoring says that a restore into the directory did not come to its end.
+	// Restoring says that a restore into the directory was not completed.
 	Restoring bool
 }
 
 // InUseError says that another process uses a data directory.
 type InUseError struct {
 	dir string
-	by  string // that process in words, empty when it has not said so yet
+	by  string // " by process N", empty if that is not known
 }
 
 // Error implements error.
@@ -42,8 +42,8 @@ func (e *InUseError) Error() string {
 		"use that, or name another directory with --data", e.dir, e.by)
 }
 
-// Take locks a data directory. One that another process uses is an *InUseError, one that was
-// not restored whole an error, too.
+// Take locks a data directory. The error is an *InUseError if another process uses it. A directory
+// with an incomplete restore is also an error.
 func Take(dir string) (*Lock, error) {
 	l, err := TakeAny(dir)
 	if err == nil && l.Restoring {
@@ -52,7 +52,7 @@ func Take(dir string) (*Lock, error) {
 	return l, err
 }
 
-// WantWhole is an error where a restore into dir has not come to its end. It takes no lock: the
+// WantWhole returns an error if a restore into dir is incomplete. It takes no lock, because the
 // restore may be under way.
 func WantWhole(dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, "lock")) //nolint:gosec // the data directory is the operator's choice
@@ -66,7 +66,7 @@ func notWhole(dir, what string) error {
 	return fmt.Errorf("a restore into %s %s, and the archive there is not whole: call archivefs admin restore again", dir, what)
 }
 
-// TakeAny is Take also for a directory that was not restored whole.
+// TakeAny is Take that also accepts a directory with an incomplete restore.
 func TakeAny(dir string) (*Lock, error) {
 	return take(dir, func(by string) error { return &InUseError{dir, by} })
 }
@@ -83,7 +83,7 @@ func TakeBackup(dir string) (*Lock, error) {
 	return l, nil
 }
 
-// take locks a directory; busy makes the error when another process has it.
+// take locks a directory; busy makes the error for one that another process has locked.
 func take(dir string, busy func(by string) error) (*Lock, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
@@ -104,7 +104,7 @@ func take(dir string, busy func(by string) error) (*Lock, error) {
 	return l, nil
 }
 
-// holder says in words which process has the directory, as the lock file says.
+// holder returns " by process N" for the text of a lock file, or nothing if it names no process.
 func holder(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	if pid, ok := strings.CutPrefix(line, inUse); ok {
@@ -118,12 +118,12 @@ func holder(text string) string {
 // Begin marks the directory as in use, durably.
 func (l *Lock) Begin() error { return l.mark(inUse + strconv.Itoa(os.Getpid()) + "\n") }
 
-// BeginRestore marks the directory as not whole, durably, until Release says otherwise.
+// BeginRestore marks the directory as incomplete, durably, until an orderly Release.
 func (l *Lock) BeginRestore() error { return l.mark(restoring) }
 
 func (l *Lock) mark(text string) error {
 	_, err := l.file.WriteAt([]byte(text), 0)
-	if err == nil { // never empty in between
+	if err == nil { // after the write, so that the file is never empty in between
 		err = l.file.Truncate(int64(len(text)))
 	}
 	if err == nil {
@@ -135,13 +135,13 @@ func (l *Lock) mark(text string) error {
 	return nil
 }
 
-// Release gives the directory up; orderly says that nothing in it needs a look.
+// Release releases the directory; orderly says that the next process need not clean up.
 func (l *Lock) Release(orderly bool) error {
 	var err error
 	if orderly {
 		err = l.file.Truncate(0)
 	}
-	// Closing it would not do: a program that is being started may still have the descriptor.
+	// Closing the file is not enough: a child process that is being started may have inherited it.
 	err = errors.Join(err, unix.Flock(int(l.file.Fd()), unix.LOCK_UN))
 	if err := errors.Join(err, l.file.Close()); err != nil {
 		return fmt.Errorf("release data directory: %w", err)

@@ -3,12 +3,12 @@
 //
 // It guarantees that a revoked key or a removed or changed user is accepted for freshFor at most,
 // whatever process made the change; that neither the answer nor its time reveals to the holder of a
-// key which users exist; that only a few passwords are checked at a time; and that somebody who
-// fails repeatedly does not lock others out.
+// key which users exist; that only a few passwords are checked at a time; and that repeated failures
+// of one client do not lock out others.
 //
 // A key is a random text of 130 bits, so its SHA-256 is stored: a slower hash would only protect
-// texts that can be guessed, and this one is computed for every request. Passwords are chosen by
-// people, so their argon2id hashes are stored (RFC 9106).
+// texts that can be guessed, and it would have to be computed for every request. Passwords are chosen
+// by people, so their argon2id hashes are stored (RFC 9106).
 package gate
 
 import (
@@ -32,12 +32,12 @@ import (
 )
 
 const (
-	// freshFor is how long an answer of the database about a key or a user is used. For that long a
-	// revoked key is still accepted, on any instance.
+	// freshFor is how long a key or user from the database is cached. A revoked key may still be
+	// accepted for that time, on any instance.
 	freshFor = 2 * time.Second
-	// noteEvery is how often at most the use of a key is recorded.
+	// noteEvery is the shortest interval at which uses of a key are recorded.
 	noteEvery = time.Minute
-	// noteWithin is how long that may take.
+	// noteWithin is how long recording may take.
 	noteWithin = 10 * time.Second
 	// remembered is how many keys, users and passwords are cached, each.
 	remembered = 4096
@@ -54,22 +54,22 @@ type Database interface {
 type Gate struct {
 	db      Database
 	cloudID string      // of a tenant that has none in the database
-	failed  func(error) // is told what went wrong beside a request
+	failed  func(error) // reports errors of background work
 	now     func() time.Time
 	writing sync.WaitGroup
 
-	keys     *lru.Cache[string, known[store.Key]]   // by hash
-	accounts *lru.Cache[user, known[store.Account]] // those that are not there, too
-	verified *lru.Cache[sum, known[string]]         // what is kept of a password, by what was shown
-	failures *lru.Cache[sum, failing]               // by who failed
-	nobodys  string                                 // is kept of the password of nobody
-	secret   []byte                                 // keys the hashes of what was shown
-	checks   singleflight.Group                     // one for all who show the same at a time
-	turns    chan struct{}                          // a place for each check at work
-	waiting  chan struct{}                          // and for each that waits for one
+	keys      *lru.Cache[string, known[store.Key]]   // by hash
+	accounts  *lru.Cache[user, known[store.Account]] // including unknown ones
+	verified  *lru.Cache[sum, known[string]]         // the password hash that matched, by the credentials
+	failures  *lru.Cache[sum, failing]               // by key, user and address
+	dummyHash string                                 // the password hash of unknown users
+	secret    []byte                                 // keys the hashes of credentials
+	checks    singleflight.Group                     // one for all requests with the same credentials
+	turns     chan struct{}                          // a place for each running check
+	waiting   chan struct{}                          // a place for each waiting check
 
 	mu sync.Mutex
-	// noted is when it was noted last that a key was used.
+	// noted is when the use of a key was last recorded.
 	noted map[int64]time.Time // +checklocks:mu
 }
 
@@ -83,14 +83,14 @@ type user struct {
 }
 
 // New makes a gate. A tenant that has no cloud id in the database has the given one, if that is
-// not empty. What fails beside a request is told to failed.
+// not empty. Errors of background work are passed to failed.
 func New(db Database, cloudID string, failed func(error)) *Gate {
 	g := &Gate{
-		db: db, cloudID: cloudID, failed: failed, nobodys: nobodys(), now: time.Now, noted: map[int64]time.Time{}, secret: make([]byte, sha256.Size),
+		db: db, cloudID: cloudID, failed: failed, dummyHash: dummyHash(), now: time.Now, noted: map[int64]time.Time{}, secret: make([]byte, sha256.Size),
 		turns: make(chan struct{}, checksAtATime), waiting: make(chan struct{}, checksWaiting),
 	}
 	_, _ = rand.Read(g.secret) // never fails
-	// The size is a constant that is right.
+	// lru.New fails only for a size below 1.
 	g.keys, _ = lru.New[string, known[store.Key]](remembered)
 	g.accounts, _ = lru.New[user, known[store.Account]](remembered)
 	g.verified, _ = lru.New[sum, known[string]](remembered)
@@ -98,29 +98,28 @@ func New(db Database, cloudID string, failed func(error)) *Gate {
 	return g
 }
 
-// Close waits for what is written beside requests. There must be none any more.
+// Close waits for background writes. All requests must have ended.
 func (g *Gate) Close() { g.writing.Wait() }
 
-// Shown is what a request shows.
+// Shown is the credentials of a request.
 type Shown struct {
 	Key     string
 	CloudID string // empty without one
-	// Basic says that there are User and Password, too.
+	// Basic says that the request has a User and a Password.
 	Basic          bool
 	User, Password string
-	// Address is where the request comes from.
+	// Address is the address of the client.
 	Address string
 }
 
-// Granted is who may do what.
+// Granted is the key and the user of an admitted request.
 type Granted struct {
 	Key  store.Key
-	User store.Account // without an ID where no user was shown
+	User store.Account // the zero Account without a user
 }
 
-// Admit finds out whose credentials are shown. A Refusal of KindUnauthorized says that they are
-// not, or no longer, good for anything; one of KindBusy, that the password was not looked at, and
-// may be sent again later: see RetryAfter.
+// Admit checks credentials. The error is a Refusal of KindUnauthorized if they are not accepted, and of
+// KindBusy if the password was not checked and may be sent again later (see RetryAfter).
 func (g *Gate) Admit(ctx context.Context, s Shown) (Granted, error) {
 	if why := s.incomplete(); why != "" {
 		return Granted{}, Refuse(why, store.Key{}, store.Account{})
@@ -148,7 +147,7 @@ func (g *Gate) Admit(ctx context.Context, s Shown) (Granted, error) {
 	return granted, nil
 }
 
-// incomplete says what is wrong with what is shown whatever the database says, if anything.
+// incomplete returns what is wrong with credentials regardless of the database, if anything.
 func (s *Shown) incomplete() Reason {
 	switch {
 	case s.Key == "":
@@ -159,7 +158,7 @@ func (s *Shown) incomplete() Reason {
 	return ""
 }
 
-// ended says why a key is not good any more, if it is not.
+// ended returns why a key is not valid, empty if it is.
 func (g *Gate) ended(key *store.Key) Reason {
 	switch {
 	case key.Valid(g.now()):
@@ -176,11 +175,11 @@ func same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// Reason says in a word why somebody is not let in.
+// Reason says in a word why credentials are refused.
 type Reason string
 
-// The reasons of this package. That a password was not looked at is one, too: TooManyTries when
-// too many were wrong, Busy when too many are being checked.
+// The reasons of this package. With TooManyTries (too many were wrong) and Busy (too many are being
+// checked) the password was not checked.
 const (
 	NoCredentials Reason = "no-credentials" // no API key
 	Mixed         Reason = "mixed"          // a Cloud-ID and a user
@@ -194,53 +193,53 @@ const (
 	Busy          Reason = "busy"
 )
 
-// Refusal is the error of credentials that are not good for what is asked. Who shows them is
-// told what Told says and no more; all else is for the operator.
+// Refusal is the error of credentials that do not permit a request. Clients see Public only; the rest
+// is for the operator.
 type Refusal struct {
 	Reason Reason
-	Key    store.Key     // the one that was shown, zero when there is none such
-	User   store.Account // likewise
-	Told   error
+	Key    store.Key     // zero for an unknown key
+	User   store.Account // without an ID unless the database has the user
+	Public error
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return r.Told.Error() }
+func (r *Refusal) Error() string { return r.Public.Error() }
 
-// Unwrap returns what is told.
-func (r *Refusal) Unwrap() error { return r.Told }
+// Unwrap returns the public error.
+func (r *Refusal) Unwrap() error { return r.Public }
 
-// OfUser reports whether it is the user or the password that is wrong, and not the key.
+// OfUser reports whether the user or the password is wrong, and not the key.
 func (r *Refusal) OfUser() bool { return r.Reason == UnknownUser || r.Reason == WrongPassword }
 
-// Refuse refuses what is shown. Whatever is wrong with it, the same is told.
+// Refuse returns the Refusal for a reason. Clients cannot tell from it what was wrong, unless the
+// password was not checked.
 func Refuse(why Reason, key store.Key, user store.Account) *Refusal {
-	told := &archive.Error{Op: "credentials", Kind: archive.KindUnauthorized, Detail: "the credentials of one accepted set are needed"}
+	public := &archive.Error{Op: "credentials", Kind: archive.KindUnauthorized, Detail: "the credentials of one accepted set are needed"}
 	switch why {
 	case TooManyTries:
-		told.Kind, told.Detail = archive.KindBusy, "too many wrong passwords; try again in a minute"
+		public.Kind, public.Detail = archive.KindBusy, "too many wrong passwords; try again in a minute"
 	case Busy:
-		told.Kind, told.Detail = archive.KindBusy, "too many passwords are being checked; try again in a moment"
+		public.Kind, public.Detail = archive.KindBusy, "too many passwords are being checked; try again in a moment"
 	}
-	return &Refusal{Reason: why, Key: key, User: user, Told: told}
+	return &Refusal{Reason: why, Key: key, User: user, Public: public}
 }
 
 // NewKey makes an API key. Only its hash is kept.
 func NewKey() string { return rand.Text() }
 
-// HashKey is what is kept of an API key: see the package comment.
+// HashKey is the hash of an API key that is stored: see the package comment.
 func HashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// known is what the database said.
+// known is a cached answer of the database.
 type known[T any] struct {
 	what T
 	at   time.Time
 }
 
-// key returns the key that is shown. It is looked up by its hash: how long that takes tells
-// of the hash at most, which leads nobody to a key.
+// key looks a key up by its hash, so that the time it takes reveals at most something about the hash.
 func (g *Gate) key(ctx context.Context, shown string) (store.Key, error) {
 	hash := HashKey(shown)
 	now := g.now()
@@ -256,7 +255,7 @@ func (g *Gate) key(ctx context.Context, shown string) (store.Key, error) {
 	return key, nil
 }
 
-// used notes in the database that a key was used, once in noteEvery. The request does not
+// used records the use of a key in the database, at most once in noteEvery. The request does not
 // wait for it.
 func (g *Gate) used(ctx context.Context, key store.Key) {
 	now := g.now()
@@ -267,12 +266,12 @@ func (g *Gate) used(ctx context.Context, key store.Key) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 		defer cancel()
 		if err := g.db.UseKey(ctx, key.ID, now, now.Add(-noteEvery)); err != nil {
-			g.failed(fmt.Errorf("note when an API key was used: %w", err))
+			g.failed(fmt.Errorf("record the use of an API key: %w", err))
 		}
 	})
 }
 
-// note reports whether the use of a key is to be noted now.
+// note reports whether the use of a key is to be recorded now.
 func (g *Gate) note(id int64, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -283,33 +282,32 @@ func (g *Gate) note(id int64, now time.Time) bool {
 	return true
 }
 
-// unknown reports whether err says that something is not there.
+// unknown reports whether err says that there is no such key or user.
 func unknown(err error) bool { return archive.KindOf(err) == archive.KindNotFound }
 
 const (
-	// rememberFor is how long a password that was right needs no check, unless it is changed
-	// meanwhile.
+	// rememberFor is how long a correct password is not checked again, unless it is changed.
 	rememberFor = 5 * time.Minute
 	// checksAtATime is how many passwords are checked at a time; each takes 19 MiB and a
 	// processor. checksWaiting is how many may wait.
 	checksAtATime = 2
 	checksWaiting = 64
-	// mayFail is how often a user can fail, from an address and with a key, before the password
-	// is not looked at any more; failsFor how long after the first failure.
+	// mayFail is how many wrong passwords are checked for one user, key and address within failsFor
+	// of the first. Further passwords are refused unchecked.
 	mayFail  = 5
 	failsFor = time.Minute
 )
 
-// RetryAfter is after how many seconds a password that was not looked at may be sent again.
+// RetryAfter is the Retry-After, in seconds, for a password that was not checked.
 const RetryAfter = "30"
 
-// failing is how often somebody failed.
+// failing counts the failures of one user, key and address.
 type failing struct {
 	times int
 	since time.Time
 }
 
-// user returns the user who is shown beside a key.
+// user returns the user of a request, after checking the password.
 func (g *Gate) user(ctx context.Context, key store.Key, s Shown) (store.Account, error) {
 	account, err := g.account(ctx, user{key.Tenant.ID, s.User})
 	if err != nil {
@@ -334,8 +332,8 @@ func (g *Gate) user(ctx context.Context, key store.Key, s Shown) (store.Account,
 	return account, nil
 }
 
-// account returns a user, as the database has it or had it a moment ago: without an ID, and
-// with a password that nobody has, when it has none.
+// account returns a user, from the database or the cache. An unknown one has no ID, and a password
+// hash that matches nothing.
 func (g *Gate) account(ctx context.Context, name user) (store.Account, error) {
 	now := g.now()
 	if a, ok := g.accounts.Get(name); ok && now.Sub(a.at) < freshFor {
@@ -343,7 +341,7 @@ func (g *Gate) account(ctx context.Context, name user) (store.Account, error) {
 	}
 	account, err := g.db.FindAccount(ctx, name.tenant, name.name)
 	if unknown(err) {
-		account, err = store.Account{Password: g.nobodys}, nil
+		account, err = store.Account{Password: g.dummyHash}, nil
 	}
 	if err == nil {
 		g.accounts.Add(name, known[store.Account]{account, now})
@@ -351,8 +349,8 @@ func (g *Gate) account(ctx context.Context, name user) (store.Account, error) {
 	return account, err
 }
 
-// check compares a password with what is kept of one, in turn, unless who shows it has failed
-// too often. It returns what is wrong, if anything.
+// check compares a password with a stored hash, a few at a time, unless there were too many failures.
+// It returns what is wrong, if anything.
 func (g *Gate) check(who sum, kept, password string) Reason {
 	if !g.mayTry(who) {
 		return TooManyTries
@@ -372,8 +370,8 @@ func (g *Gate) check(who sum, kept, password string) Reason {
 	return ""
 }
 
-// mayTry reports whether somebody has not failed too often. Each try counts as a failure until
-// it succeeds, so that many at a time are no way around it.
+// mayTry reports whether another password may be tried. Each try counts as a failure until it
+// succeeds, so that concurrent tries cannot exceed the limit.
 func (g *Gate) mayTry(who sum) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -389,10 +387,10 @@ func (g *Gate) mayTry(who sum) bool {
 	return true
 }
 
-// sum is a hash of texts that nobody outside of this process can compute.
+// sum is a keyed hash of texts, which only this process can compute.
 func (g *Gate) sum(id store.TenantID, texts ...string) (s sum) {
 	mac := hmac.New(sha256.New, g.secret)
-	_ = binary.Write(mac, binary.BigEndian, int64(id)) // a hash takes all that is written
+	_ = binary.Write(mac, binary.BigEndian, int64(id)) // writing to a hash never fails
 	for _, text := range texts {
 		_ = binary.Write(mac, binary.BigEndian, int64(len(text)))
 		_, _ = mac.Write([]byte(text))

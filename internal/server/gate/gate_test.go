@@ -50,14 +50,14 @@ func (r *records) UseKey(_ context.Context, _ int64, at, _ time.Time) error {
 	return nil
 }
 
-// set changes what the database has.
+// set changes the database.
 func (r *records) set(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
 }
 
-// clock is a time that passes when it is told to.
+// clock is a clock that the test moves.
 type clock struct{ now time.Time }
 
 func (c *clock) pass(d time.Duration) { c.now = c.now.Add(d) }
@@ -78,8 +78,8 @@ func newGate(t *testing.T) (*Gate, *records, *clock) {
 	return g, r, c
 }
 
-// because says why somebody is not let in, and what is known of them. They are told the same
-// whatever it is.
+// because returns the reason of a Refusal and what is known of the client. The public error must not
+// depend on them.
 func because(err error) string {
 	refusal := new(Refusal)
 	if !errors.As(err, &refusal) || err.Error() != Refuse(UnknownKey, store.Key{}, store.Account{}).Error() {
@@ -139,7 +139,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// What the database said is believed for a moment, and no longer.
+// Answers of the database are cached for a moment, and no longer.
 func TestChangesAreNoticed(t *testing.T) {
 	g, r, c := newGate(t)
 	shown := Shown{Key: "own", Basic: true, User: "eve", Password: "secret"}
@@ -182,7 +182,7 @@ func TestChangesAreNoticed(t *testing.T) {
 	}
 }
 
-// Who fails again and again has to wait; nobody else has.
+// A client that fails repeatedly has to wait; others do not.
 func TestFailuresOfOneKeepNobodyElseOut(t *testing.T) {
 	g, r, c := newGate(t)
 	r.accounts["1adam"] = store.Account{ID: 6, Name: "adam", Password: HashPassword("secret")}
@@ -193,7 +193,7 @@ func TestFailuresOfOneKeepNobodyElseOut(t *testing.T) {
 		}
 		return archive.KindOf(err)
 	}
-	if got := try("eve", "secret", "a"); got != 0 { // is remembered
+	if got := try("eve", "secret", "a"); got != 0 { // cached
 		t.Fatal(got)
 	}
 	for n := range mayFail {
@@ -224,7 +224,7 @@ func TestFailuresOfOneKeepNobodyElseOut(t *testing.T) {
 	}
 }
 
-// Guesses that are sent at the same time are no way around the limit.
+// Concurrent guesses do not exceed the limit.
 func TestGuessesAtATime(t *testing.T) {
 	g, _, _ := newGate(t)
 	var wg sync.WaitGroup
@@ -310,7 +310,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// What a request costs whose key, and whose password, were seen before.
+// The cost of a request with a cached key and a cached password.
 func BenchmarkAdmit(b *testing.B) {
 	r := &records{keys: map[string]store.Key{HashKey("own"): {ID: 1, Tenant: store.Tenant{ID: 1}}}, accounts: map[string]store.Account{"1eve": {ID: 5, Password: HashPassword("secret")}}}
 	g := New(r, "", func(error) {})

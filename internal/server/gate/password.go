@@ -10,14 +10,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// cost is what the hash of a password takes.
+// cost is the parameters of an argon2id hash.
 type cost struct {
 	memory uint32 // in KiB
 	passes uint32
 	lanes  uint8
 }
 
-// What new hashes cost, as OWASP recommends: 20 to 50 ms and 19 MiB.
+// The cost of new hashes, as OWASP recommends: 20 to 50 ms and 19 MiB.
 const (
 	memory = 19 << 10
 	passes = 2
@@ -25,13 +25,13 @@ const (
 
 	saltLength = 16
 	hashLength = 32
-	// maxMemory and maxPasses are what a hash may cost at most, of whatever origin.
+	// maxMemory and maxPasses bound the cost of any stored hash.
 	maxMemory = 1 << 20
 	maxPasses = 16
 )
 
-// HashPassword is what is kept of a password: in the PHC string format, with its salt and
-// what it costs, so that later ones can cost more.
+// HashPassword is the hash of a password, in the PHC string format. It includes the salt and the
+// cost, so that later hashes can cost more.
 func HashPassword(password string) string {
 	salt := make([]byte, saltLength)
 	_, _ = rand.Read(salt) // never fails
@@ -43,9 +43,9 @@ func format(salt, hash []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(hash))
 }
 
-// nobodys is what is kept of a password that nobody has: who names a user that is not there
-// waits as long as one who errs in the password.
-func nobodys() string {
+// dummyHash is a hash that no password matches. Checking it for an unknown user takes as long as
+// refusing a wrong password.
+func dummyHash() string {
 	random := make([]byte, saltLength+hashLength)
 	_, _ = rand.Read(random) // never fails
 	return format(random[:saltLength], random[saltLength:])
@@ -55,7 +55,7 @@ func (c cost) hash(password string, salt []byte, length uint32) []byte {
 	return argon2.IDKey([]byte(password), salt, c.passes, c.memory, c.lanes, length)
 }
 
-// matches reports whether kept is what is kept of a password.
+// matches reports whether kept is a hash of the password.
 func matches(kept, password string) bool {
 	c, salt, want, ok := parseHash(kept)
 	if !ok {

@@ -1,13 +1,12 @@
-// Package generated is an archive that nobody has stored, for trying out how programs
-// behave on a huge one: what a folder or a document is called, when it was made and which
-// bytes it holds is computed from its id whenever it is asked for. It is the same each time,
-// takes no memory and no disk, and cannot be changed.
+// Package generated is a synthetic archive, for trying out how programs behave on a huge one. The
+// names, dates and bytes of folders and documents are computed from their ids on demand. The archive
+// is always the same, takes no memory and no disk, and cannot be changed.
 //
-// Folders are numbered from 1 in the order of a walk that visits a folder before what lies
-// in it, so that a folder and all below it have consecutive ids; every folder has equally
-// many documents, numbered in the order of the folders. All of it is arithmetic with that.
+// Folders are numbered from 1 in pre-order, so that a folder and everything below it have
+// consecutive ids. Every folder has the same number of documents, numbered in the order of the
+// folders. Everything else is arithmetic on these ids.
 //
-// It takes the places of packages store and blob below the handlers of the service.
+// It replaces packages store and blob below the handlers of the service.
 package generated
 
 import (
@@ -25,7 +24,7 @@ import (
 )
 
 // Archive is a generated archive. Its methods may be called concurrently; those that would
-// change it are archive.KindForbidden.
+// change it return an error of archive.KindForbidden.
 type Archive struct {
 	Shape
 	fixed
@@ -122,7 +121,7 @@ func (a *Archive) Below(_ context.Context, parent archive.ID) ([]store.Folder, e
 	return a.every(parent+1, a.end(a.place(parent)), 1), nil
 }
 
-// every returns the folders from one id to before another, in steps.
+// every returns the folders from one id up to another, exclusive, in steps.
 func (a *Archive) every(from, end archive.ID, step int) []store.Folder {
 	if end <= from {
 		return nil
@@ -137,11 +136,11 @@ func (a *Archive) every(from, end archive.ID, step int) []store.Folder {
 // Empty reports that there are folders.
 func (a *Archive) Empty(context.Context) (bool, error) { return false, nil }
 
-// Setting says that the structure is not free, in the archive as in inboxes; there are no
-// other settings.
+// Setting returns "false": clients may create folders neither in the archive nor in inboxes. There
+// are no other settings.
 func (a *Archive) Setting(context.Context, string) (string, error) { return "false", nil }
 
-// Close implements what a database has; there is nothing to close.
+// Close does nothing.
 func (a *Archive) Close() error { return nil }
 
 // List calls each for the documents by ascending id. An unknown folder is KindNotFound,
@@ -206,8 +205,7 @@ func documentName(about *area, year int, id archive.ID) string {
 	return string(append(name, ".pdf"...))
 }
 
-// sizeOf makes a length from 4 KiB to 1 MiB, of which the small ones are as frequent as
-// the large ones.
+// sizeOf makes a length from 4 KiB to 1 MiB. Each power of two is equally likely.
 func sizeOf(chance uint64) int64 {
 	least := int64(4096) << (chance >> 48 % 8)
 	return least + int64(chance>>52)%least
@@ -253,7 +251,7 @@ func (a *Archive) Contents(ctx context.Context, folder archive.ID) (contents []s
 	return contents, err
 }
 
-// mix makes a number that looks random of another one (SplitMix64).
+// mix turns a number into one that looks random (SplitMix64).
 func mix(n uint64) uint64 {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
@@ -261,11 +259,11 @@ func mix(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// fixed is the part of an archive that nothing is kept of: what would change the archive is refused, and there is
-// nothing to be looked up, dropped or walked.
+// fixed implements the methods that need stored data: changes are refused, and there is nothing to look
+// up, drop or walk.
 type fixed struct{}
 
-// errFixed refuses what would change the archive.
+// errFixed is the error of a change.
 func errFixed() error {
 	return refuse(archive.KindForbidden, "this archive is generated and cannot be changed")
 }

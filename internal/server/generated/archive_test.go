@@ -34,12 +34,12 @@ func TestParseShape(t *testing.T) {
 	}
 }
 
-// shapes end amidst a year, a partner, an area and a mandator, and fill one.
+// shapes end within a year, a partner, an area and a mandator; one fills a mandator.
 func shapes() []generated.Shape {
 	return []generated.Shape{{Folders: 1, Documents: 2}, {Folders: 2}, {Folders: 9, Documents: 1}, {Folders: 700, Documents: 3}, {Folders: 10_001, Documents: 1}, {Folders: 10_002, Documents: 1}}
 }
 
-// What the ways to find folders say fits together.
+// All ways to find folders agree.
 func TestFolders(t *testing.T) {
 	for _, shape := range shapes() {
 		t.Run(shape.String(), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// wantFolder checks what is told of a folder by the list of all.
+// wantFolder checks all data of a folder against the list of all folders.
 func wantFolder(t *testing.T, a *generated.Archive, tree []store.Folder, below map[archive.ID][]store.Folder, f store.Folder) {
 	t.Helper()
 	ctx := t.Context()
@@ -166,7 +166,7 @@ func TestListsAreChosen(t *testing.T) {
 	}
 }
 
-// Contents are PDFs of the length that is told, the same each time and of any part.
+// Contents are PDFs of the listed length. Reading them again, or in parts, gives the same bytes.
 func TestContents(t *testing.T) {
 	a := generated.New(generated.Shape{Folders: 50, Documents: 2})
 	seen := map[string]bool{}
@@ -187,7 +187,7 @@ func TestContents(t *testing.T) {
 			t.Errorf("document %d is %+v", id, got)
 		}
 		if !bytes.Contains(content, []byte(d.Name)) || seen[string(content)] {
-			t.Errorf("document %d is not told from others", id)
+			t.Errorf("document %d looks like another", id)
 		}
 		seen[string(content)] = true
 		if _, err := r.Seek(0, io.SeekStart); err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/archivefs/archivefs/internal/server/blob"
 )
 
-// digest names the content of a document, as a SHA-256 would: archives of other shapes have
-// other contents.
+// digest names the content of a document in place of a SHA-256. Archives of different shapes have
+// different digests.
 func (a *Archive) digest(id archive.ID) string {
 	return fmt.Sprintf("%016x%016x%032x", a.Folders, a.Documents, int64(id))
 }
 
-// OpenPart opens the content that digest names, blob.ErrMissing when there is none. It is made as it
-// is read.
+// OpenPart opens the content that digest names; the error is blob.ErrMissing if there is none. The
+// content is generated as it is read.
 func (a *Archive) OpenPart(ctx context.Context, digest string, _ blob.Part) (io.ReadSeekCloser, error) {
 	var n int64
 	if len(digest) == 64 {
@@ -33,14 +33,14 @@ func (a *Archive) OpenPart(ctx context.Context, digest string, _ blob.Part) (io.
 	return content{io.NewSectionReader(newPDF(uint64(id), d.Name, d.Size), 0, d.Size)}, nil //nolint:gosec // ids are above zero
 }
 
-// content is a content that is open.
+// content is an open content.
 type content struct{ *io.SectionReader }
 
 // Close implements io.Closer.
 func (content) Close() error { return nil }
 
-// pdf is a file of one page that shows its name (PDF 1.4). What its length needs beyond
-// that is an object that nothing refers to, of bytes that look random.
+// pdf is a PDF 1.4 file whose one page shows its name. An unreferenced object of bytes that look
+// random pads it to its length.
 type pdf struct {
 	seed       uint64
 	head, tail string
@@ -101,7 +101,7 @@ func (f *pdf) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-// fill writes the bytes from offset on; eight of them are one number.
+// fill writes the padding from offset on, eight bytes from each number.
 func (f *pdf) fill(p []byte, offset int64) int {
 	n := 0
 	for n < len(p) {

@@ -8,7 +8,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// The most that can be asked for: a client gets all folders in one answer.
+// The limits of a shape: a client gets all folders in one answer.
 const (
 	maxFolders   = 10_000_000
 	maxDocuments = 1_000_000
@@ -26,7 +26,7 @@ func ParseShape(s string) (Shape, error) {
 	f, err1 := strconv.Atoi(folders)
 	d, err2 := strconv.Atoi(documents)
 	if !found || err1 != nil || err2 != nil {
-		return Shape{}, fmt.Errorf("%q is no number of folders and of documents in each; write for example 100000x10", s)
+		return Shape{}, fmt.Errorf("%q is not FOLDERSxDOCUMENTS; write for example 100000x10", s)
 	}
 	if f < 1 || f > maxFolders || d < 0 || d > maxDocuments {
 		return Shape{}, fmt.Errorf("%q is out of bounds: from 1 to %d folders with up to %d documents each", s, maxFolders, maxDocuments)
@@ -40,22 +40,22 @@ func (s Shape) String() string { return fmt.Sprintf("%dx%d", s.Folders, s.Docume
 // levels is how deep the tree is: mandators, areas, partners, years.
 const levels = 4
 
-// sizes are how many folders a whole one of each level is, with all below it.
+// sizes are the numbers of folders in a full subtree, by the level of its root.
 func sizes() [levels]int {
 	const partner = 1 + lastYear - firstYear + 1
 	const area = 1 + partners*partner
 	return [levels]int{1 + areas*area, area, partner, 1}
 }
 
-// place is where a folder lies: the ids of the folders above it and its own, and the place
-// of each among its siblings.
+// place is the position of a folder: the ids on the path to it, its own last, and the position of each
+// among its siblings.
 type place struct {
 	level int
 	ids   [levels]archive.ID
 	at    [levels]int
 }
 
-// place finds a folder, which must be one.
+// place finds a folder, which must exist.
 func (s Shape) place(id archive.ID) place {
 	size := sizes()
 	var p place
@@ -73,7 +73,7 @@ func (s Shape) place(id archive.ID) place {
 	}
 }
 
-// end is the id after that of the last folder below the one in p.
+// end is the id after the last folder of the subtree of p.
 func (s Shape) end(p place) archive.ID {
 	return min(p.ids[p.level]+archive.ID(sizes()[p.level]), archive.ID(s.Folders)+1)
 }
@@ -93,7 +93,7 @@ func (s Shape) folderOf(document archive.ID) archive.ID {
 	return (document-1)/archive.ID(s.Documents) + 1
 }
 
-// How the tree is made up.
+// The branching of the tree.
 const (
 	areas     = 16
 	partners  = 48
@@ -101,10 +101,10 @@ const (
 	lastYear  = 2025
 )
 
-// area is what the documents in a folder are about.
+// area is the subject of the documents in a folder.
 type area struct {
-	folder, document string // what they and one of them are called
-	keywords         string // of one, in JSON
+	folder, document string // their names
+	keywords         string // of a document, in JSON
 }
 
 func areaNames() [areas]area {
@@ -138,8 +138,7 @@ func families() [12]string {
 
 func forms() [4]string { return [...]string{"GmbH", "KG", "AG", "& Söhne"} }
 
-// names are the words that folders are called by. They are made once, so that a hundred
-// thousand folders share them.
+// names are the names of folders, made once and shared by all folders.
 type names struct {
 	areas    [areas]area
 	partners [partners]string
@@ -157,7 +156,7 @@ func newNames() *names {
 	return n
 }
 
-// of is what the folder in p is called.
+// of is the name of the folder at p.
 func (n *names) of(p place) string {
 	at := p.at[p.level]
 	switch p.level {

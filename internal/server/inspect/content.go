@@ -1,8 +1,7 @@
-// Package inspect tells what a received content is: its media type and how many pages
-// it has. It judges by the bytes; what a client says only decides between kinds of text
-// that look alike. It never fails and keeps time and memory bounded: a content that it cannot
-// read, or that is too large to be parsed, has one page. Texts and e-mails have the pages that
-// package render sets them on.
+// Package inspect determines the media type and the page count of a received content. It goes by the
+// bytes; what a client says only decides between kinds of text that look alike. It never fails, and
+// bounds time and memory: a content that cannot be read, or is too large to be parsed, has one page.
+// Texts and e-mails have as many pages as package render makes of them.
 package inspect
 
 import (
@@ -24,14 +23,14 @@ import (
 	"github.com/archivefs/archivefs/internal/server/text"
 )
 
-// Media types that are treated apart.
+// Media types with special treatment.
 const (
 	PDF  = "application/pdf"
 	Mail = "message/rfc822"
 	TIFF = "image/tiff"
 )
 
-// MaxPages is how many pages a document has at most.
+// MaxPages is the largest page count of a document.
 const MaxPages = 1<<16 - 1
 
 // maxParsed is the largest content that is parsed for its pages, in bytes.
@@ -43,17 +42,17 @@ type Hint struct {
 	ContentType string
 }
 
-// Result is what was found out.
+// Result is the result of an inspection.
 type Result struct {
 	ContentType string // media type with parameters
 	Pages       int    // at least 1
-	// Uncounted says that the number of pages is not known: it is a PDF that is damaged,
-	// or keeps its pages encrypted. One that was cut off counts as one page: to search it
-	// takes long, and what is left of it is anybody's guess.
+	// Uncounted says that the number of pages is not known, because the PDF is damaged or encrypted.
+	// A truncated PDF counts as one page: searching it takes long, and finds an arbitrary part of its
+	// pages.
 	Uncounted bool
 }
 
-// Content looks at a content of size bytes.
+// Content inspects a content of size bytes.
 func Content(r io.ReaderAt, size int64, hint Hint) Result {
 	result := Result{ContentType: contentType(r, hint), Pages: 1}
 	switch {
@@ -71,14 +70,14 @@ func Content(r io.ReaderAt, size int64, hint Hint) Result {
 }
 
 const (
-	// headSize is how much of a text is looked at for its media type, in bytes.
+	// headSize is how much of a text is read to determine its media type, in bytes.
 	headSize = 64 << 10
-	// startSize is how much of a content is looked at to tell whether it is one, in bytes: package
-	// mimetype looks at no more of whatever it is given.
+	// startSize is how much of a content is read to tell whether it is a text, in bytes: package
+	// mimetype looks at no more.
 	startSize = 4 << 10
 )
 
-// unknown is the media type of bytes that say nothing (RFC 2046, 4.5.1).
+// unknown is the media type of unknown bytes (RFC 2046, 4.5.1).
 const unknown = "application/octet-stream"
 
 // contentType returns the media type of a content.
@@ -113,7 +112,7 @@ func contentType(r io.ReaderAt, hint Hint) string {
 	return withCharset(media, params["charset"], head)
 }
 
-// start returns the first bytes of a content, nothing when they cannot be read.
+// start returns the first bytes of a content, nil if they cannot be read.
 func start(r io.ReaderAt, size int) []byte {
 	head := make([]byte, size)
 	n, err := r.ReadAt(head, 0)
@@ -132,8 +131,8 @@ func isText(m *mimetype.MIME) bool {
 	return false
 }
 
-// textByExtension names the kind of text that a file's extension stands for; the bytes
-// of these kinds do not tell them apart for sure.
+// textByExtension is the media type of a text by its file extension. The bytes of these types do not
+// reliably tell them apart.
 func textByExtension(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".log":
@@ -160,8 +159,8 @@ func textByExtension(name string) string {
 	return ""
 }
 
-// withCharset adds the character set to a kind of text: the one that was found, else
-// UTF-8 where the text is.
+// withCharset adds the character set to the media type of a text: the detected one, else UTF-8 if the
+// text is valid UTF-8.
 func withCharset(media, charset string, head []byte) string {
 	if !strings.HasPrefix(media, "text/") {
 		return media
@@ -178,8 +177,9 @@ func withCharset(media, charset string, head []byte) string {
 	return mime.FormatMediaType(media, map[string]string{"charset": charset})
 }
 
-// looksLikeMail reports whether a text that begins with the header of a message is one: whoever
-// sends it says so, or the header has what every message has (RFC 5322, 3.6) and few texts.
+// looksLikeMail reports whether a text is an e-mail: it begins with the header of a message, and
+// either the client says so, or the header has fields that every message has (RFC 5322, 3.6) and
+// other texts rarely have.
 func looksLikeMail(head []byte, hint Hint) bool {
 	message, err := netmail.ReadMessage(bufio.NewReader(bytes.NewReader(head)))
 	if err != nil || len(message.Header) == 0 {
@@ -200,11 +200,10 @@ func looksLikeMail(head []byte, hint Hint) bool {
 	return false
 }
 
-// MaxText is the largest text that is set on pages, in bytes.
+// MaxText is the largest text that is laid out on pages, in bytes.
 const MaxText = 1 << 20
 
-// Wordy reports whether a content of that type is text that people read: a text of any kind or
-// an e-mail.
+// Wordy reports whether a content of that type is readable text: a text of any kind or an e-mail.
 func Wordy(contentType string) bool {
 	media, _, _ := strings.Cut(contentType, ";")
 	switch {
@@ -214,8 +213,8 @@ func Wordy(contentType string) bool {
 	return strings.HasSuffix(media, "xml") && strings.HasPrefix(media, "application/") && !strings.Contains(media, "openxml")
 }
 
-// Paged reports whether a wordy content of that size is set on pages. It has as many pages as
-// text.Pages makes of its words; what is larger has one.
+// Paged reports whether a wordy content of that size is laid out on pages by text.Pages. A larger one
+// has one page.
 func Paged(contentType string, size int64) bool {
 	if contentType == Mail {
 		return size <= maxParsed
@@ -223,8 +222,8 @@ func Paged(contentType string, size int64) bool {
 	return Wordy(contentType) && size <= MaxText
 }
 
-// Words returns what a wordy content says, up to limit bytes of it where it is no e-mail: of HTML
-// and e-mails without their marks. The error is that of r.
+// Words returns the text of a wordy content, for HTML and e-mails without markup. Unless it is an
+// e-mail, at most limit bytes are read. The error is that of r.
 func Words(r io.Reader, contentType string, limit int64) (string, error) {
 	if contentType == Mail {
 		message, err := mail.Read(r, nil)

@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// maxFrames bounds the frames that are looked for in one TIFF.
+// maxFrames bounds the frames of a TIFF.
 const maxFrames = 10_000
 
-// tiffFormat is how a TIFF is written: in the byte order of its machine, and with offsets of 32
-// bits (TIFF 6.0, section 2) or of 64 (BigTIFF).
+// tiffFormat is the byte order of a TIFF, and whether its offsets have 32 bits (TIFF 6.0, section 2)
+// or 64 (BigTIFF).
 type tiffFormat struct {
 	order binary.ByteOrder
 	big   bool
 }
 
-// tiffFormatOf reads the first bytes; there is no order when they are not those of a TIFF.
+// tiffFormatOf reads the first bytes. The order is nil if they are not those of a TIFF.
 func tiffFormatOf(header []byte) tiffFormat {
 	if len(header) < 4 {
 		return tiffFormat{}
@@ -41,7 +41,7 @@ func (f tiffFormat) sizes() (offset, count, entry int64) {
 	return 4, 2, 12
 }
 
-// number reads a number of so many bytes, -1 when there is none.
+// number reads a number of size bytes, -1 if it cannot be read.
 func (f tiffFormat) number(r io.ReaderAt, at, size int64) int64 {
 	var b [8]byte
 	if n, _ := r.ReadAt(b[:size], at); int64(n) < size {
@@ -89,8 +89,8 @@ func TIFFFrames(r io.ReaderAt) []int64 {
 	return frames
 }
 
-// TIFFOrientation returns how the picture of a directory is to be turned, 1 to 8 (TIFF 6.0,
-// section 8); 1 is not at all, and what is not known.
+// TIFFOrientation returns the orientation of the picture of a directory, 1 to 8 (TIFF 6.0, section 8);
+// 1, not turned, if it is not known.
 func TIFFOrientation(r io.ReaderAt, frame int64) int {
 	const tag, most = 274, 1000
 	var header [4]byte
@@ -113,7 +113,7 @@ func TIFFOrientation(r io.ReaderAt, frame int64) int {
 	return 1
 }
 
-// TIFFOrder returns the byte order of a TIFF whose offsets have 32 bits, nil when it is none.
+// TIFFOrder returns the byte order of a TIFF with offsets of 32 bits, nil for anything else.
 func TIFFOrder(header []byte) binary.ByteOrder {
 	if f := tiffFormatOf(header); !f.big {
 		return f.order

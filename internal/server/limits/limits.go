@@ -1,4 +1,4 @@
-// Package limits says what names and texts an archive takes, and how much of them.
+// Package limits defines which names and texts an archive accepts, and how many.
 package limits
 
 import (
@@ -20,8 +20,7 @@ const (
 	maxDocumentName = 1024
 )
 
-// FolderName says why a name cannot be a component of a folder path, nothing when
-// it can.
+// FolderName returns why a folder cannot have a name, empty if it can.
 func FolderName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -38,8 +37,7 @@ func FolderName(name string) string {
 	return ""
 }
 
-// DocumentName says why a document cannot have a name, nothing when it can; nearly
-// any will do.
+// DocumentName returns why a document cannot have a name, empty if it can. Nearly any name is valid.
 func DocumentName(name string) string {
 	switch {
 	case name == "":
@@ -50,14 +48,14 @@ func DocumentName(name string) string {
 	return Text(name)
 }
 
-// What may be said about one document.
+// The limits of the metadata of one document.
 const (
 	MaxEntries = store.MaxEntries
 	MaxEntry   = 1024     // bytes of one of them, of a key, and of an external id
 	maxValue   = 64 << 10 // bytes of a value of metadata
 )
 
-// Text says why a text cannot be kept, nothing when it can.
+// Text returns why a text cannot be stored, empty if it can.
 func Text(s string) string {
 	switch {
 	case !utf8.ValidString(s):
@@ -68,7 +66,7 @@ func Text(s string) string {
 	return ""
 }
 
-// CheckText refuses a text that cannot be kept, or has more than so many bytes.
+// CheckText refuses a text that cannot be stored, or has more than most bytes.
 func CheckText(what, s string, most int) error {
 	if len(s) > most {
 		return refusal.New(archive.KindTooLarge, "%s is longer than %s", what, Amount(int64(most)))
@@ -79,13 +77,13 @@ func CheckText(what, s string, most int) error {
 	return nil
 }
 
-// Entries collects things that are said about a document, each once.
+// Entries collects texts such as keywords, without repetitions.
 type Entries struct {
 	List []string
 	seen map[string]bool
 }
 
-// Add adds an entry without the blanks around it; an empty one is none.
+// Add adds an entry without surrounding blanks. An empty one is ignored.
 func (e *Entries) Add(entry string) error {
 	entry = strings.TrimSpace(entry)
 	if entry == "" || e.seen[entry] {
@@ -104,14 +102,13 @@ func (e *Entries) Add(entry string) error {
 	return nil
 }
 
-// Metadata collects keys and values in the order of the keys. Of a key that is repeated the last
-// value counts.
+// Metadata collects keys and values, in the order in which the keys are first set.
 type Metadata struct {
 	Pairs []archive.KeyValue
 	at    map[string]int
 }
 
-// Set adds a value, or replaces that of the key.
+// Set sets the value of a key, and replaces an earlier one.
 func (m *Metadata) Set(key, value string) error {
 	if err := CheckPair(key, value); err != nil {
 		return err
@@ -131,7 +128,7 @@ func (m *Metadata) Set(key, value string) error {
 	return nil
 }
 
-// CheckPair refuses a key and a value that cannot be kept.
+// CheckPair refuses a key and a value that cannot be stored.
 func CheckPair(key, value string) error {
 	if err := CheckText("a key", key, MaxEntry); err != nil {
 		return err
@@ -139,11 +136,11 @@ func CheckPair(key, value string) error {
 	return CheckText("a value", value, maxValue)
 }
 
-// Amount says how many bytes a limit is, for people: exactly, as who set it would.
+// Amount formats a number of bytes for people, without rounding: 10 MiB, 10 MB or 10,000,001 bytes.
 func Amount(limit int64) string {
 	n := uint64(max(limit, 0))
 	for _, text := range []string{humanize.IBytes(n), humanize.Bytes(n)} {
-		if told, err := humanize.ParseBytes(text); err == nil && told == n {
+		if exact, err := humanize.ParseBytes(text); err == nil && exact == n {
 			return text
 		}
 	}

@@ -185,7 +185,7 @@ func TestReadTellsErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: it ends, and what it says does not depend on who takes attachments.
+// FuzzRead reads anything: it ends, and the result does not depend on take.
 func FuzzRead(f *testing.F) {
 	f.Add(mixed(parts("alternative", "A", plain, rich), attachment("Content-Disposition: attachment; filename*0*=utf-8''a%20; filename*1=b", "x")))
 	f.Add(letter("Content-Type: text/html\r\nContent-Transfer-Encoding: quoted-printable", "<p>=C3=BC="))

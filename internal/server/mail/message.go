@@ -1,6 +1,6 @@
-// Package mail reads e-mails (RFC 5322, RFC 2045): what they say, and what is attached. It reads
-// from start to end, once, and holds no attachment in memory. It is lenient with what mail
-// programs get wrong, and bounded in what strangers may ask of it.
+// Package mail reads e-mails (RFC 5322, RFC 2045): their text and their attachments. It reads once,
+// from start to end, and holds no attachment in memory. It tolerates common mistakes of mail
+// programs, and limits what a malicious e-mail can cost.
 package mail
 
 import (
@@ -30,48 +30,48 @@ import (
 var (
 	// ErrBroken says that an e-mail cannot be read to its end.
 	ErrBroken = errors.New("the e-mail cannot be read")
-	// ErrTooMuch says that there is more in an e-mail than is taken.
+	// ErrTooMuch says that an e-mail exceeds a limit.
 	ErrTooMuch = errors.New("the e-mail has too much in it")
 )
 
 const (
 	// MaxAttachments is how many attachments an e-mail may have.
 	MaxAttachments = 500
-	// maxDepth is how deep parts may lie in one another, and maxParts how many there may be.
+	// maxDepth is how deep parts may be nested, and maxParts how many there may be.
 	maxDepth, maxParts = 20, 5000
-	// maxText is how much of the texts is read, in bytes.
+	// maxText bounds the bytes of text that are read.
 	maxText = 4 << 20
 	// maxHeader is the largest header of an e-mail, in bytes.
 	maxHeader = 1 << 20
 )
 
-// Message is what an e-mail says.
+// Message is the readable part of an e-mail.
 type Message struct {
-	Header      string   // who, when and about what, a line for each
-	Text        string   // of HTML where there is nothing else
-	Attachments []string // their names, as far as they have any
+	Header      string   // From, To, Cc, Date and Subject, a line for each
+	Text        string   // from HTML if there is no plain text
+	Attachments []string // their names, empty for those without one
 }
 
-// Attachment is what an attachment is called, and said to be.
+// Attachment describes an attachment.
 type Attachment struct {
-	Name        string // as the sender wrote it; empty when there is none
+	Name        string // as the sender wrote it; may be empty
 	ContentType string // media type
 }
 
-// Read reads an e-mail. It calls take, when there is one, for each attachment in order; the
-// reader ends with the call, and need not be read. The text and the names that were read come
-// also beside ErrBroken and ErrTooMuch. An error of take or of r is returned wrapped.
+// Read reads an e-mail. It calls take, unless nil, for each attachment in order; the reader is valid
+// during the call, and need not be read. With ErrBroken and ErrTooMuch it also returns what it has
+// read so far. An error of take or of r is returned wrapped.
 //
-// Attachments are all parts but the text, the pictures that a text of HTML shows, signatures and
-// reports about delivery. What was encrypted stays whole, and so has no attachments; an e-mail that is
-// attached is one attachment with all that is in it.
+// Attachments are all parts except the text, pictures that the HTML text shows, signatures and
+// delivery reports. An encrypted e-mail is not taken apart, and so has no attachments. An attached
+// e-mail is one attachment, with everything in it.
 func Read(r io.Reader, take func(Attachment, io.Reader) error) (Message, error) {
 	source := &source{Reader: r}
 	top, err := mail.ReadMessage(bufio.NewReader(&io.LimitedReader{R: source, N: maxHeader}))
 	if err != nil {
 		return Message{}, source.blame(err)
 	}
-	// What follows the header is not limited any more.
+	// The limit is for the header alone.
 	top.Body = io.MultiReader(top.Body, source)
 	d := &dissection{take: take, shown: map[string]bool{}}
 	said, err := d.part(textproto.MIMEHeader(top.Header), top.Body, place{})
@@ -82,7 +82,7 @@ func Read(r io.Reader, take func(Attachment, io.Reader) error) (Message, error) 
 	return d.message, err
 }
 
-// String is the e-mail as people read it.
+// String is the e-mail as text.
 func (m Message) String() string {
 	var b strings.Builder
 	b.WriteString(m.Header)
@@ -96,7 +96,7 @@ func (m Message) String() string {
 	return b.String()
 }
 
-// summary is the part of a header that people read.
+// summary is the header fields that people read.
 func summary(header mail.Header) string {
 	var b strings.Builder
 	for _, name := range []string{"From", "To", "Cc", "Date", "Subject"} {
@@ -122,7 +122,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// blame tells a reader that failed from an e-mail that is broken.
+// blame tells an error of the reader from a broken e-mail.
 func (s *source) blame(err error) error {
 	switch {
 	case s.err != nil:
@@ -133,7 +133,7 @@ func (s *source) blame(err error) error {
 	return fmt.Errorf("%w: %w", ErrBroken, err)
 }
 
-// errTake marks an error of who takes the attachments.
+// errTake marks an error of take.
 var errTake = errors.New("take attachment")
 
 // dissection is an e-mail that is being read.
@@ -145,10 +145,10 @@ type dissection struct {
 	shown   map[string]bool // the content ids of the pictures that a text shows
 }
 
-// place is where a part lies.
+// place is the position of a part.
 type place struct {
 	depth       int
-	alternative bool // it is one form of what others say, too
+	alternative bool // directly in multipart/alternative
 }
 
 // said is the text of a part.
@@ -157,7 +157,7 @@ type said struct {
 	html bool
 }
 
-// part reads one part, with those in it, and returns its text.
+// part reads a part and all parts in it, and returns its text.
 func (d *dissection) part(header textproto.MIMEHeader, body io.Reader, at place) (said, error) {
 	if d.parts++; d.parts > maxParts {
 		return said{}, fmt.Errorf("%w: more than %d parts", ErrTooMuch, maxParts)
@@ -174,8 +174,8 @@ func (d *dissection) part(header textproto.MIMEHeader, body io.Reader, at place)
 	return said{}, d.attachment(p, decoded(header, body))
 }
 
-// multipart reads the parts of a part. Of alternatives the first that says something as plain
-// text is its text, else the first that says something.
+// multipart reads the parts of a multipart. Of alternatives the first plain text that is not empty
+// counts, else the first text that is not empty.
 func (d *dissection) multipart(p part, body io.Reader, at place) (said, error) {
 	if at.depth >= maxDepth {
 		return said{}, fmt.Errorf("%w: parts in one another more than %d times", ErrTooMuch, maxDepth)
@@ -185,7 +185,7 @@ func (d *dissection) multipart(p part, body io.Reader, at place) (said, error) {
 	var failed error
 	for parts := multipart.NewReader(body, p.boundary); failed == nil; {
 		next, err := parts.NextRawPart()
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // many lack their end
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the last boundary is often missing
 			break
 		}
 		if err != nil {
@@ -204,7 +204,7 @@ func (d *dissection) multipart(p part, body io.Reader, at place) (said, error) {
 	return joined(texts), failed
 }
 
-// chosen returns the best of several forms of one text.
+// chosen returns the best of several alternatives.
 func chosen(texts []said) said {
 	if i := slices.IndexFunc(texts, func(s said) bool { return !s.html }); i >= 0 {
 		return texts[i]
@@ -254,13 +254,13 @@ func (d *dissection) text(p part, body io.Reader) (said, error) {
 	return said{text: shown, html: true}, nil
 }
 
-// attached reports whether a part that is no text counts as an attachment.
+// attached reports whether a part that is not shown as text counts as an attachment.
 func (d *dissection) attached(p part, at place) bool {
 	switch p.media {
 	case "application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature":
 		return false
 	case "application/pkcs7-mime", "application/x-pkcs7-mime":
-		return at.depth > 0 // else it is the e-mail itself
+		return at.depth > 0 // at the top it is the e-mail itself
 	}
 	switch {
 	case p.encrypted():
@@ -277,7 +277,7 @@ func (d *dissection) attached(p part, at place) bool {
 	return true
 }
 
-// attachment tells of an attachment.
+// attachment passes an attachment to take.
 func (d *dissection) attachment(p part, content io.Reader) error {
 	if len(d.message.Attachments) == MaxAttachments {
 		return fmt.Errorf("%w: more than %d attachments", ErrTooMuch, MaxAttachments)
@@ -290,35 +290,35 @@ func (d *dissection) attachment(p part, content io.Reader) error {
 	if d.take == nil {
 		return nil
 	}
-	told := &source{Reader: content}
-	err := d.take(Attachment{Name: name, ContentType: p.media}, told)
+	from := &source{Reader: content}
+	err := d.take(Attachment{Name: name, ContentType: p.media}, from)
 	switch {
-	case told.err != nil: // what is in the e-mail, or where it is read from
-		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), told.err)
+	case from.err != nil: // of the e-mail or its reader, not of take
+		return fmt.Errorf("attachment %d: %w", len(d.message.Attachments), from.err)
 	case err != nil:
 		return fmt.Errorf("%w: %w", errTake, err)
 	}
 	return nil
 }
 
-// The longest things that are read, in bytes.
+// Limits in bytes.
 const (
-	maxField = 8 << 10  // a field with parameters
-	maxWords = 64 << 10 // a field of words, of which the rest is left out
-	maxLine  = 64 << 10 // a line that is quoted-printable; there should be 76
+	maxField = 8 << 10  // a field with parameters; a longer one is ignored
+	maxWords = 64 << 10 // a field of words; a longer one is cut off
+	maxLine  = 64 << 10 // a quoted-printable line; the RFC allows 76 characters
 )
 
-// part is what a header says of a part.
+// part is the header of a part.
 type part struct {
 	media       string // type, in lower case
 	charset     string
 	boundary    string // of a multipart
 	disposition string // in lower case
 	name        string // of the file
-	id          string // by which a text of HTML shows it
+	id          string // its Content-ID, by which HTML refers to it
 }
 
-// describe reads a header. What it gets wrong is as if it were not there (RFC 2045, 5.2).
+// describe reads a header. Invalid fields count as absent (RFC 2045, 5.2).
 func describe(header textproto.MIMEHeader) part {
 	p := part{media: "text/plain"}
 	media, params := field(header.Get("Content-Type"), "name")
@@ -340,8 +340,8 @@ func describe(header textproto.MIMEHeader) part {
 // charsetOf finds the character set of a parameter (RFC 2231, 4).
 var charsetOf = regexp.MustCompile(`\*(?:0\*)?="?([\w.:-]+)'[\w-]*'`)
 
-// field reads a field with parameters and returns its value in lower case. The named parameter
-// is decoded, of whatever character set it is.
+// field reads a field with parameters and returns its value in lower case. The named parameter is
+// decoded from its character set.
 func field(value, name string) (string, map[string]string) {
 	if len(value) > maxField {
 		return "", nil
@@ -350,7 +350,7 @@ func field(value, name string) (string, map[string]string) {
 		value = text.Decode([]byte(value), "")
 	}
 	charset := ""
-	if at := charsetOf.FindStringSubmatchIndex(value); at != nil { // package mime knows UTF-8 alone
+	if at := charsetOf.FindStringSubmatchIndex(value); at != nil { // package mime decodes only UTF-8
 		charset, value = value[at[2]:at[3]], value[:at[2]]+"utf-8"+value[at[3]:]
 	}
 	word, params, _, err := mediatype.Parse(value)
@@ -365,22 +365,22 @@ func field(value, name string) (string, map[string]string) {
 	return strings.ToLower(word), params
 }
 
-// isText reports whether a part is shown as text. One with a name is a file, unless there is
-// nothing else.
+// isText reports whether a part is shown as text. A part with a file name is a file, unless it is the
+// whole e-mail.
 func (p part) isText(at place) bool {
 	shown := p.media == "text/plain" || p.media == "text/html"
 	return shown && p.disposition != "attachment" && (p.name == "" || at.depth == 0)
 }
 
-// isMultipart reports whether a part consists of parts that can be read.
+// isMultipart reports whether a part consists of readable parts.
 func (p part) isMultipart() bool {
 	return strings.HasPrefix(p.media, "multipart/") && !p.encrypted()
 }
 
-// encrypted reports whether nothing can be said of what is in the part (RFC 1847).
+// encrypted reports whether the parts in a part are encrypted (RFC 1847).
 func (p part) encrypted() bool { return p.media == "multipart/encrypted" }
 
-// decoded undoes the transfer encoding of a part (RFC 2045, 6). One that is not known stays.
+// decoded undoes the transfer encoding of a part (RFC 2045, 6). An unknown one is left as it is.
 func decoded(header textproto.MIMEHeader, body io.Reader) io.Reader {
 	switch strings.ToLower(strings.TrimSpace(header.Get("Content-Transfer-Encoding"))) {
 	case "base64":
@@ -391,7 +391,7 @@ func decoded(header textproto.MIMEHeader, body io.Reader) io.Reader {
 	return body
 }
 
-// unended is a part that may end with the e-mail, without its boundary.
+// unended is a part that may lack its closing boundary, at the end of the e-mail.
 type unended struct{ io.Reader }
 
 // Read implements io.Reader.
@@ -403,8 +403,8 @@ func (u unended) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// alphabet passes the characters of base64 alone: all others are ignored (RFC 2045, 6.8), and
-// so is what fills up the end.
+// alphabet passes only the characters of base64. All others are ignored (RFC 2045, 6.8), and so is the
+// padding.
 type alphabet struct{ io.Reader }
 
 // Read implements io.Reader.
@@ -422,8 +422,8 @@ func (a alphabet) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// decodeWords undoes encoded words (RFC 2047), also where they may not be, and bytes that are in
-// no character set.
+// decodeWords decodes encoded words (RFC 2047), also where they are not allowed, and raw bytes without a
+// character set.
 func decodeWords(s string) string {
 	if len(s) > maxWords {
 		s = s[:maxWords]
@@ -444,7 +444,7 @@ func decodeWords(s string) string {
 	return s
 }
 
-// unescapedID is a content id as it stands in an address (RFC 2392).
+// unescapedID decodes a content id from a cid: address (RFC 2392).
 func unescapedID(id string) string {
 	if plain, err := url.PathUnescape(id); err == nil {
 		return plain
@@ -452,19 +452,19 @@ func unescapedID(id string) string {
 	return id
 }
 
-// subjectOf returns the name of a file for an e-mail that is attached: its subject. The reader
-// returned has all of it.
+// subjectOf returns a file name for an attached e-mail: its subject. The returned reader reads the
+// whole e-mail.
 func subjectOf(content io.Reader) (string, io.Reader) {
 	const near = 16 << 10
-	ahead := bufio.NewReaderSize(content, near)
-	beginning, _ := ahead.Peek(near)
+	buffer := bufio.NewReaderSize(content, near)
+	beginning, _ := buffer.Peek(near)
 	message, err := mail.ReadMessage(bytes.NewReader(beginning))
 	if err != nil {
-		return "", ahead
+		return "", buffer
 	}
 	subject := strings.TrimSpace(decodeWords(message.Header.Get("Subject")))
 	if subject == "" {
-		return "", ahead
+		return "", buffer
 	}
-	return subject + ".eml", ahead
+	return subject + ".eml", buffer
 }

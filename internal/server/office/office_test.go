@@ -35,7 +35,7 @@ func packed(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// workbook is made by a library that others read.
+// workbook is made by a library.
 func workbook(t *testing.T) string {
 	t.Helper()
 	f := excelize.NewFile()
@@ -121,7 +121,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzText reads anything, as an archive and as the text in one.
+// FuzzText reads anything, as an archive and as a file in one.
 func FuzzText(f *testing.F) {
 	f.Add([]byte(packed(f, "word/document.xml", docx)))
 	f.Add([]byte(odt))

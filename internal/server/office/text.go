@@ -1,6 +1,6 @@
-// Package office tells what is written in documents of office programs: Office Open XML
-// (ECMA-376) and OpenDocument (ISO/IEC 26300). Both are archives of XML, of which it reads the
-// texts and nothing else, with bounds for what a small file may unpack to.
+// Package office extracts the text of office documents: Office Open XML (ECMA-376) and OpenDocument
+// (ISO/IEC 26300). Both are zip archives of XML files. It reads only those with text, and bounds what
+// a small file may unpack to.
 package office
 
 import (
@@ -17,13 +17,13 @@ import (
 	"strings"
 )
 
-// ErrUnreadable says that nothing can be read of a document.
+// ErrUnreadable says that no text can be read from a document.
 var ErrUnreadable = errors.New("the office document cannot be read")
 
 const (
-	// MaxText is how much text is taken of a document, in bytes.
+	// MaxText is the longest text that is extracted, in bytes.
 	MaxText = 16 << 20
-	// maxUnpacked is how much of it is unpacked, in bytes.
+	// maxUnpacked is how much of a document is unpacked, in bytes.
 	maxUnpacked = 32 << 20
 	// maxDirectory is the largest directory of an archive, in bytes: some 10,000 files.
 	maxDirectory = 1 << 20
@@ -35,13 +35,13 @@ func Is(media string) bool {
 		strings.HasPrefix(media, "application/vnd.oasis.opendocument.")
 }
 
-// Text returns what is written in a document: paragraphs in lines, the cells of a row separated by
-// tabs. Of more than MaxText it is the beginning. What cannot be read is ErrUnreadable.
+// Text returns the text of a document: a line for each paragraph, the cells of a row separated by tabs.
+// A text longer than MaxText is cut off. The error is ErrUnreadable if the document cannot be read.
 func Text(r io.ReaderAt, size int64) (string, error) {
 	return text(r, size, maxUnpacked)
 }
 
-// text is Text that unpacks at most so many bytes.
+// text is Text with a limit of its own for unpacked bytes.
 func text(r io.ReaderAt, size, unpacked int64) (string, error) {
 	if err := checkDirectory(r, size); err != nil {
 		return "", err
@@ -66,8 +66,8 @@ func text(r io.ReaderAt, size, unpacked int64) (string, error) {
 	return d.text(), nil
 }
 
-// checkDirectory refuses an archive whose directory is large, or may be: package zip reads all of
-// it into memory. The last record of an archive says where its directory is (APPNOTE, 4.3.16).
+// checkDirectory refuses an archive whose directory is, or may be, too large: package zip reads all of
+// it into memory. The last record of an archive has the place of its directory (APPNOTE, 4.3.16).
 func checkDirectory(r io.ReaderAt, size int64) error {
 	const record, comment = 22, 1 << 16
 	end := make([]byte, min(size, record+comment))
@@ -81,12 +81,12 @@ func checkDirectory(r io.ReaderAt, size int64) error {
 	length := int64(binary.LittleEndian.Uint32(end[at+12:]))
 	offset := int64(binary.LittleEndian.Uint32(end[at+16:]))
 	if length > maxDirectory || offset+length != size-int64(len(end)-at) {
-		return fmt.Errorf("%w: a strange directory", ErrUnreadable)
+		return fmt.Errorf("%w: its directory is too large or misplaced", ErrUnreadable)
 	}
 	return nil
 }
 
-// written returns the files that hold what people wrote, in the order in which they read it.
+// written returns the files with text, in reading order.
 func written(files []*zip.File) []*zip.File {
 	var found []*zip.File
 	for _, f := range files {
@@ -103,8 +103,8 @@ func written(files []*zip.File) []*zip.File {
 	return found
 }
 
-// rank tells the texts of a document from its other files, which are 0. The table of texts of a
-// workbook comes before its sheets, which refer to it.
+// rank orders the files with text; it is 0 for all other files. The shared strings of a workbook come
+// before its sheets, which refer to them.
 func rank(name string) int {
 	dir, file := path.Split(name)
 	kind := strings.TrimRight(strings.TrimSuffix(file, ".xml"), "0123456789")
@@ -140,8 +140,8 @@ func number(name string) int {
 type document struct {
 	b      strings.Builder
 	left   int64    // bytes that may be unpacked
-	shared []string // the texts of a workbook, by their number
-	sum    int      // bytes of those
+	shared []string // the shared strings of a workbook, by number
+	sum    int      // their bytes
 }
 
 func (d *document) full() bool { return d.left <= 0 || d.b.Len() >= MaxText || d.sum >= MaxText }
@@ -154,8 +154,7 @@ func (d *document) text() string {
 	return text
 }
 
-// part reads a file of the archive. One that ends in the middle, or is no XML any more, has the
-// text before that.
+// part reads a file of the archive, up to its end or the first error in its XML.
 func (d *document) part(f *zip.File) error {
 	content, err := f.Open()
 	if err != nil {
@@ -183,7 +182,7 @@ func (d *document) part(f *zip.File) error {
 	return nil
 }
 
-// counted ends when no more may be unpacked.
+// counted is a reader that ends when the limit for unpacked bytes is reached.
 type counted struct {
 	io.Reader
 	left *int64
@@ -199,13 +198,13 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// kind says what the elements of a file mean.
+// kind is the XML vocabulary of a file.
 type kind int
 
 const (
 	prose  kind = iota // Office Open XML: text is in t, and p is a paragraph
 	sheet              // of a workbook: v and t in c are cells, in row
-	shared             // the texts of a workbook: each is an si
+	shared             // the shared strings of a workbook: each is an si
 	open               // OpenDocument: text is in p and h
 )
 
@@ -225,8 +224,8 @@ func kindOf(name string) kind {
 type reading struct {
 	*document
 	kind  kind
-	in    int             // how deep in elements that hold text
-	cells int             // how deep in cells of OpenDocument
+	in    int             // the nesting of elements that hold text
+	cells int             // the nesting of OpenDocument cells
 	cell  string          // the type of a workbook's cell
 	value strings.Builder // of that cell, or of a shared text
 }
@@ -289,14 +288,14 @@ func (p *reading) chars(text []byte) {
 	}
 }
 
-// between writes what stands between texts.
+// between writes white space between texts.
 func (p *reading) between(s string) {
 	if p.kind == prose || p.kind == open {
 		p.b.WriteString(s)
 	}
 }
 
-// shown is the value of a workbook's cell; that of type s is the number of a text.
+// shown is the displayed value of a workbook's cell. A cell of type s has the number of a shared string.
 func (p *reading) shown() string {
 	value := p.value.String()
 	if n, err := strconv.Atoi(value); p.cell == "s" && err == nil && n >= 0 && n < len(p.shared) {
@@ -305,7 +304,7 @@ func (p *reading) shown() string {
 	return value
 }
 
-// line ends a line, unless nothing is on it.
+// line ends a line, unless it is empty.
 func (p *reading) line() {
 	if s := p.b.String(); s != "" && !strings.HasSuffix(s, "\n") {
 		p.b.WriteByte('\n')

@@ -15,15 +15,14 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 )
 
-// Time is a date in lists and parameters. It carries no zone: that is the server's.
+// Time is the format of dates in lists and parameters. They have no time zone: it is the server's.
 const Time = "2006-01-02T15:04:05"
 
-// Params reads parameters or form fields and collects what is wrong with them, so that
-// one answer names every bad field. An empty value counts as absent, and only a list may be
-// given more than once.
+// Params reads parameters or form fields and collects their errors, so that one answer names every
+// invalid field. An empty value counts as absent, and only a list may be given more than once.
 type Params struct {
 	Values url.Values
-	Broken error // of the whole, so that the values say nothing
+	Broken error // of the query or form as a whole; the values must not be used
 	wrong  refusal.Fields
 }
 
@@ -40,7 +39,7 @@ func (p *Params) Refuse(name, reason string) {
 	p.wrong = append(p.wrong, refusal.Field{Name: name, Err: refusal.New(archive.KindInvalid, "%s", reason)})
 }
 
-// check notes what is wrong with a value, if anything is; it is invalid unless the error says more.
+// check notes the error of a value, if any; an error without a kind is KindInvalid.
 func (p *Params) check(name string, err error) {
 	switch {
 	case err == nil:
@@ -51,7 +50,7 @@ func (p *Params) check(name string, err error) {
 	}
 }
 
-// one returns a value of which there may be no second.
+// one returns a value that may be given only once.
 func (p *Params) one(name string) string {
 	values := p.Values[name]
 	if len(values) == 0 {
@@ -63,7 +62,7 @@ func (p *Params) one(name string) string {
 	return values[0]
 }
 
-// FolderName returns the name of a folder, which must be there.
+// FolderName returns the name of a folder, which is required.
 func (p *Params) FolderName(field string) string {
 	name := p.one(field)
 	if wrong := limits.FolderName(name); wrong != "" {
@@ -97,7 +96,7 @@ func (p *Params) Text(name string) string {
 	return value
 }
 
-// Entry returns a string that is kept with a document, empty when absent.
+// Entry returns a string to be stored with a document, empty when absent.
 func (p *Params) Entry(name string) string {
 	value := p.Text(name)
 	p.check(name, limits.CheckText("it", value, limits.MaxEntry))
@@ -116,7 +115,7 @@ func (p *Params) ID(name string) archive.ID {
 	return archive.ID(id)
 }
 
-// RequiredID returns an id that must be there.
+// RequiredID returns a required id.
 func (p *Params) RequiredID(name string) archive.ID {
 	if !p.Has(name) {
 		p.Refuse(name, "required")
@@ -138,7 +137,7 @@ func (p *Params) Number(name string, fallback, least, most int) int {
 	return n
 }
 
-// Flag returns an optional boolean, in words or as 0 or 1, false when absent.
+// Flag returns an optional boolean (true, false, 1 or 0), false when absent.
 func (p *Params) Flag(name string) bool {
 	if !p.Has(name) {
 		return false
@@ -153,7 +152,7 @@ func (p *Params) Flag(name string) bool {
 	return false
 }
 
-// RequiredFlag returns a boolean that must be there.
+// RequiredFlag returns a required boolean.
 func (p *Params) RequiredFlag(name string) bool {
 	if !p.Has(name) {
 		p.Refuse(name, "required")
@@ -161,14 +160,14 @@ func (p *Params) RequiredFlag(name string) bool {
 	return p.Flag(name)
 }
 
-// List returns the items of a comma-separated list; one that is repeated is one list.
+// List returns the items of a comma-separated list. A repeated parameter continues the list.
 func (p *Params) List(name string) []string {
 	items, err := splitList(p.joined(name))
 	p.check(name, err)
 	return items
 }
 
-// Pairs returns the entries of a list of assignments, and those that are parameters of their own,
+// Pairs returns the entries of a list of assignments, and those given as parameters of their own,
 // name[key]=value.
 func (p *Params) Pairs(name string) []archive.KeyValue {
 	pairs, err := splitPairs(p.joined(name))
@@ -188,7 +187,7 @@ func (p *Params) joined(name string) string {
 	return strings.Join(p.texts(name), string(separator))
 }
 
-// texts returns all that is given by a name.
+// texts returns all values of a name.
 func (p *Params) texts(name string) []string {
 	for _, value := range p.Values[name] {
 		if wrong := limits.Text(value); wrong != "" {
@@ -199,8 +198,8 @@ func (p *Params) texts(name string) []string {
 	return p.Values[name]
 }
 
-// After returns the first second that is after a date, or after a date with time; zero
-// when absent. The whole day of a date is not after it.
+// After returns the first second after a date (the whole day), or after a date with time; zero when
+// absent.
 func (p *Params) After(name string, location *time.Location) time.Time {
 	if !p.Has(name) {
 		return time.Time{}
@@ -248,8 +247,8 @@ func splitList(s string) ([]string, error) {
 	return items.List, nil
 }
 
-// splitPairs returns the entries of "key1=value1,key2=value2". Of a key that is repeated
-// the last value counts.
+// splitPairs returns the entries of "key1=value1,key2=value2". For a repeated key the last value
+// counts.
 func splitPairs(s string) ([]archive.KeyValue, error) {
 	fields, err := split(s, separator)
 	if err != nil {
@@ -322,8 +321,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// Phrases returns the words of a text, in which double quotes keep some together; of one that is
-// repeated, those of all.
+// Phrases returns the words of all values of a name. Double quotes keep words together as one phrase.
 func (p *Params) Phrases(name string) []string {
 	var phrases []string
 	for _, text := range p.texts(name) {

@@ -1,8 +1,7 @@
-// Package poppler draws pages of PDFs and takes their text out, by way of the programs pdftoppm
-// and pdftotext of poppler-utils. A PDF of a stranger is read by a process of its own, which
-// has bounds for its processor time, its address space and what it may answer, knows no
-// secret of this one's environment, and ends with the context. It gets the PDF as an open
-// file, never a name that a stranger chose.
+// Package poppler draws pages of PDFs, extracts their text and counts their pages, with the programs of
+// poppler-utils. PDFs are untrusted, so each is read by a separate process, with limits on its CPU
+// time, address space and output. It inherits only PATH from the environment, and ends with the
+// context. It gets the PDF as an open file, never by name.
 package poppler
 
 import (
@@ -19,20 +18,20 @@ import (
 )
 
 const (
-	// maxText is how much of the text of a PDF is taken, in bytes.
+	// maxText is the longest text that is extracted, in bytes.
 	maxText = 16 << 20
 	// maxPicture is the largest picture of a page, in bytes.
 	maxPicture = 64 << 20
-	// maxTold is how much is said about a PDF, in bytes: its title, author and so on.
-	maxTold = 1 << 20
+	// maxInfo bounds the output of pdfinfo (title, author and so on), in bytes.
+	maxInfo = 1 << 20
 	// leastSide is the smallest picture that is drawn, in pixels.
 	leastSide = 64
 	// MostSide is the longest side of a picture that is drawn: A4 at 340 dpi.
 	MostSide = 4000
 )
 
-// Text returns the text of a PDF in UTF-8. Each page ends with a form feed. Of more than 16 MiB it
-// is the beginning.
+// Text returns the text of a PDF in UTF-8. Each page ends with a form feed. A text longer than 16 MiB
+// is cut off.
 func Text(ctx context.Context, pdf io.Reader) ([]byte, error) {
 	text, _, err := run(ctx, pdf, maxText, "pdftotext", "-q", "-enc", "UTF-8", input, "-")
 	if err != nil {
@@ -43,11 +42,11 @@ func Text(ctx context.Context, pdf io.Reader) ([]byte, error) {
 
 // Pages counts the pages of a PDF.
 func Pages(ctx context.Context, pdf io.Reader) (int, error) {
-	told, _, err := run(ctx, pdf, maxTold, "pdfinfo", input)
+	info, _, err := run(ctx, pdf, maxInfo, "pdfinfo", input)
 	if err != nil {
 		return 0, fmt.Errorf("count pages of PDF: %w", err)
 	}
-	for line := range strings.Lines(string(told)) {
+	for line := range strings.Lines(string(info)) {
 		if number, is := strings.CutPrefix(line, "Pages:"); is {
 			if pages, err := strconv.Atoi(strings.TrimSpace(number)); err == nil && pages > 0 {
 				return pages, nil
@@ -57,8 +56,8 @@ func Pages(ctx context.Context, pdf io.Reader) (int, error) {
 	return 0, fmt.Errorf("count pages of PDF: %w", ErrUnreadable)
 }
 
-// Page draws a page of a PDF, counted from 0, as a JPEG whose longer side is about so many
-// pixels, within bounds of its own.
+// Page draws a page of a PDF, counted from 0, as a JPEG. Its longer side has about side pixels, from
+// leastSide to MostSide.
 func Page(ctx context.Context, pdf io.Reader, page, side int) ([]byte, error) {
 	number := strconv.Itoa(page + 1)
 	picture, whole, err := run(ctx, pdf, maxPicture, "pdftoppm", "-q", "-cropbox", "-jpeg", "-jpegopt", "quality=90",
@@ -75,37 +74,35 @@ func Page(ctx context.Context, pdf io.Reader, page, side int) ([]byte, error) {
 var (
 	// ErrMissing says that the programs are not installed.
 	ErrMissing = errors.New("poppler-utils is not installed")
-	// ErrUnreadable says that nothing can be made of a PDF: it is damaged, encrypted, or
-	// takes more than its bounds.
+	// ErrUnreadable says that a PDF cannot be read: it is damaged, encrypted, or exceeds a limit.
 	ErrUnreadable = errors.New("the PDF cannot be read")
-	// ErrTooSlow says that a program did not end in time. It may on a machine that is less busy.
+	// ErrTooSlow says that a program did not end in time. On a less busy machine it may.
 	ErrTooSlow = errors.New("the PDF takes too long")
 )
 
-// What a process may take. Its time on the clock is longer than that on the processor,
-// which it shares.
+// The limits of a process. It shares the processor, so wall-clock time is longer than CPU time.
 const (
 	maxProcessor = "20"      // seconds
 	maxMemory    = "1048576" // KiB of address space
 	maxTime      = 60 * time.Second
-	// grace is how long the end of a killed process is waited for.
+	// grace is how long to wait for the end of a killed process.
 	grace = 5 * time.Second
 )
 
-// bounded sets the bounds and becomes the program. The shell sets them in the process itself
-// before the program begins; a system that cannot bound the address space does without.
+// bounded is a shell command that sets the limits and then becomes the program. A system that cannot
+// limit the address space does without that limit.
 const bounded = `ulimit -c 0; ulimit -v "$1" 2>/dev/null; ulimit -t "$2" || exit; shift 2; exec "$@"`
 
-// input is the open file as the programs find it: they take no descriptor.
+// input is the path by which the programs open the PDF: they accept no descriptor.
 const input = "/dev/stdin"
 
-// run runs a program with a PDF and returns at most limit bytes of what it writes, and whether
-// that is all.
+// run runs a program with a PDF. It returns at most limit bytes of its output, and whether that is all
+// of it.
 func run(ctx context.Context, pdf io.Reader, limit int, program string, args ...string) (out []byte, whole bool, err error) {
 	return runFor(ctx, maxTime, pdf, limit, program, args...)
 }
 
-// runFor is run with another limit of time.
+// runFor is run with another time limit.
 func runFor(ctx context.Context, most time.Duration, pdf io.Reader, limit int, program string, args ...string) (out []byte, whole bool, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -141,23 +138,23 @@ func runFor(ctx context.Context, most time.Duration, pdf io.Reader, limit int, p
 	return nil, false, fmt.Errorf("run %s: %w", program, err)
 }
 
-// asFile returns a PDF as a file. What is none becomes one without a name.
+// asFile returns a PDF as a file, copied to an unnamed one if necessary.
 func asFile(pdf io.Reader) (_ *os.File, done func(), err error) {
 	if file, is := pdf.(*os.File); is {
 		return file, func() {}, nil
 	}
 	file, err := os.CreateTemp("", "archivefs-*.pdf")
 	if err != nil {
-		return nil, nil, fmt.Errorf("keep PDF: %w", err)
+		return nil, nil, fmt.Errorf("copy PDF: %w", err)
 	}
 	_, err = io.Copy(file, pdf)
 	if err = errors.Join(err, os.Remove(file.Name())); err != nil {
-		return nil, nil, fmt.Errorf("keep PDF: %w", errors.Join(err, file.Close()))
+		return nil, nil, fmt.Errorf("copy PDF: %w", errors.Join(err, file.Close()))
 	}
 	return file, func() { _ = file.Close() }, nil
 }
 
-// bounds keeps what is written until there is no room left.
+// bounds is a buffer with a limit.
 type bounds struct {
 	kept bytes.Buffer
 	left int
@@ -165,7 +162,7 @@ type bounds struct {
 }
 
 // errFull ends a process that writes too much.
-var errFull = errors.New("it answers too much")
+var errFull = errors.New("too much output")
 
 // Write implements io.Writer.
 func (b *bounds) Write(p []byte) (int, error) {

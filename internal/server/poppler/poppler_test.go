@@ -47,7 +47,7 @@ func plain(*fpdf.Fpdf) {}
 
 func locked(doc *fpdf.Fpdf) { doc.SetProtection(0, "secret", "owner") }
 
-// readers are a PDF in a file, and one in memory.
+// readers are a PDF in a file and one in memory.
 func readers(t *testing.T, content string) map[string]io.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "-f 7 `x`.pdf")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// runs runs a program of the system in place of poppler's.
+// runs runs a system program in place of poppler.
 func runs(t *testing.T, ctx context.Context, limit int, program string, args ...string) (string, bool, error) {
 	t.Helper()
 	out, whole, err := run(ctx, bytes.NewReader([]byte("content")), limit, program, args...)
@@ -63,7 +63,7 @@ func TestRunIsKilled(t *testing.T) {
 	}
 }
 
-// One that does not end in time is killed, too.
+// So is one that does not end in time.
 func TestRunEndsInTime(t *testing.T) {
 	_, _, err := runFor(t.Context(), time.Millisecond, bytes.NewReader(nil), 10, "sleep", "1000")
 	if !errors.Is(err, ErrTooSlow) || errors.Is(err, ErrUnreadable) || errors.Is(err, context.DeadlineExceeded) {

@@ -1,5 +1,5 @@
-// Package refusal makes the errors with which the service refuses what a client asks: what is wrong, with which
-// field, or why credentials are not enough. What they say is told to the client.
+// Package refusal makes the errors with which the service refuses a request: what is wrong, with which field,
+// or why credentials are not enough. Clients get to see their text.
 package refusal
 
 import (
@@ -19,14 +19,14 @@ type Field struct {
 
 // Reason says what is wrong with the field.
 func (e Field) Reason() string {
-	var told *archive.Error
-	if errors.As(e.Err, &told) && told.Detail != "" {
-		return told.Detail
+	var refused *archive.Error
+	if errors.As(e.Err, &refused) && refused.Detail != "" {
+		return refused.Detail
 	}
 	return archive.KindOf(e.Err).String()
 }
 
-// Fields are the fields that are wrong; there is at least one.
+// Fields are the invalid fields, at least one.
 type Fields []Field
 
 // Error implements error.
@@ -38,7 +38,7 @@ func (e Fields) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Unwrap returns what the fields are blamed for.
+// Unwrap returns the errors of the fields.
 func (e Fields) Unwrap() []error {
 	errs := make([]error, 0, len(e))
 	for _, f := range e {
@@ -57,7 +57,7 @@ func Invalid(field, format string, args ...any) error {
 	return Fields{{Name: field, Err: New(archive.KindInvalid, format, args...)}}
 }
 
-// Blame names the field in an error that is the client's doing; others pass.
+// Blame adds the field to an error that the client caused; other errors are returned unchanged.
 func Blame(field string, err error) error {
 	var already Fields
 	if err == nil || archive.KindOf(err) == archive.KindOther || errors.As(err, &already) {
@@ -66,22 +66,21 @@ func Blame(field string, err error) error {
 	return Fields{{Name: field, Err: err}}
 }
 
-// The reasons for which somebody is not let in, or not to what they ask for, beside those of
-// package gate.
+// Further reasons to refuse credentials, or a request that they do not permit.
 const (
 	Twice       gate.Reason = "twice"        // a header is there twice
 	OtherScheme gate.Reason = "other-scheme" // the Authorization is not Basic
-	Incomplete  gate.Reason = "incomplete"   // the key of the options, without what belongs beside it
+	Incomplete  gate.Reason = "incomplete"   // the key of the options, without the user or Cloud-ID that it needs
 	NoScope     gate.Reason = "scope"
-	NoMandator  gate.Reason = "mandator" // it belongs to one that the key is not for
+	NoMandator  gate.Reason = "mandator" // the key is for other mandators
 )
 
-// Deny refuses what is asked for with credentials that are good for other things.
+// Deny refuses a request that valid credentials do not permit.
 func Deny(why gate.Reason, kind archive.Kind, format string, args ...any) error {
-	return &gate.Refusal{Reason: why, Told: New(kind, format, args...)}
+	return &gate.Refusal{Reason: why, Public: New(kind, format, args...)}
 }
 
-// Denial is the reason of an error for which somebody is not let in, empty when that is not why.
+// Denial is the reason of a gate.Refusal, empty for any other error.
 func Denial(err error) gate.Reason {
 	refusal := new(gate.Refusal)
 	if !errors.As(err, &refusal) {
@@ -90,8 +89,8 @@ func Denial(err error) gate.Reason {
 	return refusal.Reason
 }
 
-// Nothing says that something is not there, as err does in other words. Whether it is there for
-// others is not told.
+// Nothing rewords an error of KindNotFound, and keeps its reason for the operator. The client cannot
+// tell whether the thing exists for others.
 func Nothing(err error, format string, args ...any) error {
 	if why := Denial(err); why != "" {
 		return Deny(why, archive.KindNotFound, format, args...)
@@ -99,7 +98,7 @@ func Nothing(err error, format string, args ...any) error {
 	return New(archive.KindNotFound, format, args...)
 }
 
-// Elsewhere says that what belongs to a mandator that the key is not for is not there.
+// Elsewhere says that something was not found, because the key is for other mandators.
 func Elsewhere(format string, args ...any) error {
 	return Deny(NoMandator, archive.KindNotFound, format, args...)
 }

@@ -26,17 +26,17 @@ import (
 )
 
 const (
-	// maxPixels is the largest image that is decoded; A4 at 600 dpi has 35 million. Of an image
-	// with 16 bits per colour it is half as many.
+	// maxPixels is the largest image that is decoded; A4 at 600 dpi has 35 million. With 16 bits per
+	// colour it is half as many.
 	maxPixels = 64 << 20
 	pageWidth = 210  // of an image's page, in mm; the height follows the image
-	maxSide   = 5000 // of an image's page, in mm, as programs can show it (ISO 32000-1, C.2)
-	minSide   = 1    // of the same
-	quality   = 90   // of photographs that are encoded anew
+	maxSide   = 5000 // of an image's page, in mm, which viewers can show (ISO 32000-1, C.2)
+	minSide   = 1    // of an image's page, in mm
+	quality   = 90   // of re-encoded photographs
 )
 
-// imagePage makes one page of an image. A JPEG is put in as it is, unless it must be turned or is
-// made of inks, which not all programs show alike.
+// imagePage makes a page of an image. A JPEG is embedded as it is, unless it must be turned, or is CMYK,
+// which programs show differently.
 func imagePage(r io.Reader) (*fpdf.Fpdf, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSource))
 	if err != nil {
@@ -74,8 +74,8 @@ func checkSize(config image.Config) error {
 	return nil
 }
 
-// addDecoded adds a page, and returns how many bytes its image takes: scans in black and white and
-// what was lossless before are encoded without loss.
+// addDecoded adds a page, and returns how many bytes its image takes. Scans in black and white and
+// images from lossless formats are encoded without loss.
 func addDecoded(pdf *fpdf.Fpdf, decoded image.Image, lossless bool) (int, error) {
 	switch decoded.(type) {
 	case *image.Gray, *image.Paletted:
@@ -119,16 +119,15 @@ func addImage(pdf *fpdf.Fpdf, format string, data []byte, width, height int) err
 	return pdf.Error()
 }
 
-// What is rendered of one TIFF. Its pages may share their pixels, so that a small file can ask
-// for much.
+// The limits of a TIFF. Its pages may share their pixels, so that a small file can be expensive.
 const (
 	maxTIFFPages  = 500
 	maxTIFFPixels = 2 << 30   // 500 pages of a facsimile
 	maxTIFFBytes  = 256 << 20 // of the images in the PDF
 )
 
-// tiffPages makes a page of each image of a TIFF. The decoder reads the first image
-// only, so it is given the file once for each with the header pointing there.
+// tiffPages makes a page of each image of a TIFF. The decoder reads only the first image, so it gets
+// the file once for each image, with a header that points to it.
 func tiffPages(r io.Reader) (*fpdf.Fpdf, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSource))
 	if err != nil {
@@ -173,7 +172,7 @@ func frameOf(data []byte, frame int64) (func() io.Reader, error) {
 	}, nil
 }
 
-// reheaded is data with another beginning.
+// reheaded is data with a replaced header.
 type reheaded struct{ header, data []byte }
 
 // ReadAt implements io.ReaderAt.
@@ -185,8 +184,8 @@ func (r reheaded) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// jpegOrientation returns how a photograph is to be turned, by what the camera noted (Exif 2.3,
-// 4.6.4): 1 to 8, 1 when nothing is known.
+// jpegOrientation returns the orientation of a photograph according to its Exif data (Exif 2.3,
+// 4.6.4): 1 to 8, 1 if it is not known.
 func jpegOrientation(data []byte) int {
 	const (
 		application = 0xe1
@@ -210,7 +209,7 @@ func jpegOrientation(data []byte) int {
 	return 1
 }
 
-// turned shows a picture as it is to be seen.
+// turned applies an orientation to a picture.
 func turned(m image.Image, orientation int) image.Image {
 	if orientation <= 1 || orientation > 8 {
 		return m
@@ -232,7 +231,7 @@ func turned(m image.Image, orientation int) image.Image {
 	return m
 }
 
-// turn copies pixels of so many bytes to where they belong in a picture of that size.
+// turn copies each pixel, of so many bytes, to its place in the turned picture of that size.
 func turn(to, from []byte, toStride, fromStride, bytes int, size image.Point, orientation int) {
 	for y := range size.Y {
 		for x := range size.X {
@@ -262,8 +261,7 @@ func turn(to, from []byte, toStride, fromStride, bytes int, size image.Point, or
 // errNoPage says that a picture has no page of that number.
 var errNoPage = errors.New("there is no such page")
 
-// Pictured reports whether previews are made of the content itself; those of anything else are
-// made of its PDF.
+// Pictured reports whether previews are made from the content itself. Others are made from its PDF.
 func Pictured(s Source) bool {
 	switch class(s) {
 	case "pdf", "image", "tiff":
@@ -273,9 +271,9 @@ func Pictured(s Source) bool {
 }
 
 // Preview returns a page of a PDF or a picture, counted from 0, as a JPEG that fits into the
-// box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels to
-// a side. It is nil when there is no such page, or none that can be read in time. The error of a PDF is
-// poppler.ErrMissing where nothing can draw it.
+// box. It is never larger than the picture; that of a PDF has at most poppler.MostSide pixels per
+// side. It is nil if there is no such page, or it cannot be read in time. The error is
+// poppler.ErrMissing for a PDF if poppler is not installed.
 func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, error) {
 	if class(s) == "pdf" {
 		return previewPDF(ctx, s.Content, page, width, height)
@@ -291,7 +289,7 @@ func Preview(ctx context.Context, s Source, page, width, height int) ([]byte, er
 	return encodeFitted(decoded, width, height)
 }
 
-// previewPDF draws a page. The program knows square boxes only.
+// previewPDF draws a page. The program supports only square boxes.
 func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]byte, error) {
 	picture, err := poppler.Page(ctx, pdf, page, max(width, height))
 	if errors.Is(err, poppler.ErrUnreadable) || errors.Is(err, poppler.ErrTooSlow) {
@@ -305,7 +303,7 @@ func previewPDF(ctx context.Context, pdf io.Reader, page, width, height int) ([]
 	}
 	decoded, err := jpeg.Decode(bytes.NewReader(picture))
 	if err != nil {
-		return nil, nil // a page that was drawn as no picture was not drawn
+		return nil, nil // an unreadable picture is no preview
 	}
 	return encodeFitted(decoded, width, height)
 }
@@ -318,8 +316,8 @@ func encodeFitted(m image.Image, width, height int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodePage reads a page of a picture, as it is to be seen. A decoder that panics, as strangers may
-// make one do, has not read it.
+// decodePage decodes a page of a picture, and turns it upright. A panic of a decoder, which a malicious
+// file may cause, becomes an error.
 func decodePage(class string, data []byte, page int) (m image.Image, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -370,7 +368,7 @@ func decodeFrame(data []byte, page int) (image.Image, error) {
 	return turned(m, inspect.TIFFOrientation(file, frames[page])), nil
 }
 
-// fitted is the picture, made smaller where it does not fit into the box.
+// fitted scales a picture down to fit into the box.
 func fitted(m image.Image, width, height int) image.Image {
 	w, h := m.Bounds().Dx(), m.Bounds().Dy()
 	if w <= width && h <= height {

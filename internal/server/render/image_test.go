@@ -21,7 +21,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/render"
 )
 
-// inks is a JPEG of 8 x 8 pixels in CMYK, of a red that an RGB picture has as 200, 30, 40.
+// inks is a CMYK JPEG of 8 x 8 pixels, in the red that is 200, 30, 40 in RGB.
 const inks = "/9j/7gAOQWRvYmUAZAAAAAAC/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpKPjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP" +
 	"/9sAQwEODg4TERMmFRUmTzUtNU9PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09PT09P/8AAFAgACAAIBAERAAIRAQMRAQQRAP" +
 	"/EABUAAQEAAAAAAAAAAAAAAAAAAAQG/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/EABUBAQEAAAAAAAAAAAAAAAAAAAUG/8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAA4E" +
@@ -45,7 +45,7 @@ func corners() *image.RGBA {
 	return m
 }
 
-// photographed is a JPEG with what a camera notes about how it was held.
+// photographed is a JPEG with an Exif orientation.
 func photographed(t *testing.T, orientation uint16) string {
 	t.Helper()
 	file := encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, corners(), &jpeg.Options{Quality: 95}) })
@@ -53,7 +53,7 @@ func photographed(t *testing.T, orientation uint16) string {
 	return file[:2] + "\xff\xe1" + string([]byte{0, byte(len(exif) + 2)}) + exif + file[2:]
 }
 
-// scanned is a TIFF that says how it is to be turned.
+// scanned is a TIFF with an orientation.
 func scanned(t *testing.T, orientation uint16) string {
 	t.Helper()
 	file := []byte(encoded(t, func(b *bytes.Buffer) error { return tiff.Encode(b, corners(), nil) }))
@@ -92,8 +92,7 @@ func isNear(m image.Image, x, y int, want color.RGBA) bool {
 	return near(r, want.R) && near(g, want.G) && near(b, want.B)
 }
 
-// Pictures are shown as they were held: the corner that is red and the one that is blue are where
-// the orientation says.
+// Pictures are turned according to their orientation, as the red and the blue corner show.
 func TestOrientation(t *testing.T) {
 	red, blue := color.RGBA{R: 255}, color.RGBA{B: 255}
 	for orientation, want := range []struct {
@@ -132,7 +131,7 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
-// Whatever a picture is made of, its colours are right and what is transparent is white.
+// Pictures of all formats have the right colours, and transparent parts are white.
 func TestColours(t *testing.T) {
 	cmyk, err := base64.StdEncoding.DecodeString(inks)
 	if err != nil {
@@ -184,7 +183,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// A picture that is small as a file and huge as a picture gets the cover page.
+// A small file with a huge picture gets the cover page.
 func TestHugePictures(t *testing.T) {
 	header := func(width, height uint32) string {
 		file := encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, image.NewGray(image.Rect(0, 0, 1, 1))) })

@@ -1,8 +1,7 @@
-// Package render makes PDFs of documents that are none: images get a page each, texts
-// and e-mails are set in a fixed-width font, and of anything else a cover page says what
-// it is. Rendering never fails because of the content: what cannot be read gets the
-// cover page. The same source does
-// not always give the same bytes, so that who promises an entity tag keeps the PDF.
+// Package render makes PDFs of other documents: images get a page each, texts and e-mails are set in a
+// fixed-width font, and anything else gets a cover page with its name, type and size. Rendering never
+// fails because of the content: unreadable content gets the cover page. The same source does not
+// always give the same bytes, so a caller that promises an ETag must keep the PDF.
 package render
 
 import (
@@ -38,9 +37,8 @@ type Source struct {
 // errUnreadable says that a content gets the cover page.
 var errUnreadable = errors.New("content cannot be rendered")
 
-// Variants names the renditions that a source may get, the best first. Those of other
-// sources with the same content may be shared when the variant is the same. A number tells
-// them from those that were made in another way before.
+// Variants names the renditions that a source may get, the best first. Sources with the same content
+// and variant can share a rendition. The number in a variant changes with the way of rendering.
 func Variants(s Source) []string {
 	cover := "cover " + s.ContentType + " " + s.Name
 	if class := class(s); class != "" {
@@ -64,7 +62,7 @@ func PDF(w io.Writer, s Source) (variant string, err error) {
 	return variants[len(variants)-1], output(w, cover(s))
 }
 
-// class tells how a content is rendered, empty when only as a cover page.
+// class is the way a content is rendered, empty for a cover page only.
 func class(s Source) string {
 	media, _, _ := strings.Cut(s.ContentType, ";")
 	switch {
@@ -88,8 +86,8 @@ func isImage(media string) bool {
 	return false
 }
 
-// content renders what is in the document. The decoders are fed with what strangers
-// upload: a panic in one of them makes the content unreadable, no more.
+// content renders the content of a document. A panic in a decoder, which a malicious file may cause,
+// only makes the content unreadable.
 func content(class string, s Source) (pdf *fpdf.Fpdf, err error) {
 	read := &failing{Reader: s.Content}
 	defer func() {
@@ -150,11 +148,11 @@ func output(w io.Writer, pdf *fpdf.Fpdf) error {
 	return nil
 }
 
-// maxWords is how much is read of a text that is too large to be set on pages, in bytes.
+// maxWords is how much of a text is read, in bytes.
 const maxWords = 16 << 20
 
-// TextVariant names the text of a source for who keeps it. It is empty where it takes less to
-// make it again.
+// TextVariant is the name under which the extracted text of a source is stored. It is empty if
+// extracting it again is cheaper.
 func TextVariant(s Source) string {
 	media, _, _ := strings.Cut(s.ContentType, ";")
 	switch {
@@ -164,11 +162,11 @@ func TextVariant(s Source) string {
 	return ""
 }
 
-// Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs that
-// hold text, of texts of any kind, of e-mails and of office documents. It is nil when none is known, as of pictures and of
-// what cannot be read, and depends on nothing but content, size and content type. Of what is huge it
-// is the beginning. There is no NUL in it, which databases do not take. The error of a PDF is
-// poppler.ErrMissing where nothing can read it, and poppler.ErrTooSlow where that took too long.
+// Text returns the text of a document in UTF-8, its pages separated by form feeds: of PDFs with text,
+// texts of any kind, e-mails and office documents. It is nil for other contents and unreadable ones, and
+// depends only on content, size and content type. A huge text is cut off. It has no NUL, which
+// databases do not accept. The error for a PDF is poppler.ErrMissing if poppler is not installed, and
+// poppler.ErrTooSlow if it took too long.
 func Text(ctx context.Context, s Source) ([]byte, error) {
 	words, err := words(ctx, s)
 	if bytes.IndexByte(words, 0) >= 0 {
@@ -212,7 +210,7 @@ func officeText(s Source) ([]byte, error) {
 	return []byte(strings.ReplaceAll(words, "\f", "\n")), nil
 }
 
-// wordText returns the text of a text or an e-mail, in pages where it is set on pages.
+// wordText returns the text of a text or an e-mail, in pages if it is laid out on pages.
 func wordText(s Source) ([]byte, error) {
 	words, err := inspect.Words(s.Content, s.ContentType, maxWords)
 	if err != nil {
@@ -230,7 +228,7 @@ func wordText(s Source) ([]byte, error) {
 	return []byte(strings.Join(sources, "\f")), nil
 }
 
-// pdfText takes the text out of a PDF. One that consists of pictures has none.
+// pdfText extracts the text of a PDF, nil if it has none, as a scan without OCR.
 func pdfText(ctx context.Context, pdf io.Reader) ([]byte, error) {
 	words, err := poppler.Text(ctx, pdf)
 	if errors.Is(err, poppler.ErrUnreadable) {
@@ -269,7 +267,7 @@ const (
 	margin     = 13  // mm, on the left and above
 )
 
-// addFont gives a document a copy of the font: fpdf writes to the bytes, and others are made at once.
+// addFont gives a document a copy of the font, because fpdf writes to its bytes.
 func addFont(pdf *fpdf.Fpdf) { pdf.AddUTF8FontFromBytes(fontFamily, "", bytes.Clone(gomono.TTF)) }
 
 // wordPages sets a text or an e-mail. The font has Latin, Greek and Cyrillic letters; what it lacks
@@ -298,7 +296,7 @@ func wordPages(r io.Reader, contentType string) (*fpdf.Fpdf, error) {
 	return pdf, nil
 }
 
-// settable keeps what the font's encoding can say: no control characters, nothing beyond
+// settable replaces what the font's encoding cannot express: control characters, and anything beyond
 // the Basic Multilingual Plane.
 func settable(line string) string {
 	return strings.Map(func(r rune) rune {
@@ -309,7 +307,7 @@ func settable(line string) string {
 	}, line)
 }
 
-// cover makes a page that says what a document is.
+// cover makes a page with the name, type and size of a document.
 func cover(s Source) *fpdf.Fpdf {
 	pdf := newPDF()
 	addFont(pdf)

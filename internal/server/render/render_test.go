@@ -134,7 +134,7 @@ func FuzzPDF(f *testing.F) {
 	})
 }
 
-// Documents that are made at once do not get into each other's way; the race detector looks.
+// Documents can be rendered concurrently, as the race detector confirms.
 func TestPDFsAtOnce(t *testing.T) {
 	for _, typ := range []string{"text/plain", "application/octet-stream"} {
 		for range 4 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Who keeps a pace is waited for however long it takes, and nobody else.
+// A client that keeps the pace may take as long as it needs; any other is cut.
 func TestPace(t *testing.T) {
 	const limit = 30 * time.Second
 	for name, test := range map[string]struct {
@@ -48,7 +48,7 @@ func TestPace(t *testing.T) {
 					total.Add(test.each)
 					if !test.within {
 						w.End(test.each)
-						time.Sleep(2 * limit) // a disk here is slow
+						time.Sleep(2 * limit) // a slow disk
 						began = began.Add(2 * limit)
 					}
 				}

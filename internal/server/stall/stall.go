@@ -1,5 +1,4 @@
-// Package stall ends requests whose clients are too slow, and only those: the disks and the work of the service
-// are nobody's stalling.
+// Package stall ends requests whose clients are too slow. Slow disks and slow work of the service do not count.
 package stall
 
 import (
@@ -12,31 +11,32 @@ import (
 	"time"
 )
 
-// Pace is how fast a client is at least that is never cut, in bytes a second.
+// Pace is the slowest pace, in bytes a second, at which a client is never cut.
 const Pace = 1 << 10
 
 const (
-	// longStretch is how much of an answer goes out at a time, in bytes, where the system tells
-	// meanwhile how much of it the client has taken; shortStretch is how much elsewhere.
+	// longStretch is how many bytes of an answer are sent at a time if the system reports how many of
+	// them the client has received so far; shortStretch is for other systems.
 	longStretch  = 512 << 10
 	shortStretch = 16 << 10
 )
 
-// watch ends what a client is too slow for. It is waited for as long as the limit; each byte
-// that went gives it the time back that the byte takes at the pace, up to the limit. So who keeps
-// the pace is never cut, who stops is cut after the limit, and a byte now and then does not help.
-// Only reads and writes are timed, so that a disk that is slow here is not blamed on a client.
+// watch cuts off a client that is too slow. The time spent waiting for the client counts against
+// limit, and each transferred byte gives back the time that it takes at Pace, up to limit. So a client
+// that keeps the pace is never cut, one that stops is cut after limit, and an occasional byte does not
+// help. Only reads and writes on the connection are timed, so a slow disk of the service does not count.
 type watch struct {
 	limit time.Duration
 	cut   func(deadline time.Time) error
-	// taken tells how many bytes went so far, also within a read or write; nil where only its end tells.
+	// taken returns how many bytes were transferred so far, also during a read or write; nil if that is
+	// known only at its end.
 	taken func() int64
 	timer *time.Timer
 
 	mu sync.Mutex
-	// since is when time was counted last, zero while nothing is watched.
+	// since is when time was last counted, zero while nothing is watched.
 	since time.Time // +checklocks:mu
-	// left is how long the client is waited for.
+	// left is how much longer to wait for the client.
 	left time.Duration // +checklocks:mu
 	// total is what taken returned last.
 	total int64 // +checklocks:mu
@@ -58,8 +58,8 @@ func (w *watch) Begin() {
 	w.timer = time.AfterFunc(w.left, w.fire)
 }
 
-// End says that n bytes went, and reports whether all went well. After it the connection is
-// never touched.
+// End notes that n bytes were transferred, and reports whether the client was fast enough. After End
+// the connection is not cut.
 func (w *watch) End(n int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,7 +69,7 @@ func (w *watch) End(n int64) bool {
 	return !w.fired
 }
 
-// countLocked takes the time since it was called last from what is left, and gives time for n
+// countLocked subtracts the time since its last call from what is left, and gives back time for n
 // bytes, or for those that were taken if they are more.
 // +checklocks:w.mu
 func (w *watch) countLocked(n int64) {
@@ -83,14 +83,15 @@ func (w *watch) countLocked(n int64) {
 	w.since = now
 }
 
-// Stalled reports whether it was cut.
+// Stalled reports whether the client was cut.
 func (w *watch) Stalled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fired
 }
 
-// fire is called late, too: when what it was set for has ended, and something else begun.
+// fire cuts the client if its time is up. It may be called late, when the read or write for which the
+// timer was set has ended, and another one has begun.
 func (w *watch) fire() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,32 +103,32 @@ func (w *watch) fire() {
 		return
 	}
 	w.fired = true
-	_ = w.cut(time.Unix(1, 0)) // a writer that is no connection cannot stall
+	_ = w.cut(time.Unix(1, 0)) // fails for a writer that is no connection, which cannot stall
 }
 
 // Progress watches a request's body and its answer.
 type Progress struct {
 	Reads, Writes watch
-	Limit         time.Duration // for which a client is waited for
+	Limit         time.Duration // how long to wait for the client
 	HTTP1         bool
 	control       *http.ResponseController
 }
 
-// New begins to watch. The deadline that the answer before on the same connection
-// was left with ends.
+// New begins to watch. It removes the deadline that Finish left on the connection after the previous
+// answer.
 func New(w http.ResponseWriter, r *http.Request, limit time.Duration) *Progress {
 	control := http.NewResponseController(w)
 	p := &Progress{control: control, HTTP1: r.ProtoMajor < 2, Limit: limit}
 	p.Reads = watch{limit: limit, cut: control.SetReadDeadline}
 	p.Writes = watch{limit: limit, cut: control.SetWriteDeadline}
 	if p.HTTP1 {
-		p.Writes.taken = takenOf(r.Context())     // over HTTP/2 others take from the same connection
+		p.Writes.taken = takenOf(r.Context())     // HTTP/2 shares the connection among requests
 		_ = control.SetWriteDeadline(time.Time{}) // see Finish
 	}
 	return p
 }
 
-// Stretch is how many bytes of an answer go out before it counts how long they took.
+// Stretch is how many bytes of an answer are sent before their time is counted.
 func (p *Progress) Stretch() int64 {
 	if p != nil && p.Writes.taken == nil {
 		return shortStretch
@@ -135,8 +136,8 @@ func (p *Progress) Stretch() int64 {
 	return longStretch
 }
 
-// Finish leaves time for what net/http does when the handler has returned: it reads what is
-// left of the body, and then sends what is left of the answer.
+// Finish sets deadlines for what net/http does after the handler: it reads the rest of the body, and
+// then sends the rest of the answer.
 func (p *Progress) Finish(bodyRead bool) {
 	now := time.Now()
 	_ = p.control.SetWriteDeadline(now.Add(2 * p.Limit)) // not all writers are connections
@@ -147,8 +148,8 @@ func (p *Progress) Finish(bodyRead bool) {
 
 type takenKey struct{}
 
-// WithTaken remembers of a connection what tells how many bytes its client has taken, where the
-// system does.
+// WithTaken adds to the context of a connection a function that returns how many bytes the client has
+// received, if the system knows.
 func WithTaken(ctx context.Context, conn net.Conn) context.Context {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
@@ -161,7 +162,7 @@ func WithTaken(ctx context.Context, conn net.Conn) context.Context {
 	return ctx
 }
 
-// takenOf returns it for the connection of a request, nil when there is none.
+// takenOf returns that function for the connection of a request, nil if there is none.
 func takenOf(ctx context.Context) func() int64 {
 	taken, _ := ctx.Value(takenKey{}).(func() int64)
 	return taken

@@ -4,5 +4,5 @@ package stall
 
 import "net"
 
-// acknowledged returns nil: other systems do not tell.
+// acknowledged returns nil: other systems do not report it.
 func acknowledged(*net.TCPConn) func() int64 { return nil }

@@ -18,15 +18,15 @@ type Access struct{ *database }
 
 // Account is a user of a tenant.
 type Account struct {
-	// ID is that of no inbox that was there before, so that nobody is given one by chance.
+	// ID differs from the user ids of existing inboxes, so that a new user gets none by accident.
 	ID      int64
 	Name    string
 	Created time.Time
-	// Password is what is kept of it; this package does not look into it.
+	// Password is the hash of the password, opaque to this package.
 	Password string
 }
 
-// AddAccount adds a user. A name that is taken is KindConflict.
+// AddAccount adds a user. The error is KindConflict if the name is taken.
 func (a *Access) AddAccount(ctx context.Context, tenant TenantID, name, password string, at time.Time) (id int64, err error) {
 	err = a.write.change(ctx, func(tx changing) error {
 		if err := a.lock(ctx, tx, "accounts"); err != nil {
@@ -69,7 +69,7 @@ func (a *Access) Accounts(ctx context.Context, tenant TenantID) ([]Account, erro
 	return collect(ctx, a.read, "list users", scanAccount, selectAccounts+" ORDER BY name", tenant)
 }
 
-// SetPassword replaces what is kept of a user's password.
+// SetPassword replaces the hash of a user's password.
 func (a *Access) SetPassword(ctx context.Context, tenant TenantID, name, password string) error {
 	return a.alterAccount(ctx, name, "UPDATE account SET password = ? WHERE tenant = ? AND name = ?", password, tenant, name)
 }
@@ -106,19 +106,19 @@ func scanAccount(row scanner) (Account, error) {
 	return account, nil
 }
 
-// Key is an API key of a tenant, or rather what is kept of it.
+// Key is the stored data of a tenant's API key.
 type Key struct {
 	ID     int64
 	Tenant Tenant
 	Name   string // for people
-	// Scopes are what it may do; this package does not look into them.
+	// Scopes are what it may do, opaque to this package.
 	Scopes []string
-	// Mandators are those that it is confined to, nil for none: it may see all.
+	// Mandators are those to which it is confined, nil for all.
 	Mandators []archive.ID
 	Created   time.Time
 	Expires   time.Time // zero for never
 	Revoked   time.Time // zero when it is not
-	Used      time.Time // about; zero for never
+	Used      time.Time // approximate; zero for never
 }
 
 // Valid reports whether a key is neither revoked nor expired.
@@ -126,8 +126,7 @@ func (k *Key) Valid(now time.Time) bool {
 	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
-// AddKey adds a key whose hash is given. A mandator that is none of the tenant's is
-// KindNotFound.
+// AddKey adds a key by its hash. The error is KindNotFound for a mandator that the tenant does not have.
 func (a *Access) AddKey(ctx context.Context, tenant TenantID, k Key, hash string) (id int64, err error) {
 	scopes, err := encodeStrings(k.Scopes)
 	if err != nil {
@@ -188,9 +187,8 @@ func (a *Access) Keys(ctx context.Context, tenant TenantID) ([]Key, error) {
 	return collect(ctx, a.read, "list keys", scanKey, selectKeys+" WHERE tenant = ? ORDER BY api_key.id", tenant)
 }
 
-// RevokeKeys ends keys for ever; one that is revoked already stays so. That some are not there
-// (KindNotFound) keeps the others from nothing: a key that was stolen must not last because of a
-// slip of the pen.
+// RevokeKeys revokes keys permanently. Unknown ids are an error of KindNotFound, but the other keys are
+// revoked all the same: a stolen key must not stay valid because of a typo.
 func (a *Access) RevokeKeys(ctx context.Context, tenant TenantID, ids []int64, at time.Time) error {
 	var unknown []string
 	err := a.write.change(ctx, func(tx changing) error {
@@ -217,12 +215,12 @@ func (a *Access) RevokeKeys(ctx context.Context, tenant TenantID, ids []int64, a
 	return refuse(archive.KindNotFound, "there is no key %s; the others are revoked", strings.Join(unknown, ", "))
 }
 
-// UseKey notes that a key was used, unless that is known to be so since before.
+// UseKey records that a key was used, unless a use since before is already recorded.
 func (a *Access) UseKey(ctx context.Context, id int64, at, before time.Time) error {
 	return a.write.change(ctx, func(tx changing) error {
 		_, err := tx.exec(ctx, "UPDATE api_key SET used = ? WHERE id = ? AND coalesce(used, 0) < ?", at.Unix(), id, before.Unix())
 		if err != nil {
-			return fmt.Errorf("note the use of a key: %w", err)
+			return fmt.Errorf("record the use of a key: %w", err)
 		}
 		return nil
 	})

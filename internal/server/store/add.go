@@ -10,11 +10,11 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// AddDocuments adds the documents of one upload, in order, all or none, and returns
-// their ids. When reuse is set and the first one's folder has a document of the same
-// external id that came from the same content, that one's id is returned instead and
-// nothing is added. An inbox has also what was archived from it: who repeats an upload because the answer
-// was lost does not know of that.
+// AddDocuments adds the documents of one upload, in order, all or none, and returns their ids. With
+// reuse the external id is an idempotency key: if the first one's folder has a document with the same
+// external id and the same uploaded content, nothing is added and its id is returned. For an inbox,
+// documents that were archived from it count, too: a client that repeats an upload because the answer
+// was lost does not know that its document was archived.
 func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse bool) (ids []archive.ID, err error) {
 	err = a.change(ctx, func(e edit) error {
 		ids = nil
@@ -43,13 +43,13 @@ func (a Archive) AddDocuments(ctx context.Context, documents []Document, reuse b
 const selectKnown = `SELECT id FROM document
 	WHERE external_id = ? AND folder = ? AND +tenant = ? AND coalesce(source, digest) = ? ORDER BY id LIMIT 1`
 
-// selectLeft finds a document by its content: there may be many of an external id, in whatever folders.
+// selectLeft finds a document by its digest, because many documents may have the same external id.
 const selectLeft = `SELECT document.id FROM document JOIN audit ON audit.document = document.id
 	WHERE digest = ? AND external_id || '' = ? AND +document.tenant = ? AND coalesce(source, digest) = ?
 	AND audit.folder = ? AND action = 'archive' ORDER BY document.id LIMIT 1`
 
-// known returns the document that an upload with the same external id made of the same
-// content in the same folder, 0 when there is none.
+// known returns the document of an earlier upload with the same external id, content and folder, 0 if
+// there is none.
 func (e edit) known(ctx context.Context, d Document) (archive.ID, error) {
 	source := cmp.Or(d.Source, d.Digest)
 	if err := e.engine.lock(ctx, e, fmt.Sprintf("external id %d %s", d.Folder, d.ExternalID)); err != nil {
@@ -130,7 +130,7 @@ func (e edit) annotate(ctx context.Context, id archive.ID, d Document) error {
 	return nil
 }
 
-// group marks several documents as made by one upload; the first one's id names it.
+// group marks several documents as parts of one upload, which is named by the first one's id.
 func (e edit) group(ctx context.Context, ids []archive.ID) error {
 	if len(ids) < 2 {
 		return nil
@@ -143,10 +143,9 @@ func (e edit) group(ctx context.Context, ids []archive.ID) error {
 	return nil
 }
 
-// AddBatch adds folders and then documents, in order, all or none, and returns the ids of
-// the folders. An id of -n, as a folder's parent or a document's folder, stands for the
-// n-th of the folders, counted from 1; a parent must come before what lies in it. Unlike
-// those of AddDocuments the documents have nothing to do with each other.
+// AddBatch adds folders and then documents, in order, all or none, and returns the ids of the folders.
+// As a folder's parent or a document's folder, -n stands for the n-th of the folders, counted from 1; a
+// parent must come before its children. Unlike those of AddDocuments, the documents are not grouped.
 func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Document) (ids []archive.ID, err error) {
 	real := func(id archive.ID) archive.ID {
 		if n := -int(id); n > 0 && n <= len(ids) {
@@ -157,7 +156,7 @@ func (a Archive) AddBatch(ctx context.Context, folders []Folder, documents []Doc
 	err = a.change(ctx, func(e edit) error {
 		ids = make([]archive.ID, 0, len(folders))
 		if err := e.engine.lock(ctx, e, fmt.Sprintf("batches of tenant %d", e.tenant)); err != nil {
-			return err // two with the same folders in different order would wait for each other
+			return err // unlocked, two batches with the same folders in different order could deadlock
 		}
 		for _, f := range folders {
 			f.Parent = real(f.Parent)

@@ -12,24 +12,24 @@ import (
 // Archive is the database as one tenant sees it: folders, documents and settings of others
 // are KindNotFound, or not listed, whatever their ids. It is only a view and needs no Close.
 //
-// Its queries name the tenant, also where the foreign keys leave no other one. A + before
-// the column says that the other conditions find fewer rows than the index of tenants would.
+// Its queries always name the tenant, even if the foreign keys imply it. A + before the column keeps
+// the query planner from the index of tenants, because the other conditions find fewer rows.
 type Archive struct {
 	*database
 	tenant TenantID
 	user   string
 }
 
-// Tenant returns the view of a tenant. That of one that is not there is empty, and takes nothing.
+// Tenant returns the view of a tenant. The view of an unknown one is empty and cannot be added to.
 func (s *Store) Tenant(id TenantID) Archive { return Archive{database: s.database, tenant: id} }
 
-// By returns the same view for a user, as whose work changes are recorded.
+// By returns the same view for a user. Changes are recorded as the user's.
 func (a Archive) By(user string) Archive {
 	a.user = user
 	return a
 }
 
-// edit is a change of an archive that is being made: one transaction.
+// edit is a transaction that changes an archive.
 type edit struct {
 	changing
 	engine engine
@@ -37,7 +37,7 @@ type edit struct {
 	user   string
 }
 
-// change makes a change, in a transaction of its own unless the context has one.
+// change makes a change, in the transaction of the context if there is one, else in its own.
 func (a Archive) change(ctx context.Context, do func(e edit) error) error {
 	return a.write.change(ctx, func(tx changing) error { return do(edit{tx, a.engine, a.tenant, a.user}) })
 }
@@ -45,8 +45,7 @@ func (a Archive) change(ctx context.Context, do func(e edit) error) error {
 const selectPerson = `SELECT coalesce((SELECT id FROM account WHERE tenant = ?1 AND name = ?2),
 	(SELECT user_id FROM folder WHERE tenant = ?1 AND inbox AND parent IS NULL AND name = ?2), 0)`
 
-// person returns the number of who has a name: that of the user, else of whom the inbox of this name belongs to,
-// else 0.
+// person returns the id of the user of a name, else the user id of the inbox of that name, else 0.
 func (e edit) person(ctx context.Context, name string) (id int64, err error) {
 	if name == "" {
 		return 0, nil
@@ -57,20 +56,20 @@ func (e edit) person(ctx context.Context, name string) (id int64, err error) {
 	return id, nil
 }
 
-// SettingID is the setting of the default tenant that names the archive, so that contents can
-// be known to be its own. It is set where several services share them.
+// SettingID is the setting of the default tenant with the id of the archive, by which its contents are
+// claimed. It is set if services share the archive.
 const SettingID = "archive-id"
 
-// NewID makes a name for an archive that no other has.
+// NewID makes a unique id for an archive.
 func NewID() (string, error) {
 	made, err := uuid.NewRandom()
 	if err != nil {
-		return "", fmt.Errorf("name archive: %w", err)
+		return "", fmt.Errorf("make archive id: %w", err)
 	}
 	return made.String(), nil
 }
 
-// Setting returns a setting's value, empty when it was never set.
+// Setting returns a setting's value, empty if it was never set.
 func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 	var value string
 	err := a.read.row(ctx, "SELECT value FROM setting WHERE tenant = ? AND name = ?", a.tenant, name).Scan(&value)
@@ -93,8 +92,8 @@ func (a Archive) SetSetting(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// FirstSetting sets a value unless one is set, and returns that which is: of all that do this
-// with a name one value wins.
+// FirstSetting sets a value unless one is set, and returns the value that is then set: of several
+// concurrent callers one wins.
 func (a Archive) FirstSetting(ctx context.Context, name, value string) (string, error) {
 	err := a.change(ctx, func(e edit) error {
 		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)

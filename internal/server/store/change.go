@@ -16,13 +16,13 @@ import (
 type Target struct {
 	Folder   archive.ID
 	Name     string   // empty to keep the current one
-	Keywords []string // added to those it has
+	Keywords []string // added to the current ones
 	At       time.Time
 }
 
-// ArchiveDocument archives an inbox document: a new document with an id of its own
-// appears in the target folder, the one in the inbox is gone. A document that is not in
-// an inbox is KindConflict, a target that is in one KindInvalid.
+// ArchiveDocument archives an inbox document: it is removed, and a new document with an id of its own
+// is added to the target folder. The error is KindConflict for a document that is not in an inbox,
+// KindInvalid for a target that is.
 func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (made archive.ID, err error) {
 	err = a.change(ctx, func(e edit) error {
 		d, err := e.inboxDocument(ctx, id, archive.KindConflict)
@@ -66,7 +66,7 @@ func (a Archive) ArchiveDocument(ctx context.Context, id archive.ID, t Target) (
 	return made, err
 }
 
-// recordArchived records that a document of an inbox became one of the archive.
+// recordArchived records that an inbox document was archived.
 func (e edit) recordArchived(ctx context.Context, before, after Document) error {
 	was, err := e.place(ctx, before.Folder, before.Name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (e edit) recordArchived(ctx context.Context, before, after Document) error 
 	return e.record(ctx, append([]Entry{archived}, entries...)...)
 }
 
-// union appends the added values that are not there yet.
+// union appends the added values that are new.
 func union(have, added []string) []string {
 	have = slices.Clip(have)
 	for _, value := range added {
@@ -95,11 +95,11 @@ func union(have, added []string) []string {
 	return have
 }
 
-// Alteration changes what is said about a document. Where it is an error nothing is changed.
+// Alteration changes the metadata of a document. If it returns an error nothing is changed.
 type Alteration func(d *Document) error
 
-// Alter changes what is said about a document, and records what differs then. One that is not there is
-// KindNotFound.
+// Alter changes the metadata of a document, and records the differences. The error is KindNotFound if
+// there is no such document.
 func (a Archive) Alter(ctx context.Context, id archive.ID, how Alteration) error {
 	return a.change(ctx, func(e edit) error {
 		d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
@@ -130,15 +130,15 @@ func SetKeywords(keywords []string) Alteration {
 }
 
 const (
-	// MaxEntries is how many keywords, document types or metadata a document has at most.
+	// MaxEntries bounds the keywords, the document types and the metadata entries of a document, each.
 	MaxEntries = 1000
-	// MaxMetadata bounds the keys and values of its metadata together, in bytes.
+	// MaxMetadata bounds all keys and values of a document's metadata together, in bytes.
 	MaxMetadata = 1 << 20
 )
 
-// SetMetadata sets the given keys, removes those whose value is nil, and leaves the
-// others and their order alone. New keys are appended in alphabetical order. More than a
-// document may have is KindTooLarge, unless it had as much before.
+// SetMetadata sets the given keys, removes those whose value is nil, and leaves the others and their
+// order unchanged. New keys are appended in alphabetical order. The error is KindTooLarge if a limit is
+// exceeded, unless the document had as much before.
 func SetMetadata(change map[string]*string) Alteration {
 	return func(d *Document) error {
 		before := d.Metadata
@@ -153,7 +153,7 @@ func SetMetadata(change map[string]*string) Alteration {
 	}
 }
 
-// length is that of keys and values, in bytes.
+// length is the length of all keys and values, in bytes.
 func length(metadata []archive.KeyValue) (n int) {
 	for _, pair := range metadata {
 		n += len(pair.Key) + len(pair.Value)
@@ -161,8 +161,7 @@ func length(metadata []archive.KeyValue) (n int) {
 	return n
 }
 
-// describe writes what can be said anew about a document, when it differs from what was said
-// before.
+// describe writes and records the changed metadata of a document, if anything has changed.
 func (e edit) describe(ctx context.Context, before, d Document) error {
 	entries, err := differences(before, d)
 	if err != nil || len(entries) == 0 {
@@ -211,11 +210,11 @@ type Content struct {
 	Size        int64
 	ContentType string
 	Pages       int
-	Keywords    []string // nil to leave the keywords alone
+	Keywords    []string // nil to keep the current ones
 }
 
-// ReplaceContent gives an inbox document new content and returns the digest of the old
-// one. A document that is archived is KindForbidden.
+// ReplaceContent gives an inbox document new content and returns the digest of the old one. The error
+// is KindForbidden for an archived document.
 func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (old string, err error) {
 	err = a.change(ctx, func(e edit) error {
 		d, err := e.inboxDocument(ctx, id, archive.KindForbidden)
@@ -239,8 +238,8 @@ func (a Archive) ReplaceContent(ctx context.Context, id archive.ID, c Content) (
 	return old, err
 }
 
-// DeleteDocument removes an inbox document and returns the digest of its content. A
-// document that is archived is KindForbidden.
+// DeleteDocument removes an inbox document and returns the digest of its content. The error is
+// KindForbidden for an archived document.
 func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error) {
 	err = a.change(ctx, func(e edit) error {
 		d, err := e.inboxDocument(ctx, id, archive.KindForbidden)
@@ -260,8 +259,7 @@ func (a Archive) DeleteDocument(ctx context.Context, id archive.ID) (digest stri
 	return digest, err
 }
 
-// inboxDocument returns a document that lies in an inbox; of one that is archived it
-// says so with the given kind.
+// inboxDocument returns an inbox document. The error for an archived one has the given kind.
 func (e edit) inboxDocument(ctx context.Context, id archive.ID, kind archive.Kind) (Document, error) {
 	d, err := findDocument(ctx, e, changeDocument, e.tenant, id)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// table is one of those that make up an archive. A copy of a database takes over all its rows
-// and columns, whatever the engines.
+// table is a table of an archive. A copy of a database has all its rows and columns, whatever the
+// engines.
 type table struct {
 	name string
-	// key are the columns of the primary key.
+	// key has the columns of the primary key.
 	key string
-	// given says that the engine gives out the ids, lasting that none is given out twice, as
-	// others know it.
+	// given says that the engine assigns the ids; lasting, that it must never reuse one, because
+	// others may know it.
 	given, lasting bool
-	// The columns, by what they hold.
+	// The columns, by type.
 	numbers, texts, switches []string
-	// without are rows that belong to the place of an archive, and not to the archive.
+	// without selects rows that belong to the place of an archive, and are not copied with it.
 	without string
 }
 
-// tables are all of them, in an order in which rows come after those that they refer to. What
-// else is in a database is made of it: the indexes of the search (content_index, said_index and
-// indexed_to of SQLite; words and stems of PostgreSQL's content), of which the texts are copied
-// beside the rows, and the marks of changes (change_mark).
+// tables are all tables of an archive, in an order in which rows follow those that they refer to.
+// Everything else in a database is derived: the search indexes (content_index, said_index and
+// indexed_to of SQLite; words and stems of PostgreSQL's content), whose texts are copied in addition
+// to the rows, and the marks of transactions (change_mark).
 func tables() []table {
 	return []table{
 		{name: "tenant", key: "id", given: true, lasting: true, numbers: []string{"id"}, texts: []string{"cloud_id", "name"}},
@@ -40,7 +40,7 @@ func tables() []table {
 			name: "folder", key: "id", given: true, lasting: true, numbers: []string{"id", "tenant", "parent", "user_id"},
 			texts: []string{"name", "folded"}, switches: []string{"inbox"},
 		},
-		{ // before documents, for which the database would make rows of its own
+		{ // before documents, for which a trigger would add rows
 			name: "content", key: "id", given: true, numbers: []string{"id", "size", "attempts", "due"},
 			texts: []string{"digest", "content_type", "state", "reason"},
 		},
@@ -69,7 +69,7 @@ func tables() []table {
 	}
 }
 
-// columns are those of numbers, texts and switches, in this order.
+// columns are numbers, texts and switches, in this order.
 func (t table) columns() []string { return slices.Concat(t.numbers, t.texts, t.switches) }
 
 // insert is the query that adds a row to the table in SQLite.
@@ -78,7 +78,7 @@ func (t table) insert() string {
 	return "INSERT INTO " + t.name + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(slices.Repeat([]string{"?"}, len(columns)), ", ") + ")"
 }
 
-// row is one of a table. A text or a number can be NULL.
+// row is a row of a table. A text or a number can be NULL.
 type row struct {
 	numbers  []sql.NullInt64
 	texts    []sql.NullString
@@ -103,7 +103,7 @@ func (t table) newRow() *row {
 	return r
 }
 
-// values are those of all columns.
+// values are the values of all columns.
 func (r *row) values() []any {
 	values := make([]any, 0, len(r.fields))
 	for _, n := range r.numbers {
@@ -118,7 +118,7 @@ func (r *row) values() []any {
 	return values
 }
 
-// where is the part of a query that leaves out what does not belong to the archive.
+// where is the part of a query that leaves out rows that do not belong to the archive.
 func (t table) where() string {
 	if t.without == "" {
 		return ""
@@ -126,7 +126,7 @@ func (t table) where() string {
 	return " WHERE NOT (" + t.without + ")"
 }
 
-// each calls f for every row, in the order of the key. The row is the same one each time.
+// each calls f for every row, in the order of the key. It reuses the row for each call.
 func (t table) each(ctx context.Context, from session, f func(*row) error) error {
 	r := t.newRow()
 	return eachRow(ctx, from, "copy "+t.name, func(row scanner) error {
@@ -137,9 +137,9 @@ func (t table) each(ctx context.Context, from session, f func(*row) error) error
 	}, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+t.where()+" ORDER BY "+t.key)
 }
 
-// CopyTo writes the database as it is at one moment into a new SQLite file, while others go on
-// changing it. The copy is not synced. One of PostgreSQL is made row by row, in one transaction
-// there; the index of what is said is left to the service that opens the copy.
+// CopyTo writes a snapshot of the database into a new SQLite file, while others continue to change it.
+// The copy is not synced. PostgreSQL is copied row by row, in one transaction; said_index is left to
+// the service that opens the copy.
 func (s *Store) CopyTo(ctx context.Context, file string) error {
 	if err := s.copyTo(ctx, s.read, file); err != nil {
 		return fmt.Errorf("copy database: %w", err)
@@ -152,7 +152,7 @@ func (inFile) copyTo(ctx context.Context, from *pool, file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = connection.ExecContext(ctx, "PRAGMA query_only = 0") // it would refuse to write the copy, too
+	_, err = connection.ExecContext(ctx, "PRAGMA query_only = 0") // it would also forbid writing the copy
 	if err == nil {
 		_, err = connection.ExecContext(ctx, "VACUUM INTO ?", file)
 	}
@@ -176,8 +176,8 @@ func (postgres) copyTo(ctx context.Context, from *pool, file string) error {
 	return errors.Join(err, snapshot.Rollback(), to.db.Close())
 }
 
-// newCopy makes a database that is copied to. It is lost when the process ends before it is
-// whole, so that nothing waits for the disk.
+// newCopy makes the database of a copy. An incomplete copy is useless after a crash, so nothing waits
+// for the disk.
 func newCopy(ctx context.Context, file string) (*pool, error) {
 	to, err := openPool(file, 1, url.Values{
 		"_pragma": {"journal_mode(OFF)", "synchronous(OFF)", "cache_size(-65536)", "foreign_keys(1)"},
@@ -201,7 +201,7 @@ func newCopy(ctx context.Context, file string) (*pool, error) {
 
 // copyRows fills a new SQLite database.
 func copyRows(ctx context.Context, from session, to changing) error {
-	// A folder may have been made before the one that it is in now, and the first tenant is there.
+	// A folder may be older than its parent, and a new database already has the first tenant.
 	for _, query := range []string{"PRAGMA defer_foreign_keys = 1", "DELETE FROM tenant"} {
 		if _, err := to.exec(ctx, query); err != nil {
 			return err
@@ -223,9 +223,9 @@ func copyRows(ctx context.Context, from session, to changing) error {
 	return copyTexts(ctx, from, to)
 }
 
-// copyLast has SQLite give out no id that PostgreSQL has given out.
+// copyLast keeps SQLite from assigning ids that PostgreSQL has assigned.
 func copyLast(ctx context.Context, t table, from session, to changing) error {
-	var sequence string // quoted where it must be
+	var sequence string // quoted if necessary
 	var last int64
 	err := from.row(ctx, "SELECT pg_get_serial_sequence(?, 'id')", t.name).Scan(&sequence)
 	if err == nil {
@@ -244,12 +244,12 @@ func copyLast(ctx context.Context, t table, from session, to changing) error {
 
 const (
 	insertText = "INSERT INTO content_index (rowid, words, stems) VALUES (?, ?, ?)"
-	// forgetText has a service find out a text again.
+	// forgetText has a service extract a text again.
 	forgetText = "UPDATE content SET state = 'waiting', attempts = 0, due = 0, reason = '' WHERE id = ?"
 )
 
-// copyTexts copies the index of contents. Of long texts PostgreSQL does not know the order of
-// all words.
+// copyTexts copies the index of contents. For long texts PostgreSQL does not keep the order of all
+// words, so these are extracted again.
 func copyTexts(ctx context.Context, from session, to changing) error {
 	return eachRow(ctx, from, "copy texts", func(row scanner) error {
 		var id int64

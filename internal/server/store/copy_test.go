@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// many fills a database with something in every table and column. What has been removed again
-// had the last ids.
+// many fills a database with rows in every table and values in every column. The rows with the last ids
+// are removed again.
 func many(t *testing.T, s opened, texts map[string]string) {
 	t.Helper()
 	ctx := t.Context()
@@ -64,7 +64,7 @@ func many(t *testing.T, s opened, texts map[string]string) {
 	must(err)
 }
 
-// dump is all that a SQLite database holds, by table, but for what services make of it.
+// dump is the content of a SQLite database, by table, without derived data.
 func dump(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
@@ -139,7 +139,7 @@ func copied(t *testing.T, s *store.Store) (file string) {
 	return file
 }
 
-// filled is a PostgreSQL database that holds what is in a file.
+// filled is a PostgreSQL database with the content of a file.
 func filled(t *testing.T, file string) (url string) {
 	t.Helper()
 	url = pgtest.Database(t)
@@ -153,7 +153,7 @@ func filled(t *testing.T, file string) (url string) {
 	return url
 }
 
-// What a database holds is the same after it went to the other engine and back.
+// A copy to the other engine and back changes nothing.
 func TestCopiesBetweenEngines(t *testing.T) {
 	texts := map[string]string{
 		"de": "Sehr geehrte Frau Müller, die Häuser in der Hauptstraße 7 wurden am 3.5.2024 verkauft; die Häuser!", "none": "",
@@ -179,7 +179,7 @@ func TestCopiesBetweenEngines(t *testing.T) {
 		if id, err := there.Setting(t.Context(), store.SettingID); err != nil || len(id) != 36 {
 			t.Errorf("the archive is named %q, %v", id, err)
 		}
-		// No id comes back, also not that of what was removed.
+		// No id is reused, not even that of a removed row.
 		last := holding(t, s, 2, "new")[0]
 		if id := holding(t, there, 2, "new")[0]; id != last {
 			t.Errorf("a new document has the id %d, want %d", id, last)
@@ -187,7 +187,7 @@ func TestCopiesBetweenEngines(t *testing.T) {
 	})
 }
 
-// PostgreSQL does not know where all words of a long text are: SQLite has them found out again.
+// PostgreSQL does not keep all positions of a long text, so the copy has it extracted again.
 func TestALongTextIsReadAgain(t *testing.T) {
 	for name, text := range map[string]string{
 		"many words": strings.Repeat("lorem ipsum ", 20_000), "a word too often": "x " + strings.Repeat("lorem ", 256),
@@ -228,7 +228,7 @@ func TestARestoreTakesAnEmptyDatabaseAlone(t *testing.T) {
 			if _, _, err := store.RestorePostgres(t.Context(), url); err == nil || !strings.Contains(err.Error(), "there is an archive in the database already") {
 				t.Errorf("got %v", err)
 			}
-			// What comes while contents are copied is not lost either.
+			// Rows that are added while contents are copied are not lost either.
 			url = pgtest.Database(t)
 			before := openURL(t, url)
 			held, r, err := store.RestorePostgres(t.Context(), url)
@@ -248,7 +248,7 @@ func TestARestoreTakesAnEmptyDatabaseAlone(t *testing.T) {
 	}
 }
 
-// spoil gives a database a key that PostgreSQL does not take, in the last of all tables.
+// spoil adds a key that PostgreSQL refuses to the last table of a database.
 func spoil(ctx context.Context, file string) error {
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
@@ -258,7 +258,7 @@ func spoil(ctx context.Context, file string) error {
 	return errors.Join(err, db.Close())
 }
 
-// Nobody opens what is not whole, and one restore goes on where another one ended.
+// An incomplete database cannot be opened, and a restore continues an interrupted one.
 func TestARestoreIsWholeOrNot(t *testing.T) {
 	ctx, url := t.Context(), pgtest.Database(t)
 	source := open(t, filepath.Join(t.TempDir(), "source.db"))

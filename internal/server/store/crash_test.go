@@ -17,8 +17,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// The database crashes several times while documents are added: each one that was said to be
-// added is there, once, and no other one is.
+// The database crashes several times while documents are added: every document whose addition succeeded
+// exists once, and no others.
 func TestWhatIsSaidOfAChangeIsTrueAcrossACrash(t *testing.T) {
 	server := pgtest.Start(t)
 	s := openURL(t, server.Database(t))
@@ -82,8 +82,8 @@ func TestWhatIsSaidOfAChangeIsTrueAcrossACrash(t *testing.T) {
 	}
 }
 
-// wire passes on what is said between a client and the server, and is cut at a commit: before
-// the server has heard of it, or before the client hears of its success.
+// wire relays a connection between a client and the server, and cuts it at a commit: before the server
+// gets the request, or before the client gets the answer.
 type wire struct {
 	socket string
 	cut    atomic.Int64 // beforeCommit, afterCommit or zero
@@ -91,7 +91,7 @@ type wire struct {
 
 const beforeCommit, afterCommit = 1, 2
 
-// newWire returns the URL of the same database by way of a wire.
+// newWire returns the URL of the same database through a wire.
 func newWire(t *testing.T, to string) (*wire, string) {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -171,8 +171,8 @@ func (w *wire) join(client net.Conn) {
 	wg.Wait()
 }
 
-// The connection is lost at the commit: whether the change was made is found out, so that it is
-// made once.
+// If the connection is lost at the commit, the store finds out whether the change was made, and makes it
+// exactly once.
 func TestACommitWithoutAnAnswer(t *testing.T) {
 	for name, cut := range map[string]int64{"lost": beforeCommit, "made": afterCommit} {
 		t.Run(name, func(t *testing.T) {

@@ -29,13 +29,13 @@ type Document struct {
 	Digest  string
 	Types   []string
 	Creator string
-	// CreatorID and ArchiverID are the numbers of who has added and archived it, 0 without one. They are
-	// found out when that is done.
+	// CreatorID and ArchiverID are the ids of the users who added and archived it, 0 if there is none.
+	// They are determined at that time.
 	CreatorID, ArchiverID int64
 	ExternalID            string
-	// Source is the digest of the uploaded content when that is not the document's.
+	// Source is the digest of the uploaded content if that is not the document's.
 	Source string
-	// Notes and Stamps lie on page 1. Document leaves them out: see Annotations.
+	// Notes and Stamps are on page 1. Archive.Document leaves them out: see Annotations.
 	Notes  []archive.Note
 	Stamps []archive.Stamp
 }
@@ -44,13 +44,13 @@ const selectDocument = `SELECT id, folder, name, created, archived, pages, size,
 	auto_export, digest, types, creator, creator_id, archiver_id, coalesce(external_id, ''), coalesce(source, '')
 	FROM document WHERE id = ? AND tenant = ?`
 
-// forUpdate ends a query within a change: until the change is made no other one sees the row
-// as it was. In SQLite changes wait for each other anyway.
+// forUpdate ends a query within a change, and locks the rows until the end of the transaction. In
+// SQLite changes wait for each other anyway.
 const forUpdate = " FOR UPDATE"
 
 const changeDocument = selectDocument + forUpdate
 
-// Document returns one document without its annotations, KindNotFound when there is none.
+// Document returns one document without its annotations. The error is KindNotFound if there is none.
 func (a Archive) Document(ctx context.Context, id archive.ID) (Document, error) {
 	return findDocument(ctx, a.read, selectDocument, a.tenant, id)
 }
@@ -86,7 +86,7 @@ func findDocument(ctx context.Context, q session, query string, tenant TenantID,
 	return d, nil
 }
 
-// keyValue is an entry of the metadata column; it is also the wire's form.
+// keyValue is an entry of the metadata column, as on the wire.
 type keyValue struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -149,8 +149,8 @@ func (a Archive) Annotations(ctx context.Context, id archive.ID) ([]Note, []Stam
 	return notes, stamps, nil
 }
 
-// UploadedWith returns the ids of the documents that the same upload made, by ascending
-// id and without the one asked for. Archiving does not separate them.
+// UploadedWith returns the ids of the other documents of the same upload, ascending. Archiving does not
+// separate them.
 func (a Archive) UploadedWith(ctx context.Context, id archive.ID) ([]archive.ID, error) {
 	if _, err := a.Document(ctx, id); err != nil {
 		return nil, err

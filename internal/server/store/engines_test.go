@@ -54,7 +54,7 @@ func TestMigrationsRunOnce(t *testing.T) {
 	}
 }
 
-// Who has added and archived what is there already is told by number, too.
+// A migration adds the ids of the users who added and archived existing documents.
 func TestUsersOfAnOlderDatabase(t *testing.T) {
 	url := pgtest.Database(t)
 	query(t, url, "CREATE TABLE schema_version (version BIGINT NOT NULL)")
@@ -116,7 +116,7 @@ func TestNoErrorTellsThePassword(t *testing.T) {
 		"unknown host":     "postgres://archivefs:" + password + "@no.such.host.invalid/archivefs",
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a server that cannot be reached is tried for longer
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second) // an unreachable server is retried for longer
 			defer cancel()
 			s, err := store.OpenPostgres(ctx, wrong)
 			if err == nil {
@@ -148,7 +148,7 @@ func TestTextsThatNoEngineKeepsAreRefused(t *testing.T) {
 			if ids, err := s.Search(ctx, store.Search{All: []string{bad}, Keywords: []string{bad}}); err != nil || len(ids) != 0 {
 				t.Errorf("a search for %q: %v, %v", bad, ids, err)
 			}
-			// What is kept as JSON can hold them.
+			// JSON columns can hold them.
 			ids, err := s.AddDocuments(ctx, []store.Document{{
 				Folder: inbox, Name: "a", Keywords: []string{bad}, Metadata: []archive.KeyValue{{Key: bad, Value: bad}},
 			}}, false)
@@ -164,7 +164,7 @@ func TestTextsThatNoEngineKeepsAreRefused(t *testing.T) {
 	})
 }
 
-// A server without room says so by a code of its own, as at a commit that writes nothing.
+// A server with a full disk reports it with an error code of its own.
 func TestAFullServer(t *testing.T) {
 	url := pgtest.Database(t)
 	s := openURL(t, url)

@@ -18,11 +18,11 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
-// restoring begins the archive's id while the database is not whole. Whoever sets the id first
-// has the database: a restore, or a service.
+// restoring begins the archive's id while the database is incomplete. Whoever sets the id first, a
+// restore or a service, owns the database.
 const restoring = "restoring "
 
-// WantWhole is an error where the id of an archive says that a restore has not come to its end.
+// WantWhole returns an error if the id of an archive says that a restore is incomplete.
 func WantWhole(id string) error {
 	if strings.HasPrefix(id, restoring) {
 		return errors.New("a restore into the database is under way or was interrupted, and the archive there is not whole: " +
@@ -31,7 +31,7 @@ func WantWhole(id string) error {
 	return nil
 }
 
-// wantWhole refuses a database that was not restored whole.
+// wantWhole refuses a database with an incomplete restore.
 func (s *Store) wantWhole(ctx context.Context) error {
 	id, err := s.Tenant(DefaultTenant).Setting(ctx, SettingID)
 	if err != nil {
@@ -40,20 +40,20 @@ func (s *Store) wantWhole(ctx context.Context) error {
 	return WantWhole(id)
 }
 
-// Restoring is a PostgreSQL database that an archive is restored to. It has none of its rows
-// until Fill, and all of them after it.
+// Restoring is a PostgreSQL database to which an archive is being restored. It has none of its rows
+// before Fill, and all of them after it.
 type Restoring struct {
-	// ID is what names the archive from now on: it is not the one that was backed up, which may
-	// still be served, and has its contents elsewhere.
+	// ID is the new id of the archive. It differs from that of the original, which may still be
+	// served, with its contents elsewhere.
 	ID    string
 	store *Store
 	hold  *Hold
-	began bool // by this process, and not by one that was interrupted
+	began bool // by this process, and not by an interrupted one
 }
 
-// RestorePostgres begins to restore to a database, which must be empty, or one to which a
-// restore was interrupted. Until Fill nobody else opens it, also when the process is killed. The
-// context that is returned ends when another restore may begin, because a connection was lost.
+// RestorePostgres begins a restore to a database, which must be empty or the target of an interrupted
+// restore. Until Fill it cannot be opened, even if this process is killed. The returned context ends
+// if a lost connection lets another restore begin.
 func RestorePostgres(ctx context.Context, url string) (held context.Context, r *Restoring, err error) {
 	s, at, err := connectPostgres(url, limits())
 	if err != nil {
@@ -73,7 +73,7 @@ func RestorePostgres(ctx context.Context, url string) (held context.Context, r *
 	return held, r, nil
 }
 
-// begin marks the database as not whole.
+// begin marks the database as incomplete.
 func (r *Restoring) begin(ctx context.Context) error {
 	made, err := NewID()
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *Restoring) begin(ctx context.Context) error {
 	return nil
 }
 
-// Rename gives the archive another id, unless nobody can have used the one that it has: contents
-// that an interrupted restore left under that one are then nobody's.
+// Rename gives the archive a new id if an interrupted restore has begun with the current one. Contents
+// that it left under the old id are then nobody's.
 func (r *Restoring) Rename(ctx context.Context) error {
 	if r.began {
 		return nil
@@ -116,7 +116,7 @@ func (r *Restoring) Rename(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("name archive: %w", err)
+		return fmt.Errorf("change archive id: %w", err)
 	}
 	r.ID = made
 	return nil
@@ -124,7 +124,7 @@ func (r *Restoring) Rename(ctx context.Context) error {
 
 var errNotEmpty = errors.New("there is an archive in the database already; name an empty one with --database")
 
-// wantEmpty refuses a database that has more than a new one has.
+// wantEmpty refuses a database with more rows than a new one has.
 func wantEmpty(ctx context.Context, q session) error {
 	for _, t := range tables() {
 		where := "true"
@@ -136,7 +136,7 @@ func wantEmpty(ctx context.Context, q session) error {
 		}
 		var some bool
 		if err := q.row(ctx, "SELECT EXISTS (SELECT 1 FROM "+t.name+" WHERE "+where+")").Scan(&some); err != nil {
-			return fmt.Errorf("look whether the database is empty: %w", err)
+			return fmt.Errorf("check whether the database is empty: %w", err)
 		}
 		if some {
 			return errNotEmpty
@@ -145,8 +145,8 @@ func wantEmpty(ctx context.Context, q session) error {
 	return nil
 }
 
-// Abandon gives the database up as it was, unless an interrupted restore had begun: that one may
-// have left contents that go with the id.
+// Abandon removes the mark of the restore, unless an interrupted restore set it: that one may have left
+// contents under the id.
 func (r *Restoring) Abandon(ctx context.Context) error {
 	if !r.began {
 		return nil
@@ -157,8 +157,8 @@ func (r *Restoring) Abandon(ctx context.Context) error {
 	})
 }
 
-// Fill copies all that another database holds, a SQLite one, in one transaction: with its end the
-// archive is whole. It needs room in dir, as from tells, and tells how many rows are left.
+// Fill copies everything from a SQLite database in one transaction, which completes the archive. It
+// needs room in dir for temporary files (see Extent), and reports how many rows are left.
 func (r *Restoring) Fill(ctx context.Context, from *Store, dir string, tell func(left int64)) error {
 	extent, err := from.Extent(ctx)
 	if err == nil {
@@ -201,26 +201,26 @@ func (r *Restoring) fill(ctx context.Context, f *filling) error {
 	if _, err := tx.exec(ctx, "INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)", DefaultTenant, SettingID, r.ID); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, "ANALYZE "+all) // or the first queries would be planned for empty tables
+	_, err := tx.exec(ctx, "ANALYZE "+all) // otherwise the first queries are planned for empty tables
 	return err
 }
 
-// Close ends the work. What was not filled stays marked as not whole.
+// Close ends the restore. A database that was not filled stays marked as incomplete.
 func (r *Restoring) Close() error {
 	r.hold.Release()
 	return r.store.Close()
 }
 
-// Extent is what it takes to fill another database with what one holds.
+// Extent is what it takes to copy a database with Fill.
 type Extent struct {
-	Rows int64 // that are written; a text counts as two
-	// Room is how many bytes the texts need in a directory for temporary files, at most or nearly so.
+	Rows int64 // to be written; a text counts as two
+	// Room is how many bytes of temporary files the texts need, approximately at most.
 	Room int64
-	// Largest is the size of the largest content, as documents tell.
+	// Largest is the size of the largest content, according to the documents.
 	Largest int64
 }
 
-// Extent finds that out, of a SQLite database.
+// Extent determines the Extent of a SQLite database.
 func (s *Store) Extent(ctx context.Context) (e Extent, err error) {
 	for _, t := range tables() {
 		var n int64
@@ -243,16 +243,16 @@ func (s *Store) Extent(ctx context.Context) (e Extent, err error) {
 const (
 	// rowsAtOnce is how many rows are sent to PostgreSQL together.
 	rowsAtOnce = 1000
-	// bytesAtOnce is from how many bytes of text on fewer are.
+	// bytesAtOnce is from how many bytes of text on fewer rows are sent.
 	bytesAtOnce = 4 << 20
 )
 
-// filling copies all that a SQLite database holds to an empty PostgreSQL database.
+// filling copies a SQLite database to an empty PostgreSQL database.
 type filling struct {
 	from *Store
 	to   changing
 	dir  string // for temporary files
-	// left is how many rows are still to be written, and tell is told of it.
+	// left is how many rows are still to be written; tell is called when it changes.
 	left int64
 	tell func(left int64)
 }
@@ -340,7 +340,7 @@ func (f *filling) flush(ctx context.Context, b *rowBatch, query string) error {
 	return err
 }
 
-// unnested are the rows of a batch in SQL.
+// unnested is the SQL for the rows of a batch.
 func (t table) unnested() string {
 	var arrays []string
 	for range t.numbers {
@@ -373,7 +373,7 @@ func (f *filling) table(ctx context.Context, t table) error {
 	return nil
 }
 
-// last has PostgreSQL give out no id that SQLite has given out.
+// last keeps PostgreSQL from assigning ids that SQLite has assigned.
 func (f *filling) last(ctx context.Context, t table) error {
 	var last int64
 	err := f.from.read.row(ctx, "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?), 0), coalesce(max(id), 0)) FROM "+t.name, t.name).Scan(&last)
@@ -387,10 +387,10 @@ func (f *filling) last(ctx context.Context, t table) error {
 	return nil
 }
 
-// texts copies the index of contents. SQLite knows of each word where it is, and PostgreSQL wants
-// of each text its words in order. So the index is read once, word by word, and what belongs to
-// texts whose ids follow each other goes into a file; of one file after the other the texts are
-// then put in order, in memory.
+// texts copies the index of contents. SQLite stores the places of each word, and PostgreSQL needs the
+// words of each text in order. So the index is read once, word by word, and split into portions: one
+// temporary file for each range of text ids. The texts of one portion at a time are then put in order in
+// memory.
 func (f *filling) texts(ctx context.Context) (err error) {
 	connection, end, err := vocabulary(ctx, f.from)
 	if err != nil {
@@ -417,7 +417,7 @@ func (f *filling) texts(ctx context.Context) (err error) {
 	return nil
 }
 
-// vocabulary is a connection that can read the index word by word, until end.
+// vocabulary returns a connection that can read the index word by word; end closes it.
 func vocabulary(ctx context.Context, from *Store) (c *sql.Conn, end func() error, err error) {
 	if c, err = from.read.db.Conn(ctx); err != nil {
 		return nil, nil, err
@@ -427,7 +427,7 @@ func vocabulary(ctx context.Context, from *Store) (c *sql.Conn, end func() error
 		return errors.Join(err, c.Close())
 	}
 	for _, query := range []string{
-		"PRAGMA query_only = 0", // it would refuse the temporary table, too
+		"PRAGMA query_only = 0", // it would also forbid the temporary table
 		"CREATE VIRTUAL TABLE IF NOT EXISTS temp.word USING fts5vocab(main, content_index, instance)",
 	} {
 		if _, err := c.ExecContext(ctx, query); err != nil {
@@ -437,7 +437,7 @@ func vocabulary(ctx context.Context, from *Store) (c *sql.Conn, end func() error
 	return c, end, nil
 }
 
-// sortOut puts each place of a word into the file of its portion.
+// sortOut writes each place of a word into the file of its portion.
 func (f *filling) sortOut(ctx context.Context, c *sql.Conn, all []*portion) error {
 	var texts, places int64
 	for _, p := range all {
@@ -463,7 +463,7 @@ func (f *filling) sortOut(ctx context.Context, c *sql.Conn, all []*portion) erro
 				return err
 			}
 		}
-		if n%max(places/max(texts, 1), 1) == 0 && f.left > after { // as many as make a text
+		if n%max(places/max(texts, 1), 1) == 0 && f.left > after { // once per average text
 			f.wrote(1)
 		}
 	}
@@ -497,36 +497,35 @@ func (f *filling) portion(ctx context.Context, p *portion) error {
 
 const (
 	// placesTogether is how many words are put in order at a time, unless that makes more portions
-	// than mostPortions. Each takes 16 bytes of memory.
+	// than mostPortions. Each word takes 16 bytes of memory.
 	placesTogether = 4 << 20
 	mostPortions   = 128
-	// placeRoom is how many bytes a word takes in the file of a portion, at most or nearly so.
+	// placeRoom is how many bytes a word takes in the file of a portion, approximately at most.
 	placeRoom = 6
 )
 
-// portion are texts of the index whose ids follow each other. Its file has of each word a zero, its
-// length and itself, and then for each place the id of the text, less the one before and one more,
-// and the place: twice how many words are before it in the text, and one more for a stem. All numbers
-// are varints.
+// portion is the texts of the index in a range of ids. Its file has a sequence for each word: a zero, the
+// length of the word, the word, and then for each place the difference to the previous text id plus
+// one, and the place. A place is twice the position in the text, plus one for a stem. All numbers are
+// varints.
 type portion struct {
 	first         int64 // the id of its first text
-	next          int64 // that of the portion after it
+	next          int64 // the id of the first text after it
 	texts, places int64
 
-	file *os.File // without a name, so that it goes with the process
+	file *os.File // without a name, so that it disappears with the process
 	to   *bufio.Writer
-	word string // that was put last
-	last int64  // the id that was put last with it
+	word string // the last written word
+	last int64  // the last written id of it
 }
 
-// indexed is a text of the index, or how long it is.
+// indexed is a text of the index.
 type indexed struct {
 	id           int64
 	words, stems []string
 }
 
-// portions parts the texts of an index so that each portion, of about so many words, can be held in
-// memory.
+// portions divides the texts of an index into portions of about so many words, which fit into memory.
 func portions(ctx context.Context, from session, together int64) (all []*portion, err error) {
 	_, places, err := countTexts(ctx, from)
 	if err != nil {
@@ -547,7 +546,7 @@ func portions(ctx context.Context, from session, together int64) (all []*portion
 	return all, err
 }
 
-// portionOf finds the portion of a text, nil where it is in none.
+// portionOf finds the portion of a text, nil if it is in none.
 func portionOf(all []*portion, id int64) *portion {
 	n := sort.Search(len(all), func(i int) bool { return all[i].first > id })
 	if n == 0 {
@@ -572,7 +571,7 @@ func (p *portion) close() error {
 	return p.file.Close()
 }
 
-// put adds a place. All of one word are put one after the other, in the order of the ids.
+// put adds a place. All places of a word are put one after the other, by ascending id.
 func (p *portion) put(word []byte, id, at int64) error {
 	b := p.to.AvailableBuffer()
 	if string(word) != p.word || p.last == 0 {
@@ -588,7 +587,7 @@ func (p *portion) put(word []byte, id, at int64) error {
 	return err
 }
 
-// ordered are the texts, each with its words in order.
+// ordered returns the texts, each with its words in order.
 func (p *portion) ordered(ctx context.Context, from session) ([]indexed, error) {
 	texts, at := make([]indexed, 0, p.texts), make(map[int64]int, p.texts)
 	err := eachLength(ctx, from, p.first, p.next, func(id int64, words, stems int) {
@@ -652,7 +651,7 @@ func (p *portion) each(do func(word string, id, at int64)) error {
 	}
 }
 
-// countTexts counts the texts of an index, and the words of all.
+// countTexts counts the texts of an index and all their words.
 func countTexts(ctx context.Context, from session) (texts, places int64, err error) {
 	err = eachLength(ctx, from, 0, math.MaxInt64, func(_ int64, words, stems int) {
 		texts, places = texts+1, places+int64(words+stems)
@@ -660,8 +659,8 @@ func countTexts(ctx context.Context, from session) (texts, places int64, err err
 	return texts, places, err
 }
 
-// eachLength calls do for each text of an index with how many words and stems it has, from a first
-// id to before another one. FTS5 keeps that beside the index, as varints whose greatest digits come first.
+// eachLength calls do for each text of an index with its numbers of words and stems, by ascending id from
+// first up to next, exclusive. FTS5 keeps these numbers as big-endian varints.
 func eachLength(ctx context.Context, from session, first, next int64, do func(id int64, words, stems int)) error {
 	return eachRow(ctx, from, "read lengths", func(row scanner) error {
 		var id int64

@@ -14,11 +14,11 @@ type Folder struct {
 	ID     archive.ID
 	Parent archive.ID // 0 for a mandator and for an inbox
 	Name   string
-	Inbox  bool  // it is an inbox or lies in one
+	Inbox  bool  // an inbox, or in one
 	UserID int64 // of an inbox
 }
 
-// what a folder is to people.
+// what names the kind of a folder, for people.
 func (f *Folder) what() string {
 	switch {
 	case f.Parent != 0:
@@ -29,16 +29,15 @@ func (f *Folder) what() string {
 	return "mandator"
 }
 
-// MaxDepth is how many folders lie in one another at most, the mandator or inbox among them: clients
-// read no deeper structure.
+// MaxDepth is how deep folders may be nested, counting the mandator or inbox: clients read no deeper
+// structure.
 const MaxDepth = 200
 
 const folderColumns = "id, coalesce(parent, 0), name, inbox, coalesce(user_id, 0)"
 
-// AddFolder makes a folder. With a parent it lies in the archive or in an inbox as its
-// parent does; without, it is an inbox when f.Inbox is set, else a mandator. A sibling of
-// the same name is KindConflict, an unknown parent KindNotFound, one that lies too deep
-// KindInvalid.
+// AddFolder makes a folder. Without a parent it is an inbox if f.Inbox is set, else a mandator. The error
+// is KindConflict if a sibling has the name, KindNotFound for an unknown parent, and KindInvalid if it
+// would be nested too deep.
 func (a Archive) AddFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	var id archive.ID
 	err := a.change(ctx, func(e edit) (err error) {
@@ -78,7 +77,7 @@ func (e edit) insertFolder(ctx context.Context, f Folder) (archive.ID, error) {
 	return id, e.record(ctx, Entry{Action: FolderCreated, Folder: id, Became: f.Name})
 }
 
-// Folder returns one folder, KindNotFound when there is none of that id.
+// Folder returns one folder. The error is KindNotFound if there is none.
 func (a Archive) Folder(ctx context.Context, id archive.ID) (Folder, error) {
 	return findFolder(ctx, a.read, a.tenant, id)
 }
@@ -93,8 +92,8 @@ func findFolder(ctx context.Context, q session, tenant TenantID, id archive.ID) 
 	return f, err
 }
 
-// Child returns the archive folder of that name below parent; parent 0 looks among the
-// mandators. It is KindNotFound when there is none.
+// Child returns the folder of that name directly below parent, or the mandator of that name if parent is
+// 0. The error is KindNotFound if there is none.
 func (a Archive) Child(ctx context.Context, parent archive.ID, name string) (Folder, error) {
 	query := "SELECT " + folderColumns + " FROM folder WHERE tenant = ? AND name = ? AND parent = ?"
 	args := []any{a.tenant, name, parent}

@@ -11,18 +11,18 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Entry is a change of the archive, as the audit trail tells it.
+// Entry is a change in the audit trail.
 type Entry struct {
 	ID       int64
 	At       time.Time
-	User     string     // empty for what the program did by itself, and for a key that is nobody's
+	User     string     // empty for changes by the program itself, and with a key without a user
 	Document archive.ID // 0 for a folder
-	Former   archive.ID // the id that the document had in its inbox, when it was archived; else 0
-	Folder   archive.ID // the one that was created, or that a document was archived from; else 0
+	Former   archive.ID // the id of an archived document in its inbox, else 0
+	Folder   archive.ID // the created folder, or the inbox folder of an archived document, else 0
 	Action   Action
 	Key      string // of metadata
-	// Was and Became are the value before and after, of at most maxTold bytes. Keywords are a JSON
-	// array, contents the SHA-256 of them.
+	// Was and Became are the values before and after, of at most maxValue bytes. Keywords are a JSON
+	// array, contents their SHA-256.
 	Was, Became string
 }
 
@@ -41,13 +41,13 @@ const (
 	FolderCreated    Action = "create-folder"
 )
 
-// maxTold is how much of a value is told, in bytes.
-const maxTold = 4 << 10
+// maxValue is how much of a value is recorded, in bytes.
+const maxValue = 4 << 10
 
 const insertEntry = `INSERT INTO audit (tenant, at, who, document, former, folder, action, key, was, became)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// record adds entries to the audit trail, within the transaction of what they tell.
+// record adds entries to the audit trail, in the transaction of the changes.
 func (e edit) record(ctx context.Context, entries ...Entry) error {
 	for _, entry := range entries {
 		_, err := e.exec(ctx, insertEntry, e.tenant, time.Now().Unix(), bounded(e.user), someID(entry.Document), someID(entry.Former), someID(entry.Folder),
@@ -59,14 +59,14 @@ func (e edit) record(ctx context.Context, entries ...Entry) error {
 	return nil
 }
 
-// bounded is a text without its end when it is too long, and without what no column takes.
+// bounded makes a text storable: it replaces invalid characters and cuts off a text that is too long.
 func bounded(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) <= maxTold {
+	if len(text) <= maxValue {
 		return text
 	}
 	const more = "…"
-	end := maxTold - len(more)
+	end := maxValue - len(more)
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
@@ -81,7 +81,7 @@ func someID(id archive.ID) any {
 	return id
 }
 
-// differences tells what is said anew about a document.
+// differences returns an entry for each changed metadatum of a document.
 func differences(before, after Document) ([]Entry, error) {
 	entries := []Entry{
 		{Action: Renamed, Was: before.Name, Became: after.Name},
@@ -113,7 +113,7 @@ func differences(before, after Document) ([]Entry, error) {
 	return changed, nil
 }
 
-// valueOf is the value of a metadata key: those of a key that is there several times, in lines.
+// valueOf is the value of a metadata key, or all values of a repeated key, one a line.
 func valueOf(d Document, key string) string {
 	var values []string
 	for _, pair := range d.Metadata {
@@ -142,8 +142,8 @@ func (e edit) place(ctx context.Context, folder archive.ID, name string) (string
 
 const entryColumns = "id, at, who, coalesce(document, 0), coalesce(former, 0), coalesce(folder, 0), action, key, was, became"
 
-// History returns the last changes of a document, also those from before it was archived, the
-// youngest first.
+// History returns the last changes of a document, including those from before it was archived, the
+// latest first.
 func (a Archive) History(ctx context.Context, id archive.ID, limit int) ([]Entry, error) {
 	return a.entries(ctx, `WITH RECURSIVE line (id) AS (
 		SELECT CAST(? AS BIGINT) UNION

@@ -13,8 +13,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// told is an audit trail as lines.
-func told(entries []store.Entry) []string {
+// trailLines is an audit trail as lines.
+func trailLines(entries []store.Entry) []string {
 	var lines []string
 	for _, e := range entries {
 		line := e.User + ": " + string(e.Action)
@@ -63,7 +63,7 @@ func testChangesAreRecorded(t *testing.T, s opened) {
 
 	history, err := s.History(ctx, made, 100)
 	must(err)
-	same(t, told(history), []string{
+	same(t, trailLines(history), []string{
 		"bob: name: Invoice -> " + strings.Repeat("ä", 2046) + "…",
 		`eve: keywords: ["c"] -> ["c","paid"]`,
 		"eve: name: scan -> Invoice",
@@ -81,23 +81,23 @@ func testChangesAreRecorded(t *testing.T, s opened) {
 	}
 	trail, err := s.Trail(ctx, 0, 2)
 	must(err)
-	same(t, told(trail), []string{"eve: create-folder:  -> M", ": create-folder:  -> Tray"})
+	same(t, trailLines(trail), []string{"eve: create-folder:  -> M", ": create-folder:  -> Tray"})
 	rest, err := s.Trail(ctx, history[0].ID, 100)
 	must(err)
-	same(t, told(rest), []string{"eve: delete: INBOX/Tray/spam d2 -> "})
+	same(t, trailLines(rest), []string{"eve: delete: INBOX/Tray/spam d2 -> "})
 	other, err := s.AddTenant(ctx, "other", "")
 	must(err)
 	for _, id := range []archive.ID{made, ids[1]} {
 		if entries, err := s.Tenant(other).History(ctx, id, 100); err != nil || len(entries) > 0 {
-			t.Errorf("another tenant is told %v, %v", entries, err)
+			t.Errorf("another tenant gets %v, %v", entries, err)
 		}
 	}
 	if entries, err := s.Tenant(other).Trail(ctx, 0, 100); err != nil || len(entries) > 0 {
-		t.Errorf("another tenant is told %v, %v", entries, err)
+		t.Errorf("another tenant gets %v, %v", entries, err)
 	}
 }
 
-// What fails leaves no entry: it is of the same transaction.
+// A failed change leaves no entry, because it is in the same transaction.
 func TestRefusedChangesAreNotRecorded(t *testing.T) {
 	onEach(t, testRefusedChangesAreNotRecorded)
 }
@@ -116,7 +116,7 @@ func testRefusedChangesAreNotRecorded(t *testing.T, s opened) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, told(trail), []string{": create-folder:  -> M"})
+	same(t, trailLines(trail), []string{": create-folder:  -> M"})
 }
 
 // The database itself refuses what would falsify the archive, whoever writes to it.

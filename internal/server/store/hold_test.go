@@ -27,7 +27,7 @@ func unused(t *testing.T, s opened, name string) string {
 	return digest
 }
 
-// dropped returns what is removed of a content.
+// dropped returns what Drop removes for a content.
 func dropped(t *testing.T, s opened, digest string) (removed []string) {
 	t.Helper()
 	err := s.Uses.Drop(t.Context(), digest, func(_ context.Context, digest string) error { removed = append(removed, digest); return nil })
@@ -37,7 +37,7 @@ func dropped(t *testing.T, s opened, digest string) (removed []string) {
 	return removed
 }
 
-// While contents are held no instance removes any; what refers to them goes all the same.
+// During a hold no instance removes contents; references to them can be removed.
 func TestHeldContentsAreNotRemoved(t *testing.T) {
 	both := instances(t)
 	held, hold, err := both[0].Uses.HoldContents(t.Context())
@@ -78,7 +78,7 @@ func TestHeldContentsAreNotRemoved(t *testing.T) {
 	}
 }
 
-// A hold begins when the removals that are under way have ended.
+// A hold begins after the removals in flight.
 func TestAHoldWaitsForRemovals(t *testing.T) {
 	url := pgtest.Database(t)
 	both := [2]opened{openURL(t, url), openURL(t, url)}
@@ -121,7 +121,7 @@ func TestAHoldWaitsForRemovals(t *testing.T) {
 	}
 }
 
-// A hold leaves those connections for the work that it is for.
+// A hold leaves the connections of the URL to other work.
 func TestAHoldNeedsAConnectionMore(t *testing.T) {
 	s := openURL(t, pgtest.Database(t)+"&pool_max_conns=1")
 	_, hold, err := s.Uses.HoldContents(t.Context())
@@ -134,7 +134,7 @@ func TestAHoldNeedsAConnectionMore(t *testing.T) {
 	}
 }
 
-// Whoever holds is told when that ends with its connection.
+// The context of a hold ends with its connection.
 func TestALostHoldIsNoticed(t *testing.T) {
 	server := pgtest.Start(t)
 	s := openURL(t, server.Database(t))

@@ -21,7 +21,7 @@ func instances(t *testing.T) [2]opened {
 	return [2]opened{openURL(t, url), openURL(t, url)}
 }
 
-// atOnce does something n times at each instance, all at the same time.
+// atOnce does something n times at each instance, concurrently.
 func atOnce[T any](both [2]opened, n int, do func(s opened, n int) (T, error)) (results []T, errs []error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -121,7 +121,7 @@ func (s *shelf) has(_ context.Context, digests ...string) (bool, error) {
 	return !slices.ContainsFunc(digests, func(d string) bool { return !s.kept[d] }), nil
 }
 
-// Documents of few contents come and go at two instances: none is ever without its content,
+// Two instances add and remove documents with few contents: no document is ever without its content,
 // and in the end no content is left.
 func TestNoDocumentIsWithoutItsContent(t *testing.T) {
 	both := instances(t)
@@ -184,7 +184,7 @@ func TestNoDocumentIsWithoutItsContent(t *testing.T) {
 	}
 }
 
-// Another process removes a content after it was published, and before its document is there.
+// Another process removes a content after it was published, and before its document is added.
 func TestARemovedContentIsPublishedAgain(t *testing.T) {
 	for _, test := range []struct {
 		removals int

@@ -10,15 +10,15 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Query says which documents a list holds.
+// Query selects the documents of a list.
 type Query struct {
 	Folder    archive.ID
 	Recursive bool      // also those of the folders below
 	From      time.Time // created at this second or later; zero for all
 }
 
-// Listed is a document as a list shows it. Keywords (a JSON array of strings) and
-// Metadata (a JSON array of {"key","value"}) are as stored and valid until the next call.
+// Listed is a document in a list. Keywords (a JSON array of strings) and Metadata (a JSON array of
+// {"key","value"}) are as stored.
 type Listed struct {
 	ID          archive.ID
 	Folder      archive.ID
@@ -34,16 +34,16 @@ type Listed struct {
 	ArchiverID  int64 // 0 without one
 }
 
-// So much is read from the database at a time: a slow reader of a long list holds no connection,
-// and documents about which much is said do not fill the memory.
+// The amount that is read from the database at a time: a slow reader of a long list holds no
+// connection, and documents with much metadata do not fill the memory.
 const (
 	batch      = 1000    // documents
-	batchBytes = 4 << 20 // of keywords and metadata, and what one more document has
+	batchBytes = 4 << 20 // of keywords and metadata; the last document may exceed it
 )
 
-// List calls each for the documents by ascending id. The ids are chosen when List
-// begins; a document that is gone when its turn comes is left out. An unknown folder is
-// KindNotFound, before each was called.
+// List calls each for the documents by ascending id. The ids are chosen when List begins; documents that
+// are removed meanwhile are left out. The error for an unknown folder is KindNotFound, before each is
+// called.
 func (a Archive) List(ctx context.Context, q Query, each func(Listed) error) error {
 	if _, err := a.Folder(ctx, q.Folder); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a Archive) eachListed(ctx context.Context, ids []archive.ID, each func(Lis
 				return err
 			}
 		}
-		if !all { // PostgreSQL sends all that was asked for: the next time not much more than is taken
+		if !all { // PostgreSQL sends all requested rows, so the next request is smaller
 			n, _ = slices.BinarySearch(ids, documents[len(documents)-1].ID)
 			n++
 		}
@@ -94,8 +94,8 @@ const (
 		WHERE document.created >= ? ORDER BY document.id`
 )
 
-// chosen answers from the index alone. The folder is one of the tenant's, and so is all
-// that lies in it.
+// chosen reads only the index. The caller has checked that the folder is the tenant's; then so is
+// everything in it.
 func (a Archive) chosen(ctx context.Context, q Query) ([]archive.ID, error) {
 	from := int64(-1 << 62)
 	if !q.From.IsZero() {
@@ -145,7 +145,7 @@ func (a Archive) listed(ctx context.Context, ids []archive.ID) (_ []Listed, all 
 	return documents, true, nil
 }
 
-// NamedContent is what a document of a folder is called and holds.
+// NamedContent is the name and the content of a document.
 type NamedContent struct {
 	Name   string
 	Digest string

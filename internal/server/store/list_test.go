@@ -80,8 +80,8 @@ func TestListingLeavesTheDatabaseFree(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		m := folder(t, s, store.Folder{Name: "M"})
 		fill(t, s, 10, m)
-		// More listings than there are connections, each open in the one before, and a change
-		// within the last: none waits for another.
+		// More nested listings than there are connections, and a change within the last one: none
+		// waits for another.
 		var nested func(depth int) error
 		nested = func(depth int) error {
 			return s.List(t.Context(), store.Query{Folder: m}, func(d store.Listed) error {
@@ -132,8 +132,8 @@ func BenchmarkTree2000(b *testing.B) {
 	})
 }
 
-// What is said about documents does not fill the memory: some are read, and then the next. One that is
-// gone when its turn comes is left out.
+// Documents are read in batches, so their metadata does not fill the memory. Documents that are removed
+// meanwhile are left out.
 func TestListReadsSomeBytesAtATime(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		m := folder(t, s, store.Folder{Name: "I", Inbox: true})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The texts of an index come out as they went in, however they are parted, and leave nothing behind.
+// The texts of an index are copied unchanged, however they are divided, and leave no files behind.
 func TestTextsInPortions(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "archive.db"))
 	if err != nil {
@@ -20,7 +20,7 @@ func TestTextsInPortions(t *testing.T) {
 	want := map[int64][2]string{}
 	err = s.write.change(t.Context(), func(tx changing) error {
 		for n := range int64(40) {
-			id := 1 + n*n*n // some far from each other
+			id := 1 + n*n*n // with gaps
 			words := strings.Repeat(fmt.Sprintf("all w%d größe ", id), int(n)*5) + "end"
 			want[id] = [2]string{words, fmt.Sprintf("s%d all", id)}
 			if n == 7 {

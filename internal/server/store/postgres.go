@@ -24,31 +24,30 @@ import (
 )
 
 const (
-	// maxConnections is how many connections an instance makes when the URL does not say so by
-	// pool_max_conns. PostgreSQL takes 100 in all unless it is told otherwise.
+	// maxConnections is how many connections an instance makes, unless the URL sets pool_max_conns.
+	// PostgreSQL accepts 100 in all by default.
 	maxConnections = 16
 	// connectTimeout is how long a connection may take to be made.
 	connectTimeout = 10 * time.Second
-	// settleFor is how long it is asked what became of a commit.
+	// settleFor is how long settle tries to find out the outcome of a commit.
 	settleFor = 15 * time.Second
 )
 
-// limits keep a query, a wait for a lock, and a transaction of an instance that hangs from
-// lasting forever. What a search finds in contents is held in memory, or looked for once for each
-// document: 64 MB are enough for some 500,000 of them. The URL may give others.
+// limits are the default settings of connections; the URL may override them. They end queries, lock
+// waits, and transactions of an instance that hangs. A search holds its matching contents in work_mem,
+// or else looks them up once for each document: 64 MB are enough for some 500,000.
 func limits() map[string]string {
 	return map[string]string{
 		"application_name": "archivefs", "work_mem": "64MB", "statement_timeout": "60s", "lock_timeout": "30s", "idle_in_transaction_session_timeout": "60s",
 	}
 }
 
-// withoutLimits has a transaction last as long as it needs.
+// withoutLimits lets a transaction last as long as it needs.
 const withoutLimits = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"
 
-// OpenPostgres opens a PostgreSQL database by its URL (or libpq's keywords), with libpq's
-// environment for what the URL lacks, and migrates it. Any number of processes may use it. One
-// that was not restored whole is refused.
-// Errors do not tell the URL: there may be a password in it.
+// OpenPostgres opens a PostgreSQL database by its URL (or libpq keywords), with libpq's environment
+// variables for what the URL lacks, and migrates it. Any number of processes may use it. A database with
+// an incomplete restore is refused. Errors do not contain the URL, which may have a password in it.
 func OpenPostgres(ctx context.Context, url string) (*Store, error) {
 	s, at, err := connectPostgres(url, limits())
 	if err != nil {
@@ -64,8 +63,8 @@ func OpenPostgres(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// ViewPostgres is OpenPostgres for reading alone: nothing is migrated, and one of another version
-// than this program's is an error. Queries may take as long as they need.
+// ViewPostgres is OpenPostgres for reading only: nothing is migrated, and a database of another schema
+// version is an error. Queries may take as long as they need.
 func ViewPostgres(ctx context.Context, url string) (*Store, error) {
 	s, at, err := connectPostgres(url, map[string]string{"application_name": "archivefs", "default_transaction_read_only": "on", "statement_timeout": "0"})
 	if err != nil {
@@ -87,14 +86,14 @@ func ViewPostgres(ctx context.Context, url string) (*Store, error) {
 
 func parse(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
-	if err != nil { // it may have the password in it
+	if err != nil { // it may contain the password
 		return nil, errors.New("open database: what names it is not right; write for example postgres://archivefs@db.example:5432/archivefs, " +
 			"without the password, which PGPASSWORD or a password file can give (libpq's .pgpass)")
 	}
 	return config, nil
 }
 
-// connectPostgres prepares connections with settings that the URL may have otherwise.
+// connectPostgres prepares connections with settings that the URL may override.
 func connectPostgres(url string, settings map[string]string) (*Store, *address, error) {
 	config, err := parse(url)
 	if err != nil {
@@ -111,7 +110,7 @@ func connectPostgres(url string, settings map[string]string) (*Store, *address, 
 	connections := maxConnections
 	if given, ok := config.RuntimeParams["pool_max_conns"]; ok {
 		if connections, err = strconv.Atoi(given); err != nil || connections < 1 {
-			return nil, nil, errors.New("open database: pool_max_conns is no number of connections")
+			return nil, nil, errors.New("open database: pool_max_conns is not a number of connections")
 		}
 		delete(config.RuntimeParams, "pool_max_conns")
 	}
@@ -130,7 +129,7 @@ func connectPostgres(url string, settings map[string]string) (*Store, *address, 
 // postgres is PostgreSQL, from version 14 on.
 type postgres struct{}
 
-// text replaces what SQLite calls otherwise, and the parameters: ? in turn, or ?1, become $1.
+// text translates SQLite's functions and parameters: ? and ?1 become $1, and so on.
 func (postgres) text(query string) string {
 	query = strings.NewReplacer(
 		"instr(", "strpos(",
@@ -149,16 +148,16 @@ func (postgres) text(query string) string {
 	return b.String()
 }
 
-// The names of locks that are not contents'.
+// The names of locks other than those of contents.
 const (
 	lockSchema = "schema"
-	// lockRemoval is shared by who removes a content, and held alone by who holds all of them.
+	// lockRemoval is shared by removals of contents, and exclusive for a hold of all contents.
 	lockRemoval = "removal of contents"
 	lockBackup  = "backup"
 	lockRestore = "restore"
 )
 
-// migrate does all steps in one transaction, one process after the other.
+// migrate does all steps in one transaction, under a lock between processes.
 func (e postgres) migrate(ctx context.Context, p *pool) error {
 	return p.retry(ctx, func() error {
 		return p.once(ctx, func(tx changing) error { return e.steps(ctx, tx) })
@@ -196,7 +195,7 @@ func (e postgres) steps(ctx context.Context, tx changing) error {
 
 func (postgres) taken(err error) bool { return code(err) == "23505" }
 
-// code is the server's own code of an error (PostgreSQL, appendix A), empty for others.
+// code is the SQLSTATE of a server error (PostgreSQL, appendix A), empty for other errors.
 func code(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -214,7 +213,7 @@ func (postgres) again(err error) bool {
 	switch c := code(err); c {
 	case "40001", "40P01": // serialization failure, deadlock
 		return true
-	case "57P01", "57P02", "57P03", "53300": // it ends, has crashed, begins, or has too many clients
+	case "57P01", "57P02", "57P03", "53300": // shutting down, crashed, starting, too many clients
 		return true
 	case "":
 		return gone(err)
@@ -236,29 +235,29 @@ func gone(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.As(err, &network) || pgconn.SafeToRetry(err)
 }
 
-// begin leaves a mark of the transaction.
+// begin inserts a mark of the transaction.
 func (postgres) begin(ctx context.Context, tx changing) (mark string, err error) {
 	mark = rand.Text()
 	if _, err := tx.exec(ctx, "INSERT INTO change_mark (mark, committed) VALUES (?, true)", mark); err != nil {
 		return "", fmt.Errorf("mark transaction: %w", err)
 	}
-	if mathrand.N(1000) == 0 { //nolint:gosec // a change in so many tidies up
+	if mathrand.N(1000) == 0 { //nolint:gosec // one change in a thousand removes old marks
 		_, err = tx.exec(ctx, "DELETE FROM change_mark WHERE made < now() - INTERVAL '1 hour'")
 	}
 	return mark, err
 }
 
 var (
-	// errRolledBack says that the connection was lost while a transaction was committed, and
-	// that it was not.
+	// errRolledBack says that the connection was lost during a commit, and that the transaction was
+	// rolled back.
 	errRolledBack = errors.New("the connection was lost before the commit")
-	// errUncertain says that nobody knows yet what became of a transaction.
-	errUncertain = errors.New("the database does not tell whether the change was made; look before it is made again")
+	// errUncertain says that the outcome of a transaction is unknown.
+	errUncertain = errors.New("it is unknown whether the change was made; check before making it again")
 )
 
-// settle looks for the mark of a transaction when the answer to its commit was lost. To look is
-// to make the mark: it waits for a transaction that still goes on, and when it succeeds there is
-// none that made it.
+// settle looks for the mark of a transaction after the answer to its commit was lost. It does so by
+// inserting the mark: that waits for a transaction that is still running, and if it succeeds, the
+// transaction was rolled back and can never commit.
 func (e postgres) settle(ctx context.Context, db *sql.DB, mark string, failed error) error {
 	if code(failed) != "" && !e.again(failed) {
 		return failed // the server says so
@@ -282,9 +281,9 @@ func (e postgres) settle(ctx context.Context, db *sql.DB, mark string, failed er
 
 func (postgres) several() bool { return true }
 
-// The locks are advisory ones, which PostgreSQL gives up when their transaction ends, in
-// whatever way. Each is a number. That two names have the same one is as unlikely as that two
-// contents share the first half of a digest, and would only make somebody wait.
+// The locks are advisory locks, which PostgreSQL releases when their transaction ends, in whatever way.
+// Each is a 64-bit number. A collision of two names is very unlikely, and would only make somebody
+// wait.
 
 func (postgres) lock(ctx context.Context, tx session, name string) error {
 	return locked(tx.row(ctx, "SELECT count(pg_advisory_xact_lock(?))", number(name)))
@@ -325,17 +324,17 @@ func locked(row scanner) error {
 	return nil
 }
 
-// number is that of a lock: the first digits of a digest, or those of a hash of another name.
+// number is the number of a lock: the first 64 bits of a digest, or of the hash of another name.
 func number(name string) int64 {
 	first, err := hex.DecodeString(name)
 	if err != nil || len(first) != sha256.Size {
 		sum := sha256.Sum256([]byte(name))
 		first = sum[:]
 	}
-	return int64(binary.BigEndian.Uint64(first)) //nolint:gosec // any of the numbers will do
+	return int64(binary.BigEndian.Uint64(first)) //nolint:gosec // any number will do
 }
 
-// mention may use an index of trigrams, or none: see the migration.
+// mention uses a trigram index if the database has one: see the migration.
 func (postgres) mention(folded string) (condition, bool) {
 	escaped := strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(folded)
 	return condition{"d.said LIKE ?", []any{"%" + escaped + "%"}}, false

@@ -21,7 +21,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// oldest is the oldest PostgreSQL whose SQL the queries are.
+// oldest is the oldest supported version of PostgreSQL.
 const oldest = 14
 
 // oldServer is the version of a server that is too old.
@@ -29,7 +29,7 @@ type oldServer string
 
 func (v oldServer) Error() string { return "PostgreSQL " + string(v) + " is too old" }
 
-// newEnough refuses servers that are too old. One that does not tell a number is taken.
+// newEnough refuses servers that are too old. A server without a numeric version is accepted.
 func newEnough(_ context.Context, conn *pgconn.PgConn) error {
 	version, _, _ := strings.Cut(conn.ParameterStatus("server_version"), " ")
 	digits := version
@@ -42,7 +42,7 @@ func newEnough(_ context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// advised is an error with a sentence in its place, which says what is wrong and what to do.
+// advised replaces the text of an error by a sentence that says what is wrong and what to do.
 type advised struct {
 	sentence string
 	err      error
@@ -66,16 +66,16 @@ func (c advising) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, &advised{c.at.advice(err), err}
 }
 
-// address is where a database is, and who asks for it. What it says never has the password.
+// address is the hosts and the user of a database connection. Its texts never contain the password.
 type address struct{ config *pgx.ConnConfig }
 
 // notOpened says why the database could not be opened, and what to do.
 func (a *address) notOpened(err error) error {
 	user, database := a.names()
-	told := new(advised)
+	advice := new(advised)
 	switch c := code(err); {
-	case errors.As(err, &told):
-		return &advised{"open database: " + told.sentence, err}
+	case errors.As(err, &advice):
+		return &advised{"open database: " + advice.sentence, err}
 	case c == "42501": // insufficient privilege
 		return &advised{fmt.Sprintf("open database: user %s may not use database %s for an archive (%s); make it the owner with ALTER DATABASE %s OWNER TO %s, or name the user whose archive it is",
 			user, database, message(err), database, user), err}
@@ -117,7 +117,7 @@ func (a *address) advice(err error) string {
 	return fmt.Sprintf("the server at %s refuses the connection (%s)", a, message(err))
 }
 
-// adviceOnNetwork is about what happens before a server says what is wrong.
+// adviceOnNetwork is the advice for errors that no server has reported.
 func (a *address) adviceOnNetwork(err error) string {
 	name, certificate := new(net.DNSError), new(tls.CertificateVerificationError)
 	var network net.Error
@@ -126,7 +126,7 @@ func (a *address) adviceOnNetwork(err error) string {
 		return fmt.Sprintf("the certificate of the server at %s is not accepted (%s); sslrootcert=FILE in the URL names whom to trust",
 			a, archive.Printable(certificate.Err.Error()))
 	case errors.As(err, &name):
-		return fmt.Sprintf("the host %s of the database is not known; look at its name, and whether this machine resolves names", archive.Printable(name.Name))
+		return fmt.Sprintf("the host %s of the database is not known; check its name, and whether this machine resolves names", archive.Printable(name.Name))
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Sprintf("there is no PostgreSQL at %s; is it started, and is that its directory and its port?", a)
 	case errors.Is(err, fs.ErrPermission) && a.local():
@@ -146,14 +146,14 @@ func (a *address) adviceOnNetwork(err error) string {
 	return fmt.Sprintf("no connection to PostgreSQL at %s (%s)", a, archive.Printable(strings.Join(strings.Fields(err.Error()), " ")))
 }
 
-// message is what a server says.
+// message is the error message of a server.
 func message(err error) string {
 	var e *pgconn.PgError
 	errors.As(err, &e)
 	return archive.Printable(e.Message)
 }
 
-// orTLS is advice for connections over a network that are never tried with TLS.
+// orTLS is additional advice for network connections that are never tried with TLS.
 func (a *address) orTLS() string {
 	if a.local() || a.tries(true) {
 		return ""
@@ -172,19 +172,18 @@ func (a *address) tries(encrypted bool) bool {
 	return slices.ContainsFunc(a.attempts(), func(f *pgconn.FallbackConfig) bool { return (f.TLSConfig != nil) == encrypted })
 }
 
-// local reports whether the server is asked on this machine.
+// local reports whether the connection uses a Unix socket.
 func (a *address) local() bool {
 	network, _ := pgconn.NetworkAddress(a.config.Host, a.config.Port)
 	return network == "unix"
 }
 
-// names are those of user and database, in quotes. A database without a name is called as its user.
+// names returns the user and the database, quoted. The default name of a database is its user's.
 func (a *address) names() (user, database string) {
 	return strconv.Quote(a.config.User), strconv.Quote(cmp.Or(a.config.Database, a.config.User))
 }
 
-// NamePostgres says for people which database a URL names, and on which hosts: neither its user nor
-// a password.
+// NamePostgres describes the database of a URL and its hosts for people, without user and password.
 func NamePostgres(url string) (string, error) {
 	config, err := parse(url)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 const password = "s3cr3t"
 
-// wantAdvice fails unless a database cannot be opened, and one sentence says why, what to do, and
-// no password.
+// wantAdvice fails unless a database cannot be opened, and one sentence says why and what to do, without
+// the password.
 func wantAdvice(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {
@@ -29,7 +29,7 @@ func wantAdvice(t *testing.T, err error, parts ...string) {
 	text := err.Error()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q is not told: %s", part, text)
+			t.Errorf("%q is not in: %s", part, text)
 		}
 	}
 	if strings.ContainsAny(text, "\n\t") || strings.Contains(text, "failed to connect") || strings.Contains(text, password) || !strings.HasPrefix(text, "open database: ") {
@@ -107,7 +107,7 @@ func TestAdviceOnPostgres(t *testing.T) {
 	wantNotOpened(t, "postgres://erika:"+password+"@"+host+"/office?sslmode=require", "has no TLS", "sslmode=prefer")
 	wantNotOpened(t, "postgres://banned@"+host+"/office?sslmode=disable", "write sslmode=require")
 
-	s, err := store.OpenPostgres(t.Context(), as("erika", password, "office")) // what was advised is right
+	s, err := store.OpenPostgres(t.Context(), as("erika", password, "office")) // following the advice helps
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Error(err)
 	}
@@ -140,7 +140,7 @@ func TestAdviceWithoutServer(t *testing.T) {
 	})
 	wantAway := func(name, url string, parts ...string) {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it is tried for some seconds
+			t.Parallel() // retried for some seconds
 			wantNotOpened(t, url, parts...)
 		})
 	}
@@ -169,7 +169,7 @@ func TestAdviceOnCertificates(t *testing.T) {
 	wantNotOpened(t, "postgres://a:"+password+"@"+host+"/archive?sslmode=verify-full", "certificate of the server at "+host+" is not accepted", "sslrootcert=FILE")
 }
 
-// A server that is too old is found out before anything is asked of it.
+// A server that is too old is refused before the first query.
 func TestOldPostgres(t *testing.T) {
 	for version, refused := range map[string]bool{"13.16 (Debian 13.16-1)": true, "9.6.24": true, "13beta1": true, "14.0": false, "17beta2": false, "devel": false} {
 		host := serving(t, func(conn net.Conn) {

@@ -11,32 +11,32 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Search says which documents are looked for: those that fulfil all of it. Texts are
-// compared without regard to case.
+// Search selects the documents that fulfil all its conditions. Texts are compared without regard to
+// case.
 type Search struct {
 	// All, One and None are texts of which all, at least one, or none occur in the name, a
-	// keyword, a document type, a metadata value, the external id, a note or a stamp, or are
-	// words of the content, one after the other. Of one word also the beginning or the stem counts.
+	// keyword, a document type, a metadata value, the external id, a note or a stamp, or as
+	// consecutive words of the content. A single word also matches words with its beginning or stem.
 	All, One, None []string
-	// Name, FolderName, Notes and Keywords are texts that all occur in the name, in the folder's path,
-	// which begins with the mandator or the inbox, in notes, and in keywords.
+	// Name, FolderName, Notes and Keywords are texts that must all occur in the name, in the folder's
+	// path, which begins with the mandator or the inbox, in notes, and in keywords.
 	Name, FolderName, Notes, Keywords []string
-	// Stamps are titles of stamps that a document has all of, NoStamps of those it has none of.
+	// Stamps are titles of stamps that a document must have, NoStamps of those that it must not have.
 	Stamps, NoStamps []string
 	Type             string
 	// ExternalID occurs in the external id, and each value of Metadata in the value of that key.
 	ExternalID   string
 	Metadata     []archive.KeyValue
 	From, Before time.Time  // of creation; zero: any
-	Archiver     int64      // the number of who archived it; 0: anybody
+	Archiver     int64      // the id of the user who archived it; 0: anybody
 	Folder       archive.ID // 0: anywhere
 	Recursive    bool       // also in the folders below Folder
-	// Confined says that only what lies in or below Roots is found.
+	// Confined limits the search to Roots and everything below them.
 	Confined bool
 	Roots    []archive.ID
 }
 
-// Search returns the documents, the youngest first.
+// Search returns the documents, the latest first.
 func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
 	w := where{engine: a.engine, tenant: a.tenant}
 	w.narrow(&q)
@@ -49,12 +49,12 @@ func (a Archive) Search(ctx context.Context, q Search) ([]archive.ID, error) {
 	return queryIDs(ctx, a.read, "SELECT id FROM document d WHERE "+all.sql+" ORDER BY created DESC, id DESC", all.args...)
 }
 
-// where is a search as SQL about a document d: conditions that all hold.
+// where is a search as SQL: conditions about a document d, which must all hold.
 type where struct {
 	engine
 	tenant TenantID
 	all    []condition
-	quick  bool // an index leads to less than the tenant's documents
+	quick  bool // an index finds fewer documents than the tenant has
 }
 
 func (w *where) add(sql string, args ...any) { w.all = append(w.all, condition{sql, args}) }
@@ -66,7 +66,7 @@ const (
 		SELECT value FROM json_each(?) UNION ALL SELECT folder.id FROM folder JOIN down ON folder.parent = down.id) SELECT id FROM down)`
 )
 
-// narrow adds what says where and when documents are looked for.
+// narrow adds the conditions about folder, dates and archiver.
 func (w *where) narrow(q *Search) {
 	if q.Folder != 0 && q.Recursive {
 		w.add(liesBelow, q.Folder)
@@ -92,13 +92,13 @@ func (w *where) narrow(q *Search) {
 	w.quick = q.Folder != 0 || q.Confined
 }
 
-// liesIn begins what holds for documents in folders with such a path.
+// liesIn begins a condition about the path of a document's folder.
 const liesIn = `d.folder IN (WITH RECURSIVE way (id, path) AS (
 		SELECT id, folded FROM folder WHERE parent IS NULL AND tenant = ?
 		UNION ALL SELECT folder.id, way.path || '/' || folder.folded FROM folder JOIN way ON folder.parent = way.id)
 	SELECT id FROM way WHERE `
 
-// along adds what occurs in the folder's path. All paths are made once.
+// along adds the condition about the folder's path. The query computes all paths once.
 func (w *where) along(terms []string) {
 	if len(terms) == 0 {
 		return
@@ -124,8 +124,8 @@ const (
 	hasKeyword = "instr(" + keywordsOf + ", ?) > 0"
 )
 
-// inItem holds when a folded text is in the item of a column that begins in this way, of which there is
-// one at most.
+// inItem holds if a folded text occurs in the item of a column that starts with begin. There is at most
+// one such item.
 func inItem(column, begin, text string) condition {
 	rest := "substr(" + column + ", instr(" + column + ", ?) + " + strconv.Itoa(utf8.RuneCountInString(begin)) + ")"
 	return condition{
@@ -134,7 +134,7 @@ func inItem(column, begin, text string) condition {
 	}
 }
 
-// look adds the texts. Each is found in any of its spellings.
+// look adds the conditions about texts. Any spelling of a text matches.
 func (w *where) look(q *Search) {
 	each := func(texts []string, as func(text string) condition) {
 		for _, text := range texts {
@@ -165,7 +165,7 @@ func (w *where) look(q *Search) {
 	if len(q.One) > 0 {
 		w.all = append(w.all, w.one(q.One))
 	}
-	quick := w.quick // what is excluded leads nowhere
+	quick := w.quick // an index does not help with excluded texts
 	for _, text := range q.None {
 		w.all = append(w.all, not(inAnySpelling(text, w.occurring)))
 	}
@@ -175,8 +175,7 @@ func (w *where) look(q *Search) {
 	w.quick = quick
 }
 
-// one holds when one of several texts occurs. An index leads to fewer documents when it does
-// for all of them.
+// one holds if one of several texts occurs. It is quick if an index helps with each of them.
 func (w *where) one(texts []string) condition {
 	quick, all := w.quick, true
 	one := make([]condition, 0, len(texts))
@@ -189,7 +188,7 @@ func (w *where) one(texts []string) condition {
 	return some(one)
 }
 
-// occurring holds when a folded text is mentioned, or in the content.
+// occurring holds if a folded text occurs in the metadata or in the content.
 func (w *where) occurring(text string) condition {
 	mentioned, in := w.mentioned(text), soughtFor(text)
 	if !in.indexed() {
@@ -198,19 +197,20 @@ func (w *where) occurring(text string) condition {
 	return some([]condition{mentioned, w.contains(in)})
 }
 
-// mentioned holds when a folded text is in what is said about a document.
+// mentioned holds if a folded text occurs in the metadata of a document.
 func (w *where) mentioned(text string) condition {
 	holds, quick := w.mention(text)
 	w.quick = w.quick || quick
 	return holds
 }
 
-// mentionedAnd is a condition that only documents can fulfil about which a text is said.
+// mentionedAnd adds to a condition the weaker one that a text occurs in the metadata, for which there may be
+// an index.
 func (w *where) mentionedAnd(text string, holds condition) condition {
 	return every([]condition{w.mentioned(text), holds})
 }
 
-// inAnySpelling holds when one of the spellings of a text does.
+// inAnySpelling holds if the condition holds for one of the spellings of a text.
 func inAnySpelling(text string, as func(folded string) condition) condition {
 	var spelt []condition
 	for _, spelling := range spellings(text) {
@@ -219,7 +219,7 @@ func inAnySpelling(text string, as func(folded string) condition) condition {
 	return some(spelt)
 }
 
-// condition is one about a document d, in SQL.
+// condition is an SQL condition about a document d.
 type condition struct {
 	sql  string
 	args []any
@@ -237,17 +237,16 @@ func joined(conditions []condition, by string) condition {
 	return condition{"(" + strings.Join(parts, by) + ")", args}
 }
 
-// Texts are what a search looks for, to be found once more in what it has found. They are for one
-// goroutine.
+// Texts are the texts of a search, to find them on the pages of its hits. They are for one goroutine.
 type Texts struct {
-	anywhere      []string // of All and One; every spelling, folded, as are the others
+	anywhere      []string // All and One; every spelling, folded, as are the others
 	notes, titles []string
 	words         []sought // what may be in contents
 	stem          stemmer
-	stems         map[string][]string // of the words that were looked at
+	stems         map[string][]string // by word
 }
 
-// Texts returns what may occur on a page. What must not occur is nowhere.
+// Texts returns the texts that may occur on a page.
 func (q *Search) Texts() *Texts {
 	each := func(texts []string) (spelt []string) {
 		for _, text := range texts {
@@ -270,7 +269,7 @@ func (q *Search) Texts() *Texts {
 // OfContents reports whether one of them may be found in contents.
 func (t *Texts) OfContents() bool { return len(t.words) > 0 }
 
-// InContent reports whether one of them occurs in a content, or a part of it, as the index would have it.
+// InContent reports whether one of them occurs in a text of a content, by the rules of the index.
 func (t *Texts) InContent(text string) bool {
 	has := slices.DeleteFunc(words(text), tooLong)
 	return slices.ContainsFunc(t.words, func(s sought) bool { return s.in(has, t.stemsOf) })
@@ -304,7 +303,7 @@ func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// in reports whether a text, which has these words, has what is sought.
+// in reports whether a text with these words contains what is sought.
 func (s sought) in(has []string, stemsOf func(word string) []string) bool {
 	before, last := s.words[:len(s.words)-1], s.words[len(s.words)-1]
 	for i := 0; i+len(before) < len(has); i++ {

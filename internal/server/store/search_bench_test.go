@@ -130,7 +130,7 @@ func BenchmarkSearchContents(b *testing.B) {
 	})
 }
 
-// BenchmarkAddText takes texts of different lengths into the index, each in a transaction.
+// BenchmarkAddText adds texts of different lengths to the index, each in a transaction.
 func BenchmarkAddText(b *testing.B) {
 	for _, words := range []int{300, 10_000, 150_000} {
 		b.Run(fmt.Sprint(words), func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
-// found is what a search finds, by name and sorted.
+// found is the sorted names of the documents that a search finds.
 func found(t *testing.T, s opened, a store.Archive, q store.Search) []string {
 	t.Helper()
 	ids, err := a.Search(t.Context(), q)
@@ -116,7 +116,7 @@ func TestWhatMatches(t *testing.T) {
 	})
 }
 
-// What changes is found by its new words alone at once, in the index and out of it.
+// A changed document is at once found by its new words only, indexed or not.
 func TestTheIndexFollowsChanges(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
@@ -191,7 +191,7 @@ func TestASearchStaysWithItsTenant(t *testing.T) {
 	})
 }
 
-// A document can be found in parts of the archive, as many as there are.
+// A confined search finds documents below any number of roots.
 func TestSearchInFolders(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		m := folder(t, s, store.Folder{Name: "M"})

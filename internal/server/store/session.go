@@ -15,14 +15,14 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// session runs queries on a pool of connections or in a transaction. Each query is
-// compiled once for a connection (sql.Stmt): compiling takes longer than most of them run.
+// session runs queries on a pool of connections or in a transaction. Frequent queries are prepared once
+// for each connection (sql.Stmt), because preparing takes longer than most of them run.
 type session interface {
 	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	row(ctx context.Context, query string, args ...any) scanner
 }
 
-// changing is a session that changes something: within a transaction alone.
+// changing is a session that may change something. It is always a transaction.
 type changing interface {
 	session
 	exec(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -35,7 +35,7 @@ type failed struct{ error }
 
 func (f failed) Scan(...any) error { return f.error }
 
-// storable refuses texts that not every engine keeps.
+// storable refuses texts that not every engine can store.
 func storable(args []any) error {
 	for _, arg := range args {
 		if text, ok := arg.(string); ok && (strings.IndexByte(text, 0) >= 0 || !utf8.ValidString(text)) {
@@ -45,14 +45,12 @@ func storable(args []any) error {
 	return nil
 }
 
-// pool is a session of its own for each query, within the transaction of a context that has
-// one.
+// pool runs each query on any connection, or in the transaction of the context if there is one.
 type pool struct {
 	db     *sql.DB
 	engine engine
-	// statements are compiled queries, by their text as it is written in this package. The map
-	// is filled when the pool is opened and only read after that; a query that is not in it is
-	// compiled when it runs.
+	// statements are prepared queries, by their text in this package. The map is filled when the pool
+	// is opened and only read after that; a query that is not in it is prepared when it runs.
 	statements map[string]*sql.Stmt
 }
 
@@ -96,9 +94,9 @@ func (p *pool) row(ctx context.Context, query string, args ...any) scanner {
 	return &asked{ctx, p, query, args}
 }
 
-// asked is a row that is read when it is scanned.
+// asked is a query for a row, which runs when it is scanned.
 type asked struct {
-	ctx   context.Context // of the query, which lasts no longer than Scan
+	ctx   context.Context // of the query, which ends with Scan
 	pool  *pool
 	query string
 	args  []any
@@ -114,15 +112,15 @@ func (a *asked) Scan(dest ...any) error {
 	})
 }
 
-// transaction is a session within one transaction, of one goroutine at a time.
+// transaction is a session in one transaction, for one goroutine at a time.
 type transaction struct {
 	tx   *sql.Tx
 	pool *pool
-	own  map[string]*sql.Stmt // compiled queries of the pool that it has used
+	own  map[string]*sql.Stmt // the pool's prepared queries that it has used
 }
 
-// compiled is a query of those that the pool has compiled, nil for others. The transaction would
-// keep one more each time that it is asked for it.
+// compiled returns a prepared query of the pool, nil if there is none. It is cached, because
+// StmtContext makes a new one on each call and keeps all until the transaction ends.
 func (t *transaction) compiled(ctx context.Context, query string) *sql.Stmt {
 	statement := t.pool.statements[query]
 	if statement == nil {
@@ -167,16 +165,15 @@ func (t *transaction) row(ctx context.Context, query string, args ...any) scanne
 	return t.tx.QueryRowContext(ctx, t.pool.engine.text(query), args...)
 }
 
-// transactionKey finds the transaction that a context has.
+// transactionKey is the key of a context's transaction.
 type transactionKey struct{}
 
-// within returns a context in which all that is asked and changed is part of a transaction.
+// within returns a context in which all queries and changes are part of a transaction.
 func within(ctx context.Context, tx changing) context.Context {
 	return context.WithValue(ctx, transactionKey{}, tx)
 }
 
-// transactionOf returns the context's transaction, nil without one, or with one of another
-// database.
+// transactionOf returns the context's transaction of this database, nil without one.
 func (p *pool) transactionOf(ctx context.Context) *transaction {
 	if tx, ok := ctx.Value(transactionKey{}).(*transaction); ok && tx.pool.db == p.db {
 		return tx
@@ -184,8 +181,8 @@ func (p *pool) transactionOf(ctx context.Context) *transaction {
 	return nil
 }
 
-// change runs f in a transaction that is committed when f returns nil. Where it fails for a
-// reason that lies in the database and passes, and nothing has changed, f is run again.
+// change runs f in a transaction that is committed if f returns nil. After a transient error of the
+// database that has changed nothing, f is run again.
 func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	if tx := p.transactionOf(ctx); tx != nil {
 		return f(tx)
@@ -205,7 +202,7 @@ func (p *pool) change(ctx context.Context, f func(changing) error) error {
 	})
 }
 
-// commitError says that a transaction was to be committed, and that this failed.
+// commitError says that a commit failed.
 type commitError struct{ error }
 
 func (e *commitError) Unwrap() error { return e.error }
@@ -229,15 +226,14 @@ func (p *pool) once(ctx context.Context, f func(changing) error) error {
 }
 
 const (
-	// retryFor is how long something is tried again: a database that is started anew takes some
-	// seconds.
+	// retryFor is how long an operation is retried: a restart of the database takes some seconds.
 	retryFor = 5 * time.Second
-	// retryPause is the longest first pause. The next one is twice as long, up to a second.
+	// retryPause is the longest first pause. It doubles with each retry, up to a second.
 	retryPause = 20 * time.Millisecond
 )
 
-// retry does something until it succeeds or need not be tried again. What could be tried again
-// after that is KindUnreachable. Where there is no room it is ENOSPC, wherever the database has its disk.
+// retry repeats an operation while it fails with a transient error, for retryFor; then the error is
+// KindUnreachable. A full disk is ENOSPC, even if it is the database server's.
 func (p *pool) retry(ctx context.Context, do func() error) error {
 	err := p.persist(ctx, do)
 	if p.engine.full(err) {
@@ -254,7 +250,7 @@ func (p *pool) persist(ctx context.Context, do func() error) error {
 	failed := func() error { return &archive.Error{Op: "store", Kind: archive.KindUnreachable, Err: err} }
 	ends := time.Now().Add(retryFor)
 	for pause := retryPause; time.Now().Before(ends); pause = min(2*pause, time.Second) {
-		if sleep(ctx, rand.N(pause)) != nil { //nolint:gosec // it only spreads what is tried again
+		if sleep(ctx, rand.N(pause)) != nil { //nolint:gosec // only jitter
 			return failed()
 		}
 		if err = do(); err == nil || !p.engine.again(err) {
@@ -264,7 +260,7 @@ func (p *pool) persist(ctx context.Context, do func() error) error {
 	return failed()
 }
 
-// sleep waits, or returns the error of the context that ended before.
+// sleep waits. It returns the error of ctx if that ends first.
 func sleep(ctx context.Context, pause time.Duration) error {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -276,7 +272,7 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// affected is how many rows a change was about.
+// affected is how many rows a change has affected.
 func affected(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -284,7 +280,7 @@ func affected(result sql.Result, err error) (int64, error) {
 	return result.RowsAffected()
 }
 
-// collect reads all rows of a query; what says in an error for what.
+// collect reads all rows of a query; what describes the query in errors.
 func collect[T any](ctx context.Context, q session, what string, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	all := []T{}
 	err := eachRow(ctx, q, what, func(row scanner) error {
@@ -298,7 +294,7 @@ func collect[T any](ctx context.Context, q session, what string, scan func(scann
 	return all, nil
 }
 
-// eachRow calls f with each row of a query; what says in an error for what. The query has ended when it returns.
+// eachRow calls f with each row of a query; what describes the query in errors. The query has ended when it returns.
 func eachRow(ctx context.Context, q session, what string, f func(scanner) error, query string, args ...any) error {
 	rows, err := q.query(ctx, query, args...)
 	if err != nil {

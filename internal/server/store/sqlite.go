@@ -16,19 +16,18 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// busyTimeout is how long a connection waits for a lock, in milliseconds. Only a
-// checkpoint or a foreign reader (a backup) can hold one.
+// busyTimeout is how long a connection waits for a lock, in milliseconds. Only a checkpoint or another
+// process can hold one.
 const busyTimeout = "busy_timeout(10000)"
 
-// Open opens the SQLite database in a file, makes it when it is not there, and migrates it.
-// Only its owner may read it. The caller sees to it that no other process adds or removes
-// documents in it.
+// Open opens the SQLite database in a file, creates a missing one, and migrates it. Only the owner of
+// the file may read it. The caller makes sure that no other process adds or removes documents.
 func Open(ctx context.Context, file string) (*Store, error) {
 	return open(ctx, file, inFile.migrate)
 }
 
-// OpenBeside opens a SQLite database that another process uses, to which alone documents are
-// left. It is not migrated: one of an older version is refused.
+// OpenBeside opens a SQLite database that another process uses. Only that process may add or remove
+// documents. An older version is refused, not migrated.
 func OpenBeside(ctx context.Context, file string) (*Store, error) {
 	return open(ctx, file, inFile.wantNewest)
 }
@@ -67,9 +66,9 @@ func (s *Store) openFile(ctx context.Context, file string, prepare func(inFile, 
 	return s.read.compile(ctx, selectFolder, selectLineage, selectDocument, selectIDs, selectIDsBelow, selectListed, selectUse, selectKey, selectAccount)
 }
 
-// private makes the file with mode 0600, or gives it that mode: SQLite would take 0644,
-// and the directory may be one that others can enter. The files beside it, the
-// write-ahead log among them, get the mode of this one.
+// private creates the file with mode 0600, or sets that mode: SQLite would use 0644, and others may be
+// able to enter the directory. SQLite gives its other files, such as the write-ahead log, the same
+// mode.
 func private(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the data directory is the operator's choice
 	if err != nil {
@@ -78,7 +77,7 @@ func private(file string) error {
 	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
-// openPool prepares connections, of which up to n are kept.
+// openPool prepares up to n connections.
 func openPool(file string, n int, options url.Values) (*pool, error) {
 	dsn := url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}
 	db, err := connect(dsn.String())
@@ -90,8 +89,8 @@ func openPool(file string, n int, options url.Values) (*pool, error) {
 	return &pool{db: db, engine: inFile{}}, nil
 }
 
-// inFile is SQLite. One process has the file, and its one connection for writing is the lock
-// between changes.
+// inFile is SQLite. One process uses the file, and its single connection for writing serializes
+// changes.
 type inFile struct{}
 
 func (inFile) text(query string) string {
@@ -120,7 +119,7 @@ func (e inFile) migrate(ctx context.Context, p *pool) error {
 	return nil
 }
 
-// lacks returns the version of a database, and the steps from there to the newest one.
+// lacks returns the version of a database, and the missing steps to the newest one.
 func (inFile) lacks(ctx context.Context, p *pool) (version int, steps []step, err error) {
 	if err := p.row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return 0, nil, fmt.Errorf("read schema version: %w", err)
@@ -145,7 +144,7 @@ func (inFile) taken(err error) bool {
 
 func (inFile) again(error) bool { return false }
 
-// full implements engine. The second is what the index of the write-ahead log says where it cannot grow.
+// full implements engine. SQLITE_IOERR_SHMSIZE means that the index of the write-ahead log cannot grow.
 func (inFile) full(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code() == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
@@ -165,9 +164,8 @@ func (inFile) claim(context.Context, session, string) (bool, error) { return tru
 
 func (inFile) removable(context.Context, session) (bool, error) { return true, nil }
 
-// View opens the SQLite database in a file for reading alone, also while another process has
-// it open for writing. One of another version than this program's is an error: nothing is
-// migrated.
+// View opens the SQLite database in a file for reading only, also while another process writes to it.
+// Nothing is migrated: a database of another schema version is an error.
 func View(ctx context.Context, file string) (*Store, error) {
 	s := newStore(inFile{})
 	if err := s.viewFile(ctx, file); err != nil {
@@ -177,7 +175,7 @@ func View(ctx context.Context, file string) (*Store, error) {
 }
 
 func (s *Store) viewFile(ctx context.Context, file string) (err error) {
-	if _, err := os.Stat(file); err != nil { // SQLite would make it
+	if _, err := os.Stat(file); err != nil { // SQLite would create it
 		return err
 	}
 	s.read, err = openPool(file, 2, url.Values{
@@ -192,7 +190,7 @@ func (s *Store) viewFile(ctx context.Context, file string) (err error) {
 // ErrOlder says that a database has the schema of an older version.
 var ErrOlder = errors.New("it has an older schema version")
 
-// current is an error where an engine's schema is not of the newest version.
+// current returns an error unless version is the newest schema version of an engine.
 func current(engine string, version int) error {
 	steps, err := stepsAfter(engine, version)
 	if err == nil && len(steps) > 0 {
@@ -201,14 +199,14 @@ func current(engine string, version int) error {
 	return err
 }
 
-// connector opens connections with a driver of our own, in whose SQL fold can be called:
-// a migration needs it.
+// connector opens connections with a driver of its own, which adds the SQL function fold for a
+// migration.
 type connector struct {
 	driver *sqlite.Driver
 	dsn    string
 }
 
-// connect returns a pool of connections that are made when they are needed.
+// connect returns a pool of connections, which are opened when needed.
 func connect(dsn string) (*sql.DB, error) {
 	d := &sqlite.Driver{}
 	err := d.RegisterDeterministicScalarFunction("fold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
@@ -229,7 +227,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// trigram is how many letters a text must have to be found by the index of what is said.
+// trigram is the length from which said_index can find a text.
 const trigram = 3
 
 func (inFile) mention(folded string) (condition, bool) {
@@ -244,10 +242,10 @@ func (inFile) mention(folded string) (condition, bool) {
 	}, true
 }
 
-// quoted is a text as FTS5 looks for it.
+// quoted is a text as an FTS5 string.
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
 
-// indexSaid takes the documents that were added last into the index, up to n of them.
+// indexSaid adds up to n documents that are not yet in said_index.
 func (inFile) indexSaid(ctx context.Context, tx changing, n int) (more bool, err error) {
 	var from, to, count int64
 	if err := tx.row(ctx, "SELECT id FROM indexed_to").Scan(&from); err != nil {

@@ -1,15 +1,13 @@
-// Package store is the database of the archive service: folders, documents and
-// settings of all tenants, in SQLite or PostgreSQL. An Archive is the view of one tenant. What
-// concerns all of them are parts of a Store: Access, Uses of contents, the Index of searches, and
-// Verification.
+// Package store is the database of the archive service: folders, documents and settings of all tenants,
+// in SQLite or PostgreSQL. An Archive is the view of one tenant. The other parts of a Store are about
+// all tenants: Access, Uses of contents, the search Index, and Verification.
 //
-// Every change is one transaction that is safe from a crash when its method returns. In SQLite
-// (WAL, synchronous=FULL) one connection writes and a pool of others reads, so that readers
-// never wait for a writer; one process has the file. Any number of processes may use the same
-// PostgreSQL. What a caller can do about an error is told by archive.KindOf: a
-// missing row is KindNotFound, a name that is taken KindConflict, a change that the
-// state of a document or folder does not allow KindConflict or KindForbidden, and a
-// database that is gone KindUnreachable.
+// Every change is one transaction, durable when its method returns. In SQLite (WAL, synchronous=FULL)
+// one connection writes and a pool of others reads, so that readers never wait for a writer; only one
+// process uses the file. Any number of processes may use the same PostgreSQL database. Errors that a
+// caller can act on have a kind (archive.KindOf): KindNotFound for a missing row, KindConflict for a name
+// that is taken, KindConflict or KindForbidden for a change that the state of a document or folder does
+// not allow, and KindUnreachable for an unavailable database.
 package store
 
 import (
@@ -37,10 +35,10 @@ type Store struct {
 	Verification *Verification
 }
 
-// database is what the parts of a Store and its views share.
+// database is shared by the parts of a Store and its views.
 type database struct {
 	engine
-	write *pool // of one connection in SQLite: writers queue here, not at the database's lock
+	write *pool // in SQLite one connection, for which writers queue, instead of for the database's lock
 	read  *pool
 }
 
@@ -52,7 +50,7 @@ func newStore(e engine) *Store {
 	}
 }
 
-// Close closes the database; what was answered before is on disk already.
+// Close closes the database. Completed changes are already durable.
 func (s *Store) Close() error {
 	var errs []error
 	for _, p := range []*pool{s.read, s.write} {
@@ -66,21 +64,20 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// TenantID names a tenant within this database. It is never told to clients.
+// TenantID identifies a tenant within this database. Clients never see it.
 type TenantID int64
 
-// DefaultTenant is the tenant of a database of one archive. It is there from the beginning.
+// DefaultTenant is the first tenant, which every database has.
 const DefaultTenant TenantID = 1
 
-// Tenant is one of those whose archives lie in the database.
+// Tenant is a tenant of the database.
 type Tenant struct {
 	ID      TenantID
 	CloudID string // empty for the default one
 	Name    string // for people; may be empty
 }
 
-// AddTenant adds a tenant that clients name by its cloud id. One that is taken is
-// KindConflict.
+// AddTenant adds a tenant that clients name by its cloud id. The error is KindConflict if that is taken.
 func (s *Store) AddTenant(ctx context.Context, cloudID, name string) (TenantID, error) {
 	var id TenantID
 	err := s.write.change(ctx, func(tx changing) error {
@@ -103,7 +100,7 @@ func (s *Store) Tenants(ctx context.Context) ([]Tenant, error) {
 	}, "SELECT id, coalesce(cloud_id, ''), name FROM tenant ORDER BY id")
 }
 
-// FindTenant returns the tenant of a cloud id, KindNotFound when there is none.
+// FindTenant returns the tenant of a cloud id. The error is KindNotFound if there is none.
 func (s *Store) FindTenant(ctx context.Context, cloudID string) (TenantID, error) {
 	var id TenantID
 	err := s.read.row(ctx, "SELECT id FROM tenant WHERE cloud_id = ?", cloudID).Scan(&id)
@@ -116,16 +113,16 @@ func (s *Store) FindTenant(ctx context.Context, cloudID string) (TenantID, error
 	return id, nil
 }
 
-// Check finds out whether the database answers.
+// Check returns an error unless the database answers.
 func (s *Store) Check(ctx context.Context) error {
 	var settings int
 	if err := s.read.row(ctx, "SELECT count(*) FROM setting").Scan(&settings); err != nil {
-		return fmt.Errorf("ask database: %w", err)
+		return fmt.Errorf("check database: %w", err)
 	}
 	return nil
 }
 
-// Count counts the folders and documents of all tenants. It goes through an index of them.
+// Count counts the folders and documents of all tenants. It scans an index of each.
 func (s *Store) Count(ctx context.Context) (folders, documents int64, err error) {
 	if err = s.read.row(ctx, "SELECT (SELECT count(*) FROM folder), (SELECT count(*) FROM document)").Scan(&folders, &documents); err != nil {
 		return 0, 0, fmt.Errorf("count documents: %w", err)
@@ -133,7 +130,7 @@ func (s *Store) Count(ctx context.Context) (folders, documents int64, err error)
 	return folders, documents, nil
 }
 
-// Used finds out whether any tenant has a document.
+// Used reports whether any tenant has a document.
 func (s *Store) Used(ctx context.Context) (used bool, err error) {
 	if err = s.read.row(ctx, "SELECT EXISTS (SELECT 1 FROM document)").Scan(&used); err != nil {
 		return false, fmt.Errorf("look for documents: %w", err)
@@ -141,7 +138,7 @@ func (s *Store) Used(ctx context.Context) (used bool, err error) {
 	return used, nil
 }
 
-// Pools are the connections to the database, by what they are for.
+// Pools returns the statistics of the connections, by purpose.
 func (s *Store) Pools() map[string]sql.DBStats {
 	if s.read == s.write {
 		return map[string]sql.DBStats{"all": s.write.db.Stats()}
@@ -149,7 +146,7 @@ func (s *Store) Pools() map[string]sql.DBStats {
 	return map[string]sql.DBStats{"read": s.read.db.Stats(), "write": s.write.db.Stats()}
 }
 
-// Totals are what a database holds, of all tenants.
+// Totals are the totals of a database, over all tenants.
 type Totals struct {
 	Tenants   int64 `json:"tenants"`
 	Mandators int64 `json:"mandators"`
@@ -157,7 +154,7 @@ type Totals struct {
 	Folders   int64 `json:"folders"` // all but mandators and inboxes
 	Documents int64 `json:"documents"`
 	Bytes     int64 `json:"bytes"` // of all documents, each counted
-	// Contents are those of documents, without renditions; equal ones are kept once.
+	// Contents are the distinct contents of documents, without renditions.
 	Contents       int64 `json:"contents"`
 	ContentBytes   int64 `json:"content-bytes"`
 	SharedContents int64 `json:"shared-contents"` // of more than one document
@@ -165,7 +162,7 @@ type Totals struct {
 	InboxDocuments int64 `json:"inbox-documents"`
 	// OldestInbox is the creation date of the oldest document in an inbox, nil without one.
 	OldestInbox *time.Time `json:"oldest-inbox-document,omitempty"`
-	// Texts is how far the index of contents is.
+	// Texts is the progress of the index of contents.
 	Texts Backlog `json:"text-index"`
 }
 
@@ -201,7 +198,7 @@ func (s *Store) Totals(ctx context.Context) (t Totals, err error) {
 	return t, err
 }
 
-// refuse makes an error that a caller can act on; the detail is for people.
+// refuse makes an error that a caller can act on, with a detail for people.
 func refuse(kind archive.Kind, format string, args ...any) error {
 	return &archive.Error{Op: "store", Kind: kind, Detail: fmt.Sprintf(format, args...)}
 }
@@ -214,57 +211,56 @@ func noDocument(id archive.ID) error {
 	return refuse(archive.KindNotFound, "there is no document %d", id)
 }
 
-// engine is a kind of database, and what sets it apart. Queries are written once, as SQLite
-// takes them; what an engine calls otherwise it replaces. What is compared without regard to
-// case was folded before it was written, so that no engine has a say in it.
+// engine is a kind of database. Queries are written once, for SQLite; other engines translate them.
+// Texts that are compared without regard to case are stored folded, so that all engines agree.
 type engine interface {
-	// text is a query as this engine takes it.
+	// text translates a query for this engine.
 	text(query string) string
-	// migrate brings the schema to the newest version, once, whoever else tries. A database of
-	// a newer version is refused.
+	// migrate brings the schema to the newest version, once, even if several processes try. A
+	// database of a newer version is refused.
 	migrate(ctx context.Context, p *pool) error
 	// taken reports whether err is a violated unique index.
 	taken(err error) bool
-	// again reports whether what failed has changed nothing and may succeed when it is done
-	// once more: a deadlock, or a connection that is gone. A commit is told by settle.
+	// again reports whether err is transient and nothing was changed: a deadlock, or a lost
+	// connection. settle decides about a failed commit.
 	again(err error) bool
-	// full reports whether err says that there is no room for what was to be written.
+	// full reports whether err says that the disk is full.
 	full(err error) bool
 	// begin begins a transaction that changes something, and returns a mark of it for settle.
 	begin(ctx context.Context, tx changing) (mark string, err error)
-	// settle finds out what became of a transaction whose commit failed. It returns nil when it
-	// was committed, an error for again when it was not.
+	// settle determines the outcome of a transaction whose commit failed: nil if it was committed, an
+	// error for again if it was rolled back.
 	settle(ctx context.Context, db *sql.DB, mark string, failed error) error
 
-	// mention holds when a folded text occurs in what is said about a document d. quick tells that
-	// an index leads to these documents.
+	// mention holds if a folded text occurs in the metadata of a document d. quick says that an index
+	// finds these documents.
 	mention(folded string) (holds condition, quick bool)
-	// indexSaid takes up to n documents into that index, and reports whether there are more.
+	// indexSaid adds up to n documents to that index, and reports whether there are more.
 	indexSaid(ctx context.Context, tx changing, n int) (more bool, err error)
-	// contains holds when the content of a document d has a text in the index.
+	// contains holds if the content of a document d has a text, according to the index.
 	contains(s sought) condition
-	// indexText takes the text of a content into the index, where it is not yet.
+	// indexText adds the text of a content to the index, which does not have it yet.
 	indexText(ctx context.Context, tx changing, id int64, v vector) error
 
-	// several reports whether other processes may use the database at the same time. The locks
-	// below, which last until the end of a transaction, are between them.
+	// several reports whether other processes may use the database at the same time. The locks below
+	// are between processes, and last until the end of a transaction.
 	several() bool
-	// lock waits for a lock of that name.
+	// lock waits for the lock of a name.
 	lock(ctx context.Context, tx session, name string) error
 	// share keeps others from claiming contents.
 	share(ctx context.Context, tx session, digests []string) error
-	// claim reports whether nobody else shares or claims a content.
+	// claim reports whether it could claim a content, which nobody else shares or claims.
 	claim(ctx context.Context, tx session, digest string) (bool, error)
-	// removable reports whether contents may be removed: nobody begins to hold them before the
-	// transaction ends.
+	// removable reports whether contents may be removed: there is no hold, and none can begin before
+	// the transaction ends.
 	removable(ctx context.Context, tx session) (bool, error)
 
-	// copyTo writes the database as it is at one moment into a new SQLite file.
+	// copyTo writes a snapshot of the database into a new SQLite file.
 	copyTo(ctx context.Context, from *pool, file string) error
 }
 
-// migrations are the steps of each engine, by the version that they lead to. Steps of the same
-// number lead to the same schema.
+// migrations are the steps of each engine, numbered by the resulting version. The same number means
+// the same schema.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -275,7 +271,7 @@ type step struct {
 	version int
 }
 
-// stepsAfter returns what an engine's database of some version lacks, in order.
+// stepsAfter returns the steps from a version to the newest one, in order.
 func stepsAfter(engine string, version int) ([]step, error) {
 	files, err := fs.Glob(migrations, "migrations/"+engine+"/*.sql") // sorted by name
 	if err != nil {

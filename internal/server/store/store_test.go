@@ -251,7 +251,7 @@ func TestAddBatch(t *testing.T) {
 		if with, err := s.UploadedWith(ctx, 1); err != nil || len(with) != 0 {
 			t.Errorf("uploaded with %v, %v", with, err)
 		}
-		// What one of them lacks, none is added for.
+		// If one of them is invalid, none is added.
 		for _, wrong := range []archive.ID{-2, 999} {
 			if _, err := s.AddBatch(ctx, []store.Folder{{Name: "lost"}}, []store.Document{document(-1, "x"), document(wrong, "y")}); archive.KindOf(err) != archive.KindNotFound {
 				t.Errorf("a document in folder %d: %v", wrong, err)
@@ -263,7 +263,7 @@ func TestAddBatch(t *testing.T) {
 	})
 }
 
-// What is there already, or is not, is called what it is to people.
+// Errors name the kind of a folder that exists already, or does not exist.
 func TestFoldersAreCalledWhatTheyAre(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		mandator := folder(t, s, store.Folder{Name: "N"})

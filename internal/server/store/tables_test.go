@@ -9,14 +9,14 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/pgtest"
 )
 
-// column is one as a database tells it.
+// column is a column in the schema of a database.
 type column struct {
 	table, name string
-	given       bool // the engine counts its values
-	lasting     bool // and gives none out twice
+	given       bool // the engine assigns its values
+	lasting     bool // and never reuses one
 }
 
-// made are the tables and columns that are made of others, or about the engine itself.
+// made are the tables and columns that are derived from others, or about the engine itself.
 func made(c column) bool {
 	switch c.table {
 	case "change_mark", "schema_version", "indexed_to", "sqlite_sequence":
@@ -27,8 +27,8 @@ func made(c column) bool {
 	return strings.HasPrefix(c.table, "said_index") || strings.HasPrefix(c.table, "content_index")
 }
 
-// A copy has every table and column that there is: who adds one adds it to tables, or says here
-// what it is made of, and has it made anew where a database is copied.
+// A copy has every table and column. A new one must be added to tables, or, if it is derived, to made,
+// and be derived again when a database is copied.
 func TestTablesAreAllThereIs(t *testing.T) {
 	inSQLite, err := Open(t.Context(), filepath.Join(t.TempDir(), "archive.db"))
 	if err != nil {

@@ -35,8 +35,7 @@ func TestCloudIDs(t *testing.T) {
 	})
 }
 
-// Whatever a tenant asks with the ids of another one, there is no such thing, and nothing of
-// the other one changes.
+// For the ids of another tenant everything is not found, and nothing of the other tenant changes.
 func TestATenantSeesNothingOfAnother(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
@@ -109,7 +108,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		// What lists answers with nothing, or with what the tenant has itself.
+		// Lists are empty, or have only the tenant's own.
 		for what, list := range map[string]func() (int, error){
 			"Roots":       func() (int, error) { f, err := other.Roots(ctx, false); return len(f) - 1, err },
 			"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
@@ -145,7 +144,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 	})
 }
 
-// everything is what a tenant has in some folders.
+// everything is the data of a tenant in some folders.
 func everything(t *testing.T, a store.Archive, folders ...archive.ID) (all []any) {
 	t.Helper()
 	ctx := t.Context()
@@ -250,7 +249,7 @@ func TestAnOlderDatabaseIsTheDefaultTenants(t *testing.T) {
 			}
 		}
 	}
-	// Ids are never used twice, those of what is gone included.
+	// Ids are never reused, not even those of removed rows.
 	if id := folder(t, s, store.Folder{Name: "N"}); id != 10 {
 		t.Errorf("the next folder is %d", id)
 	}

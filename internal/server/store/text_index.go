@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Index is what is searched, of all tenants: the texts of contents, and what is said about documents.
+// Index is the search index of all tenants: the texts of contents, and the metadata of documents.
 type Index struct{ *database }
 
-// Unindexed is a content whose text is to be taken into the index. Who has claimed it has it in
-// hand for some time, in whatever process.
+// Unindexed is a content whose text is to be added to the index. It is claimed by one process for some
+// time.
 type Unindexed struct {
 	Digest      string
 	ContentType string
@@ -20,26 +20,26 @@ type Unindexed struct {
 }
 
 const (
-	// inHand is how long nobody else takes up a content that was claimed. Some are claimed together;
-	// a text takes a minute at most.
+	// inHand is how long a claim lasts. Several contents are claimed together; a text takes a minute
+	// at most.
 	inHand = 30 * time.Minute
-	// maxAttempts is how often the text of a content is tried.
+	// maxAttempts is how often extracting a text is tried.
 	maxAttempts = 3
-	// tryAgain is how long after it failed, times the attempts.
+	// tryAgain is the pause after a failure, times the number of attempts.
 	tryAgain = 5 * time.Minute
-	// latest is how far ahead nothing is ever put off: what is due later was put off while the clock
-	// was ahead, and is due now.
+	// latest is longer than any pause: a later due time was set while the clock was ahead, and counts
+	// as due now.
 	latest = 24 * time.Hour
 )
 
 const isDue = "state = 'waiting' AND (due <= ? OR due > ?)"
 
-// skipLocked ends a query within a change: rows that another change has in hand are passed over.
+// skipLocked ends a query within a change: rows that another change has locked are skipped.
 const skipLocked = forUpdate + " SKIP LOCKED"
 
-// ClaimContents returns contents whose text is to be taken into the index, at most limit. Each must be
-// handed to AddText, PutOff or Release. One that was claimed as often as may be and of which nothing
-// was heard has failed: whoever had it in hand did not survive it.
+// ClaimContents claims at most limit contents whose text is to be added to the index. Each must be passed
+// to AddText, PutOff or Release. A content has failed if it was claimed maxAttempts times without a
+// result: extracting its text probably killed the process.
 func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindexed, err error) {
 	now := time.Now()
 	var some bool
@@ -51,7 +51,7 @@ func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 		return nil, nil
 	}
 	err = i.write.change(ctx, func(tx changing) error {
-		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was found out'
+		_, err := tx.exec(ctx, `UPDATE content SET state = 'failed', reason = 'the service ended while the text was being extracted'
 			WHERE attempts >= ? AND `+isDue, maxAttempts, now.Unix(), now.Add(latest).Unix())
 		if err != nil {
 			return fmt.Errorf("give up contents: %w", err)
@@ -76,8 +76,8 @@ func (i *Index) ClaimContents(ctx context.Context, limit int) (claimed []Unindex
 const selectUnindexed = `SELECT id, digest, content_type, size, attempts + 1 FROM content
 	WHERE ` + isDue + ` ORDER BY due, id LIMIT ?` + skipLocked
 
-// AddText takes the text of a content into the index, of long ones the first MiB. A content that no
-// document has any more is left out.
+// AddText adds the text of a content to the index, or its first MiB. It ignores a content that no
+// document has any more.
 func (i *Index) AddText(ctx context.Context, u Unindexed, text string) error {
 	v := vectorOf(text)
 	return i.handled(ctx, u, func(tx changing) error {
@@ -90,7 +90,7 @@ func (i *Index) AddText(ctx context.Context, u Unindexed, text string) error {
 	}, "state = 'indexed', reason = ''")
 }
 
-// PutOff has a content tried again later whose text could not be found out, or gives it up.
+// PutOff schedules another attempt for a content whose text could not be extracted, or gives it up.
 func (i *Index) PutOff(ctx context.Context, u Unindexed, reason string) error {
 	if u.Attempts >= maxAttempts {
 		return i.handled(ctx, u, nil, "state = 'failed', reason = ?", bounded(reason))
@@ -99,13 +99,13 @@ func (i *Index) PutOff(ctx context.Context, u Unindexed, reason string) error {
 	return i.handled(ctx, u, nil, "reason = ?, due = ?", bounded(reason), due.Unix())
 }
 
-// Release gives back a content as if it had not been claimed. Nobody takes it up before then.
+// Release returns a content without counting the attempt. It can be claimed again from then on.
 func (i *Index) Release(ctx context.Context, u Unindexed, reason string, then time.Time) error {
 	return i.handled(ctx, u, nil, "attempts = ?, reason = ?, due = ?", u.Attempts-1, bounded(reason), then.Unix())
 }
 
-// handled writes what became of a content that was claimed, if nobody else has done that and it is
-// still there.
+// handled records the result for a claimed content, unless another claim has replaced this one or the
+// content was removed.
 func (i *Index) handled(ctx context.Context, u Unindexed, do func(changing) error, set string, args ...any) error {
 	return i.write.change(ctx, func(tx changing) error {
 		result, err := tx.exec(ctx, "UPDATE content SET "+set+" WHERE id = ? AND digest = ? AND state = 'waiting' AND attempts = ?",
@@ -120,11 +120,11 @@ func (i *Index) handled(ctx context.Context, u Unindexed, do func(changing) erro
 	})
 }
 
-// Backlog is how far the index of contents is.
+// Backlog is the progress of the index of contents.
 type Backlog struct {
-	Waiting int64 `json:"waiting"` // their text is not in the index yet
+	Waiting int64 `json:"waiting"` // not yet in the index
 	Indexed int64 `json:"indexed"`
-	Failed  int64 `json:"failed"` // they were given up
+	Failed  int64 `json:"failed"` // given up
 }
 
 // Backlog counts the contents of all tenants.
@@ -138,8 +138,8 @@ func (i *Index) Backlog(ctx context.Context) (b Backlog, err error) {
 	return b, nil
 }
 
-// GivenUp returns the contents whose text is not in the index and why, after a digest and at most
-// limit of them: those that failed, and those that were put off.
+// GivenUp returns at most limit contents after a digest whose text failed or was put off, with the
+// reason.
 func (i *Index) GivenUp(ctx context.Context, after string, limit int) ([]Reason, error) {
 	return collect(ctx, i.read, "list contents", func(row scanner) (r Reason, err error) {
 		err = row.Scan(&r.Digest, &r.Text, &r.Final)
@@ -155,12 +155,12 @@ type Reason struct {
 	Final  bool // it is not tried again
 }
 
-// saidAtOnce is how many documents are taken into the index in one transaction, which others wait
-// for: some 20 ms.
+// saidAtOnce is how many documents are added to the index in one transaction. It takes some 20 ms, for
+// which other changes wait.
 const saidAtOnce = 100
 
-// IndexSaid takes some of what is said about documents into the index, and reports whether there is
-// more. What is not in it is found all the same, but costs each search a look at the document.
+// IndexSaid adds the metadata of some documents to the index, and reports whether there are more.
+// Searches also find documents that are not in it, but have to read each of them.
 func (i *Index) IndexSaid(ctx context.Context) (more bool, err error) {
 	err = i.write.change(ctx, func(tx changing) error {
 		more, err = i.indexSaid(ctx, tx, saidAtOnce)

@@ -37,7 +37,7 @@ func claim(t testing.TB, s opened, limit int) []store.Unindexed {
 	return claimed
 }
 
-// read takes texts into the index, by the names of contents.
+// read adds texts to the index, by the names of contents.
 func read(t testing.TB, s opened, texts map[string]string) {
 	t.Helper()
 	for _, u := range claim(t, s, 100) {
@@ -151,7 +151,7 @@ func TestContentsAreReadOnce(t *testing.T) {
 	})
 }
 
-// A text that cannot be found out is tried some times, and then given up for a reason.
+// A text that cannot be extracted is tried some times, and then given up with the reason.
 func TestContentsThatFail(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		ctx := t.Context()
@@ -197,7 +197,7 @@ func TestContentsThatFail(t *testing.T) {
 	})
 }
 
-// What was put off while the clock was far ahead does not wait until then.
+// A content that was put off while the clock was far ahead does not wait until then.
 func TestContentsOfAnotherTime(t *testing.T) {
 	onEach(t, func(t *testing.T, s opened) {
 		holding(t, s, folder(t, s, store.Folder{Name: "I", Inbox: true}), "a", "b")
@@ -213,7 +213,7 @@ func TestContentsOfAnotherTime(t *testing.T) {
 	})
 }
 
-// A content has failed for good after three attempts, whether it failed or nobody survived it.
+// A content is given up after three attempts, whether they failed or killed the process.
 func TestContentsAreGivenUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "archive.db")
 	s := open(t, file)
@@ -244,7 +244,7 @@ func TestContentsAreGivenUp(t *testing.T) {
 	}
 }
 
-// Instances share the work: none has in hand what another one has.
+// Instances share the work: no content is claimed by two.
 func TestInstancesShareContents(t *testing.T) {
 	url := pgtest.Database(t)
 	one, two := openURL(t, url), openURL(t, url)

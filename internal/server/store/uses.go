@@ -11,40 +11,39 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Uses knows what refers to contents, and keeps those apart who refer to one and who remove it.
+// Uses knows what refers to contents, and keeps a content from being removed while a reference to it is
+// added.
 type Uses struct {
 	*database
 	inUse *pins
 	left  *leftovers
 }
 
-// Keeping is how contents and what refers to them are kept together.
+// Keeping describes contents and the references to them that are to be added.
 type Keeping struct {
 	// Digests name the contents that Record relies on.
 	Digests []string
-	// Publish makes those durable that are new. It may be called again.
+	// Publish makes new contents durable. It may be called again.
 	Publish func(ctx context.Context) error
 	// Kept reports whether all of the contents are durable.
 	Kept func(ctx context.Context, digests ...string) (bool, error)
-	// Record adds what refers to the contents. What it does with its context is one
-	// transaction, or none of it is done; it may be called again after it failed.
+	// Record adds the references. Changes made with its context are one transaction, all or nothing;
+	// it may be called again after it failed.
 	Record func(ctx context.Context) error
 }
 
-// attempts is how often contents are published that other processes remove meanwhile.
+// attempts is how often contents are published if other processes remove them meanwhile.
 const attempts = 5
 
 // errRemoved says that a content was removed after it had been published.
 var errRemoved = errors.New("a content was removed by another process while a document of it was added; try again")
 
-// Keep publishes contents and then records what refers to them: a reference is never without
-// its content, whoever removes contents meanwhile (see Drop), in this process or in another
-// one that uses the database. Contents that nothing refers to in the end are left to Drop,
-// also after an error.
+// Keep publishes contents and then records references to them. No reference is ever without its content,
+// even if Drop runs at the same time, in this process or another one. Contents that remain unused, also
+// after an error, are left to Drop.
 //
-// Other processes are kept out by a lock that lasts as long as the transaction of Record, and
-// no longer: to publish can take minutes. So it is done before, and once the lock is held, it
-// is looked whether the contents are still there.
+// Publishing can take minutes, so it is done first, without a lock. The lock between processes is held
+// only during the transaction of Record, and once it is held, Keep checks that the contents still exist.
 func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 	u.inUse.share(k.Digests)
 	defer u.inUse.release(k.Digests)
@@ -73,16 +72,15 @@ func (u *Uses) Keep(ctx context.Context, k Keeping) error {
 	return err
 }
 
-// Drop removes a content and what was made of it, unless something refers to it, somebody is
-// about to. The function removes it; it may be called for more contents than one. While contents
-// are held (see HoldContents) this one is left to DropLeft.
+// Drop removes a content and its renditions, unless something refers to it or is about to. remove may be
+// called for several contents. During a hold (see HoldContents) the content is left to DropLeft.
 func (u *Uses) Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error {
-	used, err := u.Referenced(ctx, digest) // most are; this costs no transaction
+	used, err := u.Referenced(ctx, digest) // most are; this check needs no transaction
 	if err != nil || used {
 		return err
 	}
 	if !u.inUse.claim(digest) {
-		return nil // who shares it removes it, when it is not used in the end
+		return nil // whoever shares it calls Drop later
 	}
 	made, err := u.removeUnused(ctx, digest, remove)
 	u.inUse.disclaim(digest)
@@ -93,8 +91,7 @@ func (u *Uses) Drop(ctx context.Context, digest string, remove func(ctx context.
 	return errors.Join(errs...)
 }
 
-// removeUnused removes a content that this process has claimed, and returns what was made of
-// it.
+// removeUnused removes a content that this process has claimed, and returns its renditions.
 func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) (made []string, err error) {
 	unused, removed, left := false, false, false
 	err = u.write.change(ctx, func(tx changing) error {
@@ -106,8 +103,8 @@ func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx 
 		switch {
 		case err != nil:
 			return err
-		case used && removed: // the connection, and the lock with it, was lost before the commit
-			return fmt.Errorf("content %s was removed while another instance added a document of it; bring it back from a backup", digest)
+		case used && removed: // the connection was lost before the commit, and the lock with it
+			return fmt.Errorf("content %s was removed while another instance added a document of it; restore it from a backup", digest)
 		case used:
 			return nil
 		}
@@ -119,7 +116,7 @@ func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx 
 			left = err == nil
 			return err
 		}
-		return remove(ctx, digest) // as long as the lock between processes lasts
+		return remove(ctx, digest) // while the lock between processes lasts
 	})
 	switch {
 	case err != nil:
@@ -131,12 +128,11 @@ func (u *Uses) removeUnused(ctx context.Context, digest string, remove func(ctx 
 	return made, err
 }
 
-// HoldContents keeps instances from removing contents: all that a transaction refers to which
-// begins after this returns are there until Release. What is left meanwhile is removed by the
-// instances' search for contents without a use.
+// HoldContents keeps all instances from removing contents until Release: every content that a later
+// transaction refers to stays. Unused contents that are not removed meanwhile are removed later.
 //
-// The context that is returned ends when the hold is lost with its connection; what was done
-// under the hold counts when Check says after it that it still lasts.
+// The returned context ends if the hold is lost with its connection. Work under the hold is valid only if
+// Check succeeds after it.
 func (u *Uses) HoldContents(ctx context.Context) (held context.Context, h *Hold, err error) {
 	return u.hold(ctx, "backup", lockBackup, func(tx session) error {
 		var replica bool
@@ -144,7 +140,7 @@ func (u *Uses) HoldContents(ctx context.Context) (held context.Context, h *Hold,
 			return err
 		}
 		if replica {
-			return errors.New("the database is a replica, and what holds contents there holds them nowhere else; name the primary")
+			return errors.New("the database is a replica, where contents cannot be held; name the primary")
 		}
 		return u.lock(ctx, tx, lockRemoval) // waits for removals that are under way
 	})
@@ -169,7 +165,7 @@ func referenced(ctx context.Context, q session, digest string) (used bool, err e
 type pins struct {
 	mu      sync.Mutex
 	changed sync.Cond
-	// count is how many share it, or claimed.
+	// count is how many share a content, or claimed.
 	count map[string]int // +checklocks:mu
 }
 
@@ -182,7 +178,7 @@ func newPins() *pins {
 	return p
 }
 
-// share waits until nobody removes a content.
+// share shares contents. It waits for removals of them to end.
 func (p *pins) share(digests []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +200,7 @@ func (p *pins) release(digests []string) {
 	}
 }
 
-// claim reports whether nobody shares or claims a content, which is then claimed.
+// claim claims a content, and reports false if somebody shares or claims it.
 func (p *pins) claim(digest string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,11 +218,10 @@ func (p *pins) disclaim(digest string) {
 	p.changed.Broadcast()
 }
 
-// mostLeft bounds the memory of what is left, some 10 MB. More is found by a search for contents
-// without a use.
+// mostLeft bounds the memory of leftovers, some 10 MB. The daily sweep finds the rest.
 const mostLeft = 100_000
 
-// leftovers are contents that Drop left in their place because they were held.
+// leftovers are unused contents that Drop did not remove because of a hold.
 type leftovers struct {
 	mu      sync.Mutex
 	digests map[string]struct{} // +checklocks:mu
@@ -243,7 +238,7 @@ func (l *leftovers) add(digest string) {
 	}
 }
 
-// take returns one of them, empty when there is none.
+// take removes and returns one of them, empty if there is none.
 func (l *leftovers) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,22 +256,22 @@ func (l *leftovers) has(digest string) bool {
 	return ok
 }
 
-// DropLeft removes the contents that Drop left in this process, once nobody holds them any more.
+// DropLeft removes the contents that Drop left in this process, once the hold has ended.
 func (u *Uses) DropLeft(ctx context.Context, remove func(ctx context.Context, digest string) error) error {
 	for digest := u.left.take(); digest != ""; digest = u.left.take() {
 		if err := u.Drop(ctx, digest, remove); err != nil {
 			u.left.add(digest)
 			return err
 		}
-		if u.left.has(digest) { // they are held, all of them
+		if u.left.has(digest) { // the hold still lasts, for all of them
 			break
 		}
 	}
 	return nil
 }
 
-// Rendition returns the digest of the PDF made of a content, empty when none was made.
-// The variant tells apart renditions that depend on more than the content.
+// Rendition returns the digest of a rendition of a content, empty if there is none. The variant tells
+// apart several renditions of one content.
 func (u *Uses) Rendition(ctx context.Context, source, variant string) (string, error) {
 	var digest string
 	err := u.read.row(ctx, "SELECT digest FROM rendition WHERE source = ? AND variant = ?",
@@ -287,8 +282,8 @@ func (u *Uses) Rendition(ctx context.Context, source, variant string) (string, e
 	return digest, nil
 }
 
-// AddRendition records the PDF made of a content. When no document uses that any more it is
-// KindNotFound: nobody would forget the rendition.
+// AddRendition records a rendition of a content. The error is KindNotFound if no document has the content
+// any more, because the rendition would never be removed.
 func (u *Uses) AddRendition(ctx context.Context, source, variant, digest string) error {
 	return u.write.change(ctx, func(tx changing) error {
 		result, err := tx.exec(ctx, `INSERT INTO rendition (source, variant, digest)
@@ -305,7 +300,7 @@ func (u *Uses) AddRendition(ctx context.Context, source, variant, digest string)
 	})
 }
 
-// dropRenditions forgets the renditions of a content and returns their digests.
+// dropRenditions removes the records of a content's renditions and returns their digests.
 func dropRenditions(ctx context.Context, tx changing, source string) ([]string, error) {
 	return collect(ctx, tx, "drop renditions", func(row scanner) (digest string, err error) {
 		err = row.Scan(&digest)
@@ -314,15 +309,14 @@ func dropRenditions(ctx context.Context, tx changing, source string) ([]string, 
 }
 
 const (
-	// holdEvery is how often it is looked whether a hold lasts. Nothing on the way then takes its
-	// connection for idle.
+	// holdEvery is how often a hold is checked, which also keeps its connection from looking idle.
 	holdEvery = 2 * time.Second
-	// holdTimeout is how long the database has to answer that.
+	// holdTimeout bounds a check.
 	holdTimeout = 30 * time.Second
 )
 
-// Hold is a lock between all processes that use a PostgreSQL database, for as long as a
-// connection lasts.
+// Hold is a lock between all processes that use a PostgreSQL database. It lasts as long as its
+// connection.
 type Hold struct {
 	tx     *sql.Tx
 	what   string
@@ -330,12 +324,12 @@ type Hold struct {
 	ended  chan struct{}
 }
 
-// hold takes the lock of that name, of which there is one, and what else take takes.
+// hold takes the exclusive lock of a name, and the further locks of take.
 func (d *database) hold(ctx context.Context, what, name string, take func(session) error) (held context.Context, h *Hold, err error) {
-	// A connection beside those that the URL allows: who holds works with them.
+	// The hold has a connection in addition to those that the URL allows, which its owner needs.
 	d.write.db.SetMaxOpenConns(d.write.db.Stats().MaxOpenConnections + 1)
-	// No snapshot is kept: the server goes on to tidy up meanwhile. A lock of a transaction, and
-	// not of a session, so that a pool of connections in between does not matter.
+	// Read committed keeps no snapshot, so the server can vacuum meanwhile. The lock belongs to a
+	// transaction, not to a session, so that it works through a connection pooler.
 	began, err := d.write.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted, ReadOnly: true})
 	if err != nil {
 		return nil, nil, fmt.Errorf("begin %s: %w", what, err)
@@ -371,17 +365,17 @@ func (h *Hold) watch(ctx context.Context) {
 	}
 }
 
-// Check is an error unless the hold has lasted until now.
+// Check returns an error unless the hold has lasted until now.
 func (h *Hold) Check(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout) // who cancelled it would end the hold
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout) // cancelling it would end the hold
 	defer cancel()
 	if _, err := h.tx.ExecContext(ctx, "SELECT 1"); err != nil {
-		return fmt.Errorf("the %s lost its connection to the database, and with it what kept others away; call it again: %w", h.what, err)
+		return fmt.Errorf("the %s lost its connection to the database, and with it its lock; call it again: %w", h.what, err)
 	}
 	return nil
 }
 
-// Release ends the hold. One whose connection is gone has ended.
+// Release ends the hold.
 func (h *Hold) Release() {
 	h.cancel(nil)
 	<-h.ended

@@ -7,20 +7,20 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Verification looks whether what the database holds is as it must be.
+// Verification checks the consistency of the database.
 type Verification struct{ *database }
 
 // Reference is a content that something refers to.
 type Reference struct {
 	Digest string
-	// Documents is how many documents hold it; 0 for what is a rendition alone.
+	// Documents is how many documents have it; 0 if it is only a rendition.
 	Documents int64
-	// Smallest and Largest are the sizes that those documents tell.
+	// Smallest and Largest are its sizes according to those documents.
 	Smallest, Largest int64
 }
 
-// References returns the first contents after a digest, in ascending order, that documents or
-// renditions refer to; at most limit, and none at the end.
+// References returns at most limit contents after a digest, in ascending order, that documents or
+// renditions refer to; none at the end.
 func (v *Verification) References(ctx context.Context, after string, limit int) ([]Reference, error) {
 	held, err := v.references(ctx, `SELECT digest, count(*), min(size), max(size) FROM document
 		WHERE digest > ? GROUP BY digest ORDER BY digest LIMIT ?`, after, limit)
@@ -39,7 +39,7 @@ func (v *Verification) References(ctx context.Context, after string, limit int) 
 			merged, held = append(merged, held[0]), held[1:]
 		case len(held) == 0 || made[0].Digest < held[0].Digest:
 			merged, made = append(merged, made[0]), made[1:]
-		default: // a document holds what is a rendition, too
+		default: // a document's content that is also a rendition
 			merged, held, made = append(merged, held[0]), held[1:], made[1:]
 		}
 	}
@@ -62,8 +62,8 @@ type Holder struct {
 	Size int64  `json:"size"`
 }
 
-// Holders returns the first documents that hold a content, or hold what the content was made
-// of, by ascending id; at most limit.
+// Holders returns at most limit documents, by ascending id, that have a content or the source of a
+// rendition.
 func (v *Verification) Holders(ctx context.Context, digest string, limit int) (holders []Holder, err error) {
 	var folders []archive.ID
 	holders, err = collect(ctx, v.read, "list holders of content", func(row scanner) (h Holder, err error) {
@@ -86,10 +86,10 @@ func (v *Verification) Holders(ctx context.Context, digest string, limit int) (h
 	return holders, nil
 }
 
-// deepest bounds the way up from a folder, which may lie in a loop.
+// deepest bounds the path of a folder, because damaged folders may form a loop.
 const deepest = 1000
 
-// path has the names of a folder and of those above it, as far as they are there.
+// path is the names of a folder and of those above it, as far as they exist.
 func (v *Verification) path(ctx context.Context, folder archive.ID) (string, error) {
 	names, err := collect(ctx, v.read, "find path of folder", func(row scanner) (name string, err error) {
 		err = row.Scan(&name)
@@ -101,7 +101,7 @@ func (v *Verification) path(ctx context.Context, folder archive.ID) (string, err
 	return strings.Join(names, "/"), err
 }
 
-// Violation is a row that breaks a rule.
+// Violation is a row that violates a rule.
 type Violation struct {
 	Rule     string
 	Folder   archive.ID // 0 for none
@@ -109,9 +109,8 @@ type Violation struct {
 	Content  string     // a digest, empty for none
 }
 
-// rule is what must hold for rows that others refer to or rely on. Its query finds those that
-// break it, as folder, document and content. Most of them are beyond what a change could do:
-// they are looked for because a database can be damaged or changed by hand.
+// rule is an invariant. Its query finds the rows that violate it, as folder, document and content. The
+// service cannot cause most violations, but a database can be damaged or edited by hand.
 type rule struct{ text, query string }
 
 var rules = []rule{
@@ -136,7 +135,7 @@ var rules = []rule{
 	{"the document is archived and has no archiving date", `SELECT d.folder, d.id, '' FROM document d JOIN folder f ON f.id = d.folder
 		WHERE NOT f.inbox AND d.archived IS NULL`},
 	{"the document has a negative size or number of pages", `SELECT folder, id, '' FROM document WHERE size < 0 OR pages < 0`},
-	{"the document's content is named by no SHA-256", `SELECT folder, id, digest FROM document WHERE length(digest) != 64`},
+	{"the document's content is not named by a SHA-256", `SELECT folder, id, digest FROM document WHERE length(digest) != 64`},
 	{"the note or stamp belongs to no document", `SELECT 0, document, '' FROM annotation WHERE document NOT IN (SELECT id FROM document)`},
 	{"the rendition was made of a content that no document holds", `SELECT 0, 0, r.source FROM rendition r
 		WHERE NOT EXISTS (SELECT 1 FROM document d WHERE d.digest = r.source)`},
@@ -146,11 +145,11 @@ var rules = []rule{
 		WHERE NOT EXISTS (SELECT 1 FROM content c WHERE c.digest = d.digest)`},
 }
 
-// Violations calls each for every row that breaks a rule. Each rule is looked at as of one
-// moment, so that changes meanwhile are no violation.
+// Violations calls each for every row that violates a rule. Each rule is checked in one query, so that
+// concurrent changes are no violation.
 func (v *Verification) Violations(ctx context.Context, each func(Violation) error) error {
 	for _, r := range rules {
-		err := eachRow(ctx, v.read, "look whether "+r.text, func(row scanner) error {
+		err := eachRow(ctx, v.read, "check whether "+r.text, func(row scanner) error {
 			broken := Violation{Rule: r.text}
 			if err := row.Scan(&broken.Folder, &broken.Document, &broken.Content); err != nil {
 				return err
@@ -164,8 +163,8 @@ func (v *Verification) Violations(ctx context.Context, each func(Violation) erro
 	return nil
 }
 
-// Integrity has the database examine its own pages, indexes and columns, and calls each with
-// what it finds wrong. PostgreSQL has tools of its own for that (amcheck).
+// Integrity has SQLite check its pages, indexes and columns, and calls each with every defect. It does
+// nothing for PostgreSQL, which has its own tools (amcheck).
 func (v *Verification) Integrity(ctx context.Context, each func(text string) error) error {
 	if v.several() {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold is what texts are compared by that differ in case, in accents or in how their letters are
-// put together: Straße, STRASSE and Strasse are the same, and Müller and Muller. It is kept
-// beside them, so that every engine finds the same. Control characters become spaces.
+// fold removes differences in case, accents and Unicode normalization, for comparing texts: Straße,
+// STRASSE and Strasse become equal, and Müller and Muller. Folded texts are stored, so that every
+// engine finds the same. Control characters become spaces.
 func fold(text string) string {
 	text = cases.Fold().String(norm.NFC.String(strings.ToValidUTF8(text, "\uFFFD")))
 	return norm.NFC.String(strings.Map(func(r rune) rune {
@@ -33,8 +33,8 @@ const (
 	lastAccent  = '\u036F'
 )
 
-// spellings are the ways to write a text that is looked for, folded: as it is, with ue for ü, and
-// with ü, which folds to u, for ue.
+// spellings are the folded spellings of a text to search for: as it is, with ue for ü, and with ü,
+// which folds to u, for ue.
 func spellings(text string) []string {
 	spellings := []string{fold(text)}
 	for _, other := range []string{
@@ -48,10 +48,10 @@ func spellings(text string) []string {
 	return spellings
 }
 
-// shortest is how many letters another spelling has at least: fewer are in too many words.
+// shortest is the length of the shortest alternative spelling: a shorter one occurs in too many words.
 const shortest = 4
 
-// contracted replaces ae, oe and ue, unless the e belongs to no umlaut, as in neue, Bauer and Quelle.
+// contracted replaces ae, oe and ue by a, o and u, except if ue is no umlaut, as in neue, Bauer and Quelle.
 func contracted(folded string) string {
 	var b strings.Builder
 	for i := range len(folded) {
@@ -64,9 +64,9 @@ func contracted(folded string) string {
 	return b.String()
 }
 
-// What is said about a document is one folded text of items: the name, the keywords, the types,
-// the values of the metadata, the external id, and what notes and stamps say. Each begins with a
-// control character that tells its kind and ends with another.
+// The column said has everything that is said about a document, as one folded text of items: the name,
+// the keywords, the types, the values of the metadata, the external id, and the texts of notes and
+// stamps. Each item begins with a control character for its kind and ends with another.
 const (
 	saidName     = "\x01"
 	saidKeyword  = "\x02"
@@ -79,10 +79,10 @@ const (
 
 func item(kind, text string) string { return folded(kind, fold(text)) }
 
-// folded is an item of a text that is folded already.
+// folded is an item of a folded text.
 func folded(kind, text string) string { return kind + text + endOfItem }
 
-// remarks is the end of what is said about a document, where its notes and stamps are.
+// remarks is the end of said, with the notes and stamps.
 const remarks = "substr(said, instr(said || '" + saidRemark + "', '" + saidRemark + "'))"
 
 func said(d Document) string {
@@ -109,7 +109,7 @@ func said(d Document) string {
 	return b.String()
 }
 
-// pairs is the metadata as it is searched: keys as they are, values folded.
+// pairs is the metadata for searches by key: the keys unchanged, the values folded.
 func pairs(d Document) string {
 	var b strings.Builder
 	for _, pair := range d.Metadata {
@@ -124,30 +124,29 @@ func keyOf(key string) string {
 }
 
 const (
-	// maxText is how much of a text is taken into the index, in bytes.
+	// maxText is how much of a text is indexed, in bytes.
 	maxText = 1 << 20
-	// maxWord is the longest word, in bytes; what is longer was not written for people.
+	// maxWord is the longest word, in bytes; longer ones were not written for people.
 	maxWord = 100
-	// maxDistinct bounds the different words of a text and their stems, in bytes as PostgreSQL
-	// counts them, which takes 1 MiB.
+	// maxDistinct bounds the distinct words of a text, and their stems, in bytes as PostgreSQL counts
+	// them: a tsvector has at most 1 MiB.
 	maxDistinct = 900_000
-	// beside is what PostgreSQL keeps beside a word, in bytes, at most.
-	beside = 8
+	// overhead is the largest overhead of a word in PostgreSQL, in bytes.
+	overhead = 8
 )
 
-// words are those of a text, folded, in order: whatever consists of letters and digits. How texts
-// are divided and which words have the same stem is decided here, so that every engine finds
-// the same.
+// words are the folded words of a text, in order: sequences of letters and digits. Word breaks and stems
+// are determined here, so that every engine finds the same.
 func words(text string) []string {
 	return strings.FieldsFunc(fold(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 }
 
-// vector is a text as the index has it.
+// vector is a text in the index.
 type vector struct {
 	words []string // in order
-	stems []string // of the words, each once and sorted, unless it is one of them
+	stems []string // of the words, distinct and sorted, without those that are words of the text
 }
 
 func vectorOf(text string) vector {
@@ -165,7 +164,7 @@ func vectorOf(text string) vector {
 			continue
 		}
 		if !seen[word] {
-			if size += len(word) + beside; size > maxDistinct {
+			if size += len(word) + overhead; size > maxDistinct {
 				break
 			}
 			seen[word] = true
@@ -183,7 +182,7 @@ func vectorOf(text string) vector {
 	}
 	size = 0
 	for s := range found {
-		if size += len(s) + beside; size > maxDistinct {
+		if size += len(s) + overhead; size > maxDistinct {
 			break
 		}
 		v.stems = append(v.stems, s)
@@ -192,8 +191,8 @@ func vectorOf(text string) vector {
 	return v
 }
 
-// stemmer finds the stems of words, which are not told their language: those of Snowball for German
-// and English.
+// stemmer finds the Snowball stems of a word both in German and in English, because its language is not
+// known.
 type stemmer struct{ env *snowballstem.Env }
 
 func newStemmer() stemmer { return stemmer{snowballstem.NewEnv("")} }
@@ -211,8 +210,8 @@ func (s stemmer) of(word string) []string {
 	return stems
 }
 
-// sought is a folded text that is looked for in contents: its words in this order, of which the
-// last may go on when it has some letters; of one word also the stems.
+// sought is a folded text to be found in contents: its words, one after the other. The last one is a
+// prefix if it is long enough; a single word also matches by its stems.
 type sought struct {
 	words  []string
 	prefix bool
@@ -232,20 +231,20 @@ func soughtFor(folded string) sought {
 	return s
 }
 
-// indexed reports whether it can be in the index of contents. That has no word that is too long, and not
-// every engine looks for one.
+// indexed reports whether it can be in the index of contents. The index has no overlong words, and not
+// every engine accepts one in a query.
 func (s sought) indexed() bool { return len(s.words) > 0 && !slices.ContainsFunc(s.words, tooLong) }
 
 func tooLong(word string) bool { return len(word) > maxWord }
 
 const (
-	// lastPlace is the first place of a word that PostgreSQL cannot number.
+	// lastPlace is the first position that PostgreSQL cannot store.
 	lastPlace = 1<<14 - 1
-	// mostPlaces is how many places of a word it keeps.
+	// mostPlaces is how many positions of a word it stores.
 	mostPlaces = 255
 )
 
-// tsvector is the words as PostgreSQL reads them. What it cannot number has no place in a phrase.
+// tsvector is the words in PostgreSQL's text format. Words without a position cannot match in a phrase.
 func tsvector(words []string) string {
 	places := map[string][]string{}
 	var order []string
@@ -269,7 +268,7 @@ func tsvector(words []string) string {
 	return b.String()
 }
 
-// lexemes are the words of a tsvector, as PostgreSQL writes it, in its order.
+// lexemes are the words of a tsvector in PostgreSQL's text format, in its order.
 func lexemes(tsvector string) []string {
 	found := strings.Fields(tsvector)
 	for i, lexeme := range found {
@@ -278,7 +277,7 @@ func lexemes(tsvector string) []string {
 	return found
 }
 
-// textOf is the inverse of tsvector. It reports false when places of words are lost.
+// textOf is the inverse of tsvector. It reports false if positions of words are lost.
 func textOf(tsvector string) (text string, whole bool) {
 	var order []string // by place
 	for lexeme := range strings.FieldsSeq(tsvector) {

@@ -1,6 +1,5 @@
-// Package text makes text of bytes: by their character set, of HTML, and laid out on pages of a
-// fixed-width font. All of it takes time and memory in proportion to what it is given, whatever
-// that is.
+// Package text decodes texts, extracts the text of HTML, and lays texts out on pages in a fixed-width
+// font. Time and memory are proportional to the input, even if it is malicious.
 package text
 
 import (
@@ -14,9 +13,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Decode turns a text into UTF-8: by its byte order mark, as it is
-// when it is UTF-8, else from the character set that it is said to have, else from Windows-1252,
-// in which every byte is something.
+// Decode turns a text into UTF-8: according to its byte order mark, unchanged if it is valid UTF-8,
+// else from charset, else from Windows-1252, in which nearly every byte is valid.
 func Decode(data []byte, charset string) string {
 	said := known(charset)
 	switch {
@@ -33,13 +31,13 @@ func Decode(data []byte, charset string) string {
 		said = charmap.Windows1252
 	}
 	decoded, err := said.NewDecoder().Bytes(data)
-	if err != nil { // in none of these
+	if err != nil { // undecodable
 		decoded = data
 	}
 	return strings.ToValidUTF8(string(decoded), "\ufffd")
 }
 
-// known returns the encoding of that name, nil when there is none.
+// known returns the encoding of a name, nil if there is none.
 func known(charset string) encoding.Encoding {
 	if charset == "" {
 		return nil
@@ -51,14 +49,14 @@ func known(charset string) encoding.Encoding {
 	return found
 }
 
-// wide reports whether a text in the character set looks like UTF-8 and is something else.
+// wide reports whether a text in the character set may look like valid UTF-8.
 func wide(charset string) bool {
 	charset = strings.ToLower(strings.TrimSpace(charset))
 	return strings.HasPrefix(charset, "utf-16") || strings.HasPrefix(charset, "iso-2022")
 }
 
-// Beginning drops a rune of UTF-8 that the end of the data cuts in two. It is for the beginning of
-// a text, before that is decoded.
+// Beginning drops an incomplete UTF-8 rune at the end of data. It is for the beginning of a text, before
+// it is decoded.
 func Beginning(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
 		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {

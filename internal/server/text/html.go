@@ -7,12 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// HTML returns what a page of HTML says, a line for each paragraph, and the addresses of the
-// pictures that it shows.
+// HTML returns the text of an HTML page, a line for each paragraph, and the addresses of its pictures.
 func HTML(page string) (text string, pictures []string) {
 	tokens := html.NewTokenizer(strings.NewReader(page))
 	w := &lines{}
-	hidden := 0 // how deep in what is not shown
+	hidden := 0 // the nesting of elements that are not shown
 	for {
 		kind := tokens.Next()
 		switch kind {
@@ -25,7 +24,7 @@ func HTML(page string) (text string, pictures []string) {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			token := tokens.Token()
 			switch {
-			case token.DataAtom == atom.Body: // the end of a head need not be there
+			case token.DataAtom == atom.Body: // </head> is optional
 				hidden = 0
 			case unseen(token.DataAtom) && kind == html.StartTagToken:
 				hidden++
@@ -42,7 +41,7 @@ func HTML(page string) (text string, pictures []string) {
 	}
 }
 
-// unseen reports whether nothing is shown of what is in an element.
+// unseen reports whether the content of an element is not shown.
 func unseen(element atom.Atom) bool {
 	switch element {
 	case atom.Head, atom.Script, atom.Style, atom.Template, atom.Noscript:
@@ -51,7 +50,7 @@ func unseen(element atom.Atom) bool {
 	return false
 }
 
-// picture returns the address of a picture, and what is shown in its place.
+// picture returns the address and the alternative text of a picture.
 func picture(token html.Token) (address, alternative string) {
 	for _, a := range token.Attr {
 		switch a.Key {
@@ -89,7 +88,7 @@ func (w *lines) words(s string) {
 	}
 }
 
-// newline ends the line, so that there are at most that many ends.
+// newline ends the line, unless there are already that many line ends.
 func (w *lines) newline(most int) {
 	if w.b.Len() > 0 && w.empty < most {
 		w.b.WriteByte('\n')
@@ -98,7 +97,7 @@ func (w *lines) newline(most int) {
 	w.blank = false
 }
 
-// tag sets what an element looks like.
+// tag writes the line breaks and marks of an element.
 func (w *lines) tag(element atom.Atom, kind html.TokenType) {
 	switch element {
 	case atom.Br:

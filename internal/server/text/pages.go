@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// A page has so many rows of so many characters.
+// The size of a page, in characters.
 const (
 	Columns = 96
 	Rows    = 64
@@ -19,13 +19,13 @@ const (
 
 // Page is one page of a text.
 type Page struct {
-	Source string   // what is on it, as it stands in the text
-	Rows   []string // as it is set
+	Source string   // its part of the text, unchanged
+	Rows   []string // its rows as laid out
 }
 
-// Pages lays a text out: lines are broken at blanks where they are too long, tabs go to the next
-// eighth column, and a form feed begins a page. What cannot be shown is U+FFFD. There is at
-// least one page; there is none when they would be too many.
+// Pages lays a text out: long lines are broken at blanks, tabs go to the next multiple of eight
+// columns, and a form feed begins a page. Unprintable characters become U+FFFD. There is at least one
+// page, even for an empty text; nil means too many pages.
 func Pages(text string) []Page {
 	l := &layout{text: text}
 	for at := 0; at < len(text); {
@@ -49,7 +49,7 @@ func Pages(text string) []Page {
 	return l.pages
 }
 
-// layout is a text as far as it is laid out.
+// layout is a text that is being laid out.
 type layout struct {
 	text   string
 	pages  []Page
@@ -58,12 +58,12 @@ type layout struct {
 	rows   []string
 	row    []byte
 	column int
-	// After the last blank of the row: where that is in the row, in columns and in the text.
+	// The position after the last blank of the row: in the row, in columns, and in the text.
 	blank, blankColumn, blankAt int
 }
 
-// plainLine sets the whole line at the beginning of a row, and returns where the next begins, when
-// it fits and stands there as it is to be set: nearly all lines do. Else it does nothing.
+// plainLine is the fast path for a whole line that fits and needs no changes, as nearly all lines. It
+// sets the line and returns where the next one begins, or at if it did nothing.
 func (l *layout) plainLine(at int) int {
 	if l.column > 0 || len(l.pages) > maxPages {
 		return at
@@ -94,7 +94,7 @@ func plain(line string) bool {
 	return ascii || utf8.ValidString(line)
 }
 
-// put sets a rune of the text, which ends before next.
+// put sets the rune of the text from at up to next.
 func (l *layout) put(r rune, at, next int) {
 	switch {
 	case r == '\n':
@@ -113,8 +113,8 @@ func (l *layout) put(r rune, at, next int) {
 	}
 }
 
-// set puts a rune into the row, or into the next one where the row is full: there the word
-// begins, unless it fills the row.
+// set adds a rune to the row. If the row is full it first begins the next one, with the last word
+// unless that fills the row.
 func (l *layout) set(r rune, at, next int) {
 	if l.column >= Columns {
 		switch {
@@ -157,7 +157,7 @@ func (l *layout) endPage(at int) {
 	l.rows, l.begin, l.filled = make([]string, 0, len(l.rows)), at, false
 }
 
-// formFeed ends the page, unless that was full and has ended already.
+// formFeed ends the page, unless it was full and has already ended.
 func (l *layout) formFeed(at, next int) {
 	if l.column > 0 {
 		l.endRow(at)

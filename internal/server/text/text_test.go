@@ -14,7 +14,7 @@ func TestDecode(t *testing.T) {
 	for _, test := range []struct{ data, charset, want string }{
 		{"", "", ""},
 		{"Grüße", "", "Grüße"},
-		{"Grüße", "iso-8859-1", "Grüße"}, // what is UTF-8 is that, whatever it is called
+		{"Grüße", "iso-8859-1", "Grüße"}, // valid UTF-8 is UTF-8, whatever the charset says
 		{"\xef\xbb\xbfGrüße", "", "Grüße"},
 		{"Gr\xfc\xdfe \x80", "", "Grüße €"},
 		{"Gr\xfc\xdfe", "utf-8", "Grüße"},
@@ -137,7 +137,7 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-// FuzzPlainLines sets lines that are plain as any others: with a tab at its end, and without.
+// FuzzPlainLines checks that the fast path for plain lines changes nothing: a tab at the end avoids it.
 func FuzzPlainLines(f *testing.F) {
 	f.Add("a line")
 	f.Add("Gr\u00fc\u00dfe \u0085 \xff\r")
@@ -149,7 +149,7 @@ func FuzzPlainLines(f *testing.F) {
 	})
 }
 
-// FuzzDecode makes UTF-8 of anything, and a text of what that says as HTML.
+// FuzzDecode makes UTF-8 of anything, and text of that as HTML.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("Gr\xfc\xdfe"), "utf-8")
 	f.Add([]byte("\xff\xfe<p>x</p"), "utf-16")

@@ -1,4 +1,4 @@
-// Package turns bounds how many do something at a time, and keeps one of them from taking the places of all others.
+// Package turns bounds how many requests run at a time, and keeps one client from taking all places.
 package turns
 
 import (
@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// Party is who has places: an API key, and the user that it is shown with.
+// Party is a client: an API key together with the user that is sent with it.
 type Party struct {
 	Key  int64
 	User string
 }
 
-// Nobody is for whom the program works by itself.
+// Nobody is the party of work that no client asked for.
 var Nobody = Party{Key: -1}
 
-// Places bounds how many do something at a time. However slow somebody is, others come in as well:
-// who has many gets another one only while many are free. With a portion of 3 one party has three
-// quarters of all at most, and another one three quarters of those that are left: it takes four of
-// them, who give none back, to hold 64 places.
+// Places is a fair semaphore: a slow party does not keep others out, because a party that holds many
+// places gets another one only while many are free. With a Portion of 3 one party gets at most three
+// quarters of all places, and the next one three quarters of the rest: it takes four parties that
+// release nothing to occupy 64 places.
 type Places struct {
 	all     int
-	Portion int // how many times the free places somebody may have who takes one more
-	Line    int // how many of one party wait at most; 0 is any number
+	Portion int // a party gets another place while it holds fewer than Portion times the free ones
+	Line    int // how many of one party may wait; 0 is any number
 
 	mu    sync.Mutex
 	held  map[Party]int // +checklocks:mu
 	taken int           // +checklocks:mu
-	// queue has who waits, the first first.
+	// queue has the waiting ones, the longest waiting first.
 	queue []*waiter // +checklocks:mu
 }
 
@@ -39,7 +39,7 @@ type waiter struct {
 	come chan struct{}
 }
 
-// New returns so many places.
+// New returns n places, with a Portion of 3.
 func New(n int) *Places { return &Places{all: n, Portion: 3, held: map[Party]int{}} }
 
 // Count returns how many places are taken, and how many wait for one.
@@ -49,8 +49,8 @@ func (p *Places) Count() (taken, waiting int) {
 	return p.taken, len(p.queue)
 }
 
-// Take waits for a place. It reports false when there was none in time, too many of the party wait, or ctx
-// ended.
+// Take waits for a place. It reports false if none became free within patience, too many of the party
+// are waiting, or ctx ended.
 func (p *Places) Take(ctx context.Context, who Party, patience time.Duration) bool {
 	p.mu.Lock()
 	if p.takeLocked(who) {
@@ -75,7 +75,7 @@ func (p *Places) Take(ctx context.Context, who Party, patience time.Duration) bo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.Index(p.queue, w)
-	if at < 0 { // it came just now
+	if at < 0 { // it was assigned just now
 		return true
 	}
 	p.queue = slices.Delete(p.queue, at, at+1)
@@ -102,7 +102,7 @@ func (p *Places) takeLocked(who Party) bool {
 	return true
 }
 
-// Leave gives a place to those who have waited longest among those who may have it.
+// Leave releases a place. It goes to the longest waiting one whose party may have it.
 func (p *Places) Leave(who Party) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Who takes all that they can get leaves some for others, and for the ones after those.
+// Parties that take as many places as they can get leave some for others.
 func TestPlacesAreShared(t *testing.T) {
 	p := New(64)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -42,7 +42,7 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// A place that is given up goes to who has waited longest and may have it, and to nobody who has gone.
+// A released place goes to the longest waiting one that may have it, and never to one that has left.
 func TestPlacesComeInTurn(t *testing.T) {
 	p := New(4)
 	for range 3 {
@@ -83,7 +83,7 @@ func TestPlacesComeInTurn(t *testing.T) {
 	}
 }
 
-// Who has as many waiting as may be is not let wait any more, and others are.
+// A party with a full line is refused at once; others may still wait.
 func TestALineHasAnEnd(t *testing.T) {
 	p := &Places{all: 3, Portion: 1, Line: 2, held: map[Party]int{}}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -101,14 +101,14 @@ func archivePlace(c *cli.Context) (at server.Place, err error) {
 // inOneSentence shortens an error of the archive to one sentence. A wrong value becomes wrong
 // usage.
 func inOneSentence(err error) error {
-	var told *archive.Error
-	if !errors.As(err, &told) || told.Detail == "" {
+	var refused *archive.Error
+	if !errors.As(err, &refused) || refused.Detail == "" {
 		return err
 	}
-	if told.Kind == archive.KindInvalid {
-		return config.Usagef("%s", told.Detail)
+	if refused.Kind == archive.KindInvalid {
+		return config.Usagef("%s", refused.Detail)
 	}
-	return errors.New(archive.Printable(told.Detail))
+	return errors.New(archive.Printable(refused.Detail))
 }
 
 // printTable writes rows of which the first has the headings. Texts are escaped. Without other rows

@@ -65,7 +65,7 @@ func (l *Look) Begin() {
 // Manager is the service manager that started the program, if it listens (sd_notify(3)).
 type Manager struct {
 	Log    logrus.FieldLogger
-	status string // told last
+	status string // sent last
 }
 
 // Tell sends a state and a status text.

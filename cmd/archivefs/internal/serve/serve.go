@@ -292,11 +292,11 @@ func bringIn(ctx context.Context, srv *server.Server, dir string, log *logrus.Lo
 	if err != nil {
 		return made.Skipped, fmt.Errorf("%w; before that %s: call it again to bring in the rest", err, w.sentence(made))
 	}
-	level, told := logrus.InfoLevel, ""
+	level, note := logrus.InfoLevel, ""
 	if made.Skipped > 0 {
-		level, told = logrus.WarnLevel, ", as said above; all else is in the archive and served, and the exit status will be 1"
+		level, note = logrus.WarnLevel, ", as said above; all else is in the archive and served, and the exit status will be 1"
 	}
-	log.Logf(level, "import of %s: %s%s", archive.Printable(dir), w.sentence(made), told)
+	log.Logf(level, "import of %s: %s%s", archive.Printable(dir), w.sentence(made), note)
 	return made.Skipped, nil
 }
 

@@ -1,7 +1,7 @@
-// Package pdf counts the pages of a PDF (ISO 32000-1). It reads no more than it needs for that: from
-// the end of the file to the table of objects, the catalog and the root of the pages. Libraries read
-// all objects first, and take seconds and a gigabyte where a stranger wants them to. Nothing is
-// repaired: what cannot be read is an error.
+// Package pdf counts the pages of a PDF (ISO 32000-1). It reads no more than that takes: from the end
+// of the file, the cross-reference table, the catalog and the root of the page tree. Libraries read all
+// objects first, which takes seconds and a gigabyte for a malicious file. Nothing is repaired: a PDF
+// that cannot be read is an error.
 package pdf
 
 import (
@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// tail is how near the end of a file the place of its table stands, in bytes.
+	// tail is how many bytes at the end of a file are searched for startxref.
 	tail = 2 << 10
-	// maxDecoded is how much of streams is decoded in all, in bytes.
+	// maxDecoded bounds the decoded bytes of all streams.
 	maxDecoded = 16 << 20
-	// maxObject is how large an object is, in bytes.
+	// maxObject is the largest object, in bytes.
 	maxObject = 4 << 20
 	// maxRead is how much of a file is read, in bytes.
 	maxRead = 64 << 20
-	// maxSteps is how many references in a row are followed.
+	// maxSteps bounds a chain of references.
 	maxSteps = 8
 )
 
 var (
-	// ErrCutOff says that a PDF does not tell near its end where its objects are (ISO 32000-1, 7.5.5),
-	// as one that was cut off.
+	// ErrCutOff says that a PDF has no startxref near its end (ISO 32000-1, 7.5.5), probably because
+	// it was truncated.
 	ErrCutOff = errors.New("the end of the PDF is missing")
-	// ErrUncounted says that a PDF does not tell how many pages it has.
-	ErrUncounted = errors.New("the PDF does not tell its pages")
+	// ErrUncounted says that the page count of a PDF cannot be read.
+	ErrUncounted = errors.New("the page count of the PDF cannot be read")
 )
 
-// Pages returns how many pages a PDF says it has. It is an error when it has fewer objects than
-// that.
+// Pages returns the page count that a PDF declares. A count above the number of its objects is an
+// error.
 func Pages(r io.ReaderAt, size int64) (int, error) {
 	f := &file{r: r, size: size, left: maxRead}
 	end := make([]byte, min(tail, size))
@@ -61,7 +61,7 @@ func Pages(r io.ReaderAt, size int64) (int, error) {
 	return int(count), nil
 }
 
-// file is a PDF that is being read. What cannot be read of it is as if it were not there.
+// file is a PDF that is being read. Unreadable parts count as absent.
 type file struct {
 	r        io.ReaderAt
 	size     int64
@@ -87,7 +87,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// lexer reads from an offset on, which may be wrong.
+// lexer reads from an offset on, which may lie outside the file.
 func (f *file) lexer(at int64) *lexer {
 	if at < 0 || at > f.size {
 		at = f.size
@@ -95,7 +95,7 @@ func (f *file) lexer(at int64) *lexer {
 	return newLexer(f, at, min(maxObject, f.size-at))
 }
 
-// object is an object, and of a stream where its bytes begin.
+// object is an object; for a stream, at is the offset of its bytes.
 type object struct {
 	number int64
 	value  any
@@ -122,7 +122,7 @@ func (f *file) objectAt(at int64) (o object) {
 	return o
 }
 
-// value follows references.
+// value returns what v refers to, directly or by references.
 func (f *file) value(v any) any {
 	for range maxSteps {
 		to, is := v.(ref)
@@ -145,7 +145,8 @@ func (f *file) dict(v any) dict {
 	return d
 }
 
-// unpack reads an object of an object stream (7.5.7), which does not hold the length of one.
+// unpack reads an object from an object stream (7.5.7). The length of such a stream cannot itself be in
+// one.
 func (f *file) unpack(stream, number int64) any {
 	at := f.find(stream)
 	if at.packed || f.busy || f.trailer["Encrypt"] != nil {
@@ -177,10 +178,10 @@ func (f *file) unpack(stream, number int64) any {
 const (
 	lineSize    = 20
 	maxSections = 1000
-	maxTables   = 300 // a file has one more with each change that was added to it
+	maxTables   = 300 // each incremental update adds one
 )
 
-// section is a part of the table of objects, which tells where each of count objects is.
+// section is a part of the cross-reference table, with the places of count objects.
 type section struct {
 	first, count int64
 	place        func(i int64) place
@@ -192,10 +193,10 @@ type place struct {
 	packed bool // at is the number of the stream then
 }
 
-// nowhere is the place of what is not there.
+// nowhere is the place of a missing object.
 var nowhere = place{at: -1}
 
-// objects is how many objects the tables tell of.
+// objects is the number of objects in the tables.
 func (f *file) objects() (n int64) {
 	for _, s := range f.sections {
 		n += s.count
@@ -203,7 +204,7 @@ func (f *file) objects() (n int64) {
 	return n
 }
 
-// find looks an object up; the last table that has it counts.
+// find looks an object up, in the latest table that has it.
 func (f *file) find(number int64) place {
 	for _, s := range f.sections {
 		if number >= s.first && number-s.first < s.count {
@@ -213,7 +214,7 @@ func (f *file) find(number int64) place {
 	return nowhere
 }
 
-// readTables follows the tables from the last to the first.
+// readTables reads the tables from the latest to the first.
 func (f *file) readTables(at int64) bool {
 	seen := map[int64]bool{}
 	for next := []int64{at}; len(next) > 0; next = next[1:] {
@@ -249,7 +250,7 @@ func (f *file) readTable(at int64) dict {
 	return nil
 }
 
-// readLines notes where the lines of a table are (7.5.4), without reading them.
+// readLines notes the positions of the lines of a table (7.5.4), without reading them.
 func (f *file) readLines(at int64, l *lexer) dict {
 	for len(f.sections) < maxSections {
 		item := l.object()
@@ -284,7 +285,7 @@ func (f *file) line(at int64) place {
 	return place{at: offset}
 }
 
-// readStream takes the sections of a table that is a stream (7.5.8).
+// readStream reads the sections of a cross-reference stream (7.5.8).
 func (f *file) readStream(o object) bool {
 	widths, _ := o.dict["W"].(array)
 	if len(widths) < 3 {
@@ -324,8 +325,8 @@ func (f *file) readStream(o object) bool {
 	return true
 }
 
-// entry reads an entry of a stream: 1, which may be left out, and an offset; or 2 and the number of
-// an object stream.
+// entry reads an entry of a cross-reference stream: type 1, the default, with an offset, or type 2
+// with the number of an object stream.
 func entry(b []byte, kind, at int64) place {
 	switch where := integer(b[kind:at]); {
 	case kind == 0 || integer(b[:kind]) == 1:
@@ -371,7 +372,7 @@ func (f *file) decode(o object) []byte {
 	return decoded
 }
 
-// only is what a list of one has, or what is no list.
+// only returns the element of a list of one, and anything else unchanged.
 func only(v any) any {
 	if list, is := v.(array); is && len(list) == 1 {
 		return list[0]
@@ -379,7 +380,7 @@ func only(v any) any {
 	return v
 }
 
-// unpredicted undoes a predictor of PNG (7.4.4.4), the only one that tables of objects have.
+// unpredicted undoes a PNG predictor (7.4.4.4), the only kind that cross-reference streams use.
 func unpredicted(data []byte, parms dict) []byte {
 	predictor, _ := parms["Predictor"].(int64)
 	if predictor < 2 {
@@ -430,8 +431,8 @@ func paeth(left, up, corner byte) byte {
 
 func abs(n int) int { return max(n, -n) }
 
-// Objects are int64 (also for real numbers), name, word, ref, dict, array, and nil for anything
-// that tells nothing about pages: strings, booleans and null.
+// Objects are int64 (also for real numbers), name, word, ref, dict, array, and nil for strings,
+// booleans and null, which are not needed here.
 type (
 	name  string
 	word  string // a keyword, such as obj
@@ -445,7 +446,7 @@ const failed = word("")
 
 const (
 	maxDepth = 32
-	maxToken = 128 // bytes of a name, number or keyword that are kept
+	maxToken = 128 // longer names, numbers and keywords are shortened to so many bytes
 )
 
 // lexer reads objects (7.3).
@@ -469,7 +470,7 @@ func isSpace(c byte) bool { return strings.IndexByte(" \n\r\t\f\x00", c) >= 0 }
 
 func isDelimiter(c byte) bool { return strings.IndexByte("()<>[]{}/%", c) >= 0 }
 
-// skip passes white space and comments, and returns what comes then.
+// skip skips white space and comments, and returns the next byte.
 func (l *lexer) skip() (byte, error) {
 	for comment := false; ; {
 		c, err := l.ReadByte()
@@ -480,8 +481,7 @@ func (l *lexer) skip() (byte, error) {
 	}
 }
 
-// object reads one object or keyword. A reference is two numbers and a keyword, which only
-// dictionaries and arrays put together.
+// object reads one object or keyword. A reference is two numbers and a keyword, which list combines.
 func (l *lexer) object() any { return l.nested(0) }
 
 func (l *lexer) nested(depth int) any {
@@ -543,7 +543,7 @@ func (l *lexer) token() string {
 	}
 }
 
-// text passes a string in parentheses.
+// text skips a string in parentheses.
 func (l *lexer) text() any {
 	for open := 1; open > 0; {
 		c, err := l.ReadByte()
@@ -561,7 +561,7 @@ func (l *lexer) text() any {
 	return nil
 }
 
-// list reads objects to the end, and puts references together.
+// list reads objects up to end, and combines references.
 func (l *lexer) list(end word, depth int) (items array, whole bool) {
 	for {
 		switch item := l.nested(depth + 1).(type) {
@@ -581,7 +581,7 @@ func (l *lexer) list(end word, depth int) (items array, whole bool) {
 	}
 }
 
-// dict reads a dictionary, whose beginning was read.
+// dict reads the rest of a dictionary.
 func (l *lexer) dict(depth int) any {
 	items, whole := l.list(">", depth)
 	if c, _ := l.ReadByte(); !whole || c != '>' || len(items)%2 != 0 {

@@ -36,7 +36,7 @@ func printed(t testing.TB, pages int, change func(*fpdf.Fpdf)) string {
 
 func plain(*fpdf.Fpdf) {}
 
-// packed writes a PDF anew with object streams and a table in a stream.
+// packed rewrites a PDF with object streams and a cross-reference stream.
 func packed(t testing.TB, content string) string {
 	t.Helper()
 	api.DisableConfigDir()
@@ -150,7 +150,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What strangers make of a PDF is an error, and takes no time and no memory to speak of.
+// Malicious PDFs are errors, and take hardly any time and memory.
 func TestPagesOfHostileFiles(t *testing.T) {
 	whole := written(catalog, one, page)
 	bomb := zeros(20 << 20)
@@ -181,7 +181,7 @@ func TestPagesOfHostileFiles(t *testing.T) {
 	}
 }
 
-// faulty fails to be read once, after so many times.
+// faulty is a reader that fails once, after so many reads.
 type faulty struct {
 	io.ReaderAt
 	left int
@@ -211,7 +211,7 @@ func TestPagesOfWhatCannotBeRead(t *testing.T) {
 	t.Error("it is read for ever")
 }
 
-// The length of an object stream that is said to be in that very stream is not looked for in it.
+// The length of an object stream is not looked up in that very stream.
 func TestPagesOfAStreamThatHoldsItsLength(t *testing.T) {
 	const content = "%PDF-1.5\n1 0 obj<</Type/ObjStm/N 1/First 4/Length 3 0 R>>stream\n3 0 9\nendstream endobj\n"
 	table := fmt.Sprintf("2 0 obj<</Type/XRef/Size 4/W[1 1 1]/Root 3 0 R/Length 12>>stream\n%s\nendstream endobj\nstartxref\n%d\n%%%%EOF\n",
@@ -222,7 +222,7 @@ func TestPagesOfAStreamThatHoldsItsLength(t *testing.T) {
 	}
 }
 
-// FuzzPages reads anything: it ends, and the number is none that would surprise.
+// FuzzPages reads anything: it ends, with a plausible number.
 func FuzzPages(f *testing.F) {
 	f.Add([]byte(written(catalog, one, page)))
 	f.Add([]byte(changed(written(catalog, one, page), 2, "<</Count 2>>")))

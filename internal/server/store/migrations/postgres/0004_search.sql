@@ -1,4 +1,4 @@
--- What this means is said in the migration of SQLite.
+-- The migration of SQLite describes this.
 CREATE FUNCTION unaccented(text TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE STRICT AS $$
   SELECT normalize(regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g'), NFC)
 $$;
@@ -11,7 +11,7 @@ UPDATE annotation SET folded_title = unaccented(folded_title), folded_text = una
 
 DROP FUNCTION unaccented;
 
--- Without the extension, or the right to it, searches look at each document of a tenant.
+-- Without the extension, or the right to create it, searches read each document of a tenant.
 DO $$
 BEGIN
   CREATE EXTENSION IF NOT EXISTS pg_trgm;

@@ -1,4 +1,4 @@
--- What the columns mean is said in the migration of SQLite.
+-- The migration of SQLite describes the columns.
 ALTER TABLE tenant ADD COLUMN name TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE account (

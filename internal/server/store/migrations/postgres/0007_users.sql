@@ -1,4 +1,4 @@
--- What this means is said in the migration of SQLite.
+-- The migration of SQLite describes this.
 ALTER TABLE document ADD COLUMN creator_id BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE document ADD COLUMN archiver_id BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE annotation ADD COLUMN creator_id BIGINT NOT NULL DEFAULT 0;

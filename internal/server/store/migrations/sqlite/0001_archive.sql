@@ -20,8 +20,8 @@ CREATE INDEX folder_parent ON folder (parent, inbox);
 -- Times are seconds since 1970 in UTC; archived is null in an inbox.
 -- keywords and types are JSON arrays of strings, metadata is a JSON array of
 -- {"key","value"}: a list of documents is one scan and passes them on unchanged.
--- digest names the content, source the uploaded content when that is another one (an
--- attachment of an e-mail). The documents of one upload share a number in upload.
+-- digest names the content, source the uploaded content if that is a different one (for an
+-- attachment, the e-mail). The documents of one upload have the same number in upload.
 CREATE TABLE document (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
   folder       INTEGER NOT NULL REFERENCES folder (id),
@@ -60,7 +60,7 @@ CREATE TABLE annotation (
 
 CREATE INDEX annotation_document ON annotation (document);
 
--- The PDF made of a content; variant tells apart those that also depend on the name.
+-- A rendition of a content; variant tells apart several, for example those that depend on the name.
 CREATE TABLE rendition (
   source  TEXT NOT NULL,
   variant TEXT NOT NULL,

@@ -1,9 +1,7 @@
--- Texts that are searched are kept beside what they were made of (see fold.go), so that case
--- has not to be folded for each search.
+-- Searched texts are also stored folded (see fold in words.go), so that searches need not fold them.
 --
--- Several archives in one database, each of a tenant. What was there belongs to the first.
--- A tenant's column is part of each key that leads from a row to another, so that nothing
--- can lie in the folder of another tenant.
+-- Several archives in one database, one for each tenant. Existing rows belong to the first tenant.
+-- The tenant is part of each foreign key, so that nothing can be in a folder of another tenant.
 CREATE TABLE tenant (
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
   cloud_id TEXT UNIQUE CHECK (cloud_id != '')
@@ -23,8 +21,7 @@ CREATE TABLE setting (
 INSERT INTO setting (tenant, name, value) SELECT 1, name, value FROM setting_before;
 DROP TABLE setting_before;
 
--- SQLite cannot add such a column. Each table is made anew, and takes over the ids that were
--- given out.
+-- SQLite cannot add such a column. So each table is made again, with the existing ids.
 CREATE TABLE folder_new (
   id      INTEGER PRIMARY KEY AUTOINCREMENT,
   tenant  INTEGER NOT NULL REFERENCES tenant (id),
@@ -104,7 +101,7 @@ ALTER TABLE annotation_new RENAME TO annotation;
 CREATE UNIQUE INDEX folder_child ON folder (parent, name) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX folder_root ON folder (tenant, inbox, name) WHERE parent IS NULL;
 CREATE INDEX folder_parent ON folder (parent, inbox);
--- All that the structure is made of, in the order that it is told in.
+-- Everything that listing the structure needs, in its order.
 CREATE INDEX folder_tenant ON folder (tenant, inbox, id, parent, name, user_id);
 
 CREATE INDEX document_folder ON document (folder, created);

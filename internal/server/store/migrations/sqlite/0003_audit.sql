@@ -1,6 +1,6 @@
--- Who has changed what, and when (seconds since 1970 in UTC). A document that is archived has
--- a new id; former is the one that it had. was and became are of bounded length. There are no
--- foreign keys: what is told of a document outlives it.
+-- Who has changed what, and when (seconds since 1970 in UTC). An archived document has a new id;
+-- former is the previous one. was and became have a bounded length. There are no foreign keys, because
+-- the audit trail of a document outlives it.
 CREATE TABLE audit (
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
   tenant   INTEGER NOT NULL REFERENCES tenant (id),
@@ -29,8 +29,7 @@ WHEN EXISTS (SELECT 1 FROM audit WHERE id = new.id) BEGIN
   SELECT RAISE(ABORT, 'the audit trail is only added to');
 END;
 
--- What is archived stays as it is, whoever writes to the database. What is said about a document
--- can be said anew.
+-- An archived document cannot be changed, whoever writes to the database, except its metadata.
 CREATE TRIGGER archived_is_not_changed
 BEFORE UPDATE OF id, tenant, folder, created, archived, size, content_type, digest, source ON document
 WHEN old.archived IS NOT NULL BEGIN

@@ -1,5 +1,4 @@
--- Accents count no more where texts are compared, and what notes and stamps say is part of what
--- is said about a document, at its end.
+-- Comparisons of texts ignore accents, and the texts of notes and stamps are part of said, at its end.
 UPDATE document SET
   said = char(1) || fold(name) || char(31)
     || coalesce((SELECT group_concat(char(2) || fold(value) || char(31), '') FROM json_each(keywords)), '')
@@ -13,9 +12,8 @@ UPDATE document SET
 UPDATE folder SET folded = fold(name);
 UPDATE annotation SET folded_title = fold(title), folded_text = fold(text);
 
--- What is said about documents, by all that is three letters long. Documents come into the index
--- some time after they were added, those up to indexed_to.id; others are looked at one by one. So an
--- upload does not wait for it.
+-- The trigram index of said. Documents are indexed some time after they were added, so that uploads do
+-- not wait; those after indexed_to.id are searched one by one.
 CREATE VIRTUAL TABLE said_index USING fts5 (said, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1');
 
 CREATE TABLE indexed_to (id INTEGER NOT NULL) STRICT;

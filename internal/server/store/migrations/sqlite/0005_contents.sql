@@ -1,6 +1,6 @@
--- The contents of all documents, each once, and how far their text is: waiting, until it is in the
--- index; indexed; or failed for good, for a reason. Nobody takes up a content before due (seconds
--- since 1970): another one has it in hand, or it is tried again then.
+-- The distinct contents of all documents, and the state of their text: waiting, indexed, or failed, with
+-- a reason. A waiting content is not claimed before due (seconds since 1970): it is claimed, or was put
+-- off.
 CREATE TABLE content (
   id           INTEGER PRIMARY KEY,
   digest       TEXT NOT NULL UNIQUE,
@@ -16,8 +16,8 @@ CREATE INDEX content_due ON content (due, id) WHERE state = 'waiting';
 
 INSERT INTO content (digest, content_type, size) SELECT digest, min(content_type), min(size) FROM document GROUP BY digest;
 
--- The words of a text, in order, and the stems that differ from all of them. They are made of letters and
--- digits alone: see words.go.
+-- The words of a text, in order, and the stems that are not among them. They consist of letters and
+-- digits: see words.go.
 CREATE VIRTUAL TABLE content_index USING fts5 (words, stems, content = '', contentless_delete = 1, tokenize = 'ascii');
 
 CREATE TRIGGER content_is_added AFTER INSERT ON document

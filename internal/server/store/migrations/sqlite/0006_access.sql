@@ -1,6 +1,6 @@
--- Who may do what. password is the hash of one, with its parameters; hash the SHA-256 of a key,
--- in hexadecimal; scopes and mandators are JSON arrays, of texts and of ids; a key without
--- mandators is for all of them.
+-- Users and API keys. password is a hash, with its parameters; hash is the SHA-256 of a key, in
+-- hexadecimal; scopes and mandators are JSON arrays of texts and of ids; a key without mandators is
+-- for all of them.
 ALTER TABLE tenant ADD COLUMN name TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE account (

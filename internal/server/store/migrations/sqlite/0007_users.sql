@@ -1,5 +1,5 @@
--- Who has added a document, archived it, or written a note or stamp, by number: that of the account of
--- this name then, else of the inbox of this name, 0 for who has neither.
+-- The ids of the users who added a document, archived it, or wrote a note or stamp: that of the account
+-- with the name at that time, else of the inbox with the name, else 0.
 ALTER TABLE document ADD COLUMN creator_id INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE document ADD COLUMN archiver_id INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE annotation ADD COLUMN creator_id INTEGER NOT NULL DEFAULT 0;

@@ -18,14 +18,14 @@ func (tr *testTree) list(d *Dir, list ...string) (stale []string) {
 	packed := cache.PackedDocuments().Pack(docs(list...))
 	docs := cache.PackedDocuments().Unpack(packed)
 	stale = sorted(d.Tree.mergeDocuments(d, docs, tr.next(), pdf))
-	d.foldsTo(docs, packed)
+	d.noteOrigin(docs, packed)
 	return stale
 }
 
-func isFolded(d *Dir) bool {
+func isCompacted(d *Dir) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.Shown.origin != nil && d.Shown.origin.folded && len(d.Shown.Held.Docs.List) == 0
+	return d.Shown.origin != nil && d.Shown.origin.compacted && len(d.Shown.Held.Docs.List) == 0
 }
 
 func shownIn(d *Dir) (names []string) {
@@ -35,9 +35,9 @@ func shownIn(d *Dir) (names []string) {
 	return names
 }
 
-// A directory has the same names after it was folded, those that a fresh one would not give
-// included, and finds them in the same ways.
-func TestFoldingKeepsNames(t *testing.T) {
+// A compacted directory keeps its names, those that a fresh one would not give included, and finds
+// them in the same ways.
+func TestCompactingKeepsNames(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
 	tr.folders(d, "5 Brief")
@@ -48,29 +48,29 @@ func TestFoldingKeepsNames(t *testing.T) {
 		t.Fatalf("shown are %q, want %q", before, want)
 	}
 	for range 2 {
-		d.Fold()
-		if !isFolded(d) {
-			t.Fatal("was not folded")
+		d.Compact()
+		if !isCompacted(d) {
+			t.Fatal("was not compacted")
 		}
-		if e := d.Get("Brief"); e == nil || e.Dir == nil || !isFolded(d) {
-			t.Error("a directory is not found in what is folded")
+		if e := d.Get("Brief"); e == nil || e.Dir == nil || !isCompacted(d) {
+			t.Error("a directory is not found in a compacted one")
 		}
-		if after := shownIn(d); !slices.Equal(after, before) || isFolded(d) {
+		if after := shownIn(d); !slices.Equal(after, before) || isCompacted(d) {
 			t.Errorf("shown are %q, before %q", after, before)
 		}
 	}
-	d.Fold()
+	d.Compact()
 	if e := d.Reach("a_b"); e == nil || e.Name != "a_b.pdf" {
 		t.Errorf("the plain name reaches %+v", e)
 	}
-	d.Fold()
+	d.Compact()
 	if stale := tr.list(d, "2 Brief.pdf", "3 Rechnung.pdf"); !slices.Contains(stale, "Rechnung (6).pdf") || !slices.Contains(stale, "a_b.pdf") {
 		t.Errorf("a listing after it makes %q stale", stale)
 	}
 }
 
-// What a listing does not say of a directory keeps it from being folded.
-func TestFoldingLosesNothing(t *testing.T) {
+// A directory with anything that its listing does not say is not compacted.
+func TestCompactingLosesNothing(t *testing.T) {
 	for name, change := range map[string]func(*testTree, *Dir){
 		"somebody looked at a document": func(_ *testTree, d *Dir) { d.LeafOf(d.Get("Brief.pdf")) },
 		"a document was changed here": func(_ *testTree, d *Dir) {
@@ -80,12 +80,12 @@ func TestFoldingLosesNothing(t *testing.T) {
 		},
 		"a document came from here": func(tr *testTree, d *Dir) {
 			e := NewEntry("neu.pdf", &archive.Document{ID: 9, Name: "neu.pdf"}, nil)
-			e.Told = "neu.pdf"
+			e.ServiceName = "neu.pdf"
 			d.Add(e)
 		},
 		"a document is gone":              func(_ *testTree, d *Dir) { d.Drop(d.Get("Brief.pdf")) },
 		"a document stays for a while":    func(tr *testTree, d *Dir) { d.Get("Brief.pdf").Keep = InstantOf(tr.time.Add(time.Minute)) },
-		"a document was not compared yet": func(_ *testTree, d *Dir) { d.Get("Brief.pdf").Told = "" },
+		"a document was not compared yet": func(_ *testTree, d *Dir) { d.Get("Brief.pdf").ServiceName = "" },
 		"nothing was listed":              func(_ *testTree, d *Dir) { d.Shown.origin = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,50 +93,50 @@ func TestFoldingLosesNothing(t *testing.T) {
 			d := tr.dir(FolderDir)
 			tr.list(d, "1 Brief", "2 Rechnung.pdf")
 			change(tr, d)
-			d.Fold()
-			if isFolded(d) {
-				t.Error("was folded")
+			d.Compact()
+			if isCompacted(d) {
+				t.Error("was compacted")
 			}
 		})
 	}
 	tr := newTree()
 	d := tr.dir(InboxDir)
 	tr.list(d, "1 Brief")
-	if d.Fold(); isFolded(d) {
-		t.Error("an inbox was folded")
+	if d.Compact(); isCompacted(d) {
+		t.Error("an inbox was compacted")
 	}
 }
 
-// A file that is not archived stays while documents around it are folded.
-func TestFoldingLeavesFiles(t *testing.T) {
+// A file that is not archived stays while documents around it are compacted.
+func TestCompactingLeavesFiles(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	f := localLeaf(tr.Tree, d, nil, nil)
 	f.Entry = NewEntry("offen.pdf", nil, f)
 	d.Add(f.Entry)
-	d.Fold()
-	if !isFolded(d) || d.Get("offen.pdf") != f.Entry || !isFolded(d) {
-		t.Error("the file is not there, or nothing was folded")
+	d.Compact()
+	if !isCompacted(d) || d.Get("offen.pdf") != f.Entry || !isCompacted(d) {
+		t.Error("the file is not there, or nothing was compacted")
 	}
 	if got := shownIn(d); fmt.Sprint(got) != "[Brief.pdf Rechnung.pdf offen.pdf]" {
 		t.Errorf("shown are %q", got)
 	}
 }
 
-// Who found an entry before its directory was folded gets the file that others get.
-func TestFoldingKeepsOneFile(t *testing.T) {
+// An entry that was found before its directory was compacted leads to the same file as one found later.
+func TestCompactingKeepsOneFile(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
 	tr.list(d, "1 Brief", "2 Rechnung.pdf")
 	before := d.Get("Brief.pdf")
-	d.Fold()
+	d.Compact()
 	f := d.LeafOf(before)
 	if d.LeafOf(before) != f || d.LeafOf(d.Get("Brief.pdf")) != f || f.Entry != d.Get("Brief.pdf") {
 		t.Error("a document has two files")
 	}
-	if d.Fold(); isFolded(d) {
-		t.Error("was folded")
+	if d.Compact(); isCompacted(d) {
+		t.Error("was compacted")
 	}
 }
 
@@ -161,7 +161,7 @@ func TestShownNames(t *testing.T) {
 	}
 }
 
-// A folded document takes little more than the bytes of its names, and an unfolded one a
+// A compacted document takes little more than the bytes of its names, and an expanded one a
 // fraction of a kilobyte.
 func TestMemoryOfDocuments(t *testing.T) {
 	const folders, each = 2000, 10
@@ -176,14 +176,14 @@ func TestMemoryOfDocuments(t *testing.T) {
 		dirs[i] = tr.dir(FolderDir)
 		tr.list(dirs[i], list...)
 	}
-	unfolded := (heapInUse() - before) / (folders * each)
+	expanded := (heapInUse() - before) / (folders * each)
 	for _, d := range dirs {
-		d.Fold()
+		d.Compact()
 	}
-	folded := (heapInUse() - before) / (folders * each)
-	t.Logf("bytes for each document, a tenth of its folder included: %d unfolded, %d folded", unfolded, folded)
-	if unfolded > 500 || folded > 160 {
-		t.Errorf("%d bytes for each document, folded %d; want at most 500 and 160", unfolded, folded)
+	compacted := (heapInUse() - before) / (folders * each)
+	t.Logf("bytes for each document, a tenth of its folder included: %d expanded, %d compacted", expanded, compacted)
+	if expanded > 500 || compacted > 160 {
+		t.Errorf("%d bytes for each document, compacted %d; want at most 500 and 160", expanded, compacted)
 	}
 	runtime.KeepAlive(dirs)
 }
