@@ -9,9 +9,7 @@
 // never used twice. Dates on the wire carry no zone and are in the server's local time.
 //
 // Errors are answered as application/problem+json (RFC 9457) and name the field that is
-// wrong. Contents lie in package blob, everything else in package store; this package
-// declares the interfaces that it needs of both. Package generated implements them without
-// a data directory.
+// wrong. Contents lie in package blob, everything else in package store.
 //
 // A Server opens and closes an archive and serves it. routes.go is the table of operations, and says
 // what each group of them needs: listings.go, documents.go, archiving.go, uploads.go, contents.go and
@@ -37,7 +35,6 @@ import (
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/gate"
-	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -51,8 +48,7 @@ const (
 type Server struct {
 	options Options
 	log     logrus.FieldLogger
-	db      database
-	keys    *store.Access // nil without a database
+	db      *store.Store
 	vault   *vault
 	lock    *datalock.Lock // nil without a data directory of its own
 
@@ -109,7 +105,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := newServer(options, newSeveral(opened), files)
+	s := newServer(options, opened, files)
 	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, opened.Close())
@@ -121,32 +117,23 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 // databaseFile is where the database of a data directory is.
 func databaseFile(data string) string { return filepath.Join(data, "archive.db") }
 
-// Generate serves an archive that is made up as it is read and cannot be changed: see
-// package generated. Options.Data is left alone.
-func Generate(options Options, shape generated.Shape) *Server {
-	made := generated.New(shape)
-	return newServer(options, single{made}, made)
-}
-
-func newServer(options Options, db database, contents contents) *Server {
+func newServer(options Options, db *store.Store, contents contents) *Server {
 	options = withDefaults(options)
 	log := options.Log
 	s := &Server{
 		options: options, log: log, db: db, activity: newActivity(),
-		vault: &vault{contents: contents, uses: db, log: log},
-		door:  &door{accepted: accept(options.Credentials)},
-		held:  holdings{db: db, log: log},
-		cut:   make(chan struct{}),
+		vault: &vault{contents: contents, uses: db.Uses, log: log},
+		door: &door{accepted: accept(options.Credentials), gate: gate.New(db.Access, options.Credentials.CloudID, func(err error) {
+			log.WithError(err).Warn("something went wrong beside a request")
+		})},
+		held: holdings{db: db, log: log},
+		cut:  make(chan struct{}),
 	}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
-	if kept, ok := db.(several); ok {
-		s.keys = kept.Access
-		s.door.gate = gate.New(kept.Access, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("something went wrong beside a request") })
-	}
 	workers := newWorkers()
 	s.front = newFront(options, s.door, db, s.activity)
 	s.health = &health{db: db, vault: s.vault, log: log}
-	s.renderer = &renderer{vault: s.vault, known: db, workers: workers, attempts: newAttempts(), log: log}
+	s.renderer = &renderer{vault: s.vault, known: db.Uses, workers: workers, attempts: newAttempts(), log: log}
 	s.intake = &intake{vault: s.vault, workers: workers, activity: s.activity, most: options.MaxUpload}
 	s.furnisher = furnisher{catalog: archiveOf(db, identity{tenant: store.DefaultTenant}), intake: s.intake, data: options.Data}
 	return s
@@ -211,9 +198,7 @@ func free(ctx context.Context, c catalog.Settings, name string) (bool, error) {
 // have ended.
 func (s *Server) Close() error {
 	s.stopBackground()
-	if s.door.gate != nil {
-		s.door.gate.Close()
-	}
+	s.door.gate.Close()
 	err := s.db.Close()
 	if c, ok := s.vault.contents.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
@@ -283,50 +268,11 @@ type Options struct {
 	OnlyEight bool
 }
 
-// database is what all tenants share. Contents and what is made of them are shared, too:
-// they are found by digest, which no client is ever asked for.
-type database interface {
-	view(tenant store.TenantID, user string) catalog.Catalog
-	uses
-	renditions
-	Close() error
-}
-
-// several is a database with a catalog for each tenant.
-type several struct {
-	*store.Store
-	*store.Uses
-}
-
-func newSeveral(db *store.Store) several { return several{db, db.Uses} }
-
-func (s several) view(tenant store.TenantID, user string) catalog.Catalog {
-	return s.Tenant(tenant).By(user)
-}
-
-// single is a database of one archive, which every tenant sees.
-type single struct{ *generated.Archive }
-
-func (s single) view(store.TenantID, string) catalog.Catalog { return s.Archive }
-
 // archiveOf is what somebody sees of what all tenants share.
-func archiveOf(db database, who identity) catalog.Catalog {
-	whole := db.view(who.tenant, who.user)
+func archiveOf(db *store.Store, who identity) catalog.Catalog {
+	whole := db.Tenant(who.tenant).By(who.user)
 	if who.mandators == nil {
 		return whole
 	}
 	return catalog.Confine(whole, who.mandators, who.userID)
-}
-
-// uses knows what contents are used, and keeps those apart who refer to a content and who
-// remove it.
-type uses interface {
-	Keep(ctx context.Context, k store.Keeping) error
-	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
-}
-
-// renditions knows the PDFs made of contents.
-type renditions interface {
-	Rendition(ctx context.Context, source, variant string) (string, error)
-	AddRendition(ctx context.Context, source, variant, digest string) error
 }

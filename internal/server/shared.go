@@ -42,7 +42,7 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s := newServer(options, newSeveral(db), contents)
+	s := newServer(options, db, contents)
 	if err := s.join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
