@@ -29,19 +29,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/store"
-)
-
-// The names of settings.
-const (
-	settingFree      = "free-archive-structure"
-	settingFreeInbox = "free-inbox-structure"
 )
 
 // Server is an open archive. Its methods may be called concurrently.
@@ -157,7 +150,7 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// prepare cleans up after an interrupted run and keeps the settings that were given.
+// prepare cleans up after an interrupted run.
 func (s *Server) prepare(ctx context.Context) error {
 	if s.lock.Interrupted {
 		removed, err := s.vault.sweep(ctx, time.Now())
@@ -166,32 +159,7 @@ func (s *Server) prepare(ctx context.Context) error {
 		}
 		s.log.WithField("contents-removed", removed).Warn("the last run did not end in order; cleaned up")
 	}
-	if err := s.lock.Begin(); err != nil {
-		return err
-	}
-	return s.keepSettings(ctx)
-}
-
-// keepSettings keeps those of the options that are kept in the archive.
-func (s *Server) keepSettings(ctx context.Context) error {
-	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
-		s.setFree(ctx, settingFreeInbox, s.options.FreeInboxStructure))
-}
-
-func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) error {
-	switch flag {
-	case archive.FlagTrue:
-		return s.catalog.SetSetting(ctx, name, "true")
-	case archive.FlagFalse:
-		return s.catalog.SetSetting(ctx, name, "false")
-	}
-	return nil
-}
-
-// free reports whether clients may create folders, in the archive or in inboxes.
-func free(ctx context.Context, c catalog.Settings, name string) (bool, error) {
-	value, err := c.Setting(ctx, name)
-	return value != "false", err
+	return s.lock.Begin()
 }
 
 // Close closes the archive and lets other processes have its directory. Requests must
@@ -249,12 +217,6 @@ type Options struct {
 	DrainDelay, Drain time.Duration
 	// Location is the time zone of the dates on the wire; nil is the local one.
 	Location *time.Location
-
-	// FreeStructure and FreeInboxStructure say whether clients may create folders in
-	// the archive and in inboxes. They are kept in the archive; FlagUnknown leaves what
-	// is kept, which is true at first.
-	FreeStructure      archive.Flag
-	FreeInboxStructure archive.Flag
 
 	// What plainer deployments lack can be left out.
 
