@@ -19,11 +19,11 @@ type Access struct{ *database }
 // Account is a user of a tenant.
 type Account struct {
 	// ID is that of no inbox that was there before, so that nobody is given one by chance.
-	ID      int64
-	Name    string
-	Created time.Time
+	ID      int64     `json:"id"`
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
 	// Password is what is kept of it; this package does not look into it.
-	Password string
+	Password string `json:"-"`
 }
 
 // AddAccount adds a user. A name that is taken is KindConflict.
