@@ -33,8 +33,8 @@ func TestServeAtATakenAddress(t *testing.T) {
 func TestServeWithoutTLS(t *testing.T) {
 	isolate(t)
 	for listen, warns := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
-		p := start(t, "serve", "--listen", listen, "--generate", "1x1", "--api-key", "k")
-		p.line("serving generated archive 1x1 at http://")
+		p := start(t, "serve", "--listen", listen, "--data", t.TempDir())
+		p.line("serving ")
 		p.stop()
 		if warned := strings.Contains(p.said(), "and it has no TLS"); warned != warns {
 			t.Errorf("%s: said %q", listen, p.said())
@@ -97,22 +97,6 @@ func TestServeImportOfNoDirectory(t *testing.T) {
 		status, stdout, stderr := call(t, "serve", "--import", wrong, "--listen", "127.0.0.1:0")
 		if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: --import: ") {
 			t.Errorf("exit status %d, output %q, error %q; want 2 and a sentence about --import", status, stdout, stderr)
-		}
-	}
-	wantUntouched(t, home)
-}
-
-func TestServeGenerated(t *testing.T) {
-	home := isolate(t)
-	p := start(t, "serve", "--listen", "127.0.0.1:0", "--generate", "20x3", "--api-key", "k")
-	if at := p.line("serving generated archive 20x3 at "); !strings.HasPrefix(at, "http://127.0.0.1:") {
-		t.Errorf("serves at %q", at)
-	}
-	p.stop()
-	for _, more := range [][]string{{"--import", home, "--api-key", "k"}, {"--sample", "--api-key", "k"}, {"--generate", "20", "--api-key", "k"}, nil} {
-		status, stdout, stderr := call(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--generate", "20x3"}, more...)...)
-		if status != 2 || stdout != "" || !strings.HasPrefix(stderr, "archivefs: --generate") {
-			t.Errorf("%v: exit status %d, output %q, error %q; want 2 and a sentence about --generate", more, status, stdout, stderr)
 		}
 	}
 	wantUntouched(t, home)
@@ -190,7 +174,6 @@ func TestServeWithAWrongDatabase(t *testing.T) {
 		says   string
 	}{
 		{"no key", []string{"--database", pgtest.Database(t), "--data", filepath.Join(home, "data")}, 1, "archivefs admin keys add"},
-		{"generated", []string{"--database", "postgres:///a", "--api-key", "k", "--generate", "1x1"}, 2, "--database does not go with --generate"},
 		{"twice", []string{"--database", "postgres:///a", "--database-file", "f", "--api-key", "k"}, 2, "--database"},
 		{"a bucket without it", []string{"--blobs", "s3://a", "--api-key", "k"}, 2, "--blobs needs --database"},
 		{"no bucket", []string{"--database", "postgres:///a", "--blobs", "s3://u:geheim@a", "--api-key", "k"}, 2, "--blobs: credentials have no place"},

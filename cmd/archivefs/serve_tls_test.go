@@ -43,10 +43,10 @@ func healthy(t *testing.T, client *http.Client, address string) (version int, se
 // A service speaks TLS and HTTP/2, takes a new certificate, and drops nobody for that.
 func TestServeTLS(t *testing.T) {
 	isolate(t)
-	dir := t.TempDir()
+	dir, data := t.TempDir(), t.TempDir()
 	first := certtest.Write(t, dir, 1, 90*24*time.Hour)
-	p := start(t, "serve", "--listen", "127.0.0.1:0", "--generate", "1x1", "--api-key", "k", "--tls-cert", first.Cert, "--tls-key", first.Key)
-	address := strings.TrimSuffix(p.line("serving generated archive 1x1 at https://"), "/api/v2")
+	p := start(t, "serve", "--listen", "127.0.0.1:0", "--data", data, "--tls-cert", first.Cert, "--tls-key", first.Key)
+	address := strings.TrimSuffix(p.line("serving "+data+" at https://"), "/api/v2")
 	old := trusting(t, first)
 	if version, serial := healthy(t, old, address); version != 2 || serial != 1 {
 		t.Errorf("HTTP/%d with certificate %d", version, serial)

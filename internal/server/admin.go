@@ -86,39 +86,24 @@ func (a *Admin) Close() error { return a.db.Close() }
 
 func (a *Admin) archive() store.Archive { return a.db.Tenant(a.tenant) }
 
-// Tenant has an archive of its own. The default tenant has no CloudID.
-type Tenant struct {
-	ID      int64
-	CloudID string
-	Name    string
-}
-
 // Tenants returns all tenants, the default one first.
-func (a *Admin) Tenants(ctx context.Context) ([]Tenant, error) {
-	found, err := a.db.Tenants(ctx)
-	tenants := make([]Tenant, 0, len(found))
-	for _, t := range found {
-		tenants = append(tenants, Tenant{ID: int64(t.ID), CloudID: t.CloudID, Name: t.Name})
-	}
-	return tenants, err
-}
+func (a *Admin) Tenants(ctx context.Context) ([]store.Tenant, error) { return a.db.Tenants(ctx) }
 
 // AddTenant adds a tenant. The error is KindConflict for a cloud id that exists, KindInvalid for
 // one that no header can carry.
-func (a *Admin) AddTenant(ctx context.Context, cloudID, name string) (int64, error) {
+func (a *Admin) AddTenant(ctx context.Context, cloudID, name string) (store.TenantID, error) {
 	if cloudID == "" || strings.ContainsFunc(cloudID, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return 0, refusal.New(archive.KindInvalid, "a Cloud-ID consists of printable ASCII characters without blanks")
 	}
-	id, err := a.db.AddTenant(ctx, cloudID, name)
-	return int64(id), err
+	return a.db.AddTenant(ctx, cloudID, name)
 }
 
 // Root is a mandator or an inbox.
 type Root struct {
-	ID     archive.ID
-	Name   string
-	UserID int64  // of an inbox
-	User   string // empty if that id does not exist
+	ID     archive.ID `json:"id"`
+	Name   string     `json:"name"`
+	UserID int64      `json:"user-id"`        // of an inbox
+	User   string     `json:"user,omitempty"` // empty if that id does not exist
 }
 
 // Mandators returns all mandators.
@@ -175,16 +160,16 @@ func (a *Admin) addRoot(ctx context.Context, f store.Folder) (archive.ID, error)
 
 // AutoExport is a document whose auto-export status is set.
 type AutoExport struct {
-	ID   archive.ID
-	Name string
+	ID   archive.ID `json:"id"`
+	Name string     `json:"name"`
 	// Folder is its folder, as a path from the mandator or from INBOX.
-	Folder string
+	Folder string `json:"folder"`
 }
 
-// AutoExports calls each for the documents whose auto-export status is set, by ascending id.
-func (a *Admin) AutoExports(ctx context.Context, each func(AutoExport) error) error {
+// AutoExports returns the documents whose auto-export status is set, by ascending id.
+func (a *Admin) AutoExports(ctx context.Context) (all []AutoExport, err error) {
 	paths := map[archive.ID]string{}
-	return a.archive().ListAutoExport(ctx, func(d store.Listed) error {
+	err = a.archive().ListAutoExport(ctx, func(d store.Listed) error {
 		path, known := paths[d.Folder]
 		if !known {
 			lineage, err := a.archive().Lineage(ctx, d.Folder)
@@ -195,25 +180,15 @@ func (a *Admin) AutoExports(ctx context.Context, each func(AutoExport) error) er
 			path = cmp.Or(strings.TrimSuffix(mandator+below, "/"), "/")
 			paths[d.Folder] = path
 		}
-		return each(AutoExport{ID: d.ID, Name: d.Name, Folder: path})
+		all = append(all, AutoExport{ID: d.ID, Name: d.Name, Folder: path})
+		return nil
 	})
-}
-
-// User is a user with a password, which clients send in addition to a key.
-type User struct {
-	ID      int64
-	Name    string
-	Created time.Time
+	return all, err
 }
 
 // Users returns all users by name.
-func (a *Admin) Users(ctx context.Context) ([]User, error) {
-	accounts, err := a.db.Access.Accounts(ctx, a.tenant)
-	users := make([]User, 0, len(accounts))
-	for _, account := range accounts {
-		users = append(users, User{ID: account.ID, Name: account.Name, Created: account.Created})
-	}
-	return users, err
+func (a *Admin) Users(ctx context.Context) ([]store.Account, error) {
+	return a.db.Access.Accounts(ctx, a.tenant)
 }
 
 const (
@@ -304,15 +279,15 @@ func (a *Admin) AddKey(ctx context.Context, n NewKey) (id int64, key string, err
 
 // Key describes a key.
 type Key struct {
-	ID        int64
-	Name      string
-	Valid     bool // neither revoked nor expired
-	Scopes    []string
-	Mandators []string // by name; nil for all
-	Created   time.Time
-	Expires   time.Time // zero for never
-	Revoked   time.Time // zero if it is not revoked
-	Used      time.Time // to the minute; zero for never
+	ID        int64     `json:"id"`
+	Name      string    `json:"name,omitempty"`
+	Valid     bool      `json:"valid"` // neither revoked nor expired
+	Scopes    []string  `json:"scopes"`
+	Mandators []string  `json:"mandators,omitempty"` // by name; nil for all
+	Created   time.Time `json:"created"`
+	Expires   time.Time `json:"expires,omitzero"` // zero for never
+	Revoked   time.Time `json:"revoked,omitzero"` // zero if it is not revoked
+	Used      time.Time `json:"used,omitzero"`    // to the minute; zero for never
 }
 
 // Keys returns all keys, invalid ones included, in the order in which they were added.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 const (
@@ -24,7 +26,7 @@ var errDraining = errors.New("the service is ending")
 // health checks whether requests can be answered. It remembers the last result, so that checks may
 // be frequent.
 type health struct {
-	db       database
+	db       *store.Store
 	vault    *vault
 	log      logrus.FieldLogger
 	draining atomic.Bool
@@ -51,26 +53,17 @@ func (h *health) ready(ctx context.Context) error {
 	return h.err
 }
 
-// checker can check itself.
-type checker interface {
-	Check(ctx context.Context) error
-}
-
 func (h *health) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for _, part := range []struct {
-		is  any
-		why string
+		check func(context.Context) error
+		why   string
 	}{
-		{h.db, "the database does not answer"},
-		{h.vault.contents, "the contents cannot be reached"},
+		{h.db.Check, "the database does not answer"},
+		{h.vault.contents.Check, "the contents cannot be reached"},
 	} {
-		c, ok := part.is.(checker)
-		if !ok {
-			continue
-		}
-		if err := c.Check(ctx); err != nil {
+		if err := part.check(ctx); err != nil {
 			h.log.WithError(err).Error("not ready: " + part.why)
 			return errors.New(part.why)
 		}

@@ -25,7 +25,7 @@ func unindexed(t *testing.T) *Server {
 // workOff brings the index to the newest state.
 func workOff(t *testing.T, s *Server) {
 	t.Helper()
-	index := s.newIndexer(s.db.(several).Index)
+	index := s.newIndexer(s.db.Index)
 	for more := true; more; {
 		var err error
 		if more, err = index.piece(t.Context()); err != nil {
@@ -105,12 +105,8 @@ func TestAContentThatFailsHoldsUpNoOther(t *testing.T) {
 	workOff(t, s)
 	wantFound(t, s, "three", 1)
 	wantFound(t, s, "two", 0)
-	archive, is := s.db.(several)
-	if !is {
-		t.Fatal("the database is another one")
-	}
-	reasons, err := archive.Index.GivenUp(t.Context(), "", 9)
-	backlog, err2 := archive.Index.Backlog(t.Context())
+	reasons, err := s.db.Index.GivenUp(t.Context(), "", 9)
+	backlog, err2 := s.db.Index.Backlog(t.Context())
 	if err := errors.Join(err, err2); err != nil || len(reasons) != 2 || backlog != (store.Backlog{Waiting: 2, Indexed: 1}) {
 		t.Errorf("%+v, %+v, %v", reasons, backlog, err)
 	}

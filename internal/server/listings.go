@@ -36,11 +36,8 @@ func archiveStructure(w *response, r *request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	free, err := free(r.Context(), r.catalog, settingFree)
-	if err != nil {
-		return err
-	}
 	var folders []store.Folder
+	var err error
 	if below {
 		folders, err = foldersBelow(r.Context(), r.catalog, parent, lazy)
 		err = refusal.Blame(field, err)
@@ -52,7 +49,7 @@ func archiveStructure(w *response, r *request) error {
 	}
 	f := grow(folders, parent, lazy)
 	w.stream(func(out *bufio.Writer) {
-		_, _ = fmt.Fprintf(out, `{"free-archive-structure":%t,"folders":[`, free)
+		_, _ = out.WriteString(`{"free-archive-structure":true,"folders":[`)
 		f.top(func(at int32) {
 			f.write(out, at)
 			if f.next[at] != 0 {
@@ -72,17 +69,13 @@ func inboxes(w *response, r *request) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	free, err := free(r.Context(), r.catalog, settingFreeInbox)
-	if err != nil {
-		return err
-	}
 	folders, err := roots(r.Context(), r.catalog, true, lazy)
 	if err != nil {
 		return err
 	}
 	f := grow(folders, 0, lazy)
 	w.stream(func(out *bufio.Writer) {
-		_, _ = fmt.Fprintf(out, `{"free-inbox-structure":%t,"inboxes":[`, free)
+		_, _ = out.WriteString(`{"free-inbox-structure":true,"inboxes":[`)
 		f.top(func(at int32) {
 			_, _ = fmt.Fprintf(out, `{"user-id":%d,"folder":`, f.folders[at-1].UserID)
 			f.write(out, at)
@@ -173,8 +166,7 @@ func (f *forest) write(out *bufio.Writer, at int32) {
 	_ = out.WriteByte('}')
 }
 
-// folderCreate answers POST /folder/create (specification, endpoint 4), also for inboxes. It is
-// forbidden where the structure is not free.
+// folderCreate answers POST /folder/create (specification, endpoint 4), also for inboxes.
 func folderCreate(w *response, r *request) error {
 	p, err := form(w, r)
 	if err != nil {
@@ -185,20 +177,8 @@ func folderCreate(w *response, r *request) error {
 		return err
 	}
 	ctx := r.detached()
-	above, err := r.catalog.Folder(ctx, parent)
-	if err != nil {
+	if _, err := r.catalog.Folder(ctx, parent); err != nil {
 		return refusal.Blame("parent-folder-id", err)
-	}
-	setting := settingFree
-	if above.Inbox {
-		setting = settingFreeInbox
-	}
-	free, err := free(ctx, r.catalog, setting)
-	if err != nil {
-		return err
-	}
-	if !free {
-		return refusal.New(archive.KindForbidden, "the folder structure is not free")
 	}
 	id, err := r.catalog.AddFolder(ctx, store.Folder{Parent: parent, Name: name})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/server/gate"
 	"github.com/archivefs/archivefs/internal/server/refusal"
+	"github.com/archivefs/archivefs/internal/server/store"
 	"github.com/archivefs/archivefs/internal/server/turns"
 )
 
@@ -22,7 +23,7 @@ type front struct {
 	onRequest func(Request) // nil: not set
 	stall     time.Duration // how long a client may send or read nothing
 	door      *door
-	db        database
+	db        *store.Store
 	counters  counters
 	activity  *activity
 	places    *turns.Places // of requests
@@ -30,7 +31,7 @@ type front struct {
 	patience  time.Duration // how long a request waits for one
 }
 
-func newFront(o Options, door *door, db database, activity *activity) *front {
+func newFront(o Options, door *door, db *store.Store, activity *activity) *front {
 	return &front{
 		log: o.Log, onRequest: o.OnRequest, stall: o.Stall, door: door, db: db, activity: activity,
 		counters: counters{refused: map[string]int64{}, denied: map[string]int64{}},

@@ -27,7 +27,7 @@ import (
 // renderer makes PDFs, pictures and texts of contents, and keeps those that take long to make.
 type renderer struct {
 	vault    *vault
-	known    renditions
+	known    *store.Uses
 	workers  *workers
 	attempts attempts
 	underWay singleflight.Group // the making of PDFs
@@ -243,8 +243,8 @@ func (m *renderer) text(ctx context.Context, who turns.Party, d store.Document) 
 		return text, err
 	}
 	_, err = m.keepMade(context.WithoutCancel(ctx), d.Digest, variant, bytes.NewReader(text))
-	if err != nil && archive.KindOf(err) != archive.KindForbidden { // a generated archive keeps nothing
-		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document could not be stored; it is extracted again when needed")
+	if err != nil {
+		m.log.WithError(err).WithField("document", int64(d.ID)).Warn("the text of a document is not kept, and is found out again")
 	}
 	return text, nil
 }

@@ -6,9 +6,8 @@
 // that only one process uses a data directory. Documents and folders are numbered separately, and ids
 // are never reused. Dates on the wire have no time zone and are in the server's local time.
 //
-// Errors are answered as application/problem+json (RFC 9457) and name the invalid field. Package blob
-// stores contents, package store everything else; this package declares the interfaces that it needs
-// of both. Package generated implements them without a data directory.
+// Errors are answered as application/problem+json (RFC 9457) and name the field that is
+// wrong. Contents lie in package blob, everything else in package store.
 //
 // A Server opens, serves and closes an archive. routes.go is the table of operations, with the
 // dependencies of each group; the handlers are in listings.go, documents.go, archiving.go, uploads.go,
@@ -28,28 +27,19 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server/blob"
 	"github.com/archivefs/archivefs/internal/server/catalog"
 	"github.com/archivefs/archivefs/internal/server/datalock"
 	"github.com/archivefs/archivefs/internal/server/gate"
-	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
-)
-
-// The names of settings.
-const (
-	settingFree      = "free-archive-structure"
-	settingFreeInbox = "free-inbox-structure"
 )
 
 // Server is an open archive. Its methods may be called concurrently.
 type Server struct {
 	options Options
 	log     logrus.FieldLogger
-	db      database
-	keys    *store.Access // nil without a database
+	db      *store.Store
 	vault   *vault
 	lock    *datalock.Lock // nil without a data directory of its own
 
@@ -106,7 +96,7 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 	if err != nil {
 		return nil, fmt.Errorf("open data directory: %w", err)
 	}
-	s := newServer(options, newSeveral(opened), files)
+	s := newServer(options, opened, files)
 	s.lock = lock
 	if err := s.prepare(ctx); err != nil {
 		return nil, errors.Join(err, opened.Close())
@@ -118,32 +108,23 @@ func open(ctx context.Context, options Options, lock *datalock.Lock) (*Server, e
 // databaseFile is the path of the database in a data directory.
 func databaseFile(data string) string { return filepath.Join(data, "archive.db") }
 
-// Generate returns a Server of a generated archive, which cannot be changed: see package generated.
-// Options.Data is not used.
-func Generate(options Options, shape generated.Shape) *Server {
-	made := generated.New(shape)
-	return newServer(options, single{made}, made)
-}
-
-func newServer(options Options, db database, contents contents) *Server {
+func newServer(options Options, db *store.Store, contents contents) *Server {
 	options = withDefaults(options)
 	log := options.Log
 	s := &Server{
 		options: options, log: log, db: db, activity: newActivity(),
-		vault: &vault{contents: contents, uses: db, log: log},
-		door:  &door{accepted: accept(options.Credentials)},
-		held:  holdings{db: db, log: log},
-		cut:   make(chan struct{}),
+		vault: &vault{contents: contents, uses: db.Uses, log: log},
+		door: &door{accepted: accept(options.Credentials), gate: gate.New(db.Access, options.Credentials.CloudID, func(err error) {
+			log.WithError(err).Warn("something went wrong beside a request")
+		})},
+		held: holdings{db: db, log: log},
+		cut:  make(chan struct{}),
 	}
 	s.cutOnce = sync.OnceFunc(func() { close(s.cut) })
-	if kept, ok := db.(several); ok {
-		s.keys = kept.Access
-		s.door.gate = gate.New(kept.Access, options.Credentials.CloudID, func(err error) { log.WithError(err).Warn("background work failed") })
-	}
 	workers := newWorkers()
 	s.front = newFront(options, s.door, db, s.activity)
 	s.health = &health{db: db, vault: s.vault, log: log}
-	s.renderer = &renderer{vault: s.vault, known: db, workers: workers, attempts: newAttempts(), log: log}
+	s.renderer = &renderer{vault: s.vault, known: db.Uses, workers: workers, attempts: newAttempts(), log: log}
 	s.intake = &intake{vault: s.vault, workers: workers, activity: s.activity, most: options.MaxUpload}
 	s.furnisher = furnisher{catalog: archiveOf(db, identity{tenant: store.DefaultTenant}), intake: s.intake, data: options.Data}
 	return s
@@ -167,7 +148,7 @@ func withDefaults(o Options) Options {
 	return o
 }
 
-// prepare cleans up after an interrupted run and stores the given settings.
+// prepare cleans up after an interrupted run.
 func (s *Server) prepare(ctx context.Context) error {
 	if s.lock.Interrupted {
 		removed, err := s.vault.sweep(ctx, time.Now())
@@ -176,40 +157,13 @@ func (s *Server) prepare(ctx context.Context) error {
 		}
 		s.log.WithField("contents-removed", removed).Warn("the last run was interrupted; cleaned up")
 	}
-	if err := s.lock.Begin(); err != nil {
-		return err
-	}
-	return s.keepSettings(ctx)
-}
-
-// keepSettings stores the options that are kept in the archive.
-func (s *Server) keepSettings(ctx context.Context) error {
-	return errors.Join(s.setFree(ctx, settingFree, s.options.FreeStructure),
-		s.setFree(ctx, settingFreeInbox, s.options.FreeInboxStructure))
-}
-
-func (s *Server) setFree(ctx context.Context, name string, flag archive.Flag) error {
-	switch flag {
-	case archive.FlagTrue:
-		return s.catalog.SetSetting(ctx, name, "true")
-	case archive.FlagFalse:
-		return s.catalog.SetSetting(ctx, name, "false")
-	}
-	return nil
-}
-
-// free reports whether clients may create folders, in the archive or in inboxes.
-func free(ctx context.Context, c catalog.Settings, name string) (bool, error) {
-	value, err := c.Setting(ctx, name)
-	return value != "false", err
+	return s.lock.Begin()
 }
 
 // Close closes the archive and releases its directory. All requests must have ended.
 func (s *Server) Close() error {
 	s.stopBackground()
-	if s.door.gate != nil {
-		s.door.gate.Close()
-	}
+	s.door.gate.Close()
 	err := s.db.Close()
 	if c, ok := s.vault.contents.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
@@ -260,13 +214,7 @@ type Options struct {
 	// Location is the time zone of the dates on the wire; nil is the local one.
 	Location *time.Location
 
-	// FreeStructure and FreeInboxStructure say whether clients may create folders in
-	// the archive and in inboxes. They are stored in the archive; FlagUnknown leaves the
-	// stored value, which is true at first.
-	FreeStructure      archive.Flag
-	FreeInboxStructure archive.Flag
-
-	// The rest leaves out what plainer deployments lack.
+	// What plainer deployments lack can be left out.
 
 	// HideSizes leaves content-length and content-type out of document lists.
 	HideSizes bool
@@ -278,50 +226,11 @@ type Options struct {
 	OnlyEight bool
 }
 
-// database is what all tenants share. They also share contents and renditions, which are found by
-// digest: no client can name one.
-type database interface {
-	view(tenant store.TenantID, user string) catalog.Catalog
-	uses
-	renditions
-	Close() error
-}
-
-// several is a database with a catalog for each tenant.
-type several struct {
-	*store.Store
-	*store.Uses
-}
-
-func newSeveral(db *store.Store) several { return several{db, db.Uses} }
-
-func (s several) view(tenant store.TenantID, user string) catalog.Catalog {
-	return s.Tenant(tenant).By(user)
-}
-
-// single is a database of one archive, which every tenant sees.
-type single struct{ *generated.Archive }
-
-func (s single) view(store.TenantID, string) catalog.Catalog { return s.Archive }
-
-// archiveOf is the archive as an identity may see it.
-func archiveOf(db database, who identity) catalog.Catalog {
-	whole := db.view(who.tenant, who.user)
+// archiveOf is what somebody sees of what all tenants share.
+func archiveOf(db *store.Store, who identity) catalog.Catalog {
+	whole := db.Tenant(who.tenant).By(who.user)
 	if who.mandators == nil {
 		return whole
 	}
 	return catalog.Confine(whole, who.mandators, who.userID)
-}
-
-// uses knows which contents are used, and keeps a content from being removed while a reference to it is
-// added.
-type uses interface {
-	Keep(ctx context.Context, k store.Keeping) error
-	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
-}
-
-// renditions knows the PDFs made of contents.
-type renditions interface {
-	Rendition(ctx context.Context, source, variant string) (string, error)
-	AddRendition(ctx context.Context, source, variant, digest string) error
 }

@@ -42,8 +42,8 @@ func openShared(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s := newServer(options, newSeveral(db), contents)
-	if err := s.join(ctx, db, contents); err != nil {
+	s := newServer(options, db, contents)
+	if err := join(ctx, db, contents); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.inBackground(ctx, (&sweeper{vault: s.vault, uses: db.Uses, log: s.log, tick: time.NewTicker(sweepEvery).C}).run)
@@ -83,13 +83,13 @@ func withoutDatabase(data string) error {
 	return nil
 }
 
-// join makes sure that database and contents belong together, and stores the given settings.
-func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) error {
+// join makes sure that database and contents belong together.
+func join(ctx context.Context, db *store.Store, contents claimer) error {
 	made, err := store.NewID()
 	if err != nil {
 		return err
 	}
-	id, err := s.catalog.FirstSetting(ctx, store.SettingID, made)
+	id, err := db.Tenant(store.DefaultTenant).FirstSetting(ctx, store.SettingID, made)
 	if err == nil {
 		err = store.WantWhole(id) // a restore may have just begun
 	}
@@ -107,7 +107,7 @@ func (s *Server) join(ctx context.Context, db *store.Store, contents claimer) er
 	if err != nil {
 		return fmt.Errorf("open contents: %w", err)
 	}
-	return s.keepSettings(ctx)
+	return nil
 }
 
 // sweeper removes unused contents: at each tick those that killed instances left, and more often those

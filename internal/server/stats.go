@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 // Stats are the counters of a Server since it was opened.
@@ -157,7 +158,7 @@ const countedFor = 5 * time.Minute
 
 // holdings is the cached size of the archive.
 type holdings struct {
-	db  database
+	db  *store.Store
 	log logrus.FieldLogger
 
 	mu        sync.Mutex
@@ -168,18 +169,12 @@ type holdings struct {
 
 // count returns how many folders and documents there are.
 func (h *holdings) count(ctx context.Context) (folders, documents int64) {
-	counts, ok := h.db.(interface {
-		Count(ctx context.Context) (folders, documents int64, err error)
-	})
-	if !ok {
-		return 0, 0
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.at.IsZero() || time.Since(h.at) >= countedFor {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 		defer cancel()
-		folders, documents, err := counts.Count(ctx)
+		folders, documents, err := h.db.Count(ctx)
 		if err == nil {
 			h.folders, h.documents = folders, documents
 		} else {
@@ -197,9 +192,7 @@ func (s *Server) Stats(ctx context.Context) Stats {
 	_, more := s.front.places.Count()
 	stats := Stats{Requests: int(c.requests.Load()), Uploads: uploads, Waiting: waiting + more}
 	stats.Folders, stats.Documents = s.held.count(ctx)
-	if pools, ok := s.db.(interface{ Pools() map[string]sql.DBStats }); ok {
-		stats.Databases = pools.Pools()
-	}
+	stats.Databases = s.db.Pools()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats.Refused, stats.Denied = maps.Clone(c.refused), maps.Clone(c.denied)

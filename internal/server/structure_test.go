@@ -6,7 +6,6 @@ import (
 
 	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -35,12 +34,12 @@ func TestArchiveStructure(t *testing.T) {
 
 func TestInboxes(t *testing.T) {
 	t.Parallel()
-	h := start(t, func(o *server.Options) { o.FreeInboxStructure = archive.FlagFalse })
+	h := start(t)
 	furnish(t, h)
 	for _, test := range []struct{ query, want string }{
-		{"", `{"free-inbox-structure":false,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator",` +
+		{"", `{"free-inbox-structure":true,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator",` +
 			`"folders":[{"id":6,"name":"Later","folders":[]}]}},{"user-id":8,"folder":{"id":7,"name":"Empty","folders":[]}}],"folders":[]}`},
-		{"?lazy=true", `{"free-inbox-structure":false,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator"}},` +
+		{"?lazy=true", `{"free-inbox-structure":true,"inboxes":[{"user-id":7,"folder":{"id":5,"name":"Administrator"}},` +
 			`{"user-id":8,"folder":{"id":7,"name":"Empty"}}],"folders":[]}`},
 	} {
 		if a := h.get("/inboxes" + test.query); a.status != http.StatusOK || a.body != test.want {
@@ -104,20 +103,7 @@ func TestFolderCreate(t *testing.T) {
 	}
 }
 
-func TestFolderCreateWhereTheStructureIsNotFree(t *testing.T) {
-	t.Parallel()
-	h := start(t, func(o *server.Options) { o.FreeStructure = archive.FlagFalse })
-	o := furnish(t, h)
-	wantProblem(t, h.post("/folder/create", "parent-folder-id", text(o.year), "folder-name", "x"), http.StatusForbidden, "")
-	if a := h.post("/folder/create", "parent-folder-id", text(o.inbox), "folder-name", "x"); a.status != http.StatusOK {
-		t.Errorf("in an inbox: %d %s", a.status, a.body)
-	}
-	if _, err := h.AddFolder(t.Context(), o.year, "seeded"); err != nil {
-		t.Errorf("seeding: %v", err)
-	}
-}
-
-// Clients cannot nest folders deeper than other clients can read.
+// Whoever may make folders cannot make a structure that no client reads.
 func TestFoldersLieNoDeeperThanClientsRead(t *testing.T) {
 	t.Parallel()
 	h := start(t)

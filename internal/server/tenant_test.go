@@ -87,8 +87,7 @@ func TestPagesOfASearchAreTheTenantsOwn(t *testing.T) {
 	t.Parallel()
 	s := quiet(t)
 	belongings(t, s)
-	db, _ := s.db.(several)
-	other, err := db.AddTenant(t.Context(), "other", "")
+	other, err := s.db.AddTenant(t.Context(), "other", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,13 @@ type vault struct {
 	log  logrus.FieldLogger
 }
 
+// uses knows what contents are used, and keeps those apart who refer to a content and who
+// remove it.
+type uses interface {
+	Keep(ctx context.Context, k store.Keeping) error
+	Drop(ctx context.Context, digest string, remove func(ctx context.Context, digest string) error) error
+}
+
 // contents stores bytes by their SHA-256. Publish may be called again for staged bytes that were
 // not discarded: another process may have removed an unused content.
 type contents interface {
@@ -34,6 +41,8 @@ type contents interface {
 	Remove(ctx context.Context, digest string) error
 	// Has reports whether all of the contents are stored.
 	Has(ctx context.Context, digests ...string) (bool, error)
+	// Check returns why contents cannot be reached now, nil if they can.
+	Check(ctx context.Context) error
 	// Walk calls each for every content published before that time. each may remove it.
 	Walk(ctx context.Context, before time.Time, each func(digest string) error) error
 }

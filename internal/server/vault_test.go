@@ -27,7 +27,7 @@ func TestWhatWasRecordedHasNotFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.vault.uses = gone{s.db}
+	s.vault.uses = gone{s.db.Uses}
 	const form = "--b\r\nContent-Disposition: form-data; name=\"upload-data\"; filename=\"d\"\r\n\r\ncontent\r\n--b--\r\n"
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, base+"/file-upload", strings.NewReader(form))
 	request.Header.Set("Content-Type", "multipart/form-data; boundary=b")

@@ -15,7 +15,6 @@ type Catalog interface {
 	Folders
 	Documents
 	Changes
-	Settings
 }
 
 // Folders are the archive's folders and those of the inboxes, by ascending id.
@@ -50,12 +49,4 @@ type Changes interface {
 	Alter(ctx context.Context, id archive.ID, how store.Alteration) error
 	ReplaceContent(ctx context.Context, id archive.ID, content store.Content) (old string, err error)
 	DeleteDocument(ctx context.Context, id archive.ID) (digest string, err error)
-}
-
-// Settings are named values of the archive, empty until they are set.
-type Settings interface {
-	Setting(ctx context.Context, name string) (string, error)
-	SetSetting(ctx context.Context, name, value string) error
-	// FirstSetting sets a value unless one is set, and returns the value that is then set.
-	FirstSetting(ctx context.Context, name, value string) (string, error)
 }

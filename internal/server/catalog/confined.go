@@ -199,11 +199,7 @@ func (c *confined) Search(ctx context.Context, q store.Search) ([]archive.ID, er
 	return c.whole.Search(ctx, q)
 }
 
-func (c *confined) Setting(ctx context.Context, name string) (string, error) {
-	return c.whole.Setting(ctx, name)
-}
-
-// AddFolder refuses to add a mandator or an inbox.
+// AddFolder adds no mandator and no inbox: those are not for who sees but some.
 func (c *confined) AddFolder(ctx context.Context, f store.Folder) (archive.ID, error) {
 	if f.Parent == 0 {
 		return 0, beyond()
@@ -261,10 +257,4 @@ func (c *confined) DeleteDocument(ctx context.Context, id archive.ID) (string, e
 		return "", err
 	}
 	return c.whole.DeleteDocument(ctx, id)
-}
-
-func (c *confined) SetSetting(context.Context, string, string) error { return beyond() }
-
-func (c *confined) FirstSetting(context.Context, string, string) (string, error) {
-	return "", beyond()
 }

@@ -18,12 +18,12 @@ type Access struct{ *database }
 
 // Account is a user of a tenant.
 type Account struct {
-	// ID differs from the user ids of existing inboxes, so that a new user gets none by accident.
-	ID      int64
-	Name    string
-	Created time.Time
-	// Password is the hash of the password, opaque to this package.
-	Password string
+	// ID is that of no inbox that was there before, so that nobody is given one by chance.
+	ID      int64     `json:"id"`
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+	// Password is what is kept of it; this package does not look into it.
+	Password string `json:"-"`
 }
 
 // AddAccount adds a user. The error is KindConflict if the name is taken.

@@ -79,21 +79,8 @@ func (a Archive) Setting(ctx context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// SetSetting sets a setting.
-func (a Archive) SetSetting(ctx context.Context, name, value string) error {
-	err := a.change(ctx, func(e edit) error {
-		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
-		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, e.tenant, name, value)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("change setting %s: %w", name, err)
-	}
-	return nil
-}
-
-// FirstSetting sets a value unless one is set, and returns the value that is then set: of several
-// concurrent callers one wins.
+// FirstSetting sets a value unless one is set, and returns that which is: of all that do this
+// with a name one value wins.
 func (a Archive) FirstSetting(ctx context.Context, name, value string) (string, error) {
 	err := a.change(ctx, func(e edit) error {
 		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -19,9 +18,8 @@ type table struct {
 	// given says that the engine assigns the ids; lasting, that it must never reuse one, because
 	// others may know it.
 	given, lasting bool
-	// The columns, by type.
-	numbers, texts, switches []string
-	// without selects rows that belong to the place of an archive, and are not copied with it.
+	columns        []string
+	// without are rows that belong to the place of an archive, and not to the archive.
 	without string
 }
 
@@ -31,91 +29,50 @@ type table struct {
 // to the rows, and the marks of transactions (change_mark).
 func tables() []table {
 	return []table{
-		{name: "tenant", key: "id", given: true, lasting: true, numbers: []string{"id"}, texts: []string{"cloud_id", "name"}},
+		{name: "tenant", key: "id", given: true, lasting: true, columns: []string{"id", "cloud_id", "name"}},
 		{
-			name: "setting", key: "tenant, name", numbers: []string{"tenant"}, texts: []string{"name", "value"},
+			name: "setting", key: "tenant, name", columns: []string{"tenant", "name", "value"},
 			without: "name = '" + SettingID + "'",
 		},
 		{
-			name: "folder", key: "id", given: true, lasting: true, numbers: []string{"id", "tenant", "parent", "user_id"},
-			texts: []string{"name", "folded"}, switches: []string{"inbox"},
+			name: "folder", key: "id", given: true, lasting: true,
+			columns: []string{"id", "tenant", "parent", "user_id", "name", "folded", "inbox"},
 		},
-		{ // before documents, for which a trigger would add rows
-			name: "content", key: "id", given: true, numbers: []string{"id", "size", "attempts", "due"},
-			texts: []string{"digest", "content_type", "state", "reason"},
+		{ // before documents, for which the database would make rows of its own
+			name: "content", key: "id", given: true,
+			columns: []string{"id", "size", "attempts", "due", "digest", "content_type", "state", "reason"},
 		},
 		{
 			name: "document", key: "id", given: true, lasting: true,
-			numbers: []string{"id", "tenant", "folder", "created", "archived", "pages", "size", "upload", "creator_id", "archiver_id"},
-			texts: []string{
-				"name", "content_type", "keywords", "metadata", "digest", "types", "creator", "external_id", "source", "said", "pairs",
+			columns: []string{
+				"id", "tenant", "folder", "created", "archived", "pages", "size", "upload", "creator_id", "archiver_id", "name", "content_type",
+				"keywords", "metadata", "digest", "types", "creator", "external_id", "source", "said", "pairs", "auto_export",
 			},
-			switches: []string{"auto_export"},
 		},
 		{
-			name: "annotation", key: "id", given: true, numbers: []string{"id", "document", "page", "creator_id"},
-			texts: []string{"kind", "title", "text", "date", "creator", "folded_title", "folded_text"},
+			name: "annotation", key: "id", given: true,
+			columns: []string{"id", "document", "page", "creator_id", "kind", "title", "text", "date", "creator", "folded_title", "folded_text"},
 		},
-		{name: "rendition", key: "source, variant", texts: []string{"source", "variant", "digest"}},
+		{name: "rendition", key: "source, variant", columns: []string{"source", "variant", "digest"}},
 		{
-			name: "audit", key: "id", given: true, lasting: true, numbers: []string{"id", "tenant", "at", "document", "former", "folder"},
-			texts: []string{"who", "action", "key", "was", "became"},
+			name: "audit", key: "id", given: true, lasting: true,
+			columns: []string{"id", "tenant", "at", "document", "former", "folder", "who", "action", "key", "was", "became"},
 		},
-		{name: "account", key: "id", numbers: []string{"id", "tenant", "created"}, texts: []string{"name", "password"}},
+		{name: "account", key: "id", columns: []string{"id", "tenant", "created", "name", "password"}},
 		{
-			name: "api_key", key: "id", given: true, lasting: true, numbers: []string{"id", "tenant", "created", "expires", "revoked", "used"},
-			texts: []string{"name", "hash", "scopes", "mandators"},
+			name: "api_key", key: "id", given: true, lasting: true,
+			columns: []string{"id", "tenant", "created", "expires", "revoked", "used", "name", "hash", "scopes", "mandators"},
 		},
 	}
 }
 
-// columns are numbers, texts and switches, in this order.
-func (t table) columns() []string { return slices.Concat(t.numbers, t.texts, t.switches) }
-
-// insert is the query that adds a row to the table in SQLite.
+// insert is the query that adds a row, a JSON object, to the table in SQLite.
 func (t table) insert() string {
-	columns := t.columns()
-	return "INSERT INTO " + t.name + " (" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(slices.Repeat([]string{"?"}, len(columns)), ", ") + ")"
-}
-
-// row is a row of a table. A text or a number can be NULL.
-type row struct {
-	numbers  []sql.NullInt64
-	texts    []sql.NullString
-	switches []bool
-	fields   []any // pointers to all of them, in the order of columns
-}
-
-func (t table) newRow() *row {
-	r := &row{
-		numbers: make([]sql.NullInt64, len(t.numbers)), texts: make([]sql.NullString, len(t.texts)),
-		switches: make([]bool, len(t.switches)),
+	values := make([]string, 0, len(t.columns))
+	for _, column := range t.columns {
+		values = append(values, "json_extract(?1, '$."+column+"')")
 	}
-	for i := range r.numbers {
-		r.fields = append(r.fields, &r.numbers[i])
-	}
-	for i := range r.texts {
-		r.fields = append(r.fields, &r.texts[i])
-	}
-	for i := range r.switches {
-		r.fields = append(r.fields, &r.switches[i])
-	}
-	return r
-}
-
-// values are the values of all columns.
-func (r *row) values() []any {
-	values := make([]any, 0, len(r.fields))
-	for _, n := range r.numbers {
-		values = append(values, n)
-	}
-	for _, text := range r.texts {
-		values = append(values, text)
-	}
-	for _, on := range r.switches {
-		values = append(values, on)
-	}
-	return values
+	return "INSERT INTO " + t.name + " (" + strings.Join(t.columns, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
 }
 
 // where is the part of a query that leaves out rows that do not belong to the archive.
@@ -126,15 +83,19 @@ func (t table) where() string {
 	return " WHERE NOT (" + t.without + ")"
 }
 
-// each calls f for every row, in the order of the key. It reuses the row for each call.
-func (t table) each(ctx context.Context, from session, f func(*row) error) error {
-	r := t.newRow()
+// each calls f for every row, a JSON object, in the order of the key.
+func (t table) each(ctx context.Context, from session, f func(row string) error) error {
+	fields := make([]string, 0, len(t.columns))
+	for _, column := range t.columns {
+		fields = append(fields, "'"+column+"', "+column)
+	}
 	return eachRow(ctx, from, "copy "+t.name, func(row scanner) error {
-		if err := row.Scan(r.fields...); err != nil {
+		var object string
+		if err := row.Scan(&object); err != nil {
 			return err
 		}
-		return f(r)
-	}, "SELECT "+strings.Join(t.columns(), ", ")+" FROM "+t.name+t.where()+" ORDER BY "+t.key)
+		return f(object)
+	}, "SELECT json_object("+strings.Join(fields, ", ")+") FROM "+t.name+t.where()+" ORDER BY "+t.key)
 }
 
 // CopyTo writes a snapshot of the database into a new SQLite file, while others continue to change it.
@@ -209,8 +170,8 @@ func copyRows(ctx context.Context, from session, to changing) error {
 	}
 	for _, t := range tables() {
 		insert := t.insert()
-		err := t.each(ctx, from, func(r *row) error {
-			_, err := to.exec(ctx, insert, r.values()...)
+		err := t.each(ctx, from, func(row string) error {
+			_, err := to.exec(ctx, insert, row)
 			return err
 		})
 		if err == nil && t.lasting {

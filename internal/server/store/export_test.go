@@ -7,3 +7,12 @@ import "context"
 func (a Archive) Trail(ctx context.Context, after int64, limit int) ([]Entry, error) {
 	return a.entries(ctx, "SELECT "+entryColumns+" FROM audit WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?", a.tenant, after, limit)
 }
+
+// SetSetting sets a setting, whatever it is.
+func (a Archive) SetSetting(ctx context.Context, name, value string) error {
+	return a.change(ctx, func(e edit) error {
+		_, err := e.exec(ctx, `INSERT INTO setting (tenant, name, value) VALUES (?, ?, ?)
+		ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value`, e.tenant, name, value)
+		return err
+	})
+}

@@ -13,8 +13,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"github.com/archivefs/archivefs/internal/durable"
 )
 
@@ -276,98 +274,42 @@ func (f *filling) rows(ctx context.Context) error {
 	return f.texts(ctx)
 }
 
-// rowBatch are rows of a table, by column.
+// rowBatch are rows, JSON objects, and the query that takes an array of them.
 type rowBatch struct {
-	numbers  [][]pgtype.Int8
-	texts    [][]pgtype.Text
-	switches [][]bool
-	rows     int
-	bytes    int
+	query string
+	rows  []string
+	bytes int
 }
 
-func newBatch(t table) *rowBatch {
-	return &rowBatch{
-		numbers: make([][]pgtype.Int8, len(t.numbers)), texts: make([][]pgtype.Text, len(t.texts)),
-		switches: make([][]bool, len(t.switches)),
-	}
-}
-
-// add copies a row.
-func (b *rowBatch) add(r *row) {
-	for i, n := range r.numbers {
-		b.numbers[i] = append(b.numbers[i], pgtype.Int8{Int64: n.Int64, Valid: n.Valid})
-	}
-	for i, text := range r.texts {
-		b.texts[i] = append(b.texts[i], pgtype.Text{String: text.String, Valid: text.Valid})
-		b.bytes += len(text.String)
-	}
-	for i, on := range r.switches {
-		b.switches[i] = append(b.switches[i], on)
-	}
-	b.rows++
-}
-
-func (b *rowBatch) full() bool { return b.rows >= rowsAtOnce || b.bytes >= bytesAtOnce }
-
-// flush runs a query with the columns of a batch, and empties it.
-func (f *filling) flush(ctx context.Context, b *rowBatch, query string) error {
-	if b.rows == 0 {
+// add sends the rows of a batch when there are enough.
+func (f *filling) add(ctx context.Context, b *rowBatch, row string) error {
+	b.rows, b.bytes = append(b.rows, row), b.bytes+len(row)
+	if len(b.rows) < rowsAtOnce && b.bytes < bytesAtOnce {
 		return nil
 	}
-	var columns []any
-	for i := range b.numbers {
-		columns = append(columns, b.numbers[i])
+	return f.flush(ctx, b)
+}
+
+// flush sends the rows of a batch, and empties it.
+func (f *filling) flush(ctx context.Context, b *rowBatch) error {
+	if len(b.rows) == 0 {
+		return nil
 	}
-	for i := range b.texts {
-		columns = append(columns, b.texts[i])
-	}
-	for i := range b.switches {
-		columns = append(columns, b.switches[i])
-	}
-	_, err := f.to.exec(ctx, query, columns...)
-	f.wrote(b.rows)
-	for i := range b.numbers {
-		b.numbers[i] = b.numbers[i][:0]
-	}
-	for i := range b.texts {
-		clear(b.texts[i])
-		b.texts[i] = b.texts[i][:0]
-	}
-	for i := range b.switches {
-		b.switches[i] = b.switches[i][:0]
-	}
-	b.rows, b.bytes = 0, 0
+	_, err := f.to.exec(ctx, b.query, "["+strings.Join(b.rows, ",")+"]")
+	f.wrote(len(b.rows))
+	clear(b.rows)
+	b.rows, b.bytes = b.rows[:0], 0
 	return err
 }
 
-// unnested is the SQL for the rows of a batch.
-func (t table) unnested() string {
-	var arrays []string
-	for range t.numbers {
-		arrays = append(arrays, "CAST(? AS BIGINT[])")
-	}
-	for range t.texts {
-		arrays = append(arrays, "CAST(? AS TEXT[])")
-	}
-	for range t.switches {
-		arrays = append(arrays, "CAST(? AS BOOLEAN[])")
-	}
-	return "unnest(" + strings.Join(arrays, ", ") + ")"
-}
-
 func (f *filling) table(ctx context.Context, t table) error {
-	query := "INSERT INTO " + t.name + " (" + strings.Join(t.columns(), ", ") + ") SELECT * FROM " + t.unnested()
-	b := newBatch(t)
-	err := t.each(ctx, f.from.read, func(r *row) error {
-		if b.add(r); b.full() {
-			return f.flush(ctx, b, query)
-		}
-		return nil
-	})
-	if err != nil {
+	columns := strings.Join(t.columns, ", ")
+	b := &rowBatch{query: "INSERT INTO " + t.name + " (" + columns + ") SELECT " + columns +
+		" FROM json_populate_recordset(CAST(NULL AS " + t.name + "), CAST(? AS JSON))"}
+	if err := t.each(ctx, f.from.read, func(row string) error { return f.add(ctx, b, row) }); err != nil {
 		return err
 	}
-	if err := f.flush(ctx, b, query); err != nil {
+	if err := f.flush(ctx, b); err != nil {
 		return fmt.Errorf("copy %s: %w", t.name, err)
 	}
 	return nil
@@ -477,22 +419,18 @@ func (f *filling) portion(ctx context.Context, p *portion) error {
 	if err != nil {
 		return err
 	}
-	t := table{name: "texts", numbers: []string{"id"}, texts: []string{"words", "stems"}}
-	query := `UPDATE content SET words = CAST(text.words AS TSVECTOR), stems = CAST(text.stems AS TSVECTOR)
-		FROM ` + t.unnested() + ` AS text (id, words, stems) WHERE content.id = text.id`
-	b, r := newBatch(t), t.newRow()
+	b := &rowBatch{query: `UPDATE content SET words = CAST(text.words AS TSVECTOR), stems = CAST(text.stems AS TSVECTOR)
+		FROM json_to_recordset(CAST(? AS JSON)) AS text (id BIGINT, words TEXT, stems TEXT) WHERE content.id = text.id`}
 	for _, text := range texts {
-		r.numbers[0] = sql.NullInt64{Int64: text.id, Valid: true}
-		for i, words := range [][]string{text.words, text.stems} {
-			r.texts[i] = sql.NullString{String: tsvector(words), Valid: true}
+		row, err := encode(map[string]any{"id": text.id, "words": tsvector(text.words), "stems": tsvector(text.stems)})
+		if err == nil {
+			err = f.add(ctx, b, row)
 		}
-		if b.add(r); b.full() {
-			if err := f.flush(ctx, b, query); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
-	return f.flush(ctx, b, query)
+	return f.flush(ctx, b)
 }
 
 const (

@@ -72,9 +72,9 @@ const DefaultTenant TenantID = 1
 
 // Tenant is a tenant of the database.
 type Tenant struct {
-	ID      TenantID
-	CloudID string // empty for the default one
-	Name    string // for people; may be empty
+	ID      TenantID `json:"id"`
+	CloudID string   `json:"cloud-id,omitempty"` // empty for the default one
+	Name    string   `json:"name,omitempty"`     // for people; may be empty
 }
 
 // AddTenant adds a tenant that clients name by its cloud id. The error is KindConflict if that is taken.

@@ -42,7 +42,7 @@ func TestTablesAreAllThereIs(t *testing.T) {
 	defer func() { _ = inPostgres.Close() }()
 	want := map[string]column{}
 	for _, known := range tables() {
-		for _, name := range known.columns() {
+		for _, name := range known.columns {
 			id := name == "id"
 			want[known.table(name)] = column{known.name, name, id && known.given, id && known.lasting}
 		}

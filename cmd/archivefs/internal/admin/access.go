@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/internal/config"
 	"github.com/archivefs/archivefs/internal/server"
+	"github.com/archivefs/archivefs/internal/server/store"
 )
 
 func adminTenantsCommand() *cli.Command {
@@ -21,8 +21,8 @@ func adminTenantsCommand() *cli.Command {
 	return adminGroup(group, "whose archives the database keeps apart",
 		administration{
 			name: "list", usage: "a line for each tenant",
-			do: list((*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t server.Tenant) (any, []string) {
-				return tenantJSON(t), []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)}
+			do: list((*server.Admin).Tenants, []string{"ID", "CLOUD-ID", "NAME"}, func(t store.Tenant) (any, []string) {
+				return t, []string{decimal(t.ID), orDash(t.CloudID), orDash(t.Name)}
 			}),
 		}.command(group),
 		administration{
@@ -32,17 +32,10 @@ func adminTenantsCommand() *cli.Command {
 				"   archivefs admin tenants add muster 'Muster GmbH'\n" +
 				"   archivefs admin mandators add --tenant muster Rechnungswesen\n" +
 				"   archivefs admin keys add --tenant muster >keyfile",
-			do: adds("tenant", func(c *cli.Context, a *server.Admin) (int64, error) {
+			do: adds("tenant", func(c *cli.Context, a *server.Admin) (store.TenantID, error) {
 				return a.AddTenant(c.Context, c.Args().First(), c.Args().Get(1))
 			}),
 		}.command(group))
-}
-
-// tenantJSON is a tenant in the output of --json.
-type tenantJSON struct {
-	ID      int64  `json:"id"`
-	CloudID string `json:"cloud-id,omitempty"`
-	Name    string `json:"name,omitempty"`
 }
 
 func adminMandatorsCommand() *cli.Command {
@@ -74,7 +67,7 @@ func adminInboxesCommand() *cli.Command {
 		administration{
 			name: "list", usage: "a line for each inbox",
 			do: list((*server.Admin).Inboxes, []string{"ID", "USER", "NAME"}, func(in server.Root) (any, []string) {
-				return inboxJSON(in), []string{decimal(in.ID), orDash(in.User), in.Name}
+				return in, []string{decimal(in.ID), orDash(in.User), in.Name}
 			}),
 		}.command(group),
 		administration{
@@ -88,22 +81,14 @@ func adminInboxesCommand() *cli.Command {
 		}.command(group))
 }
 
-// inboxJSON is an inbox in the output of --json.
-type inboxJSON struct {
-	ID     archive.ID `json:"id"`
-	Name   string     `json:"name"`
-	UserID int64      `json:"user-id"`
-	User   string     `json:"user,omitempty"`
-}
-
 func adminUsersCommand() *cli.Command {
 	const group = "users"
 	const asked = "The password is asked for, or read from standard input where that is no terminal: its first line.\n"
 	return adminGroup(group, "who shows a password beside an API key",
 		administration{
 			name: "list", usage: "a line for each user",
-			do: list((*server.Admin).Users, []string{"ID", "ADDED", "NAME"}, func(u server.User) (any, []string) {
-				return userJSON(u), []string{decimal(u.ID), u.Created.Local().Format(time.DateTime), u.Name}
+			do: list((*server.Admin).Users, []string{"ID", "ADDED", "NAME"}, func(u store.Account) (any, []string) {
+				return u, []string{decimal(u.ID), u.Created.Local().Format(time.DateTime), u.Name}
 			}),
 		}.command(group),
 		administration{
@@ -171,37 +156,15 @@ func setPassword(c *cli.Context, a *server.Admin) error {
 	return tellDone(c, "changed the password of", name)
 }
 
-// userJSON is a user in the output of --json.
-type userJSON struct {
-	ID      int64     `json:"id"`
-	Name    string    `json:"name"`
-	Created time.Time `json:"created"`
-}
-
 func adminAutoExportCommand() *cli.Command {
 	const group = "auto-export"
 	return adminGroup(group, "the documents that shall be exported",
 		administration{
 			name: "list", usage: "a line for each document whose auto-export status is set",
-			do: list(autoExports, []string{"ID", "FOLDER", "NAME"}, func(d server.AutoExport) (any, []string) {
-				return autoExportJSON(d), []string{decimal(d.ID), d.Folder, d.Name}
+			do: list((*server.Admin).AutoExports, []string{"ID", "FOLDER", "NAME"}, func(d server.AutoExport) (any, []string) {
+				return d, []string{decimal(d.ID), d.Folder, d.Name}
 			}),
 		}.command(group))
-}
-
-// autoExportJSON is a document in the output of --json.
-type autoExportJSON struct {
-	ID     archive.ID `json:"id"`
-	Name   string     `json:"name"`
-	Folder string     `json:"folder"`
-}
-
-func autoExports(a *server.Admin, ctx context.Context) (all []server.AutoExport, err error) {
-	err = a.AutoExports(ctx, func(d server.AutoExport) error {
-		all = append(all, d)
-		return nil
-	})
-	return all, err
 }
 
 func adminKeysCommand() *cli.Command {
@@ -249,10 +212,10 @@ func addKey(c *cli.Context, a *server.Admin) error {
 	}
 	if c.Bool("json") {
 		return command.PrintJSON(c, struct {
-			ID      int64      `json:"id"`
-			Key     string     `json:"key"`
-			Expires *time.Time `json:"expires,omitempty"`
-		}{id, key, optionalTime(n.Expires)})
+			ID      int64     `json:"id"`
+			Key     string    `json:"key"`
+			Expires time.Time `json:"expires,omitzero"`
+		}{id, key, n.Expires})
 	}
 	if _, err := fmt.Fprintln(c.App.Writer, key); err != nil {
 		return err
@@ -306,16 +269,8 @@ func revokeKeys(c *cli.Context, a *server.Admin) error {
 
 // keyJSON is a key in the output of --json.
 type keyJSON struct {
-	ID        int64      `json:"id"`
-	Name      string     `json:"name,omitempty"`
-	Valid     bool       `json:"valid"`
-	State     string     `json:"state"` // valid, expired or revoked
-	Scopes    []string   `json:"scopes"`
-	Mandators []string   `json:"mandators,omitempty"`
-	Created   time.Time  `json:"created"`
-	Expires   *time.Time `json:"expires,omitempty"`
-	Revoked   *time.Time `json:"revoked,omitempty"`
-	Used      *time.Time `json:"used,omitempty"`
+	server.Key
+	State string `json:"state"` // valid, expired or revoked
 }
 
 func tellKey(k server.Key) (any, []string) {
@@ -324,18 +279,7 @@ func tellKey(k server.Key) (any, []string) {
 		decimal(k.ID), keyState(&k), strings.Join(k.Scopes, ","), cmp.Or(mandators, "all"), k.Created.Local().Format(time.DateTime),
 		keyUse(&k, now), keyEnd(&k, now), k.Name,
 	}
-	return keyJSON{
-		ID: k.ID, Name: k.Name, Valid: k.Valid, State: keyState(&k), Scopes: k.Scopes, Mandators: k.Mandators,
-		Created: k.Created, Expires: optionalTime(k.Expires), Revoked: optionalTime(k.Revoked), Used: optionalTime(k.Used),
-	}, row
-}
-
-// optionalTime is nil for the zero time.
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
+	return keyJSON{k, keyState(&k)}, row
 }
 
 func keyState(k *server.Key) string {

@@ -18,7 +18,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
-	"github.com/archivefs/archivefs/apiclient"
 	"github.com/archivefs/archivefs/archive"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/command"
 	"github.com/archivefs/archivefs/cmd/archivefs/internal/running"
@@ -26,7 +25,6 @@ import (
 	"github.com/archivefs/archivefs/internal/durable"
 	"github.com/archivefs/archivefs/internal/server"
 	"github.com/archivefs/archivefs/internal/server/blob"
-	"github.com/archivefs/archivefs/internal/server/generated"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
 
@@ -45,7 +43,6 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "listen", EnvVars: command.Env("LISTEN"), Value: "127.0.0.1:8081", Usage: "listen at `ADDRESS`; port 0 takes a free one"},
 			&cli.BoolFlag{Name: "sample", EnvVars: command.Env("SAMPLE"), Usage: "fill an empty archive with a sample office archive"},
 			&cli.StringFlag{Name: "import", Usage: "before serving, add the directory tree `DIR`: its directories as mandators and folders, its files as documents"},
-			&cli.StringFlag{Name: "generate", Usage: "present `NxM` instead of --data: N folders with M documents in each, made up as they are read; needs an API key"},
 			&cli.StringFlag{Name: "max-upload", EnvVars: command.Env("MAX_UPLOAD"), Value: "10GiB", Usage: "take files of at most `SIZE`"},
 			&cli.BoolFlag{Name: "only-eight", Usage: "serve only the eight operations of the specification"},
 			&cli.BoolFlag{Name: "no-sizes", Usage: "leave sizes and content types out of document lists"},
@@ -83,9 +80,6 @@ func serve(c *cli.Context) error {
 		return fmt.Errorf("--listen: %w; name another address, or port 0 for a free one", err)
 	}
 	defer ln.Close() //nolint:errcheck // it is closed already, unless something else failed
-	if c.String("generate") != "" {
-		return serveGenerated(c, ln, r, options)
-	}
 	what, kept, err := archiveName(options)
 	if err != nil {
 		return err
@@ -134,10 +128,8 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 	if _, _, err := net.SplitHostPort(c.String("listen")); err != nil {
 		return o, config.WrongOption("listen", "%q is no address; write for example 127.0.0.1:8081", c.String("listen"))
 	}
-	if c.String("generate") == "" {
-		if o.Data, err = config.DataDir(c.String("data")); err != nil {
-			return o, err
-		}
+	if o.Data, err = config.DataDir(c.String("data")); err != nil {
+		return o, err
 	}
 	if dir := c.String("import"); dir != "" {
 		if err := wantDirectory(dir); err != nil {
@@ -156,10 +148,7 @@ func readServe(c *cli.Context) (o server.Options, err error) {
 		return o, config.WrongTogether("%s and %s go together", "user", "password")
 	}
 	o.Credentials = server.Credentials{APIKey: cred.APIKey, CloudID: cred.CloudID, User: cred.User, Password: cred.Password}
-	if err := readDatabase(c, &o); err != nil {
-		return o, err
-	}
-	return o, wantGenerated(c, cred)
+	return o, readDatabase(c, &o)
 }
 
 // letIn makes the service accept a key of its own if neither the options nor the archive have one,
@@ -243,12 +232,6 @@ func readDatabase(c *cli.Context, o *server.Options) (err error) {
 		if _, err := blob.ParseAddress(o.Blobs); err != nil {
 			return config.WrongOption("blobs", "%v", err)
 		}
-	}
-	if o.Database == "" {
-		return nil
-	}
-	if c.String("generate") != "" {
-		return config.WrongTogether("%s does not go with %s, which keeps nothing", "database", "generate")
 	}
 	return nil
 }
@@ -358,30 +341,4 @@ func (w *watched) sentence(made server.Imported) string {
 		text += "; skipped " + command.Plural(made.Skipped, "entry")
 	}
 	return text
-}
-
-// wantGenerated refuses options that make no sense with --generate: such an archive stores nothing,
-// not even a key.
-func wantGenerated(c *cli.Context, cred apiclient.Credentials) error {
-	text := c.String("generate")
-	if text == "" {
-		return nil
-	}
-	if _, err := generated.ParseShape(text); err != nil {
-		return config.WrongOption("generate", "%v", err)
-	}
-	if c.Bool("sample") || c.String("import") != "" {
-		return config.WrongTogether("%s goes neither with %s nor with %s: nothing can be put into what is generated", "generate", "sample", "import")
-	}
-	if cred.APIKey == "" {
-		return config.WrongTogether("%s keeps no key of its own; give one with %s or %s", "generate", "api-key", "api-key-file")
-	}
-	return nil
-}
-
-// serveGenerated serves a generated archive.
-func serveGenerated(c *cli.Context, ln net.Listener, r *served, options server.Options) error {
-	shape, _ := generated.ParseShape(c.String("generate")) // readServe has checked it
-	r.server = server.Generate(options, shape)
-	return r.at(c, ln, "generated archive "+shape.String())
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -16,7 +18,7 @@ import (
 // groupScale measures archives that grow.
 const groupScale = "scale"
 
-// perFolder is how many documents a generated folder has.
+// perFolder is how many documents a folder has.
 const perFolder = 10
 
 // ScaleName is the name of a measure of an archive with that many documents.
@@ -35,23 +37,31 @@ func scales(shape corpus.Shape) []int {
 	return []int{1_000, 10_000, 100_000}
 }
 
-// measureScale mounts generated archives.
+// measureScale mounts archives of each size.
 func (b *Bench) measureScale(ctx context.Context) error {
 	b.say("== %s", groupScale)
 	for _, folders := range scales(b.Shape) {
 		for _, part := range ScaleParts() {
 			b.results.Forget(own, ScaleName(folders*perFolder, part))
 		}
-		if err := b.measureGenerated(ctx, folders); err != nil {
+		if err := b.measureSize(ctx, folders); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Bench) measureGenerated(ctx context.Context, folders int) error {
-	name := "generated"
-	srv, err := b.startService(ctx, name, "", fmt.Sprintf("--generate %dx%d", folders, perFolder))
+func (b *Bench) measureSize(ctx context.Context, folders int) error {
+	const name = "scale"
+	data := filepath.Join(b.dir, name)
+	defer func() { _ = os.RemoveAll(data) }() // the run's own directory goes, too
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return err
+	}
+	if err := fillScale(ctx, data, folders); err != nil {
+		return fmt.Errorf("fill an archive: %w", err)
+	}
+	srv, err := b.startService(ctx, name, data)
 	if srv != nil {
 		b.servers[name] = srv
 		defer func() {

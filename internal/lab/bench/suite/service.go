@@ -28,11 +28,9 @@ const importLimit = 15 * time.Minute
 
 func (b *Bench) ownData() string { return filepath.Join(b.dir, "data") }
 
-// startService starts an archive service on a data directory, or with further options.
+// startService starts an archive service on a data directory, with further options.
 func (b *Bench) startService(ctx context.Context, name, data string, options ...string) (*server, error) {
-	if data != "" {
-		options = append(options, `--data "$DATA"`)
-	}
+	options = append(options, `--data "$DATA"`)
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
