@@ -70,6 +70,7 @@ func TestFoldingKeepsNames(t *testing.T) {
 }
 
 // What a listing does not say of a directory keeps it from being folded.
+// It is alone, so nothing is locked.
 func TestFoldingLosesNothing(t *testing.T) {
 	for name, change := range map[string]func(*testTree, *Dir){
 		"somebody looked at a document": func(_ *testTree, d *Dir) { d.LeafOf(d.Get("Brief.pdf")) },
@@ -86,7 +87,7 @@ func TestFoldingLosesNothing(t *testing.T) {
 		"a document is gone":              func(_ *testTree, d *Dir) { d.Drop(d.Get("Brief.pdf")) },
 		"a document stays for a while":    func(tr *testTree, d *Dir) { d.Get("Brief.pdf").Keep = InstantOf(tr.time.Add(time.Minute)) },
 		"a document was not compared yet": func(_ *testTree, d *Dir) { d.Get("Brief.pdf").Told = "" },
-		"nothing was listed":              func(_ *testTree, d *Dir) { d.Shown.origin = nil },
+		"nothing was listed":              func(_ *testTree, d *Dir) { d.Shown.origin = nil }, // +checklocksignore
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree()
@@ -108,6 +109,8 @@ func TestFoldingLosesNothing(t *testing.T) {
 }
 
 // A file that is not archived stays while documents around it are folded.
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestFoldingLeavesFiles(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
@@ -125,6 +128,8 @@ func TestFoldingLeavesFiles(t *testing.T) {
 }
 
 // Who found an entry before its directory was folded gets the file that others get.
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestFoldingKeepsOneFile(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
