@@ -147,7 +147,7 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 	}
 	validity := k.validForLocked(d)
 	if e.Dir != nil {
-		validity = k.foldersValidForLocked(d)
+		validity = k.trustedForLocked(d, d.Subs.Fetched) // foldersValidFor
 	}
 	d.Lease.Extend(validity)
 	return validity
@@ -386,12 +386,6 @@ func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 func (k *Kernel) foldersValidFor(d *tree.Dir) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return k.foldersValidForLocked(d)
-}
-
-// foldersValidForLocked is foldersValidFor under Mu.
-// +checklocks:d.Mu
-func (k *Kernel) foldersValidForLocked(d *tree.Dir) time.Duration {
 	return k.trustedForLocked(d, d.Subs.Fetched)
 }
 

@@ -89,13 +89,11 @@ func (p phase) after(e event) phase { return transitions[p][e] }
 
 // phaseOf is the phase of bytes that were in the spool before they had a file; up may be nil.
 func phaseOf(up *spool.Upload) phase {
-	if up == nil {
-		return clean
-	}
-	switch r := up.Record(); {
-	case r.Queued:
+	switch {
+	case up == nil:
+	case up.Record().Queued:
 		return accepted
-	case r.Visible:
+	case up.Record().Visible:
 		return failed
 	}
 	return clean

@@ -104,36 +104,24 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 	late := d.Late
 	d.Late = nil
 	for _, l := range late {
-		switch name, waits := p.showLateLocked(d, l.Holder.(*File), list); {
-		case waits:
-			d.Late = append(d.Late, l)
-		case name != "":
-			stale = append(stale, name)
+		f := l.Holder.(*File)
+		f.Mu.Lock()
+		if up := f.Up; up != nil { // else its id became known after all
+			r := up.Record()
+			found := p.mayBeLocked(d, &r, list)
+			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
+				d.Late = append(d.Late, l)
+			} else {
+				stale = append(stale, f.Entry.Name)
+				d.Shown.Drop(f.Entry)
+				f.Dir = nil // open handles go on reading
+				f.happenedLocked(onUnlink)
+				p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
+			}
 		}
+		f.Mu.Unlock()
 	}
 	return stale
-}
-
-// showLateLocked is ShowListedLocked for one file. It returns the name that the file had, and whether
-// a listing is still to show it.
-// +checklocks:d.Mu
-func (p *placing) showLateLocked(d *tree.Dir, f *File, list []*archive.Document) (name string, waits bool) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	up := f.Up
-	if up == nil {
-		return "", false // its id became known after all
-	}
-	r := up.Record()
-	found := p.mayBeLocked(d, &r, list)
-	if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
-		return "", true
-	}
-	d.Shown.Drop(f.Entry)
-	f.Dir = nil // open handles go on reading
-	f.happenedLocked(onUnlink)
-	p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
-	return f.Entry.Name, false
 }
 
 // placeWaiting shows what waits for a folder that was listed already, or is queued itself.
