@@ -31,7 +31,7 @@ type File struct {
 	// change by each handle.
 	Commit sync.Mutex
 
-	// phase is what becomes of its bytes, why is why they are spoiled.
+	// phase is what becomes of its bytes, why says why they are spoiled.
 	phase phase // +checklocks:Mu
 	why   error // +checklocks:Mu
 	// writers counts open handles that may write, mappers those that may do so through a

@@ -303,7 +303,7 @@ func (d *Dir) Subfolders() []*Dir {
 	return dirs
 }
 
-// Add and drop are addLocked and dropLocked for callers that hold nothing.
+// Add shows an entry under its name.
 func (d *Dir) Add(e *Entry) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
