@@ -24,7 +24,8 @@ type connection struct {
 	epochs bool
 
 	mu sync.Mutex
-	fd int // -1: closed; guarded by mu
+	// fd is -1 when it is closed.
+	fd int // +checklocks:mu
 }
 
 // connect mounts at dir and begins to answer the kernel.
@@ -110,6 +111,7 @@ func (c *connection) ended() bool {
 	return c.endedLocked()
 }
 
+// +checklocks:c.mu
 func (c *connection) endedLocked() bool {
 	if c.fd < 0 {
 		return true

@@ -27,8 +27,9 @@ func (f *FileSystem) Waited() bool { return f.control.Waited() }
 type controlMount struct {
 	f *FileSystem
 
-	mu   sync.Mutex
-	kept map[string]*staging.File // the files of uploads, by their ids; guarded by mu
+	mu sync.Mutex
+	// kept are the files of uploads, by their ids.
+	kept map[string]*staging.File // +checklocks:mu
 }
 
 var _ control.Mount = (*controlMount)(nil)

@@ -18,19 +18,22 @@ type line struct {
 	service string // host and port
 	addr    *net.TCPAddr
 
-	mu       sync.Mutex
-	listener *net.TCPListener // nil while it is cut; guarded by mu
-	conns    []net.Conn       // guarded by mu
-	open     chan struct{}    // closed while everything passes; guarded by mu
-	work     sync.WaitGroup
+	mu sync.Mutex
+	// listener is nil while it is cut.
+	listener *net.TCPListener // +checklocks:mu
+	conns    []net.Conn       // +checklocks:mu
+	// open is closed while everything passes.
+	open chan struct{} // +checklocks:mu
+	work sync.WaitGroup
 }
 
 // newLine returns a line to the service at baseURL, and the base URL by way of it.
 func newLine(t testing.TB, baseURL string) (*line, string) {
 	t.Helper()
 	u := get(url.Parse(baseURL))(t)
-	l := &line{t: t, service: u.Host, addr: &net.TCPAddr{IP: loopback.Own()}, open: make(chan struct{})}
-	close(l.open)
+	open := make(chan struct{})
+	close(open)
+	l := &line{t: t, service: u.Host, addr: &net.TCPAddr{IP: loopback.Own()}, open: open}
 	l.mend()
 	t.Cleanup(func() {
 		l.speak()

@@ -23,12 +23,15 @@ type office struct {
 	url  string
 	cred apiclient.Credentials
 
-	mandator, bills, letters, inbox archive.ID
+	mandator archive.ID
+	bills    archive.ID
+	letters  archive.ID
+	inbox    archive.ID
 
 	mu       sync.Mutex
 	idle     sync.Cond        // of mu: no request is under way
-	running  int              // requests; guarded by mu
-	requests []server.Request // guarded by mu
+	running  int              // +checklocks:mu
+	requests []server.Request // +checklocks:mu
 }
 
 // newOffice serves an archive: mandator "Muster GmbH" with the folders "Rechnungen" and
@@ -85,6 +88,7 @@ func (o *office) note(r server.Request) {
 
 // waitLocked waits until no request is under way: the service notes one when it has answered it, and
 // who asked may have the answer before.
+// +checklocks:o.mu
 func (o *office) waitLocked() {
 	for o.running > 0 {
 		o.idle.Wait()

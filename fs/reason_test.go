@@ -19,7 +19,7 @@ import (
 // journal is a log that can be read while it is written.
 type journal struct {
 	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
+	text bytes.Buffer // +checklocks:mu
 }
 
 func (j *journal) Write(p []byte) (int, error) {

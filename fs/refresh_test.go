@@ -19,7 +19,7 @@ import (
 // clock is a clock that a test moves.
 type clock struct {
 	mu  sync.Mutex
-	now time.Time // guarded by mu
+	now time.Time // +checklocks:mu
 }
 
 func newClock() *clock { return &clock{now: time.Now()} }

@@ -23,7 +23,7 @@ type Memory struct {
 	expanded atomic.Int64 // documents since the last rest was asked for
 
 	mu   sync.Mutex
-	rest *time.Timer // guarded by mu
+	rest *time.Timer // +checklocks:mu
 }
 
 // Decoded counts the documents of an answer.

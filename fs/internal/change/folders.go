@@ -39,8 +39,10 @@ func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
 	if up == nil {
 		return errno.ErrNotRemoved
 	}
-	defer c.s.Folders.Lock(up)()
-	return c.s.Folders.RemoveLocked(d, e, up)
+	held := c.s.Holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
+	return c.s.Folders.RemoveLocked(held, d, e, up)
 }
 
 // renameQueued gives a queued folder another place or name. While it is being made that is
@@ -53,7 +55,9 @@ func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName
 	if err := mayBeFolder(newName); err != nil {
 		return err
 	}
-	defer c.s.Folders.Lock(up)()
+	held := c.s.Holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
 	to.Mu.Lock()
 	free := to.Free
 	to.Mu.Unlock()

@@ -201,7 +201,8 @@ func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newNam
 	return nil
 }
 
-// hideLocked sets a document aside. The caller holds mu.
+// hideLocked sets a document aside.
+// +checklocks:d.Mu
 func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document) {
 	hidden := tree.NewEntry(shown.Name, doc, nil)
 	hidden.ServiceName, hidden.Keep = shown.ServiceName, shown.Keep
@@ -361,14 +362,27 @@ func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, 
 	if over != nil && over.Dir == nil {
 		other = staging.FileOf(to, over)
 	}
-	defer lockCommits(f, other)()
+	if other == nil || other == f {
+		f.Commit.Lock()
+		defer f.Commit.Unlock()
+	} else {
+		lockCommits(f, other)
+		defer f.Commit.Unlock()
+		defer other.Commit.Unlock()
+	}
+	return c.renameLocalLocked(ctx, f, to, newName, over, other)
+}
+
+// renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of over, or nil.
+// +checklocks:f.Commit
+func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree.Dir, newName string, over *tree.Entry, other *staging.File) error {
 	up := f.Pending()
 	if d, _ := f.Place(); up == nil || d == nil {
 		return errSettled
 	}
 	replaced, err := c.mayReplace(to, newName, over)
 	if err == nil {
-		err = c.recallFor(f, up, other, to.StaysLocal(newName))
+		err = c.recallForLocked(f, up, other, to.StaysLocal(newName))
 	}
 	if err != nil {
 		return err
@@ -382,36 +396,33 @@ func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, 
 	case err != nil:
 		return err
 	case f.Ready(up, to, newName):
-		return c.sendAs(ctx, f, up, before, to, newName, over, replaced)
+		return c.sendAsLocked(ctx, f, up, before, to, newName, over, replaced)
 	}
-	c.moveTo(f, to, newName, over, replaced)
+	c.moveToLocked(f, to, newName, over, replaced)
 	if up.Record().Queued {
 		c.s.Enqueue(up) // it may have left a folder that is not made
 	}
 	return nil
 }
 
-// lockCommits locks commit of both files, of which the second may be nil, so that neither
-// is sent.
-func lockCommits(a, b *staging.File) (unlock func()) {
-	if b == nil || a == b {
-		a.Commit.Lock()
-		return a.Commit.Unlock
-	}
+// lockCommits locks Commit of two files, so that neither is sent.
+// +checklocksacquire:a.Commit
+// +checklocksacquire:b.Commit
+func lockCommits(a, b *staging.File) {
 	if b.Ino < a.Ino {
-		a, b = b, a
+		b.Commit.Lock()
+		a.Commit.Lock()
+		return
 	}
 	a.Commit.Lock()
 	b.Commit.Lock()
-	return func() {
-		b.Commit.Unlock()
-		a.Commit.Unlock()
-	}
 }
 
-// recallFor takes back from the queue what a rename puts an end to: what is replaced, and
-// the file itself when it is to stay local. The caller holds commit of both.
-func (c *Files) recallFor(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
+// recallForLocked takes back from the queue what a rename puts an end to: what is replaced, and
+// the file itself when it is to stay local. Commit of other, which may be nil, is locked as well, which
+// checklocks cannot say.
+// +checklocks:f.Commit
+func (c *Files) recallForLocked(f *staging.File, up *spool.Upload, other *staging.File, local bool) error {
 	if local && up.Record().Queued {
 		if err := f.RecallLocked(up); err != nil {
 			return err
@@ -421,21 +432,22 @@ func (c *Files) recallFor(f *staging.File, up *spool.Upload, other *staging.File
 		return nil
 	}
 	if up := other.Pending(); up != nil && up.Record().Queued {
-		return other.RecallLocked(up)
+		return other.RecallLocked(up) // +checklocksignore
 	}
 	return nil
 }
 
-// sendAs archives the file under its new name, which it then has; on an error it is what it
-// was before. The caller holds commit.
-func (c *Files) sendAs(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
-	id, sent, err := c.s.Delivery.Send(ctx, f, up, to, false)
+// sendAsLocked archives the file under its new name, which it then has; on an error it is what it
+// was before.
+// +checklocks:f.Commit
+func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upload, before spool.Record, to *tree.Dir, newName string, over *tree.Entry, replaced *archive.Document) error {
+	id, sent, err := c.s.Delivery.SendLocked(ctx, f, up, to, false)
 	if err != nil {
 		return c.takeBack(up, before, err)
 	}
-	c.moveTo(f, to, newName, over, replaced)
+	c.moveToLocked(f, to, newName, over, replaced)
 	if sent {
-		c.s.Delivery.Arrived(ctx, f, up, id)
+		c.s.Delivery.ArrivedLocked(ctx, f, up, id)
 	}
 	return nil
 }
@@ -489,9 +501,10 @@ func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive
 	return nil, nil
 }
 
-// moveTo shows the file under another name, in place of over. With replaced it stands for
-// that document from now on, whose new bytes it holds. The caller holds commit.
-func (c *Files) moveTo(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
+// moveToLocked shows the file under another name, in place of over. With replaced it stands for
+// that document from now on, whose new bytes it holds. Under Commit it stays where it is until then.
+// +checklocks:f.Commit
+func (c *Files) moveToLocked(f *staging.File, to *tree.Dir, name string, over *tree.Entry, replaced *archive.Document) {
 	if over != nil {
 		staging.FileOf(to, over).Remove()
 	}

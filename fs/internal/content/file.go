@@ -12,7 +12,7 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// File is a file as those who read it know it. Its fields are guarded by mu of the leaf.
+// File is a file as those who read it know it.
 type File struct {
 	tree.Leaf
 	Env *Contents
@@ -21,28 +21,28 @@ type File struct {
 	As *control.Rendition
 	// content is the serial of the content that the kernel may have pages of, 0 when that is
 	// not known.
-	content uint64
-	// opened is the exact length that the last open found out; sized says that there is one.
-	opened int64
-	Sized  bool
+	content uint64 // +checklocks:Mu
+	// opened is the exact length that the last open found out; Sized says that there is one.
+	opened int64 // +checklocks:Mu
+	Sized  bool  // +checklocks:Mu
 	// kernelSize is the length that the kernel was last given.
-	kernelSize int64
+	kernelSize int64 // +checklocks:Mu
 	// Reading is the content that open handles read, nil while none does.
-	Reading *Reading
+	Reading *Reading // +checklocks:Mu
 	// Handles counts open handles that read through us, or write.
-	Handles int
+	Handles int // +checklocks:Mu
 	// Way is how the handles are read.
-	Way way
+	Way way // +checklocks:Mu
 	// opening counts who is about to open it, dropping is closed when the kernel has dropped its
 	// pages, nil while it does not.
-	opening  int
-	dropping chan struct{}
+	opening  int           // +checklocks:Mu
+	dropping chan struct{} // +checklocks:Mu
 	// Superseded is nil until another file takes the place of this one; then it holds the
 	// threads that were answered ESTALE.
-	Superseded map[uint32]bool
+	Superseded map[uint32]bool // +checklocks:Mu
 }
 
-// Reading is a content that open handles of a file read. Its counts are guarded by mu of
+// Reading is a content that open handles of a file read. Its counts are guarded by Mu of
 // the file.
 type Reading struct {
 	reader  *cache.Reader
@@ -201,7 +201,8 @@ func (f *File) Direct(r *cache.Reader, a Access) bool {
 
 // wayLocked decides how the first handle of those that are open reads r, which the kernel
 // could read if direct says so. false means that another file is to take the place of this
-// one. The caller holds mu.
+// one.
+// +checklocks:f.Mu
 func (f *File) wayLocked(r *cache.Reader, direct bool) bool {
 	direct = direct && f.Handles == 0
 	switch {
@@ -470,10 +471,12 @@ func (v *Reader) Current() bool {
 }
 
 // rewrittenLocked reports whether the file got other bytes here since its content was
-// opened last. The caller holds mu.
+// opened last.
+// +checklocks:f.Mu
 func (f *File) rewrittenLocked() bool { return f.Up != nil || !f.Sized }
 
-// viewLocked is a further view of what the file's handles read. The caller holds mu.
+// viewLocked is a further view of what the file's handles read.
+// +checklocks:f.Mu
 func (f *File) viewLocked(writes bool) *Reader {
 	f.Reading.views++
 	if !writes {

@@ -19,8 +19,8 @@ type Walked struct {
 // Wants reports whether the directory is walkable and cannot be listed without a request.
 func (w Walked) Wants() bool {
 	id := w.ID()
-	return w.walkable() && (!w.Enough(&w.Subs, tree.NeedListing) && !w.Tree.Service.Children.Fresh(id) ||
-		!w.Enough(&w.Files, tree.NeedListing) && !w.Tree.Service.Documents.Fresh(id))
+	return w.walkable() && (!w.KnowsFolders(tree.NeedListing) && !w.Tree.Service.Children.Fresh(id) ||
+		!w.KnowsDocuments(tree.NeedListing) && !w.Tree.Service.Documents.Fresh(id))
 }
 
 // walkable reports whether listings of the directory are prefetched: it is a folder of the
@@ -51,7 +51,7 @@ func (w Walked) LookingUp(ctx context.Context, name string) {
 // finds reports whether a name needs nothing that was not shown here before. A name without
 // an extension is taken for one of a folder.
 func (w Walked) finds(name string) bool {
-	if !w.Enough(&w.Subs, tree.NeedNames) {
+	if !w.KnowsFolders(tree.NeedNames) {
 		return false
 	}
 	e := w.Get(name)

@@ -10,8 +10,9 @@ import (
 // forgotten are directories of which the kernel has forgotten documents.
 type forgotten struct {
 	mu   sync.Mutex
-	dirs map[*tree.Dir]bool // guarded by mu
-	rest *time.Timer        // compacts them; guarded by mu
+	dirs map[*tree.Dir]bool // +checklocks:mu
+	// rest compacts them.
+	rest *time.Timer // +checklocks:mu
 }
 
 // forgetRest is how long after the last document the directories are compacted: the kernel forgets

@@ -34,7 +34,9 @@ func TestForgottenDocuments(t *testing.T) {
 func TestForgottenFilesInUseStay(t *testing.T) {
 	k, d := holds(t, remotetest.Named(1, "Brief"))
 	f := staging.FileOf(d, d.Get("Brief.pdf"))
+	f.Mu.Lock()
 	f.Handles++
+	f.Mu.Unlock()
 	if k.forget(f) != nil || staging.FileAt(d.Get("Brief.pdf")) != f {
 		t.Error("the file is gone")
 	}

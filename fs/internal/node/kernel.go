@@ -47,10 +47,12 @@ type Kernel struct {
 
 // epochs begins new epochs, no more often than every epochPause. The zero value begins none.
 type epochs struct {
-	mu    sync.Mutex
-	send  func() // nil where the kernel has none, or is gone; guarded by mu
-	last  time.Time
-	timer *time.Timer // of the one that waits, nil for none; guarded by mu
+	mu sync.Mutex
+	// send is nil where the kernel has no epochs, or is gone.
+	send func()    // +checklocks:mu
+	last time.Time // +checklocks:mu
+	// timer is of the epoch that waits, nil for none.
+	timer *time.Timer // +checklocks:mu
 }
 
 // keepSize is how long the kernel may trust the attributes of a document whose exact
@@ -145,7 +147,7 @@ func (k *Kernel) lendName(d *tree.Dir, e *tree.Entry) time.Duration {
 	}
 	validity := k.validForLocked(d)
 	if e.Dir != nil {
-		validity = k.foldersValidForLocked(d)
+		validity = k.trustedForLocked(d, d.Subs.Fetched) // foldersValidFor
 	}
 	d.Lease.Extend(validity)
 	return validity
@@ -263,7 +265,7 @@ func (k *Kernel) forget(f *staging.File) *tree.Dir {
 	defer d.Mu.Unlock()
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Dir != d || staging.FileAt(f.Entry) != f || !f.IdleLocked() || !f.NumberedByID() {
+	if f.Dir != d || staging.FileAt(f.Entry) != f || !f.IdleLocked() || !f.NumberedByIDLocked() {
 		return nil
 	}
 	f.Entry.File.Store(nil)
@@ -369,7 +371,8 @@ func (k *Kernel) validFor(d *tree.Dir) time.Duration {
 	return k.validForLocked(d)
 }
 
-// validForLocked is validFor for who holds mu.
+// validForLocked is validFor under Mu.
+// +checklocks:d.Mu
 func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 	oldest := d.Subs.Fetched
 	if d.Kind.HoldsDocuments() && d.Files.Fetched.Before(oldest) {
@@ -383,16 +386,11 @@ func (k *Kernel) validForLocked(d *tree.Dir) time.Duration {
 func (k *Kernel) foldersValidFor(d *tree.Dir) time.Duration {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return k.foldersValidForLocked(d)
-}
-
-// foldersValidForLocked is foldersValidFor for who holds mu.
-func (k *Kernel) foldersValidForLocked(d *tree.Dir) time.Duration {
 	return k.trustedForLocked(d, d.Subs.Fetched)
 }
 
-// trustedForLocked is how long the kernel may trust a listing of that age. The caller holds
-// mu.
+// trustedForLocked is how long the kernel may trust a listing of that age.
+// +checklocks:d.Mu
 func (k *Kernel) trustedForLocked(d *tree.Dir, oldest time.Time) time.Duration {
 	longest := min(k.Service.TTL, k.Trust)
 	switch {

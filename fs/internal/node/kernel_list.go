@@ -16,12 +16,12 @@ import (
 type kernelList struct {
 	mu sync.Mutex
 	// kept is what it read, or may read, through the handles that it keeps something of;
-	// nil when it has nothing. Guarded by mu.
-	kept *told
-	// open is how many of these handles are open. Guarded by mu.
-	open int
-	// opened is how many were opened at all. Guarded by mu.
-	opened uint64
+	// nil when it has nothing.
+	kept *told // +checklocks:mu
+	// open is how many of these handles are open.
+	open int // +checklocks:mu
+	// opened is how many were opened at all.
+	opened uint64 // +checklocks:mu
 }
 
 // told is a listing as the kernel is told it.
@@ -30,7 +30,7 @@ type told struct {
 	// serials are of the listings, with which names and attributes expire in the kernel.
 	serials [2]uint64
 	byName  bool // documents are told by name alone
-	// whole says that everything was told with its attributes. Guarded by mu of kernelList.
+	// whole says that everything was told with its attributes. It is guarded by mu of kernelList.
 	whole bool
 }
 

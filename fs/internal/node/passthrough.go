@@ -10,10 +10,11 @@ import (
 
 // passthrough knows whether the kernel reads files of the cache. The zero value says no.
 type passthrough struct {
-	mu     sync.Mutex
-	server Backer // nil: nobody to ask; guarded by mu
-	asked  bool   // guarded by mu
-	works  bool   // guarded by mu
+	mu sync.Mutex
+	// server is nil where there is nobody to ask.
+	server Backer // +checklocks:mu
+	asked  bool   // +checklocks:mu
+	works  bool   // +checklocks:mu
 }
 
 // Backer has the kernel accept a file to read from, as *fuse.Server does.

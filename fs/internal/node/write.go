@@ -30,7 +30,7 @@ func (k *Kernel) opened(h *staging.Handle) *writeHandle {
 // but not those whose RELEASE is on its way when it unmounts: these are released here.
 type handles struct {
 	mu   sync.Mutex
-	open map[fusefs.FileReleaser]struct{} // guarded by mu
+	open map[fusefs.FileReleaser]struct{} // +checklocks:mu
 }
 
 func (hs *handles) add(h fusefs.FileReleaser) {

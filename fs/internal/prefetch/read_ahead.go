@@ -31,10 +31,10 @@ type ReadAhead struct {
 	inFlight chan struct{}
 
 	mu sync.Mutex
-	// folders are those of which documents are being read. Guarded by mu.
-	folders map[Folder]*reads
-	// byPID is what each program read last. Guarded by mu.
-	byPID map[uint32]*reads
+	// folders are those of which documents are being read.
+	folders map[Folder]*reads // +checklocks:mu
+	// byPID is what each program read last.
+	byPID map[uint32]*reads // +checklocks:mu
 }
 
 // reads is what is read of one folder. Fields are guarded by mu of ReadAhead.
@@ -83,7 +83,8 @@ func (a *ReadAhead) Opening(pid uint32, in Folder, doc archive.ID, cached bool) 
 }
 
 // beginLocked watches a folder. A program that comes from one of which it has used what was
-// prefetched goes on as it did there. The caller holds mu.
+// prefetched goes on as it did there.
+// +checklocks:a.mu
 func (a *ReadAhead) beginLocked(pid uint32, in Folder) *reads {
 	now := a.now()
 	evictReads(a.folders, now)

@@ -25,14 +25,13 @@ const (
 // is locked under mu.
 type subtrees struct {
 	mu    sync.Mutex
-	known map[archive.ID]subtree // guarded by mu
+	known map[archive.ID]subtree // +checklocks:mu
 	// proven says that the service's recursive lists do hold documents of sub-folders.
-	// Guarded by mu.
-	proven bool
-	// vain counts the lists in a row that did not prove it. Guarded by mu.
-	vain int
-	// off is until when no recursive list is asked for. Guarded by mu.
-	off time.Time
+	proven bool // +checklocks:mu
+	// vain counts the lists in a row that did not prove it.
+	vain int // +checklocks:mu
+	// off is until when no recursive list is asked for.
+	off time.Time // +checklocks:mu
 }
 
 // subtree is what a structure said about a folder.

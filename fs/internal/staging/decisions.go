@@ -67,7 +67,7 @@ func (s *Area) failedIn(folder *spool.Upload) (inside []*spool.Upload) {
 }
 
 func (s *Area) retryOne(up *spool.Upload, asItIs bool) error {
-	held := s.holder(up)
+	held := s.Holder(up)
 	held.Commit.Lock()
 	defer held.Commit.Unlock()
 	r := up.Record()
@@ -115,18 +115,25 @@ func (s *Area) LeftFolder(up *spool.Upload, before *spool.Record) {
 // Forget discards an upload that a person has decided about. One that is being sent, or
 // that the archive may have, is busy.
 func (s *Area) Forget(up *spool.Upload) error {
-	held := s.holder(up)
+	held := s.Holder(up)
 	if up.State() == spool.Failed { // the attempt that failed may still be ending
 		held.Commit.Lock()
 	} else if !held.Commit.TryLock() {
 		return errno.ErrSending
 	}
 	defer held.Commit.Unlock()
+	// checklocks does not know TryLock: here it is locked either way.
+	return s.forgetLocked(held, up) // +checklocksforce
+}
+
+// forgetLocked is Forget under Commit of what stands for the upload.
+// +checklocks:held.Commit
+func (s *Area) forgetLocked(held *File, up *spool.Upload) error {
 	if up.State() == spool.Sending {
 		return errno.ErrMayHave
 	}
 	if up.Record().Directory {
-		return s.Folders.forget(up)
+		return s.Folders.forgetLocked(held, up)
 	}
 	if err := up.Remove(); err != nil {
 		return err
@@ -135,7 +142,7 @@ func (s *Area) Forget(up *spool.Upload) error {
 		held.detach() // the document is what it was
 	} else {
 		held.hide()
-		held.lastPlace()
+		held.lastPlaceLocked()
 	}
 	s.letGo(up)
 	return nil

@@ -16,12 +16,13 @@ import (
 // delivery turns the bytes of files into documents, or keeps them as failed.
 type delivery struct{ s *Area }
 
-// Arrived makes the file the document that the archive confirmed. Without an id it waits
-// for a listing to show it. The caller holds commit.
-func (v *delivery) Arrived(ctx context.Context, f *File, up *spool.Upload, id archive.ID) {
+// ArrivedLocked makes the file the document that the archive confirmed. Without an id it waits
+// for a listing to show it.
+// +checklocks:f.Commit
+func (v *delivery) ArrivedLocked(ctx context.Context, f *File, up *spool.Upload, id archive.ID) {
 	r := up.Record()
 	if r.Had != "" {
-		v.giveWay(f, up, &r)
+		v.giveWayLocked(f, up, &r)
 		return
 	}
 	done := "archived"
@@ -37,7 +38,7 @@ func (v *delivery) Arrived(ctx context.Context, f *File, up *spool.Upload, id ar
 	if id == 0 && v.s.awaits(up, &r) {
 		return // what the folder shows when it is listed tells which document it is
 	}
-	switch d := f.lastPlace(); {
+	switch d := f.lastPlaceLocked(); {
 	case d == nil: // recovered and not shown yet
 		v.s.listAgain(&r)
 	case id != 0:
@@ -50,13 +51,14 @@ func (v *delivery) Arrived(ctx context.Context, f *File, up *spool.Upload, id ar
 	v.s.conclude(ctx, up, id)
 }
 
-// giveWay ends a file that the archive had before, as a document which keeps its name and its
+// giveWayLocked ends a file that the archive had before, as a document which keeps its name and its
 // place: the file's own name goes.
-func (v *delivery) giveWay(f *File, up *spool.Upload, r *spool.Record) {
+// +checklocks:f.Commit
+func (v *delivery) giveWayLocked(f *File, up *spool.Upload, r *spool.Record) {
 	v.s.Service.Log.WithField("path", archive.Printable(f.Where())).
 		Infof("the archive has it already, as %s (document %d)", r.Had, r.Document)
 	v.s.Service.Failures.Mend(r)
-	d := f.lastPlace()
+	d := f.lastPlaceLocked()
 	if d == nil {
 		v.s.listAgain(r)
 		v.s.Discard(up)
@@ -100,7 +102,7 @@ func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload)
 		return false, background.ErrMoot // changed, or removed, meanwhile
 	}
 	if up.State() == spool.Created { // recalled for a change that did not come
-		if err := v.recommit(f, up); err != nil {
+		if err := v.recommitLocked(f, up); err != nil {
 			return !errors.Is(err, background.ErrMoot), err
 		}
 	}
@@ -116,20 +118,21 @@ func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload)
 	_ = v.s.Service.Answered(err)
 	switch {
 	case err == nil:
-		v.Arrived(ctx, f, up, id)
+		v.ArrivedLocked(ctx, f, up, id)
 		return false, nil
 	case up.Record().Queued:
 		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
 		return true, err
 	}
 	v.s.Service.Failures.Add("archive", up, f.Where(), err)
-	v.giveUp(f, up)
+	v.giveUpLocked(f, up)
 	return false, err
 }
 
-// recommit makes what was recalled what it was, unless somebody has begun to change it,
-// whose close then decides. The caller holds commit.
-func (v *delivery) recommit(f *File, up *spool.Upload) error {
+// recommitLocked makes what was recalled what it was, unless somebody has begun to change it,
+// whose close then decides.
+// +checklocks:f.Commit
+func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
 	err := up.Recommit()
 	var changed *spool.StateError
 	switch {
@@ -159,11 +162,12 @@ func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
 // another one: its bytes are kept, and will not be archived by themselves.
 const errFailed = syscall.EIO
 
-// giveUp decides where a failed file is shown. What a close had accepted stays in its
+// giveUpLocked decides where a failed file is shown. What a close had accepted stays in its
 // folder. Else whoever closed it was told, and it leaves: a folder shows what is archived
 // or on its way, and a retry can create the name anew. A document stays in any case, with
-// its old bytes when it leaves. The caller holds commit.
-func (v *delivery) giveUp(f *File, up *spool.Upload) {
+// its old bytes when it leaves.
+// +checklocks:f.Commit
+func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
 	if d, name := f.Place(); d != nil {
 		d.Distrust() // the service may have it after all, or not even the document
 		v.s.Changed(d, []string{name})
@@ -193,7 +197,8 @@ func (v *delivery) abandon(f *File, reason string) {
 	v.abandonLocked(f, reason)
 }
 
-// abandonLocked is abandon for callers that hold commit.
+// abandonLocked is abandon under Commit.
+// +checklocks:f.Commit
 func (v *delivery) abandonLocked(f *File, reason string) {
 	f.Mu.Lock()
 	up, gone := f.Up, f.phase == removed
@@ -205,7 +210,7 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 	if err := up.Fail(reason, false); err != nil {
 		v.s.Service.Failures.Add("keep as failed", up, f.Where(), err)
 	}
-	v.giveUp(f, up)
+	v.giveUpLocked(f, up)
 }
 
 // finish turns the bytes in the spool into a document, now or, with later, in the
@@ -241,21 +246,22 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 		f.happened(onKeep)
 		return up.Keep()
 	}
-	id, sent, err := v.Send(ctx, f, up, d, later)
+	id, sent, err := v.SendLocked(ctx, f, up, d, later)
 	switch {
 	case err != nil:
-		v.giveUp(f, up)
+		v.giveUpLocked(f, up)
 	case sent:
-		v.Arrived(ctx, f, up, id)
+		v.ArrivedLocked(ctx, f, up, id)
 	}
 	return err
 }
 
-// Send archives the bytes as their record says, in the directory d, and returns the
+// SendLocked archives the bytes as their record says, in the directory d, and returns the
 // document's id, 0 when the service does not tell it. With later it only queues them, as it
 // does where the folder itself is queued. On an error the upload is failed and keeps the
-// reason. The caller holds commit.
-func (v *delivery) Send(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
+// reason.
+// +checklocks:f.Commit
+func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
 	f.happened(onSeal)
 	later = later || v.s.Async || d.QueuedAs() != nil
 	refused := v.refusedIn(d)

@@ -37,7 +37,7 @@ func written(t *testing.T, s *Area, d *tree.Dir) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := s.holder(up)
+	f := s.Holder(up)
 	e := tree.NewEntry("a.txt", nil, &f.Leaf)
 	f.standFor(d, e)
 	d.Add(e)
@@ -47,7 +47,7 @@ func written(t *testing.T, s *Area, d *tree.Dir) *File {
 // puts writes a text behind what the file has, through a handle.
 func puts(t *testing.T, h *Handle, text string) {
 	t.Helper()
-	err := h.File.edit(t.Context(), h, false, func(up *spool.Upload) error {
+	err := h.edit(t.Context(), false, func(up *spool.Upload) error {
 		_, err := up.WriteAt([]byte(text), up.Size())
 		return err
 	})
@@ -72,7 +72,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			one.ended()
 			puts(t, other, "half")
 			end(f, t.Context())
-			if r := f.Up.Record(); r.State != spool.Created || r.Closed {
+			if r := f.Pending().Record(); r.State != spool.Created || r.Closed {
 				t.Fatalf("while another one writes it is %+v", r)
 			}
 			puts(t, other, "whole")
@@ -80,7 +80,7 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			if err := f.s.Delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
-			if r := f.Up.Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
+			if r := f.Pending().Record(); r.State != spool.Committed || !r.Queued || r.Size != int64(len("onehalfwhole")) {
 				t.Errorf("after the last close it is %+v", r)
 			}
 		})

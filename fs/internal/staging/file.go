@@ -2,7 +2,6 @@ package staging
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -24,7 +23,7 @@ import (
 // content that it shows, and the bytes that are written to it.
 
 // File is a document, a file whose bytes are in the spool, or a document that is about to get new
-// bytes. Its fields are guarded by mu of the leaf, but for commit.
+// bytes.
 type File struct {
 	content.File
 	s *Area
@@ -32,18 +31,22 @@ type File struct {
 	// change by each handle.
 	Commit sync.Mutex
 
-	phase phase // what becomes of its bytes
-	why   error // why they are spoiled
+	// phase is what becomes of its bytes, why says why they are spoiled.
+	phase phase // +checklocks:Mu
+	why   error // +checklocks:Mu
 	// writers counts open handles that may write, mappers those that may do so through a
 	// mapping, writing those that wrote and were not closed since.
-	writers, mappers, writing int
+	writers int // +checklocks:Mu
+	mappers int // +checklocks:Mu
+	writing int // +checklocks:Mu
 }
 
 // NewFile is the file of e in d, whose document, or bytes in the spool, may be nil.
 func NewFile(s *Area, ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Document, up *spool.Upload) *File {
-	f := new(File)
-	f.s, f.Env = s, s.Contents
-	f.Init(s.Tree, f, ino, d, e, doc, up)
+	f := &File{s: s, phase: phaseOf(up), File: content.File{
+		Env: s.Contents, Leaf: tree.Leaf{Tree: s.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc, Up: up},
+	}}
+	f.Holder = f
 	return f
 }
 
@@ -107,9 +110,10 @@ func (f *File) SetTime(mtime time.Time) error {
 	return nil
 }
 
-// lastPlace is where the file is shown. When that is nowhere, no folder shows it from now
-// on: nil. The caller holds commit, so that the file stays there.
-func (f *File) lastPlace() *tree.Dir {
+// lastPlaceLocked is where the file is shown. When that is nowhere, no folder shows it from now
+// on: nil. Under Commit the file stays there.
+// +checklocks:f.Commit
+func (f *File) lastPlaceLocked() *tree.Dir {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	if f.Dir == nil {
@@ -152,66 +156,6 @@ func (f *File) gone() bool {
 	return f.phase == removed
 }
 
-// edit changes the file's bytes, which are staged before. The first change through a handle
-// is made under commit, and counts the handle among those that write: so nobody archives
-// half of what a program writes, nor are its further writes refused. A file that failed
-// meanwhile, with what the handle wrote, is not gone on with. h is nil for a change that no
-// close follows. What is being sent, or has to be fetched first, is waited for, unless the caller is
-// killed.
-func (f *File) edit(ctx context.Context, h *Handle, empty bool, change func(*spool.Upload) error) error {
-	up, writing := f.writtenBy(h)
-	if writing && up != nil {
-		err := change(up)
-		var sealed *spool.StateError
-		if !errors.As(err, &sealed) {
-			return f.changed(up, h, err)
-		}
-	}
-	if err := f.mayStage(); err != nil {
-		return err
-	}
-	ctx, stop := f.s.whileAlive(ctx)
-	defer stop()
-	if err := lockWhile(ctx, &f.Commit); err != nil {
-		return err
-	}
-	defer f.Commit.Unlock()
-	if up = f.Pending(); writing && (up == nil || up.State() == spool.Failed) {
-		return errFailed
-	}
-	up, err := f.stageLocked(ctx, empty)
-	if err != nil {
-		return err
-	}
-	return f.changed(up, h, change(up))
-}
-
-// writtenBy returns the file's bytes in the spool, and whether the handle is among those
-// that write to them.
-func (f *File) writtenBy(h *Handle) (up *spool.Upload, writing bool) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.Up, h != nil && h.writing
-}
-
-// changed notes the outcome of a change, which it returns. One that failed before it
-// touched the bytes of a finished file leaves that as it was accepted.
-func (f *File) changed(up *spool.Upload, h *Handle, err error) error {
-	if err != nil && up.Record().Closed {
-		return err
-	}
-	f.wrote(up, h)
-	if err != nil {
-		return f.spoil(up, err)
-	}
-	return nil
-}
-
-// truncate sets the length of the file's bytes, through h where there is a handle.
-func (f *File) truncate(ctx context.Context, h *Handle, size int64) error {
-	return f.edit(ctx, h, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
-}
-
 // SetSize truncates the file, through h where there is a handle. When nobody has it open for
 // writing (truncate(2)), no close will follow: then its new bytes are archived at once.
 func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
@@ -220,13 +164,13 @@ func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
 	}
 	defer f.DoubtPages()
 	if h != nil {
-		return f.truncate(ctx, h, size)
+		return h.truncate(ctx, size)
 	}
-	open := &Handle{File: f, writer: true}
+	open := &Handle{File: f, writer: true, unclosed: true}
 	if err := open.enter(); err != nil {
 		return err
 	}
-	err := f.truncate(ctx, nil, size)
+	err := open.truncate(ctx, size)
 	switch lastWriter := open.exit(); {
 	case !lastWriter:
 	case err == nil:
@@ -276,7 +220,8 @@ func (f *File) spoil(up *spool.Upload, err error) error {
 }
 
 // IdleLocked reports whether the file is a document and nothing else: nobody has it open, no
-// bytes of it wait. The caller holds mu.
+// bytes of it wait.
+// +checklocks:f.Mu
 func (f *File) IdleLocked() bool {
 	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
 		f.Reading == nil && f.Superseded == nil
@@ -358,25 +303,8 @@ func (f *File) accept(up *spool.Upload) error {
 	return nil
 }
 
-// wrote notes that the bytes were changed, through h where there is a handle.
-func (f *File) wrote(up *spool.Upload, h *Handle) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up != up {
-		return // archived meanwhile, with these bytes
-	}
-	f.happenedLocked(onWrite)
-	if h == nil {
-		return
-	}
-	h.perhaps = false
-	if !h.writing {
-		h.writing = true
-		f.writing++
-	}
-}
-
-// happened makes the file's phase the one that follows. The caller holds mu.
+// happenedLocked makes the file's phase the one that follows.
+// +checklocks:f.Mu
 func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
 
 // happened is happenedLocked for who holds nothing.
@@ -386,8 +314,8 @@ func (f *File) happened(e event) {
 	f.happenedLocked(e)
 }
 
-// spoilLocked notes why the bytes are not what the program meant. The first reason counts. The caller
-// holds mu.
+// spoilLocked notes why the bytes are not what the program meant. The first reason counts.
+// +checklocks:f.Mu
 func (f *File) spoilLocked(err error) {
 	if f.phase != spoiled && f.phase != broken {
 		f.why = fmt.Errorf("a write failed: %w", err)
@@ -395,7 +323,8 @@ func (f *File) spoilLocked(err error) {
 	f.happenedLocked(onDamage)
 }
 
-// spoiltLocked is why the bytes are not what the program meant, nil while they are. The caller holds mu.
+// spoiltLocked is why the bytes are not what the program meant, nil while they are.
+// +checklocks:f.Mu
 func (f *File) spoiltLocked() error {
 	if f.phase == spoiled || f.phase == broken {
 		return f.why
@@ -422,22 +351,10 @@ func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
 		return nil, 0
 	}
 	h = &Handle{File: f}
-	if !f.enterUnread(h) {
+	if !h.enterUnread() {
 		return nil, 0
 	}
 	return h, size
-}
-
-// enterUnread is enter for a file of which no handle reads anything, nor the kernel, and
-// that no other one has taken the place of.
-func (f *File) enterUnread(h *Handle) bool {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
-		return false
-	}
-	h.enterLocked()
-	return true
 }
 
 // errAsClosed refuses to change what a close has handed over.
@@ -459,8 +376,8 @@ func (f *File) mayStage() error {
 
 // stageLocked makes sure that the file's bytes are in the spool and may be changed. An inbox
 // document's content is copied there first, unless empty says that nothing of it is
-// wanted. What is queued is taken back. What cannot be replaced is not staged. The caller
-// holds commit.
+// wanted. What is queued is taken back. What cannot be replaced is not staged.
+// +checklocks:f.Commit
 func (f *File) stageLocked(ctx context.Context, empty bool) (*spool.Upload, error) {
 	if up := f.Pending(); up != nil {
 		return up, f.unsealLocked(up)
@@ -509,8 +426,9 @@ func (f *File) mayRewrite() error {
 }
 
 // RecallLocked takes bytes that are queued back, so that they can be changed before the
-// archive gets them. They stay in the queue until the first change. The caller holds
-// commit, so they are not being sent; what the archive may have is busy.
+// archive gets them. They stay in the queue until the first change. Under Commit they are not being
+// sent; what the archive may have is busy.
+// +checklocks:f.Commit
 func (f *File) RecallLocked(up *spool.Upload) error {
 	switch up.State() {
 	case spool.Created:
@@ -526,8 +444,9 @@ func (f *File) RecallLocked(up *spool.Upload) error {
 	return nil
 }
 
-// unsealLocked makes bytes that failed, or are queued, writable again. The caller holds
-// commit, under which is decided what becomes of them.
+// unsealLocked makes bytes that failed, or are queued, writable again. What becomes of them is decided
+// under Commit.
+// +checklocks:f.Commit
 func (f *File) unsealLocked(up *spool.Upload) error {
 	if up.Record().Queued {
 		return f.RecallLocked(up)
@@ -635,7 +554,7 @@ func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reade
 		return nil, err
 	}
 	if a.Truncate {
-		if err := f.truncate(ctx, h, 0); err != nil {
+		if err := h.truncate(ctx, 0); err != nil {
 			h.ended()
 			if lastWriter := h.exit(); lastWriter {
 				f.untouched(context.WithoutCancel(ctx))
@@ -672,25 +591,3 @@ func FileAt(e *tree.Entry) *File {
 
 // FileOf is the file of a document's entry in d.
 func FileOf(d *tree.Dir, e *tree.Entry) *File { return d.LeafOf(e).Holder.(*File) }
-
-// lockWhile locks mu unless ctx ends before.
-func lockWhile(ctx context.Context, mu *sync.Mutex) error {
-	if mu.TryLock() {
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		mu.Lock()
-		select {
-		case locked <- struct{}{}:
-		case <-ctx.Done():
-			mu.Unlock()
-		}
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

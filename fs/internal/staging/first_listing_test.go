@@ -27,7 +27,9 @@ func TestFirstListingWhileWhatWaitedIsArchived(t *testing.T) {
 			if err = errors.Join(err, up.Commit(), end(up)); err != nil {
 				t.Fatal(err)
 			}
+			s.mu.Lock()
 			s.waiting[folderRef{id: d.ID()}] = []*spool.Upload{up}
+			s.mu.Unlock()
 			for _, asked := range []bool{true, name != "waits"} {
 				before := service.Lists
 				if err := d.Tree.Load(t.Context(), d, tree.NeedNames); err != nil {

@@ -15,16 +15,9 @@ import (
 
 // queuedFolders are the folders that were made here while the service was away. Until the service has
 // one, it has an id that no folder has, nothing is asked about it, and what is put into it names its
-// upload (spool.Record.Within).
+// upload (spool.Record.Within). It is made, renamed and removed under Commit of what stands for it
+// (Area.Holder), as files are archived.
 type queuedFolders struct{ s *Area }
-
-// Lock keeps a queued folder from being made, renamed and removed until unlock. It is
-// made under File.Commit of what stands for it, as files are archived.
-func (q *queuedFolders) Lock(up *spool.Upload) (unlock func()) {
-	held := q.s.holder(up)
-	held.Commit.Lock()
-	return held.Commit.Unlock
-}
 
 // Add makes a folder that the service is to have later. doubtful says that it was
 // asked for it and may have made it.
@@ -40,8 +33,8 @@ func (q *queuedFolders) Add(d *tree.Dir, name string, doubtful bool) (*tree.Entr
 	return e, nil
 }
 
-// showLocked shows a queued folder; nil when the service has it by now. The caller
-// holds mu.
+// showLocked shows a queued folder; nil when the service has it by now.
+// +checklocks:d.Mu
 func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	ino := q.s.Inodes.Local()
 	e := &tree.Entry{Name: names.Numbered(up.Record().Name, d.Shown.Taken)}
@@ -57,9 +50,10 @@ func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	return e
 }
 
-// RemoveLocked removes a queued folder, which must be empty, before the service has it. The caller
-// holds it locked.
-func (q *queuedFolders) RemoveLocked(d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
+// RemoveLocked removes a queued folder, which must be empty and is what held stands for, before the
+// service has it.
+// +checklocks:held.Commit
+func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
 	switch {
 	case e.Dir.QueuedAs() == nil:
 		return errno.ErrNotRemoved // it was made meanwhile
@@ -79,7 +73,9 @@ func (q *queuedFolders) RemoveLocked(d *tree.Dir, e *tree.Entry, up *spool.Uploa
 
 // attempt is the queue's attempt at a folder.
 func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	defer q.Lock(up)()
+	held := q.s.Holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
 	r := up.Record()
 	if _, there := q.s.Spool.Get(up.ID()); !there || !r.Queued {
 		return false, background.ErrMoot // removed, or failed
@@ -152,8 +148,9 @@ func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
 	parent.Outdate()
 }
 
-// forget discards a queued folder, which must be empty and is locked by the caller.
-func (q *queuedFolders) forget(up *spool.Upload) error {
+// forgetLocked discards a queued folder, which must be empty and is what held stands for.
+// +checklocks:held.Commit
+func (q *queuedFolders) forgetLocked(held *File, up *spool.Upload) error {
 	if HoldsUploads(q.s.Spool, up) {
 		return errno.ErrHoldsUploads
 	}
@@ -165,7 +162,7 @@ func (q *queuedFolders) forget(up *spool.Upload) error {
 	}
 	parent, name := d.Place()
 	if e := parent.Get(name); e != nil && e.Dir == d {
-		if err := q.RemoveLocked(parent, e, up); err != nil {
+		if err := q.RemoveLocked(held, parent, e, up); err != nil {
 			return err
 		}
 		q.s.Changed(parent, []string{name})

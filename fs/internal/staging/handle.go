@@ -24,13 +24,17 @@ type Handle struct {
 	// appends says that every write goes to the end (O_APPEND), wherever the kernel, which
 	// may know an estimate of the length or a former one, takes that to be.
 	appends bool
+	// unclosed says that no close follows what is changed through it, as with truncate(2).
+	unclosed bool
 
 	// writing says that it wrote and was not closed since, perhaps that it may have been, as far
-	// as could be told; guarded by mu of the file.
-	writing, perhaps bool
+	// as could be told.
+	writing bool // +checklocks:File.Mu
+	perhaps bool // +checklocks:File.Mu
 
-	mu     sync.Mutex
-	reader *content.Reader // of the document, while nothing was written; guarded by mu
+	mu sync.Mutex
+	// reader is of the document, while nothing was written.
+	reader *content.Reader // +checklocks:mu
 }
 
 // enter counts an open handle, which holds the bytes in the spool open.
@@ -47,7 +51,8 @@ func (h *Handle) enter() error {
 	return nil
 }
 
-// enterLocked is enter for a file with no bytes in the spool. The caller holds mu.
+// enterLocked is enter for a file with no bytes in the spool.
+// +checklocks:h.File.Mu
 func (h *Handle) enterLocked() {
 	f := h.File
 	f.Handles++
@@ -58,6 +63,19 @@ func (h *Handle) enterLocked() {
 	if h.maps {
 		f.mappers++
 	}
+}
+
+// enterUnread is enter for a file of which no handle reads anything, nor the kernel, and
+// that no other one has taken the place of.
+func (h *Handle) enterUnread() bool {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
+		return false
+	}
+	h.enterLocked()
+	return true
 }
 
 // exit undoes enter and reports whether it was the last handle that might
@@ -82,9 +100,120 @@ func (h *Handle) exit() (lastWriter bool) {
 	return lastWriter
 }
 
+// edit changes the file's bytes, which are staged before. The first change through the handle
+// is made under Commit, and counts it among those that write: so nobody archives half of what a
+// program writes, nor are its further writes refused. A file that failed meanwhile, with what the
+// handle wrote, is not gone on with. What is being sent, or has to be fetched first, is waited for,
+// unless the caller is killed.
+func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) error {
+	f := h.File
+	up, writing := h.written()
+	if writing && up != nil {
+		err := change(up)
+		var sealed *spool.StateError
+		if !errors.As(err, &sealed) {
+			return h.changed(up, err)
+		}
+	}
+	if err := f.mayStage(); err != nil {
+		return err
+	}
+	ctx, stop := f.s.whileAlive(ctx)
+	defer stop()
+	if err := lockWhile(ctx, &f.Commit); err != nil {
+		return err
+	}
+	defer f.Commit.Unlock()
+	// checklocks does not follow a lock that is taken only perhaps: here it is.
+	return h.editLocked(ctx, writing, empty, change) // +checklocksforce
+}
+
+// editLocked is edit under Commit. writing says that the handle was among those that write.
+// +checklocks:h.File.Commit
+func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change func(*spool.Upload) error) error {
+	if up := h.File.Pending(); writing && (up == nil || up.State() == spool.Failed) {
+		return errFailed
+	}
+	up, err := h.File.stageLocked(ctx, empty)
+	if err != nil {
+		return err
+	}
+	return h.changed(up, change(up))
+}
+
+// lockWhile locks mu unless ctx ends before. checklocks knows neither TryLock nor a lock that one
+// goroutine takes for another.
+// +checklocksignore
+func lockWhile(ctx context.Context, mu *sync.Mutex) error {
+	if mu.TryLock() {
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		mu.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			mu.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// written returns the file's bytes in the spool, and whether the handle is among those that write
+// to them.
+func (h *Handle) written() (up *spool.Upload, writing bool) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up, h.writing
+}
+
+// changed notes the outcome of a change, which it returns. One that failed before it
+// touched the bytes of a finished file leaves that as it was accepted.
+func (h *Handle) changed(up *spool.Upload, err error) error {
+	if err != nil && up.Record().Closed {
+		return err
+	}
+	h.wrote(up)
+	if err != nil {
+		return h.File.spoil(up, err)
+	}
+	return nil
+}
+
+// wrote notes that the bytes were changed.
+func (h *Handle) wrote(up *spool.Upload) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != up {
+		return // archived meanwhile, with these bytes
+	}
+	f.happenedLocked(onWrite)
+	if h.unclosed {
+		return
+	}
+	h.perhaps = false
+	if !h.writing {
+		h.writing = true
+		f.writing++
+	}
+}
+
+// truncate sets the length of the file's bytes.
+func (h *Handle) truncate(ctx context.Context, size int64) error {
+	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
+}
+
 // WriteAt changes bytes of the file.
 func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, err error) {
-	err = h.File.edit(ctx, h, false, func(up *spool.Upload) (err error) {
+	err = h.edit(ctx, false, func(up *spool.Upload) (err error) {
 		h.File.DoubtPages()
 		if h.appends {
 			off = up.Size() // the kernel sends one write of an inode at a time
@@ -169,7 +298,7 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 		h.ended() // until one of those writes
 		return false, err
 	case closing.Killed:
-		if _, writing := f.writtenBy(h); writing {
+		if _, writing := h.written(); writing {
 			f.s.Delivery.abandon(f, "the program that wrote it was killed before it had finished")
 		}
 		return false, nil

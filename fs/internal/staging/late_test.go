@@ -31,10 +31,10 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := s.holder(up)
+			f := s.Holder(up)
 			e := tree.NewEntry("a.txt", nil, &f.Leaf)
 			f.standFor(d, e)
-			f.phase = accepted
+			f.happened(onQueue)
 			d.Add(e)
 			if !f.stayUnlisted() {
 				t.Fatal("it is shown nowhere")
@@ -57,7 +57,10 @@ func TestUnlistedFileWhoseIDBecomesKnown(t *testing.T) {
 				}
 				list(document)
 			}
-			if err := s.Service.Work.Wait(t.Context()); err != nil || len(d.Late) > 0 {
+			err = s.Service.Work.Wait(t.Context())
+			d.Mu.Lock()
+			defer d.Mu.Unlock()
+			if err != nil || len(d.Late) > 0 {
 				t.Errorf("%v; %d files are to be listed", err, len(d.Late))
 			}
 		})

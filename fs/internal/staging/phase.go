@@ -1,5 +1,7 @@
 package staging
 
+import "github.com/archivefs/archivefs/internal/spool"
+
 // phase is what the bytes of a file are to the archive, as far as the file system decides it. What
 // was handed to the spool has a state of its own there (spool.State). docs/ARCHITECTURE.md shows the
 // table of transitions; a test compares the two.
@@ -84,6 +86,18 @@ var transitions = [phases][events]phase{
 
 // after is the phase that follows an event.
 func (p phase) after(e event) phase { return transitions[p][e] }
+
+// phaseOf is the phase of bytes that were in the spool before they had a file; up may be nil.
+func phaseOf(up *spool.Upload) phase {
+	switch {
+	case up == nil:
+	case up.Record().Queued:
+		return accepted
+	case up.Record().Visible:
+		return failed
+	}
+	return clean
+}
 
 // unfinished reports whether a close has something to do.
 func (p phase) unfinished() bool {

@@ -2,7 +2,6 @@ package staging
 
 import (
 	"context"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,7 +24,8 @@ type placing struct{ s *Area }
 // is, as a fresh mount does.
 
 // RefillLocked makes the entry of a document that was emptied long enough ago what the
-// service has. The caller holds mu of the directory.
+// service has.
+// +checklocks:d.Mu
 func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
 	f := FileAt(e)
 	if f == nil {
@@ -86,8 +86,8 @@ func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Docu
 	_ = asks.Wait() // none returns an error
 }
 
-// mayBeLocked are those of the documents that are new here and may be what was sent. The caller
-// holds mu.
+// mayBeLocked are those of the documents that are new here and may be what was sent.
+// +checklocks:d.Mu
 func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
 	for _, doc := range list {
 		if d.Shown.Document(doc.ID) == nil && r.MayBe(doc) {
@@ -99,28 +99,28 @@ func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Docu
 
 // ShowListedLocked makes room for the documents of a listing that may be files which stayed
 // unlisted, and gives up those that no listing has shown for long. It returns their names.
-// The caller holds mu.
+// +checklocks:d.Mu
 func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
-	d.Late = slices.DeleteFunc(d.Late, func(l *tree.Leaf) bool {
+	late := d.Late
+	d.Late = nil
+	for _, l := range late {
 		f := l.Holder.(*File)
 		f.Mu.Lock()
-		defer f.Mu.Unlock()
-		up := f.Up
-		if up == nil {
-			return true // its id became known after all
+		if up := f.Up; up != nil { // else its id became known after all
+			r := up.Record()
+			found := p.mayBeLocked(d, &r, list)
+			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
+				d.Late = append(d.Late, l)
+			} else {
+				stale = append(stale, f.Entry.Name)
+				d.Shown.Drop(f.Entry)
+				f.Dir = nil // open handles go on reading
+				f.happenedLocked(onUnlink)
+				p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
+			}
 		}
-		r := up.Record()
-		found := p.mayBeLocked(d, &r, list)
-		if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
-			return false
-		}
-		stale = append(stale, f.Entry.Name)
-		d.Shown.Drop(f.Entry)
-		f.Dir = nil // who has it open reads on
-		f.happenedLocked(onUnlink)
-		p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
-		return true
-	})
+		f.Mu.Unlock()
+	}
 	return stale
 }
 
@@ -142,7 +142,8 @@ func (p *placing) placeWaiting(d *tree.Dir) {
 }
 
 // PlaceWaitingLocked shows what was recovered of a folder that is listed for the first
-// time, or is queued itself. The caller holds mu.
+// time, or is queued itself.
+// +checklocks:d.Mu
 func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 	ref := folderRef{id: d.ID()}
 	if up := d.QueuedAs(); up != nil {
@@ -157,6 +158,7 @@ func (p *placing) PlaceWaitingLocked(d *tree.Dir) {
 	}
 }
 
+// +checklocks:d.Mu
 func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 	r := up.Record()
 	_, there := p.s.Spool.Get(up.ID())
@@ -169,19 +171,17 @@ func (p *placing) placeLocked(d *tree.Dir, up *spool.Upload) {
 		p.placeFolderLocked(d, up)
 	case r.Replace != 0 && e != nil && FileAt(e) != nil: // in use, with its old bytes
 	case r.Replace != 0 && e != nil:
-		if f := p.s.holder(up); f.standFor(d, e) {
+		if f := p.s.Holder(up); f.standFor(d, e) {
 			e.File.Store(&f.Leaf)
 		}
-	case len(r.Local) > 0:
-		p.localPathLocked(d, r.Local, up)
 	default:
-		p.looseLocked(d, up)
+		p.localPathLocked(d, r.Local, up)
 	}
 }
 
 // placeArchivedLocked shows a file that was archived while the folder was listed for the first
 // time, unless the listing has its document. Where that is not known the file stays unlisted.
-// The caller holds mu.
+// +checklocks:d.Mu
 func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Record) {
 	if r.State != spool.Confirmed || r.Directory || r.Had != "" || r.Replace != 0 {
 		return
@@ -193,7 +193,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 				found = append(found, doc.ID)
 			}
 		}
-		f := p.s.holder(up)
+		f := p.s.Holder(up)
 		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 		switch {
 		case len(found) > 0:
@@ -214,7 +214,8 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 	}
 }
 
-// placeFolderLocked shows a queued folder with all that lies in it. The caller holds mu.
+// placeFolderLocked shows a queued folder with all that lies in it.
+// +checklocks:d.Mu
 func (p *placing) placeFolderLocked(d *tree.Dir, up *spool.Upload) {
 	e := p.s.Folders.showLocked(d, up)
 	if e == nil {
@@ -225,35 +226,33 @@ func (p *placing) placeFolderLocked(d *tree.Dir, up *spool.Upload) {
 	p.PlaceWaitingLocked(e.Dir)
 }
 
-// localPathLocked makes the local directories of path and puts the file there. The
-// caller holds mu of d, which is above all of them.
+// localPathLocked makes the local directories of path, from d down, and puts the file there.
+// +checklocks:d.Mu
 func (p *placing) localPathLocked(d *tree.Dir, path []string, up *spool.Upload) {
-	for i, name := range path {
-		e := d.Shown.Get(name)
-		if e == nil {
-			e = &tree.Entry{Name: name, Dir: tree.NewDir(p.s.Tree, tree.LocalDir, 0, p.s.Inodes.Local(), d, name)}
-			d.Shown.Add(e)
-		}
-		if e.Dir == nil || e.Dir.Kind != tree.LocalDir {
-			p.looseLocked(d, up)
-			return
-		}
-		if i == len(path)-1 {
-			e.Dir.Mu.Lock()
-			p.looseLocked(e.Dir, up)
-			e.Dir.Mu.Unlock()
-			return
-		}
-		d = e.Dir
-		d.Mu.Lock()
-		defer d.Mu.Unlock()
+	if len(path) == 0 {
+		p.looseLocked(d, up)
+		return
 	}
+	name := path[0]
+	e := d.Shown.Get(name)
+	if e == nil {
+		e = &tree.Entry{Name: name, Dir: tree.NewDir(p.s.Tree, tree.LocalDir, 0, p.s.Inodes.Local(), d, name)}
+		d.Shown.Add(e)
+	}
+	if e.Dir == nil || e.Dir.Kind != tree.LocalDir {
+		p.looseLocked(d, up)
+		return
+	}
+	e.Dir.Mu.Lock()
+	defer e.Dir.Mu.Unlock()
+	p.localPathLocked(e.Dir, path[1:], up)
 }
 
 // looseLocked shows a file of the spool under a free name. A document that has its name and
-// may be the one that is being sent gives way until that is known. The caller holds mu.
+// may be the one that is being sent gives way until that is known.
+// +checklocks:d.Mu
 func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
-	f, r := p.s.holder(up), up.Record()
+	f, r := p.s.Holder(up), up.Record()
 	if e := d.Shown.Get(r.Name); e != nil && r.State == spool.Sending {
 		if doc := e.Doc.Load(); doc != nil && r.MayBe(doc) {
 			d.Shown.Drop(e)

@@ -41,10 +41,11 @@ type Area struct {
 	*content.Contents
 	Spool *spool.Spool
 
-	state           *state.Store
-	Async, readOnly bool
-	rewritten       func(doc archive.ID)
-	whileAlive      func(ctx context.Context) (alive context.Context, stop func())
+	state      *state.Store
+	Async      bool
+	readOnly   bool
+	rewritten  func(doc archive.ID)
+	whileAlive func(ctx context.Context) (alive context.Context, stop func())
 
 	Delivery delivery
 	Placing  placing
@@ -54,11 +55,15 @@ type Area struct {
 	// sending counts uploads under way.
 	sending atomic.Int64
 
-	mu         sync.Mutex
-	waiting    map[folderRef][]*spool.Upload // recovered and not shown yet, by folder; guarded by mu
-	holders    map[string]*File              // what stands for an upload, by its id; guarded by mu
-	queuedDirs map[string]*tree.Dir          // folders that are queued, by their upload; guarded by mu
-	cutOff     map[string]bool               // uploads whose close an earlier mount did not answer, by id; guarded by mu
+	mu sync.Mutex
+	// waiting are uploads that were recovered and are not shown yet, by folder.
+	waiting map[folderRef][]*spool.Upload // +checklocks:mu
+	// holders are what stands for an upload, by its id.
+	holders map[string]*File // +checklocks:mu
+	// queuedDirs are folders that are queued, by their upload.
+	queuedDirs map[string]*tree.Dir // +checklocks:mu
+	// cutOff are uploads whose close an earlier mount did not answer, by id.
+	cutOff map[string]bool // +checklocks:mu
 }
 
 // New makes one in which nothing waits.
@@ -208,7 +213,7 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	case up.Record().Directory:
 		return s.Folders.attempt(ctx, up)
 	}
-	return s.Delivery.deliverQueued(ctx, s.holder(up), up)
+	return s.Delivery.deliverQueued(ctx, s.Holder(up), up)
 }
 
 // deliverable reports whether an upload of the queue can be tried: the folder that it lies
@@ -222,21 +227,15 @@ func (s *Area) queuePolicy() spool.Policy {
 	return spool.Policy{RetryFor: backgroundPatience * s.Service.RetryFor, Attempts: 1, Queue: true}
 }
 
-// holder returns the file that stands for an upload: the one in the tree, or one that no
+// Holder returns the file that stands for an upload: the one in the tree, or one that no
 // folder shows.
-func (s *Area) holder(up *spool.Upload) *File {
+func (s *Area) Holder(up *spool.Upload) *File {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.holders[up.ID()]; held != nil {
 		return held
 	}
 	held := NewFile(s, s.Inodes.Local(), nil, nil, nil, up)
-	switch r := up.Record(); {
-	case r.Queued:
-		held.phase = accepted
-	case r.Visible:
-		held.phase = failed
-	}
 	s.holders[up.ID()] = held
 	return held
 }

@@ -35,18 +35,24 @@ type Dir struct {
 	learned atomic.Pointer[view.FolderLengths] // made when somebody wants to know one: by lengths
 	Unread  atomic.Bool                        // a document of it was opened and not read, and none was read since
 
-	Mu      sync.Mutex
-	parent  *Dir          // nil for the root; changes for a local directory alone; guarded by Mu
-	name    string        // in parent; guarded by Mu
-	Shown   nameSet       // the names; guarded by Mu
-	Late    []*Leaf       // archived under an id that is not known yet; guarded by Mu
-	Subs    Merged        // which listing of folders names reflects; guarded by Mu
-	Files   Merged        // which listing of documents; guarded by Mu
-	doubts  uint64        // how often it was distrusted; guarded by Mu
 	changes atomic.Uint64 // how often it was outdated
 	// Lease is until when the kernel may use names of it without asking.
 	Lease lease
-	Free  bool // whether folders may be created here; guarded by Mu
+
+	Mu sync.Mutex
+	// parent is nil for the root, and changes for a local directory alone.
+	parent *Dir    // +checklocks:Mu
+	name   string  // +checklocks:Mu
+	Shown  nameSet // +checklocks:Mu
+	// Late are files that were archived under an id that is not known yet.
+	Late []*Leaf // +checklocks:Mu
+	// Subs and Files say which listings of folders and of documents the names reflect.
+	Subs  Merged // +checklocks:Mu
+	Files Merged // +checklocks:Mu
+	// doubts is how often it was distrusted.
+	doubts uint64 // +checklocks:Mu
+	// Free says that folders may be created here.
+	Free bool // +checklocks:Mu
 }
 
 // DirKind says what a directory stands for.
@@ -296,7 +302,7 @@ func (d *Dir) Subfolders() []*Dir {
 	return dirs
 }
 
-// Add and drop are addLocked and dropLocked for callers that hold nothing.
+// Add shows an entry under its name.
 func (d *Dir) Add(e *Entry) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
@@ -424,7 +430,8 @@ func (d *Dir) Compact() {
 }
 
 // compactableLocked reports whether the directory's documents are those of the listing, as that has
-// them, and nobody has looked at one. The caller holds mu.
+// them, and nobody has looked at one.
+// +checklocks:d.Mu
 func (d *Dir) compactableLocked(docs []archive.Document) bool {
 	list := d.Shown.Held.Docs.List
 	if len(list) != len(docs) || len(d.Shown.hidden) > 0 || len(d.Late) > 0 {
@@ -447,11 +454,25 @@ func (d *Dir) listed() bool {
 	return d.IsLocal() || d.Subs.Known && (d.Files.Known || !d.Kind.HoldsDocuments())
 }
 
-// Enough reports whether m serves n without a look into the cache. Inboxes share one
-// listing, of which one of them does not know what the others did.
-func (d *Dir) Enough(m *Merged, n need) bool {
+// KnowsFolders reports whether the sub-folders are known as fresh as n wants them, without a look into
+// the cache.
+func (d *Dir) KnowsFolders(n need) bool {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
+	return d.servesLocked(&d.Subs, n)
+}
+
+// KnowsDocuments is KnowsFolders of the documents.
+func (d *Dir) KnowsDocuments(n need) bool {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.servesLocked(&d.Files, n)
+}
+
+// servesLocked reports whether the listing m of the directory is enough for n. Inboxes share one
+// listing, of which one of them does not know what the others did.
+// +checklocks:d.Mu
+func (d *Dir) servesLocked(m *Merged, n need) bool {
 	unchanged := d.Kind.Archives() && m.asked.Changes == d.changes.Load()
 	return (n == NeedNames || unchanged) && m.Known && d.Tree.Service.Now().Sub(m.Fetched) < d.Tree.Service.TTL
 }
@@ -487,7 +508,8 @@ func (d *Dir) doubt() {
 	d.DoubtLocked()
 }
 
-// DoubtLocked is doubt for who holds mu.
+// DoubtLocked is doubt under Mu.
+// +checklocks:d.Mu
 func (d *Dir) DoubtLocked() {
 	d.doubts++
 	d.Subs.Fetched, d.Files.Fetched = time.Time{}, time.Time{}
@@ -514,7 +536,8 @@ func (d *Dir) ShownAs(id archive.ID) string {
 }
 
 // trustedLocked is m, not to be trusted when the directory was distrusted after it was
-// asked for. The caller holds mu.
+// asked for.
+// +checklocks:d.Mu
 func (d *Dir) trustedLocked(m Merged) Merged {
 	if m.asked.Doubts != d.doubts {
 		m.Fetched = time.Time{}

@@ -15,18 +15,16 @@ type Leaf struct {
 	// Holder is the file that the layers above make of the leaf. It never changes.
 	Holder any
 
-	Mu    sync.Mutex
-	Dir   *Dir              // where it is shown; nil when no directory shows it any more; guarded by Mu
-	Entry *Entry            // in dir; guarded by Mu
-	Doc   *archive.Document // nil until the archive has it; guarded by Mu
-	Up    *spool.Upload     // its bytes while they are in the spool, else nil; guarded by Mu
-	// gen is the generation of the inode, 0 before there is one; guarded by Mu.
-	gen uint64
-}
-
-// Init makes the leaf of an entry in a directory. Before that nobody else knows it.
-func (f *Leaf) Init(t *Tree, holder any, ino uint64, d *Dir, e *Entry, doc *archive.Document, up *spool.Upload) {
-	f.Tree, f.Holder, f.Ino, f.Dir, f.Entry, f.Doc, f.Up = t, holder, ino, d, e, doc, up
+	Mu sync.Mutex
+	// Dir is where it is shown, under Entry; nil when no directory shows it any more.
+	Dir   *Dir   // +checklocks:Mu
+	Entry *Entry // +checklocks:Mu
+	// Doc is nil until the archive has it.
+	Doc *archive.Document // +checklocks:Mu
+	// Up is its bytes while they are in the spool, else nil.
+	Up *spool.Upload // +checklocks:Mu
+	// gen is the generation of the inode, 0 before there is one.
+	gen uint64 // +checklocks:Mu
 }
 
 // Pending returns the file's bytes in the spool, nil when there are none.
@@ -88,9 +86,10 @@ func (f *Leaf) Path() string {
 	return "(removed)"
 }
 
-// NumberedByID reports whether the next file of the document has the same inode number. What was
+// NumberedByIDLocked reports whether the next file of the document has the same inode number. What was
 // put in here has another one, which programs compare before and after they open it.
-func (f *Leaf) NumberedByID() bool {
+// +checklocks:f.Mu
+func (f *Leaf) NumberedByIDLocked() bool {
 	ino, ok := inode.OfDocument(f.Doc.ID)
 	return ok && ino == f.Ino
 }

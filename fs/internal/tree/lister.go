@@ -58,6 +58,8 @@ func New(c Config) *Tree {
 	t := &Tree{Config: c}
 	t.Root = NewDir(t, RootDir, 0, inode.Root, nil, "")
 	inboxes := NewDir(t, InboxesDir, 0, inode.Inboxes, t.Root, InboxesName)
+	t.Root.Mu.Lock()
+	defer t.Root.Mu.Unlock()
 	t.Root.Shown.Here().Names.put(&Entry{Name: InboxesName, Dir: inboxes})
 	return t
 }
@@ -107,7 +109,7 @@ func (t *Tree) find(ctx context.Context, d *Dir, name string) (*Entry, error) {
 		return nil, syscall.ENOENT
 	}
 	var docsErr error
-	if LooksLikeDocument(name) && !d.Enough(&d.Subs, NeedNames) {
+	if LooksLikeDocument(name) && !d.KnowsFolders(NeedNames) {
 		docsErr = t.Load(ctx, d, NeedNames)
 	}
 	if err := t.LoadFolders(ctx, d, NeedNames); err != nil {
@@ -152,7 +154,7 @@ func (t *Tree) Load(ctx context.Context, d *Dir, n need) error {
 
 // LoadFolders makes the sub-folders of a directory known, as fresh as n wants them.
 func (t *Tree) LoadFolders(ctx context.Context, d *Dir, n need) error {
-	if d.IsLocal() || d.Enough(&d.Subs, n) {
+	if d.IsLocal() || d.KnowsFolders(n) {
 		return nil
 	}
 	if d.Kind == InboxesDir || d.Kind == InboxDir {
@@ -189,7 +191,7 @@ func (t *Tree) LoadDocuments(ctx context.Context, d *Dir, n need) error {
 
 // WantsDocuments reports whether n takes a look at the documents.
 func (t *Tree) WantsDocuments(d *Dir, n need) bool {
-	return d.Kind.HoldsDocuments() && !d.IsLocal() && !d.Enough(&d.Files, n)
+	return d.Kind.HoldsDocuments() && !d.IsLocal() && !d.KnowsDocuments(n)
 }
 
 // showDocuments shows what asking for the documents answered.
@@ -384,7 +386,8 @@ func (t *Tree) mergeFolders(d *Dir, list []archive.Folder, m Merged, free bool) 
 }
 
 // dropGoneLocked takes out what a listing does not have there any more, before what is
-// new looks for a name, and returns its names. The caller holds mu.
+// new looks for a name, and returns its names.
+// +checklocks:d.Mu
 func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool) (stale []string) {
 	now := InstantOf(t.Service.Now())
 	for i := len(known.List) - 1; i >= 0; i-- { // from the end, where dropping is cheap
@@ -397,7 +400,8 @@ func (t *Tree) dropGoneLocked(d *Dir, known *idIndex, there map[archive.ID]bool)
 	return stale
 }
 
-// reserveLocked makes room for what is listed for the first time. The caller holds mu.
+// reserveLocked makes room for what is listed for the first time.
+// +checklocks:d.Mu
 func (t *Tree) reserveLocked(d *Dir, ids *idIndex, n int) {
 	ids.reserve(n)
 	d.Shown.Here().Names.reserve(n)
@@ -447,8 +451,8 @@ func (t *Tree) mergeDocuments(d *Dir, list []archive.Document, m Merged, ext fun
 	return stale
 }
 
-// mergeDocumentLocked takes in one document and returns the names that changed. The
-// caller holds mu.
+// mergeDocumentLocked takes in one document and returns the names that changed.
+// +checklocks:d.Mu
 func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*archive.Document) string) (stale []string) {
 	e := d.Shown.Document(doc.ID)
 	if e == nil && t.arrivingLocked(d, doc.Name) {
@@ -480,7 +484,7 @@ func (t *Tree) mergeDocumentLocked(d *Dir, doc *archive.Document, ext func(*arch
 }
 
 // arrivingLocked reports whether a file is being archived under the name at this moment.
-// The caller holds mu.
+// +checklocks:d.Mu
 func (t *Tree) arrivingLocked(d *Dir, name string) bool {
 	e := d.Shown.Get(name)
 	if e == nil || e.Doc.Load() != nil || !e.Busy() {

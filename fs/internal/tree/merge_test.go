@@ -45,9 +45,7 @@ func treeOf(service remote.Archive, now func() time.Time) *Tree {
 		Reps: reps, Lengths: &view.Lengths{Representations: reps}, Started: now(), Staged: nothing{},
 		Changed: func(*Dir, []string) {}, Expanded: func(int) {},
 		NewLeaf: func(ino uint64, d *Dir, e *Entry, doc *archive.Document) *Leaf {
-			l := new(Leaf)
-			l.Init(d.Tree, nil, ino, d, e, doc, nil)
-			return l
+			return &Leaf{Tree: d.Tree, Ino: ino, Dir: d, Entry: e, Doc: doc}
 		},
 	})
 }
@@ -62,9 +60,7 @@ func (nothing) ShowListedLocked(*Dir, []*archive.Document) (stale []string) { re
 
 // localLeaf is a file that is not archived.
 func localLeaf(t *Tree, d *Dir, e *Entry, up *spool.Upload) *Leaf {
-	l := new(Leaf)
-	l.Init(t, nil, 0, d, e, nil, up)
-	return l
+	return &Leaf{Tree: t, Dir: d, Entry: e, Up: up}
 }
 
 // dir is a new directory of a kind.
@@ -397,6 +393,8 @@ func TestEntriesAreInTheOrderOfNames(t *testing.T) {
 	}
 }
 
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestOlderListingChangesNothing(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
@@ -424,6 +422,8 @@ func TestMergeLeavesListingsUnchanged(t *testing.T) {
 	}
 }
 
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestMergeTellsWhetherFoldersMayBeMade(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
@@ -449,6 +449,8 @@ func TestKindsOfFolders(t *testing.T) {
 	}
 }
 
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestModificationTimeFollowsNames(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
@@ -482,7 +484,7 @@ func TestListingFromBeforeADoubtIsNotTrusted(t *testing.T) {
 		d.Tree.mergeFolders(d, []archive.Folder{{ID: 2, Name: "a"}}, tt.listing, true)
 		d.Tree.mergeDocuments(d, docs("1 b.pdf"), tt.listing, pdf)
 		wantShown(t, d, "a/ = 2", "b.pdf = 1")
-		if d.Enough(&d.Subs, NeedNames) != tt.trusted || d.Enough(&d.Files, NeedNames) != tt.trusted {
+		if d.KnowsFolders(NeedNames) != tt.trusted || d.KnowsDocuments(NeedNames) != tt.trusted {
 			t.Errorf("listing %d: want trusted %v", tt.listing.Serial, tt.trusted)
 		}
 	}

@@ -29,7 +29,7 @@ type origin struct {
 
 // nameSet is which names a directory shows, and for what: folders and documents under their own names,
 // names that tell two of them apart, plain names beside those with an extension, and the names of hidden
-// documents. Everything in it is guarded by mu of the directory, which the callers of its methods hold.
+// documents. It is Dir.Shown, so everything in it is guarded by Mu of the directory.
 type nameSet struct {
 	dir     *Dir
 	Held    contents          // without documents while compacted: use Here

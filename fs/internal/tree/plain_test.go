@@ -50,6 +50,8 @@ func TestReachedByPlainName(t *testing.T) {
 	}
 }
 
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestPlainNamesFollowTheListing(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(FolderDir)
@@ -96,6 +98,8 @@ func TestNoOtherInboxDocumentGetsAPlainName(t *testing.T) {
 }
 
 // The name of a document that an editor is about to replace is not lent to another one.
+// It is alone, so nothing is locked.
+// +checklocksignore
 func TestPlainNameOfADocumentSetAside(t *testing.T) {
 	tr := newTree()
 	d := tr.dir(InboxDir)
