@@ -139,7 +139,7 @@ func TestQueueSendsAFewAtATime(t *testing.T) {
 	}
 }
 
-func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
+func TestQueueRetriesUploadsThatTheServiceCouldNotAccept(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Nanosecond)
 	a.fails(ups[0], awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable))
 	q.Add(ups[0])
@@ -161,7 +161,7 @@ func TestAddedAgainWhileItIsSent(t *testing.T) {
 	}
 }
 
-func TestQueueForgetsWhatWasRefused(t *testing.T) {
+func TestQueueDropsRefusedUploads(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2, time.Hour)
 	a.fails(ups[0], awayErr(archive.KindForbidden))
 	q.Add(ups[0])
@@ -202,9 +202,9 @@ func wantAllBack(t *testing.T, q *Queue[int], a *fakeAttempts, uploads int) {
 	}
 }
 
-// TestWhatWasNotSentToABusyServiceComesBackAtOnce: a busy answer says nothing about uploads that
+// TestUnsentUploadsOfABusyServiceComeBackAtOnce: a busy answer says nothing about uploads that
 // were never sent.
-func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
+func TestUnsentUploadsOfABusyServiceComeBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 3, time.Hour)
 	for _, up := range ups {
 		a.fails(up, always(&archive.Error{Kind: archive.KindBusy, Unsent: true})...)
@@ -313,9 +313,9 @@ func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// TestWhatIsMootSaysNothing: an upload that was removed meanwhile proves neither that the service
+// TestMootAttemptsProveNothing: an upload that was removed meanwhile proves neither that the service
 // is back nor that it is away.
-func TestWhatIsMootSaysNothing(t *testing.T) {
+func TestMootAttemptsProveNothing(t *testing.T) {
 	q, a, ups := newTestQueue(t, 10, time.Hour)
 	for _, up := range ups {
 		a.fails(up, always(awayErr(archive.KindUnreachable))...)
@@ -342,7 +342,7 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 
 // Drain waits for an upload that may still arrive at a service that answers, without delaying the
 // others.
-func TestDrainWaitsForWhatMayArrive(t *testing.T) {
+func TestDrainWaitsForUploadsInDoubt(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2*AtOnce, time.Millisecond)
 	late := fmt.Errorf("%w: %w", ErrInDoubt, awayErr(archive.KindTimeout))
 	for _, up := range ups {
@@ -355,7 +355,7 @@ func TestDrainWaitsForWhatMayArrive(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesReadyIsTried(t *testing.T) {
+func TestUploadsThatBecomeReadyAreTried(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.notReady[ups[0]] = true
 	q.Add(ups[0])

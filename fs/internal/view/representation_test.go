@@ -146,7 +146,7 @@ func TestRepresentationIsAskedForOnce(t *testing.T) {
 		}
 		interrupted, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		r.Choose(interrupted, []archive.Document{{ID: 1}}) // waits for nothing
+		r.Choose(interrupted, []archive.Document{{ID: 1}}) // returns at once
 		synctest.Wait()
 		close(service.answer)
 		synctest.Wait()
