@@ -167,7 +167,7 @@ func foreign(n Node) map[string][]byte {
 func setForeign(n Node, name string, value []byte, flags int) error {
 	k, ok := n.(Keeper)
 	if !ok {
-		return errno.Refuse(syscall.ENOTSUP, "documents cannot store attributes of other programs")
+		return errno.Refuse(syscall.ENOTSUP, "documents keep no attributes of other programs")
 	}
 	_, there := k.Foreign()[name]
 	if err := expected(there, flags); err != nil {
