@@ -8,13 +8,13 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// What is appended to an inbox document goes to its end, also where its length was only
-// estimated, or was another one when it was listed.
+// Appended bytes go to the end of an inbox document, even if its length was only estimated, or has
+// changed since it was listed.
 func TestAppendToInboxDocument(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		cfg     hostile.Config
-		changed string // what the service has instead when it is opened
+		changed string // the service's new content when the file is opened
 	}{
 		"length listed":              {hostile.Config{List: hostile.ListShape{Sizes: true}}, ""},
 		"length estimated":           {hostile.Config{Content: hostile.ContentShape{HeadStatus: 405}}, ""},

@@ -96,7 +96,7 @@ os.close(d)'
 	}
 }
 
-// A mapping outlives the descriptor: what is stored through it belongs to the file.
+// A mapping outlives the descriptor: bytes stored through it belong to the file.
 func TestMappedWrites(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
@@ -123,7 +123,7 @@ assert libc.munmap(p, 8192) == 0' "$1/Muster GmbH/Briefe/a.bin"`)
 	}
 }
 
-// A message that the service takes apart is sent once, whatever it is called then.
+// A message that the service splits is sent once, whatever the names of the new documents.
 func TestSplitMailIsSentOnce(t *testing.T) {
 	t.Parallel()
 	mail := "From: a@example.org\r\nTo: b@example.org\r\nSubject: Angebot\r\nMIME-Version: 1.0\r\n" +
@@ -150,9 +150,9 @@ func TestSplitMailIsSentOnce(t *testing.T) {
 	}
 }
 
-// LibreOffice and editors ask before they offer to change a document, and copies of a
+// LibreOffice and editors call access(2) before they let a user change a document. Copies of a
 // document can be changed.
-func TestWhatIsArchivedIsReadOnly(t *testing.T) {
+func TestArchivedDocumentsAreReadOnly(t *testing.T) {
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "alt.txt", "alt")
 	o.put(t, o.inbox, "brief.txt", "alt")
@@ -167,8 +167,8 @@ func TestWhatIsArchivedIsReadOnly(t *testing.T) {
 	sh(t, m, `[ ! -w "$1/inboxes/Administrator/brief.txt" ]`)
 }
 
-// A file manager that shows a folder has a thumbnail made of every document. None is
-// downloaded for that; what is here already is shown.
+// A file manager makes a thumbnail of every document in a folder. No document is downloaded for
+// that; cached ones are shown.
 func TestThumbnailersDownloadNothing(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	must(t, err)
@@ -193,7 +193,7 @@ func TestThumbnailersDownloadNothing(t *testing.T) {
 			if n := len(o.asked("GET", "/pdf")); n != 0 {
 				t.Errorf("%d contents were asked for", n)
 			}
-			if name == "kioslave5" { // another one of them copies files
+			if name == "kioslave5" { // other kioslave5 processes copy files
 				if out, err := exec.CommandContext(t.Context(), thumbnailer, b).CombinedOutput(); err != nil || string(out) != "zwei" {
 					t.Errorf("it copied %q, %v", out, err)
 				}

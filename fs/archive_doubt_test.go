@@ -10,9 +10,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// A document that has left its inbox for elsewhere, while the answer was lost to the request that
-// was to archive it, is not where it was moved to.
-func TestMoveOfWhatWentElsewhere(t *testing.T) {
+// The answer to a move is lost, and the document has left its inbox for another place: the move
+// fails.
+func TestMoveOfADocumentThatWentElsewhere(t *testing.T) {
 	t.Parallel()
 	for shape, cfg := range map[string]hostile.Config{
 		"new id": {}, "same id": {ArchiveKeepsID: true}, "listed late": {Upload: hostile.UploadShape{VisibleAfter: 1}},
@@ -46,7 +46,7 @@ func TestMoveOfWhatWentElsewhere(t *testing.T) {
 	}
 }
 
-// One that is listed late is where it was moved to.
+// A moved document that is listed late has arrived all the same.
 func TestMoveThatIsListedLate(t *testing.T) {
 	t.Parallel()
 	for shape, keeps := range map[string]bool{"new id": false, "same id": true} {

@@ -10,8 +10,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// A file can be opened at every moment on its way into the archive, also when no close
-// waits for it.
+// A file can be opened at every moment of its upload, even if no close waits for it.
 func TestOpenedWhileItArrives(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -33,8 +32,7 @@ func TestOpenedWhileItArrives(t *testing.T) {
 	})
 }
 
-// arriveWhileOpened replaces the content of a document that another goroutine opens all
-// the time.
+// arriveWhileOpened replaces the content of a document while another goroutine keeps opening it.
 func (f *foreign) arriveWhileOpened(t *testing.T, path string, id int64) {
 	t.Helper()
 	other := get(os.Open(path))(t) // so that no close of this process is the last

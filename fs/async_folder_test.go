@@ -13,8 +13,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// tree lists what the service has below a folder, folders with a slash at the end,
-// documents as "name=content".
+// tree lists the contents of a folder at the service, folders with a slash at the end, documents as
+// "name=content".
 func (f *foreign) tree(folder int64, at string) (list []string) {
 	for _, d := range f.Documents(folder) {
 		list = append(list, at+d.Name+"="+string(d.Content))
@@ -27,7 +27,7 @@ func (f *foreign) tree(folder int64, at string) (list []string) {
 	return list
 }
 
-// wantTree fails the test unless the mandator has, beside what it always has, exactly this.
+// wantTree fails the test unless the mandator has exactly this, beside its initial contents.
 func (a *async) wantTree(t *testing.T, want ...string) {
 	t.Helper()
 	want = append(want, "Briefe/", "Rechnungen/")
@@ -104,8 +104,8 @@ func twoDeep(t *testing.T, _ *async, at string) {
 	write(t, at+"/Neu/Unter/b.txt", "b")
 }
 
-// A folder made while the service is away behaves as a folder, and is made, with all that
-// was put into it, as soon as the service is back.
+// A folder that is queued while the service is away behaves like a folder, and is created, with all
+// its contents, as soon as the service is back.
 func TestFoldersMadeWhileTheServiceIsAway(t *testing.T) {
 	t.Parallel()
 	for name, tt := range queuedFolders {
@@ -136,7 +136,7 @@ func TestFoldersMadeWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// wantShows fails the test unless everything of the list is to be read in the directory.
+// wantShows fails the test unless everything in the list can be read in the directory.
 func (a *async) wantShows(t *testing.T, at string, list []string) {
 	t.Helper()
 	for _, what := range list {
@@ -149,7 +149,7 @@ func (a *async) wantShows(t *testing.T, at string, list []string) {
 	}
 }
 
-// Others made the folder, and put something into it, before the service could be asked.
+// Another client created and filled the folder before the service could be reached.
 func TestFolderThatOthersMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, remounts := range []bool{false, true} {
@@ -177,7 +177,7 @@ func TestFolderThatOthersMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// The service made the folder, or may have, and its answer was lost: there is one.
+// The service made the folder, or may have, and its answer was lost: there is only one.
 func TestFolderWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -213,8 +213,8 @@ func TestFolderWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// refusedFolder is a mount whose folder Neu, with a file in it and one in a folder below,
-// was refused when the service was back.
+// refusedFolder is a mount whose queued folder Neu was refused when the service was back. It has a
+// file, and a folder with another file.
 func refusedFolder(t *testing.T) (a *async, at string) {
 	t.Helper()
 	a = newAsync(t, hostile.Config{})
@@ -230,7 +230,7 @@ func refusedFolder(t *testing.T) (a *async, at string) {
 	return a, at
 }
 
-// A folder that is refused is shown as failed, and so is what is in it, which says why.
+// A refused folder is shown as failed, and so are its contents, with the reason.
 func TestRefusedFolder(t *testing.T) {
 	t.Parallel()
 	decisions := map[string]struct {
@@ -307,7 +307,7 @@ func TestRefusedFolder(t *testing.T) {
 	}
 }
 
-// A folder that was made here just before the service went away is known to be empty.
+// A folder that the mount created just before the service went away is known to be empty.
 func TestFolderMadeJustBeforeTheServiceIsAway(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{})

@@ -16,8 +16,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// moments are what has become of a file, which was accepted, when another program comes.
-// Each prepares the service, and returns how that is awaited and what lets the file go on.
+// moments are states of an accepted file in which another program opens it. Each prepares the
+// service, and returns how to wait for that state and how to let the upload continue.
 var moments = map[string]func(*testing.T, *async) (reached func(path string), goOn func()){
 	"closed":        func(*testing.T, *async) (func(string), func()) { return func(string) {}, func() {} },
 	"sending":       atGate(hostile.StallBefore),
@@ -44,15 +44,15 @@ func answered(times, status int, so func(fs.UploadInfo) bool) func(*testing.T, *
 	}
 }
 
-// inTree is the path of a file as uploads show it.
+// inTree returns the path of a file as `uploads` shows it.
 func (m *mounted) inTree(path string) string { return strings.TrimPrefix(path, m.dir+"/") }
 
-// pieces are three texts of which each is told from all others. Two are longer than a page.
+// pieces are three distinguishable texts. Two are longer than a page.
 func pieces(letter string) []string {
 	return []string{strings.Repeat(letter+"0", 2500), strings.Repeat(letter+"1", 100), strings.Repeat(letter+"2", 2500)}
 }
 
-// puts are steps that write the texts one behind the other, from an offset on.
+// puts returns steps that write the texts one after the other, from an offset on.
 func puts(off int64, texts []string) (steps []step) {
 	for _, s := range texts {
 		steps = append(steps, step{off, s})
@@ -61,13 +61,13 @@ func puts(off int64, texts []string) (steps []step) {
 	return steps
 }
 
-// byAnother is what another program does to a file, and what that holds then.
+// byAnother is a change by another program, and the content that results.
 type byAnother struct {
 	job  job
 	want string
 }
 
-// changes are what is done to a file that holds first, with the texts of second.
+// changes are the changes to a file with the content first, by the texts of second.
 func changes(path, first string, second []string) map[string]byAnother {
 	whole := strings.Join(second, "")
 	return map[string]byAnother{
@@ -81,10 +81,10 @@ func changes(path, first string, second []string) map[string]byAnother {
 	}
 }
 
-// What another program does to a file that is on its way to the archive is done in whole, or
-// refused with the first of it; then the file is archived as it was accepted. It is archived
-// once, or stays as failed, at whatever moment the program comes, and a retry with it.
-func TestAnotherProgramChangesWhatIsQueued(t *testing.T) {
+// Another program changes a file during its upload. The change takes effect completely, or its
+// first step is refused; then the file is archived as it was accepted. At whatever moment the
+// program and a retry come, the file is archived once, or stays as failed.
+func TestAnotherProgramChangesAQueuedFile(t *testing.T) {
 	for name, begin := range moments {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,14 +120,14 @@ func TestAnotherProgramChangesWhatIsQueued(t *testing.T) {
 	}
 }
 
-// changedAtOnce carries a job out while the file is retried and goes on.
+// changedAtOnce runs a job while the file is retried and its upload continues.
 func (a *async) changedAtOnce(p *program, j job, goOn func()) (d told) {
 	var wg sync.WaitGroup
 	wg.Go(func() { d = p.does(j) })
 	wg.Go(func() {
 		for range 3 {
 			yield(1 << 10)
-			_ = setAttr(j.Path, "retry", "true") // refused while it is changed, and when it is archived
+			_ = setAttr(j.Path, "retry", "true") // refused during the change, and once archived
 		}
 	})
 	wg.Go(func() { yield(1 << 10); goOn() })
@@ -135,14 +135,14 @@ func (a *async) changedAtOnce(p *program, j job, goOn func()) (d told) {
 	return d
 }
 
-// rested waits until a file is archived, or has failed, and returns what it holds then. The
-// test fails when that is there twice.
+// rested waits until a file is archived or has failed, and returns its content. It fails the test
+// if the file exists twice.
 func (a *async) rested(t *testing.T, folder int64, path string) string {
 	t.Helper()
 	var got []string
 	heals(t, "it is archived, or fails: "+path, func() bool {
 		got = nil
-		for _, u := range a.uploads() { // before the documents: a replaced one would be seen as it was
+		for _, u := range a.uploads() { // before the documents, or a replaced one could have its old content
 			switch {
 			case u.Path != a.inTree(path):
 			case u.State == "pending":
@@ -165,8 +165,8 @@ func (a *async) rested(t *testing.T, folder int64, path string) string {
 	return got[0]
 }
 
-// Programs that write to one file at the same time are each in it with all that they wrote,
-// or were refused with the first of it.
+// Programs write to one file at the same time. The file has everything that a program wrote, or its
+// first write was refused.
 func TestProgramsAppendToOneFileAtOnce(t *testing.T) {
 	for name, asks := range map[string]bool{"async": true, "sync": false} {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +200,8 @@ func TestProgramsAppendToOneFileAtOnce(t *testing.T) {
 	}
 }
 
-// wantIn fails the test unless what a program wrote is in a file as the program was told.
+// wantIn fails the test unless a file has all bytes of a program that succeeded, or none of one
+// that was refused.
 func (d told) wantIn(t *testing.T, path, got, letter string) {
 	t.Helper()
 	all := !slices.ContainsFunc(pieces(letter), func(s string) bool { return strings.Count(got, s) != 1 })
@@ -210,8 +211,8 @@ func (d told) wantIn(t *testing.T, path, got, letter string) {
 	}
 }
 
-// What another program has no room to write changes nothing about a file that was accepted.
-func TestNoRoomToChangeWhatIsQueued(t *testing.T) {
+// A write that fails for lack of room does not affect an accepted file.
+func TestNoRoomToChangeAQueuedFile(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	for name, c := range map[string]job{
 		"append":                {Flags: os.O_WRONLY | os.O_APPEND, Steps: []step{{0, text}}},
@@ -240,14 +241,14 @@ func TestNoRoomToChangeWhatIsQueued(t *testing.T) {
 	}
 }
 
-// A program that fails in the middle takes along what others have written to the file, and
-// they are told so by the time they close it. One that has written nothing takes nothing.
+// If a program fails while writing, the writes of other programs to the file are lost, too, and
+// they get an error at close at the latest. A program that has written nothing loses nothing.
 func TestAnotherProgramFails(t *testing.T) {
 	half, large := step{0, "half"}, step{0, strings.Repeat("x", 3<<20)}
 	tests := map[string]struct {
 		steps  []step
 		killed bool
-		fails  bool // the file, with the next write or the close
+		fails  bool // the next write or the close fails
 	}{
 		"killed":                 {[]step{half}, true, true},
 		"killed before it wrote": {nil, true, false},

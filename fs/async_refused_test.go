@@ -11,8 +11,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// decisions are what a person can do about a file in Briefe that was refused; then the
-// service takes what it is given.
+// decisions are what a person can do about a refused file in Briefe; after that the service accepts
+// everything.
 var decisions = map[string]struct {
 	do   func(t *testing.T, a *async, path string)
 	want []string // in the archive
@@ -41,8 +41,8 @@ var decisions = map[string]struct {
 	}, []string{"a.txt=new"}},
 }
 
-// What is refused after its close was answered stays in its folder as failed, with its
-// bytes and the reason, over mounts, until a person decides about it.
+// A file that is refused after a successful close stays in its folder as failed, with its bytes and
+// the reason, across mounts, until a person decides about it.
 func TestAsyncRefusedLater(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{400, 403, 404, 409, 413} {
@@ -84,8 +84,8 @@ func (a *async) wantRefused(t *testing.T, path string) {
 	}
 }
 
-// A service that does not take a file now is asked again. Until then the file is pending,
-// and tells why.
+// If a service cannot accept a file now, the upload is retried. Until then the file is pending,
+// with the reason.
 func TestAsyncWaitsForTheService(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]hostile.Action{
@@ -110,7 +110,7 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 			}
 			refused := a.Count("POST", "/file-upload")
 			a.ClearFaults()
-			if strings.HasSuffix(name, "until tomorrow") || strings.HasSuffix(name, "full disk") { // but for a person
+			if strings.HasSuffix(name, "until tomorrow") || strings.HasSuffix(name, "full disk") { // unless a person retries it
 				a.sends()
 			}
 			heals(t, "it is archived", func() bool { return len(a.uploads()) == 0 })
@@ -123,8 +123,8 @@ func TestAsyncWaitsForTheService(t *testing.T) {
 	}
 }
 
-// Every end in doubt, on every service: what was accepted is archived once, or stays as
-// failed where the service does not tell enough to know.
+// Every end in doubt, on every service: an accepted file is archived once, or stays as failed if
+// the service does not reveal enough.
 func TestAsyncUploadsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	silent := map[string]bool{"no external ids": true, "neither": true, "answers without id": true}

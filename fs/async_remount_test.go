@@ -15,9 +15,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// stops are moments of an upload at which the program stops.
+// stops are moments of an upload at which the mount's process stops.
 var stops = map[string]struct {
-	// begin makes the upload get there, and no further while the gate is closed; nil: the
+	// begin makes the upload reach that moment, and stay there while the gate is closed; nil: the
 	// service is away.
 	begin   func(a *async, gate *hostile.Gate)
 	arrived bool // the service has it
@@ -35,7 +35,7 @@ var stops = map[string]struct {
 	}, arrived: true},
 }
 
-// What was accepted goes on to the archive after every end of the program, once.
+// An accepted file is archived once, however the mount's process ended.
 func TestAsyncAfterACrash(t *testing.T) {
 	t.Parallel()
 	for stopName, stop := range stops {
@@ -79,7 +79,7 @@ func TestAsyncAfterACrash(t *testing.T) {
 	}
 }
 
-// Unmounting sends what it can; what is left goes on with the next mount, whatever its mode.
+// Unmounting sends what it can; the next mount, in whatever mode, sends the rest.
 func TestAsyncUnmountWithPendingUploads(t *testing.T) {
 	t.Parallel()
 	const files = 50
@@ -139,8 +139,8 @@ func accepted(t testing.TB, s *spool.Spool, r spool.Record) *spool.Upload {
 	return up
 }
 
-// A program that stops between taking a file back from the queue and its first change has
-// changed nothing.
+// If the process stops between taking a file back from the queue and the first change, nothing has
+// changed.
 func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{})
@@ -154,9 +154,9 @@ func TestAsyncCrashBeforeTheFirstChange(t *testing.T) {
 	heals(t, "nothing is left of it", func() bool { return len(get(os.ReadDir(filepath.Join(a.state, "spool")))(t)) == 0 })
 }
 
-// What was accepted and not yet archived when the program was killed is shown by the first look,
-// although the listing may be from before its document, which may be there when the answer comes.
-func TestAcceptedFilesAreShownByTheFirstLook(t *testing.T) {
+// The first lookup shows files that were accepted and not yet archived when the process was killed,
+// even if the listing is older than their documents, which may exist by the time of the answer.
+func TestAcceptedFilesAreShownByTheFirstLookup(t *testing.T) {
 	for svcName, cfg := range map[string]hostile.Config{"ids": {}, "no ids": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}}} {
 		t.Run(svcName, func(t *testing.T) {
 			a := newAsync(t, cfg)

@@ -17,16 +17,16 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// async is a mount with --writes async that knows the whole archive, and the line to its
+// async is a mount with --writes async that has listed the whole archive, and the line to its
 // service.
 type async struct {
 	*foreign
 	*mounted
 	line                  *line
-	letters, bills, inbox string // directories; the foreign has them as folders
+	letters, bills, inbox string // directories; foreign has their folders
 }
 
-// newAsync mounts a service that fill has put something into.
+// newAsync mounts a service that fill has filled.
 func newAsync(t testing.TB, cfg hostile.Config, fill ...func(*foreign)) *async {
 	t.Helper()
 	return newAsyncWith(t, cfg, func(*fs.Options) {}, fill...)
@@ -49,14 +49,14 @@ func newAsyncWith(t testing.TB, cfg hostile.Config, tweak func(*fs.Options), fil
 	return a
 }
 
-// waits are ways in which a service takes no uploads for a while.
+// waits are ways in which a service accepts no uploads for a while.
 var waits = map[string]struct {
 	begin, end func(*async)
 }{
 	"away": {
 		func(a *async) {
 			a.line.cut()
-			if _, err := os.ReadDir(a.search("anything")); err == nil { // the client knows before it sends something
+			if _, err := os.ReadDir(a.search("anything")); err == nil { // the client refuses before it sends a request
 				a.t.Error("the service answers")
 			}
 		},
@@ -70,12 +70,12 @@ var waits = map[string]struct {
 	},
 }
 
-// pending are the uploads that are not failed.
+// pending returns the uploads that have not failed.
 func (m *mounted) pending() (list []fs.UploadInfo) {
 	return slices.DeleteFunc(m.uploads(), func(u fs.UploadInfo) bool { return u.State != "pending" })
 }
 
-// sends sends what is pending as a person would, until all of it is archived or failed.
+// sends retries pending uploads, as a person would, until all are archived or failed.
 func (m *mounted) sends() {
 	m.t.Helper()
 	heals(m.t, "all is archived", func() bool {
@@ -90,7 +90,7 @@ func (m *mounted) sends() {
 	})
 }
 
-// kept is the file of an upload in the control directory.
+// kept returns the file of an upload in the control directory.
 func (m *mounted) kept(u fs.UploadInfo) string {
 	return m.path(".archivefs", "uploads", u.ID+" "+filepath.Base(u.Path))
 }
@@ -119,8 +119,7 @@ func write(t testing.TB, path, content string) {
 	soon(t, func() error { return os.WriteFile(path, []byte(content), 0o600) })
 }
 
-// soon makes a change of a file again as long as the archive may have it, which is looked
-// for.
+// soon repeats a change of a file while the mount still looks whether the archive has it.
 func soon(t testing.TB, change func() error) {
 	t.Helper()
 	heals(t, "it is known whether the archive has it", func() bool {
@@ -158,8 +157,8 @@ func TestAsyncCloseDoesNotWait(t *testing.T) {
 	wantErrno(t, "overwrite", os.WriteFile(path, nil, 0o600), syscall.EPERM)
 }
 
-// What close can tell it tells.
-func TestAsyncCloseTellsWhatIsWrongHere(t *testing.T) {
+// An error that is known at close is returned by close.
+func TestAsyncCloseReturnsLocalErrors(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	wantErrno(t, "half a PDF", os.WriteFile(filepath.Join(a.letters, "halb.pdf"), []byte("%PDF-1.7\nhalf of it"), 0o600), syscall.EIO)
@@ -175,10 +174,10 @@ func TestAsyncCloseTellsWhatIsWrongHere(t *testing.T) {
 	a.wantHolds(t, a.foreign.letters)
 }
 
-// pendingChange is what a program does to Briefe/a.txt, which is pending and holds "Inhalt".
+// pendingChange is a change of Briefe/a.txt, which is pending and contains "Inhalt".
 type pendingChange struct {
 	do func(t *testing.T, a *async, path string)
-	// letters, bills and inbox are what the archive has in the end.
+	// letters, bills and inbox are the final contents of the archive.
 	letters, bills, inbox []string
 	local                 []string // what is local in Briefe
 }
@@ -259,7 +258,7 @@ func moves(from, to string) func(*testing.T, *async, string) {
 	}
 }
 
-// opens opens the file and writes through the handle, if anything.
+// opens opens the file, and writes text through the handle if there is any.
 func opens(flags int, text string) func(*testing.T, *async, string) {
 	return func(t *testing.T, _ *async, path string) {
 		var w *os.File
@@ -285,8 +284,8 @@ func removedWhileOpen(t *testing.T, _ *async, path string) {
 	must(t, w.Close())
 }
 
-// Everything that can be done to a file works on one that waits for the service, whether
-// something of it may have been sent or not, and leaves exactly what it means.
+// Every operation on a file works while the file waits for the service, whether some of it may have
+// been sent or not, and has exactly its usual effect.
 func TestChangesOfAPendingFile(t *testing.T) {
 	t.Parallel()
 	for way, wait := range waits {
@@ -325,8 +324,8 @@ func TestChangesOfAPendingFile(t *testing.T) {
 	}
 }
 
-// wantShown fails the test unless the folders show what the archive is to have, and what
-// is local.
+// wantShown fails the test unless the folders show the expected contents of the archive, and the
+// local files.
 func (c *pendingChange) wantShown(t *testing.T, a *async) {
 	t.Helper()
 	for dir, docs := range map[string][]string{a.letters: c.letters, a.bills: append(c.bills[:len(c.bills):len(c.bills)], "da.txt=da"), a.inbox: c.inbox} {
@@ -345,7 +344,7 @@ func (c *pendingChange) wantShown(t *testing.T, a *async) {
 	}
 }
 
-// What is removed while it waits is forgotten, by the queue too.
+// A pending file that is removed is discarded, also from the queue.
 func TestRemovedWhileItWaits(t *testing.T) {
 	t.Parallel()
 	for way, wait := range waits {

@@ -20,8 +20,8 @@ func (f *foreign) brokenFirst(folder int64, status int) {
 	}
 }
 
-// One document that is broken at the service, the very first that is asked about, does not
-// decide what all the others are read as.
+// One broken document, even the first that is checked, does not decide the representation of all
+// others.
 func TestTheFirstDocumentIsBroken(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{404, 410, 500} {
@@ -48,7 +48,7 @@ func TestTheFirstDocumentIsBroken(t *testing.T) {
 	}
 }
 
-// Where it lies alone in its folder it is believed until another folder tells better.
+// If it is alone in its folder, it counts until another folder proves otherwise.
 func TestABrokenDocumentAloneInItsFolder(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -61,12 +61,12 @@ func TestABrokenDocumentAloneInItsFolder(t *testing.T) {
 	wantContent(t, m.path("Muster GmbH", "Briefe", "zwei.txt"), "zwei")
 }
 
-// A service without contents is asked about two documents, once.
-func TestWhatAServiceLacksIsAskedForOnce(t *testing.T) {
+// A service without contents is asked about two documents, only once.
+func TestMissingRepresentationsAreCheckedOnce(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]struct{ head, get, data int }{
-		404: {4, 4, 2}, // two documents, each in two representations, of which each is there
-		405: {2, 2, 0}, // which is about the route
+		404: {4, 4, 2}, // two documents, two representations each; both documents exist
+		405: {2, 2, 0}, // 405 concerns the route, not the document
 		501: {2, 2, 0},
 	} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {

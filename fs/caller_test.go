@@ -13,13 +13,13 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// A program that is killed while it waits for the service ends at once, and what it had asked
-// for goes on: the next look shows it.
+// A program that is killed while it waits for the service ends at once, and its request continues:
+// the next listing shows the result.
 func TestAKilledCallerLeavesAndTheChangeGoesOn(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, path string
 		command            []string
-		makes, takes       string // what is there, or not there, afterwards
+		makes, takes       string // paths that exist, or do not exist, afterwards
 	}{
 		{"cp", "POST", "/file-upload", []string{"cp", "{source}", "Muster GmbH/Rechnungen/new.txt"}, "Muster GmbH/Rechnungen/new.txt", ""},
 		{"mv into a folder", "POST", "/document/{id}/archive", []string{"mv", "inboxes/Administrator/scan.txt", "Muster GmbH/Rechnungen"}, "Muster GmbH/Rechnungen/scan.txt", "inboxes/Administrator/scan.txt"},
@@ -87,7 +87,7 @@ func arrives(t *testing.T, gate *hostile.Gate) {
 	}
 }
 
-// A signal that a program has a use for does not end its call.
+// A signal that a program handles does not end its call.
 func TestASignalAloneEndsNoChange(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	m := f.patient(t)

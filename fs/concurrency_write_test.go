@@ -59,7 +59,7 @@ func TestManyFilesAtOnceIntoOneFolder(t *testing.T) {
 	}
 }
 
-// A name taken by a listing while its own upload is under way shows once.
+// A name that a listing adds while its own upload is in flight shows once.
 func TestListingDuringAnUploadShowsItOnce(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -69,7 +69,7 @@ func TestListingDuringAnUploadShowsItOnce(t *testing.T) {
 	f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: hostile.StallAfter(gate)})
 	done := make(chan error)
 	go func() { done <- os.WriteFile(filepath.Join(dir, "a.txt"), []byte("Inhalt"), 0o600) }()
-	<-gate.Arrived() // the archive has it, close does not know
+	<-gate.Arrived() // the archive has it, but close has no answer yet
 	must(t, os.WriteFile(filepath.Join(dir, "b.txt"), []byte("b"), 0o600))
 	wantNames(t, dir, "a.txt", "b.txt")
 	gate.Open()
@@ -78,7 +78,7 @@ func TestListingDuringAnUploadShowsItOnce(t *testing.T) {
 	wantContent(t, filepath.Join(dir, "a.txt"), "Inhalt")
 }
 
-// Who has a file open keeps its bytes, whatever becomes of it meanwhile.
+// Open handles keep the bytes of a file, whatever happens to it.
 func TestReaderDuringAnUpload(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -110,9 +110,8 @@ func TestReaderDuringAnUpload(t *testing.T) {
 	}
 }
 
-// A second process that still writes when the first one closes is not cut off in the
-// middle: its close is the end of the file. The first close was answered with success, so
-// the file stays, as failed, and can be overwritten.
+// If a second process still writes when the first one closes, the file is finished by the second
+// close. The first close returned success, so the file stays, as failed, and can be overwritten.
 func TestTwoWritersWithHandlesOfTheirOwn(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
@@ -184,7 +183,7 @@ func TestUnlinkWhileOpenAndWhileSending(t *testing.T) {
 	}
 }
 
-// Renames, listings and attributes of the same files at once.
+// Concurrent renames, listings and attributes of the same files.
 func TestRenamesAndListingsAtOnce(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// Where the kernel has no epochs, names change with the end of their time-outs.
+// If the kernel has no epochs, names change when their time-outs end.
 func TestNamesWithoutEpochs(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -36,8 +36,8 @@ func (m *mounted) ended() {
 	}
 }
 
-// An aborted connection ends at once for whoever waits for the mount, also while its service hangs; what
-// is left of the mount goes, and one that comes after it at the same place stays.
+// After an abort all programs that wait for the mount end at once, even while its service hangs.
+// The rest of the mount disappears, and a new mount at the same place stays.
 func TestConnectionEnds(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("1")})
@@ -61,9 +61,8 @@ func TestConnectionEnds(t *testing.T) {
 	wantNames(t, m.path("Muster GmbH", "Rechnungen"), "a.txt")
 }
 
-// A file that a program was writing when the connection was aborted is not archived, and one that was
-// closed is.
-func TestAnAbortArchivesNoHalfFile(t *testing.T) {
+// After an abort a file that was being written is not archived, and one that was closed is.
+func TestAnAbortArchivesNoIncompleteFile(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)

@@ -18,7 +18,7 @@ import (
 
 const onePDF = "%PDF-1.4\none\n%%EOF\n"
 
-// What a document's bytes and added extension are, by mode and by what the service has.
+// The bytes and the added extension of a document, by mode and by what the service has.
 func TestBytesByContentMode(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -56,8 +56,8 @@ func TestBytesByContentMode(t *testing.T) {
 	}
 }
 
-// A document that the service replaced under a reader: those who have it open keep the
-// bytes that they began with, those who open it now get the new ones, all of them.
+// The service replaces a document under a reader: open handles keep the old bytes, new ones get all
+// of the new bytes.
 func TestReplacedAtTheServiceWhileOpen(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(string) string{
@@ -180,7 +180,7 @@ func TestStalledReaderIsInterrupted(t *testing.T) {
 	}
 }
 
-// Errors of reading, by what the service answers.
+// Errors of reading, by the answer of the service.
 func TestErrnosOfReading(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -208,8 +208,8 @@ func TestErrnosOfReading(t *testing.T) {
 	}
 }
 
-// A document without content is an error of that document: it neither shows something else
-// in place of it, nor does any other.
+// A document without content is an error of that document alone: neither it nor any other shows
+// another representation instead.
 func TestDocumentWithoutContent(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

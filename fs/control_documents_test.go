@@ -23,7 +23,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// document is a path in the control directory below a document.
+// document returns a path in the control directory below a document.
 func (m *mounted) document(id any, elem ...string) string {
 	return m.path(append([]string{".archivefs", "documents", fmt.Sprint(id)}, elem...)...)
 }
@@ -36,7 +36,7 @@ func photo(t testing.TB) string {
 	return b.String()
 }
 
-// All that the embedded service has of a document is below its id, read like any file.
+// All representations of the embedded service are below the document's id, and read like any file.
 func TestDocumentsByID(t *testing.T) {
 	o := newOffice(t, nil)
 	text := o.put(t, o.bills, "r.txt", "Rechnung")
@@ -96,7 +96,8 @@ func wantPicture(t *testing.T, path string, pixels int) {
 	}
 }
 
-// The contents are those of the document's file: one download serves both, and a second read none.
+// The contents are those of the document's file: one download serves both, and a second read needs
+// none.
 func TestDocumentsByIDAreCached(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -115,12 +116,12 @@ func TestDocumentsByIDAreCached(t *testing.T) {
 	if n := len(o.asked("GET", "/preview")); n != 1 {
 		t.Errorf("%d downloads of the page", n)
 	}
-	if n := len(o.asked("GET", "/data")); n > 2 { // for its pages, and for the file
+	if n := len(o.asked("GET", "/data")); n > 2 { // one for its pages, one for the file
 		t.Errorf("%d requests for the data", n)
 	}
 }
 
-// A large document, which the kernel may read from the cache by itself, is the same from both of its
+// A large document, which the kernel may read from the cache itself, is the same under both of its
 // names, whoever has it open.
 func TestLargeDocumentsByID(t *testing.T) {
 	t.Parallel()
@@ -144,7 +145,7 @@ func TestLargeDocumentsByID(t *testing.T) {
 	}
 }
 
-// The files have the attributes of the document, and nothing is changed through them.
+// The files have the attributes of the document, and nothing can be changed through them.
 func TestDocumentsByIDAreReadOnly(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -182,7 +183,8 @@ func TestDocumentsByIDAreReadOnly(t *testing.T) {
 	}
 }
 
-// What changes is read anew after the ttl, never mixed with what somebody reads still.
+// Changed contents are read again after the ttl, and never mixed with what an open handle still
+// reads.
 func TestDocumentsByIDChange(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -206,7 +208,7 @@ func TestDocumentsByIDChange(t *testing.T) {
 	wantContent(t, path, young)
 }
 
-// What was made of the old bytes goes when a document of an inbox is written to.
+// Writing to an inbox document evicts the renditions of its old bytes.
 func TestDocumentsByIDAfterAReplacement(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -232,7 +234,7 @@ func TestDocumentsByIDAfterAReplacement(t *testing.T) {
 	}
 }
 
-// An error of one of the files keeps nobody from the others.
+// An error of one file does not affect the others.
 func TestDocumentsByIDWithAnError(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -245,7 +247,7 @@ func TestDocumentsByIDWithAnError(t *testing.T) {
 	wantContent(t, m.document(id, "original"), "x")
 }
 
-// On a service of eight operations there is the data alone.
+// On a service with only the eight operations there is only the data.
 func TestDocumentsByIDOnEightOperations(t *testing.T) {
 	t.Parallel()
 	for status, none := range map[int]syscall.Errno{404: syscall.ENOENT, 405: syscall.ENOTSUP, 501: syscall.ENOTSUP} {
@@ -271,7 +273,7 @@ func TestDocumentsByIDOnEightOperations(t *testing.T) {
 	}
 }
 
-// Previews of pages take no request before somebody opens them.
+// Previews of pages take no request before they are opened.
 func TestPages(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	picture := bytes.Repeat([]byte("JPEG"), 1000)
@@ -301,7 +303,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A link by id leads to the document's file, wherever that is, also in a folder that nobody looked at.
+// A link by id leads to the document's file, even in a folder that was never looked up.
 func TestByID(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -330,8 +332,8 @@ func TestByID(t *testing.T) {
 	}
 }
 
-// What the mount does not show in a folder is reached through its id all the same.
-func TestByIDOfWhatIsNotShown(t *testing.T) {
+// Documents that the mount does not show in a folder can still be reached by id.
+func TestByIDOfHiddenDocuments(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	id := o.put(t, o.bills, "alt.txt", "alt")
@@ -344,7 +346,7 @@ func TestByIDOfWhatIsNotShown(t *testing.T) {
 	wantContent(t, link, "alt")
 }
 
-// A walk never comes into the control directory.
+// A walk never enters the control directory.
 func TestControlDirectoryIsNotWalked(t *testing.T) {
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "r.txt", "x")

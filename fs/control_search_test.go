@@ -19,7 +19,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// search is a path in the control directory below a query.
+// search returns a path in the control directory below a query.
 func (m *mounted) search(query string, elem ...string) string {
 	return m.path(append([]string{".archivefs", "search", query}, elem...)...)
 }
@@ -79,8 +79,7 @@ func TestSearch(t *testing.T) {
 	wantErrno(t, "no hit", err, syscall.ENOENT)
 }
 
-// A query that cannot be understood, or names a folder that is not there, is an error with a
-// reason.
+// A malformed query, or one with an unknown folder, is an error with a reason.
 func TestSearchRefused(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -129,7 +128,7 @@ func TestSearchOnEightOperations(t *testing.T) {
 	}
 }
 
-// What was found is trusted for the ttl; a link follows a document that was renamed.
+// Hits are trusted for the ttl; a link follows a renamed document.
 func TestSearchAgain(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -180,7 +179,7 @@ func TestSearchFindsMany(t *testing.T) {
 	}
 }
 
-// Where the service does not tell a hit's folder the link leads to what it has of the document.
+// If the service does not reveal a hit's folder, the link leads to the document's directory.
 func TestSearchWithoutFolders(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{Data: hostile.DataShape{FolderID: hostile.Absent}})
@@ -192,7 +191,7 @@ func TestSearchWithoutFolders(t *testing.T) {
 	wantContent(t, m.search("rechnung", "Rechnung.txt"), "eins")
 }
 
-// manyHits finds more than it is asked for.
+// manyHits finds more documents than requested.
 type manyHits struct{ service }
 
 type service interface{ fs.Archive }
@@ -205,7 +204,7 @@ func (manyHits) Search(_ context.Context, _ archive.Search, limit int) (archive.
 	return hits, nil
 }
 
-// There is a bound, and the log says when there is more.
+// The number of hits is limited, and the log says when there are more.
 func TestSearchFindsTooMany(t *testing.T) {
 	t.Parallel()
 	o, j := newOffice(t, nil), &journal{}
@@ -222,8 +221,8 @@ func TestSearchFindsTooMany(t *testing.T) {
 	}
 }
 
-// The folders of hits in several mandators and inboxes, of which nobody looked at one, take
-// one request for the structure and one for the inboxes.
+// The unknown folders of hits in several mandators and inboxes take one request for the structure
+// and one for the inboxes.
 func TestSearchInSeveralMandators(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -253,7 +252,7 @@ func TestSearchInSeveralMandators(t *testing.T) {
 	}
 }
 
-// A word that is only in documents leads to them, some time after they were put in.
+// A word that occurs only in contents finds its documents some time after their upload.
 func TestSearchInContents(t *testing.T) {
 	o := newOffice(t, nil)
 	id := o.put(t, o.bills, "source.txt", "Der Leuchtturmwärter zahlt seine Beiträge.")
@@ -263,7 +262,7 @@ func TestSearchInContents(t *testing.T) {
 		sh(t, m, fmt.Sprintf(`cp "$1/.archivefs/documents/%d/document.pdf" "$1/Muster GmbH/Briefe/letter.pdf"`, id))
 		want = append(want, "letter.pdf")
 	}
-	heals(t, "the contents are found", func() bool { // the index waits until nothing else is done
+	heals(t, "the contents are found", func() bool { // the index waits until the service is idle
 		return len(get(os.ReadDir(m.search("leuchtturmwaerter")))(t)) == len(want)
 	})
 	for _, query := range []string{"leuchtturmwaerter", `"zahlt seine"`, "Beitrag leuchtturm"} {

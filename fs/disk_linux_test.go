@@ -17,7 +17,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// newDisk is the directory of a disk of its own, of size bytes.
+// newDisk returns the directory of a new disk of size bytes.
 func newDisk(t *testing.T, size string) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -31,8 +31,8 @@ func newDisk(t *testing.T, size string) string {
 	return disk
 }
 
-// onDisk mounts with the spool on a disk of its own, of size bytes, and returns the function
-// that mounts the disk once more with flags.
+// onDisk mounts with the spool on a new disk of size bytes, and returns a function that remounts
+// the disk with flags.
 func (o *office) onDisk(t *testing.T, size string) (*mounted, func(flags uintptr)) {
 	t.Helper()
 	disk := newDisk(t, size)
@@ -73,8 +73,8 @@ func TestHealthTellsThatTheDiskIsFull(t *testing.T) {
 	wantHealth(t, m, fs.HealthDisk, "no space left on device")
 }
 
-// What a program was refused is told with its reason where nobody sees the log.
-func TestStatusShowsWhatWasRefused(t *testing.T) {
+// The status shows refusals with their reasons, because people may not see the log.
+func TestStatusShowsRefusals(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.bills, "r.txt", "x")
@@ -102,8 +102,8 @@ func TestStatusShowsWhatWasRefused(t *testing.T) {
 	}
 }
 
-// A document that the disk of the cache has no room for is read all the same, and leaves the
-// room to others.
+// A document that does not fit on the disk of the cache can still be read, and leaves the room to
+// others.
 func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
 	t.Parallel()
 	content := make([]byte, 12<<20+77)
@@ -152,7 +152,7 @@ func TestDocumentsThatTheDiskHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// A disk that cannot be written keeps nothing, and hides nothing.
+// A read-only disk caches nothing, and hides nothing.
 func TestDocumentsOnADiskThatIsReadOnly(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

@@ -9,8 +9,8 @@ import (
 	"github.com/archivefs/archivefs/fs"
 )
 
-// How editors save a document of an inbox: whatever they do with names in between, it
-// ends as new bytes for the same document, and nothing temporary is sent.
+// Editors save an inbox document in various ways: the result is always new bytes for the same
+// document, and no temporary file is sent.
 func TestEditorsReplaceAnInboxDocument(t *testing.T) {
 	for name, script := range map[string]string{
 		"vim":              `vim -u NONE -es -c 'set writebackup backupcopy=auto backupskip=' -c 'normal iGuten Tag ' -c wq brief.txt </dev/null`,
@@ -50,7 +50,7 @@ func TestEditorsReplaceAnInboxDocument(t *testing.T) {
 	}
 }
 
-// A document that was only given a backup's name is there again with the next listing.
+// A document that was only renamed to a backup's name comes back with the next listing.
 func TestDocumentSetAsideComesBack(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

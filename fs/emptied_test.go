@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// emptiable is a service with a document in its inbox, and its mount.
+// emptiable is a service with an inbox document, and its mount.
 func emptiable(t *testing.T) (f *foreign, m *mounted, c *clock, path string) {
 	t.Helper()
 	f = newForeign(t, hostile.Config{})
@@ -18,7 +18,7 @@ func emptiable(t *testing.T) (f *foreign, m *mounted, c *clock, path string) {
 	return f, m, c, m.path("inboxes", "Administrator", "scan.txt")
 }
 
-// change makes the next listing of a directory ask the service.
+// change makes the next listing of a directory send a request.
 func change(t *testing.T, dir string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(dir, "neu.txt"), []byte("neu"), 0o600))
@@ -77,7 +77,7 @@ func TestEmptiedDocumentAfterAFreshMount(t *testing.T) {
 	wantContent(t, path, "alt")
 }
 
-// A document that is in an inbox under the name of a temporary file is a document.
+// An inbox document with a temporary name is a document.
 func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -89,7 +89,7 @@ func TestDocumentWithATemporaryNameIsReplaced(t *testing.T) {
 	}
 }
 
-// What comes back by itself is not to be archived by somebody who takes it for what he wrote.
+// The log warns when an emptied document comes back, so that nobody archives it as the new content.
 func TestEmptiedDocumentThatComesBackIsLogged(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

@@ -11,14 +11,14 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// operation is a change through the mount, and how often it took effect.
+// operation is a change through the mount, with a count of its effects.
 type operation struct {
 	route   string
 	do      func(*mounted) error
 	effects func(*foreign) int
 }
 
-// named counts the documents of a name and content in a folder.
+// named counts the documents with a name and content in a folder.
 func (f *foreign) named(folder int64, name, content string) (n int) {
 	for _, d := range f.Documents(folder) {
 		if d.Name == name && string(d.Content) == content {
@@ -87,8 +87,7 @@ var operations = map[string]operation{
 	},
 }
 
-// failures are ends of a request that leave it open whether it took effect. Those that
-// are sure to be over in the end (passing) must not fail the operation.
+// failures are ends in doubt. Temporary ones (passing) must not fail the operation.
 var failures = map[string]struct {
 	do      func() hostile.Action
 	times   int
@@ -108,7 +107,7 @@ var failures = map[string]struct {
 	"a login page":      {func() hostile.Action { return hostile.LoginPage() }, hostile.Always, false},
 }
 
-// services are deployments that make it hard to find out.
+// services are services that make it hard to find out the outcome.
 var services = map[string]hostile.Config{
 	"public":             {},
 	"nothing but eight":  {OnlyEight: true},
@@ -119,12 +118,12 @@ var services = map[string]hostile.Config{
 	"ids stay":           {ArchiveKeepsID: true},
 }
 
-// queued reports whether something is kept that close had accepted: the end of a file
-// that shows only when it is released.
+// queued reports whether there is an upload that close had accepted, because the file is finished
+// only at RELEASE.
 func (m *mounted) queued() bool { return len(m.uploads()) == 1 }
 
-// Success means once, an error at most once; and an error of what passes is none on a
-// service that tells enough.
+// Success means one effect, an error at most one. On a service that reveals enough, temporary
+// failures cause no error.
 func TestChangesTakeEffectOnce(t *testing.T) {
 	t.Parallel()
 	for opName, op := range operations {
@@ -163,8 +162,7 @@ func TestChangesTakeEffectOnce(t *testing.T) {
 	}
 }
 
-// What comes late is not sent twice: the service carries a request out after the client
-// took it for lost.
+// A late request is not sent twice: the service carries it out after the client has given it up.
 func TestLateRequestIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"upload", "upload by rename", "folder", "archive", "replace", "rename"} {
@@ -186,7 +184,7 @@ func TestLateRequestIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Keywords set on an inbox document travel with it, once, also after a doubtful end.
+// Keywords set on an inbox document are sent with it, once, even after an end in doubt.
 func TestKeywordsTravelOnce(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.inbox, hostile.Document{Name: "scan.txt", Content: []byte("alt"), Keywords: []string{"da"}})

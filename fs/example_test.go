@@ -19,10 +19,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// A file system is made of a client of the service and of stores in a state directory. Check asks
-// the service for the top of the archive, and Recover takes up what an earlier run left; Mount
-// would come next. Here the earlier run was killed while a program wrote a file: the file is kept
-// as failed, and never archived half.
+// A file system consists of a client of the service and of stores in a state directory. Check
+// requests the top of the archive, and Recover loads what an earlier run left; Mount would come
+// next. Here the earlier run was killed while a program wrote a file: the incomplete file is kept
+// as failed and never archived.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleNew() {
 	// end: <nil> <nil>
 }
 
-// interrupted leaves in dir what a run leaves that was killed while a program wrote a file.
+// interrupted leaves dir like a run that was killed while a program wrote a file.
 func interrupted(dir string) {
 	queue, err := spool.Open(spool.Options{Dir: filepath.Join(dir, "spool")})
 	if err != nil {
@@ -75,7 +75,7 @@ func interrupted(dir string) {
 	}
 }
 
-// open puts a file system together. end closes what it consists of, in reverse order.
+// open assembles a file system. end closes its parts in reverse order.
 func open(dir, baseURL string) (filesystem *fs.FileSystem, end func() error, err error) {
 	client, err := apiclient.New(apiclient.Config{BaseURL: baseURL, Credentials: apiclient.Credentials{APIKey: "secret"}})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// TestAFailedFsyncIsNotForgotten: Linux reports that it could not write a page once, and
-// holds it for written from then on.
+// TestAFailedFsyncIsNotForgotten: Linux reports a failed page write only once, and treats the page
+// as written from then on.
 func TestAFailedFsyncIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

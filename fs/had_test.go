@@ -12,10 +12,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// dedup is a service that makes one document of one external id.
+// dedup is a service that keeps one document for each external id.
 var dedup = hostile.Config{Upload: hostile.UploadShape{SameExternalID: hostile.SameKeepsOld}}
 
-// putAs puts a file in whose external id is given, by close or by rename.
+// putAs uploads a file with a given external id, by close or by rename.
 func putAs(t testing.TB, path, content string, byRename bool) error {
 	t.Helper()
 	at := path
@@ -31,8 +31,8 @@ func putAs(t testing.TB, path, content string, byRename bool) error {
 	return os.Rename(at, path)
 }
 
-// A document that the archive had before keeps its name, and the new name goes.
-func TestUploadOfWhatTheArchiveHas(t *testing.T) {
+// A document that existed before keeps its name, and the new name disappears.
+func TestUploadOfAnExistingDocument(t *testing.T) {
 	t.Parallel()
 	for name, byRename := range map[string]bool{"close": false, "rename": true} {
 		for _, elsewhere := range []bool{false, true} {
@@ -65,7 +65,7 @@ func TestUploadOfWhatTheArchiveHas(t *testing.T) {
 	}
 }
 
-// What the service drops is not taken for archived.
+// Content that the service drops does not count as archived.
 func TestUploadForWhichTheArchiveKeepsOtherContent(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, dedup)

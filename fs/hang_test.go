@@ -23,8 +23,7 @@ func run(t testing.TB, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// patient mounts with requests that may make no progress for an hour: what ends before that is ended
-// by somebody.
+// patient mounts with a time-out of an hour, so that a request that ends earlier was interrupted.
 func (f *foreign) patient(t *testing.T) *mounted {
 	t.Helper()
 	m := f.mount(t, nil)
@@ -47,7 +46,7 @@ func ends(t testing.TB, cmd *exec.Cmd) error {
 	}
 }
 
-// Ctrl-C ends at once who waits for the service, whatever for.
+// Ctrl-C ends every wait for the service at once.
 func TestInterruptEndsAReader(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -81,8 +80,8 @@ func TestInterruptEndsAReader(t *testing.T) {
 	}
 }
 
-// A service that answers a byte now and then keeps nobody.
-func TestAnAnswerThatTricklesKeepsNobody(t *testing.T) {
+// A service that sends a byte now and then holds no program for long.
+func TestTricklingAnswersEnd(t *testing.T) {
 	for _, tt := range []struct{ name, command string }{
 		{"cp", "cp Rechnungen/cached.txt Briefe/new.txt"},
 		{"mv", "mv ../inboxes/Administrator/scan.txt Briefe"},
@@ -111,8 +110,8 @@ func TestAnAnswerThatTricklesKeepsNobody(t *testing.T) {
 	}
 }
 
-// Documents that hang keep nobody from anything else: not from another document, not from
-// a listing, not from what is cached.
+// Documents that hang block nothing else: no other document, no listing, and nothing that is
+// cached.
 func TestDocumentsThatHang(t *testing.T) {
 	for _, tt := range []struct {
 		name               string

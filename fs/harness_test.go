@@ -24,9 +24,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// Tests that mount are parallel, but for those that start programs: a program that begins has every
-// file of this process open for a moment, so that no close in that moment is the last. Nor are those
-// parallel that count what the process has open.
+// Tests that mount run in parallel, except those that start programs: a starting program has every
+// file of this process open for a moment, so that no close in that moment is the last. Tests that
+// count open files of the process are not parallel either.
 
 // mounted is a file system mounted for a test, on a service of the test's own.
 type mounted struct {
@@ -56,7 +56,7 @@ func mount(t testing.TB, baseURL string, cred apiclient.Credentials, tweak func(
 	return m
 }
 
-// tries has changes tried for that long.
+// tries sets how long changes are retried.
 func (m *mounted) tries(d time.Duration) {
 	m.t.Helper()
 	m.retry = d
@@ -70,7 +70,7 @@ func (m *mounted) remount() {
 	must(m.t, m.open())
 }
 
-// open mounts. Its error is the check's, which says that the archive cannot be mounted.
+// open mounts. Its error is that of the check: the archive cannot be mounted.
 func (m *mounted) open() error {
 	m.t.Helper()
 	log := logrus.New()
@@ -110,8 +110,9 @@ func (m *mounted) open() error {
 	return nil
 }
 
-// settle has the kernel learn that nobody can poll files of the mount (POLL is ENOSYS): Go would have it
-// ask, of a thread that this process may need to answer. The library has a name for that.
+// settle makes the kernel learn that files of the mount cannot be polled (POLL is ENOSYS).
+// Otherwise Go would poll, and block a thread that this process may need to answer. The library has
+// a special name for that.
 func (m *mounted) settle() {
 	m.t.Helper()
 	fd := get(unix.Open(m.path(".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0))(m.t)
@@ -119,7 +120,7 @@ func (m *mounted) settle() {
 	must(m.t, unix.Close(fd))
 }
 
-// unmount ends the mount, if there is one, and fails the test when anything stays.
+// unmount ends the mount, if there is one, and fails the test if anything remains.
 func (m *mounted) unmount() {
 	m.t.Helper()
 	if m.mount != nil {
@@ -142,12 +143,12 @@ func (m *mounted) unmount() {
 	m.close = nil
 }
 
-// path is a path in the mount.
+// path returns a path in the mount.
 func (m *mounted) path(elem ...string) string {
 	return filepath.Join(append([]string{m.dir}, elem...)...)
 }
 
-// uploads lists what the archive does not have.
+// uploads lists the files that are not archived.
 func (m *mounted) uploads() []fs.UploadInfo { return m.fs.Status().Uploads.List }
 
 // smallSpool is a spool of two megabytes.
@@ -158,7 +159,7 @@ func smallSpool(t testing.TB, o *fs.Options) *spool.Spool {
 	return s
 }
 
-// get returns the value of a call that must not fail, when it is given the test.
+// get returns a function that takes the test and returns the value of a call that must not fail.
 func get[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -51,8 +51,8 @@ func TestOrdinaryNamesAreArchived(t *testing.T) {
 	}
 }
 
-// What mkstemp(3) makes for a program, which renames it later, is none, whatever its six
-// characters are; under another name it is a document.
+// A file that mkstemp(3) made, and that is renamed later, is not a document, whatever its six
+// characters; under another name it is.
 func TestTemporaryFilesOfProgramsStay(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -71,12 +71,12 @@ func TestTemporaryFilesOfProgramsStay(t *testing.T) {
 			t.Errorf("%s is %s", name, got)
 		}
 	}
-	makes("sedimente.txt") // no name of sed's
+	makes("sedimente.txt") // not a name of sed -i
 	m.remount()
 	wantNames(t, dir, append(slices.Clone(temporary), "sedimente.txt")...)
 	f.wantHolds(t, f.letters, "sedimente.txt=sedimente.txt")
 	must(t, os.Rename(filepath.Join(dir, "zimmer01"), filepath.Join(dir, "akten.zip.txt")))
-	must(t, os.Rename(filepath.Join(dir, "sedimente"), filepath.Join(dir, "sediment1"))) // meant by now
+	must(t, os.Rename(filepath.Join(dir, "sedimente"), filepath.Join(dir, "sediment1"))) // now a chosen name
 	f.wantHolds(t, f.letters, "sedimente.txt=sedimente.txt", "akten.zip.txt=zimmer01", "sediment1=sedimente")
 	must(t, os.WriteFile(filepath.Join(dir, ".Brief.pdf.xY7bQ2"), []byte("plain"), 0o600)) // no word
 	if got := attr(t, filepath.Join(dir, ".Brief.pdf.xY7bQ2"), "state"); got != "local" {
@@ -84,7 +84,7 @@ func TestTemporaryFilesOfProgramsStay(t *testing.T) {
 	}
 }
 
-// sed, zip and rsync themselves: what they write first is never sent.
+// sed, zip and rsync themselves: their temporary files are never sent.
 func TestProgramsWriteTemporaryFiles(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
@@ -109,7 +109,7 @@ func TestProgramsWriteTemporaryFiles(t *testing.T) {
 	}
 }
 
-// Local files that hold something are listed beside the uploads, and reached by their names.
+// Local files with content are listed beside the uploads, and can be opened by name.
 func TestLocalFilesAreListed(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -144,8 +144,8 @@ func TestLocalFilesAreListed(t *testing.T) {
 	f.wantHolds(t, f.letters)
 }
 
-// What nobody has asked for in a week leaves its folder with a line in the log, and can be had
-// for another week.
+// A temporary file that is unchanged for a week leaves its folder, with a line in the log, and can
+// be exported for another week.
 func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -187,7 +187,7 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 		}
 	}
 	second := m.fs.Status().Uploads.Locals[1]
-	must(t, os.Remove(m.kept(second))) // a person needs not wait
+	must(t, os.Remove(m.kept(second))) // a person need not wait
 	if said := days(2); strings.Count(said, "Angebot.docx~") != 1 || strings.Contains(said, "b.txt") {
 		t.Errorf("the log says %s", said)
 	}
@@ -198,7 +198,8 @@ func TestOldTemporaryFilesAreKeptForAnotherTerm(t *testing.T) {
 	f.wantHolds(t, f.letters)
 }
 
-// What an older version took for temporary stays in its folder until somebody decides.
+// A file that an older version treated as temporary stays in its folder until a person decides
+// about it.
 func TestOrdinaryLocalFilesAreNotForgotten(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)

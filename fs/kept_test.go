@@ -23,7 +23,7 @@ func keptIn(t *testing.T, dir string) Kept {
 	return Kept{s}
 }
 
-// puts makes a file in a spool, as a close that was answered leaves it.
+// puts makes a file in a spool, as after a close.
 func (k Kept) puts(t *testing.T, r spool.Record, text string) *spool.Upload {
 	t.Helper()
 	up, err := k.Spool.Create(r)
@@ -39,7 +39,7 @@ func (k Kept) puts(t *testing.T, r spool.Record, text string) *spool.Upload {
 	return up
 }
 
-// cutOff makes an upload what the end of a program leaves that was sending it.
+// cutOff leaves an upload as if the process had ended while sending it.
 func cutOff(t *testing.T, dir string, up *spool.Upload) {
 	t.Helper()
 	r := up.Record()
@@ -57,9 +57,9 @@ func cutOff(t *testing.T, dir string, up *spool.Upload) {
 	}
 }
 
-// What was being sent is reached without a mount, too, and who decides about it is told that
-// the archive may have it.
-func TestKeptThatWasBeingSent(t *testing.T) {
+// An upload that was in flight can be reached without a mount, with the warning that the archive
+// may have it.
+func TestKeptUploadInFlight(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	k := keptIn(t, dir)
 	up := k.puts(t, spool.Record{Path: "My Archive", Name: "a/b.txt"}, "Inhalt")
@@ -90,8 +90,8 @@ func TestKeptThatWasBeingSent(t *testing.T) {
 	}
 }
 
-// A file under a temporary name is somebody's work, too, as that of an editor whose document was
-// refused. An empty one is nothing.
+// A file with a temporary name may be somebody's work, for instance of an editor whose document was
+// refused. An empty one is not.
 func TestKeptLocalFiles(t *testing.T) {
 	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))
 	for _, text := range []string{"Inhalt", ""} {
@@ -109,7 +109,7 @@ func TestKeptLocalFiles(t *testing.T) {
 	}
 }
 
-// A folder that is to be made goes when nothing waits in it.
+// A queued folder is removed when nothing waits in it.
 func TestKeptFolder(t *testing.T) {
 	k := keptIn(t, filepath.Join(t.TempDir(), "spool"))
 	folder, err := k.Spool.CreateFolder(spool.Record{Path: "My Archive", Name: "Briefe"}, false)
@@ -129,7 +129,7 @@ func TestKeptFolder(t *testing.T) {
 	}
 }
 
-// What only bytes are left of is said to be never sent.
+// An upload of which only the bytes remain is reported as never sent.
 func TestKeptWithoutARecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "spool")
 	k := keptIn(t, dir)

@@ -7,8 +7,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// Who changes a folder sees it in the next listing, while others list it all the time and
-// the kernel keeps what they read.
+// A program that changes a folder sees the change in its next listing, even while others keep
+// listing it and the kernel caches what they read.
 func TestOwnChangesAreListedAtOnce(t *testing.T) {
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	for i := range 300 {

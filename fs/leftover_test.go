@@ -20,7 +20,7 @@ import (
 func TestOldTemporaryFilesAreForgotten(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
-	var days atomic.Int64 // gone by
+	var days atomic.Int64 // that have passed
 	m := o.mount(t, func(opts *fs.Options) {
 		opts.Now = func() time.Time { return time.Now().AddDate(0, 0, int(days.Load())) }
 	})
@@ -40,13 +40,13 @@ func TestOldTemporaryFilesAreForgotten(t *testing.T) {
 	}
 }
 
-// spoolNow is a copy of the spool as a crash at this moment leaves it.
+// spoolNow copies the spool as a crash at this moment would leave it.
 func (m *mounted) spoolNow() string {
 	m.t.Helper()
 	for {
 		crashed := filepath.Join(m.t.TempDir(), "spool")
 		err := os.CopyFS(crashed, os.DirFS(filepath.Join(m.state, "spool")))
-		if errors.Is(err, os.ErrNotExist) { // a file went while it was copied
+		if errors.Is(err, os.ErrNotExist) { // a file was removed during the copy
 			continue
 		}
 		must(m.t, err)
@@ -63,7 +63,7 @@ func (m *mounted) remountAfter(crashed string) {
 	m.remount()
 }
 
-// What a crash leaves: the state directory is opened again as it was at that moment.
+// A crash: the state directory is opened again as it was at that moment.
 func TestMountAfterACrash(t *testing.T) {
 	o := newOffice(t, nil)
 	o.put(t, o.inbox, "scan.txt", "alt")
@@ -112,8 +112,7 @@ func TestMountAfterACrash(t *testing.T) {
 	}
 }
 
-// A file that was removed while it was open does not come back, while who has it open goes
-// on with it.
+// A file that was removed while open does not come back, and its open handles still work.
 func TestRemovedWhileOpenAndACrash(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -161,7 +160,7 @@ func TestRemovedWhileOpenAndACrash(t *testing.T) {
 	wantArchived(t, o, o.letters)
 }
 
-// What its writer itself had removed is nobody's failure when the writer is killed.
+// A file that its own writer had removed is not a failed upload when the writer is killed.
 func TestRemovedByAWriterThatIsKilled(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/loopback"
 )
 
-// line is the way to a service, which a test can cut, or silence: then connections are
-// taken, and nothing passes.
+// line is the connection to a service, which a test can cut, or silence: then connections are
+// accepted, but nothing passes.
 type line struct {
 	t       testing.TB
 	service string // host and port
@@ -27,7 +27,7 @@ type line struct {
 	work sync.WaitGroup
 }
 
-// newLine returns a line to the service at baseURL, and the base URL by way of it.
+// newLine returns a line to the service at baseURL, and the base URL through it.
 func newLine(t testing.TB, baseURL string) (*line, string) {
 	t.Helper()
 	u := get(url.Parse(baseURL))(t)
@@ -53,7 +53,7 @@ func (l *line) cut() {
 	must(l.t, l.listener.Close())
 	l.listener = nil
 	for _, c := range l.conns {
-		_ = c.Close() // its other end may have done so
+		_ = c.Close() // the other end may have closed it
 	}
 	l.conns = nil
 }
@@ -106,7 +106,7 @@ func (l *line) accept(from *net.TCPListener) {
 	}
 }
 
-// pass copies what comes until one side ends.
+// pass copies data until one side ends.
 func (l *line) pass(to io.WriteCloser, from io.Reader) {
 	defer to.Close() //nolint:errcheck // it is the end in any case
 	buf := make([]byte, 64<<10)

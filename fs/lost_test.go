@@ -9,8 +9,9 @@ import (
 	"github.com/archivefs/archivefs/internal/server"
 )
 
-// TestALostContentIsAskedForOnce: it does not come back within seconds, so who reads it is told at once.
-func TestALostContentIsAskedForOnce(t *testing.T) {
+// TestALostContentIsRequestedOnce: a lost content does not come back within seconds, so the read
+// fails at once.
+func TestALostContentIsRequestedOnce(t *testing.T) {
 	t.Parallel()
 	var data string
 	o := newOffice(t, func(options *server.Options) { data = options.Data })

@@ -9,18 +9,18 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails the run when a goroutine, a descriptor or a mount is left behind.
+// TestMain fails the run if a goroutine, a descriptor or a mount is left behind.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		serveJobs(os.Stdin, os.Stdout)
 		return
 	}
-	if signal.Ignored(os.Interrupt) { // by what a shell runs in the background; programs of tests shall not
+	if signal.Ignored(os.Interrupt) { // as in a shell's background job; programs of tests must not inherit that
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	dir, err := os.MkdirTemp("", "fs")
 	if err == nil {
-		err = os.Setenv("TMPDIR", dir) // what is mounted below it is of these tests, not of another package's
+		err = os.Setenv("TMPDIR", dir) // mounts below it are those of this package
 	}
 	if err != nil {
 		println(err.Error())
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 		for fd, what := range openFiles() {
-			if _, before := fds[fd]; !before && strings.HasPrefix(what, "/") && what != os.DevNull { // else the FUSE library's pool of pipes
+			if _, before := fds[fd]; !before && strings.HasPrefix(what, "/") && what != os.DevNull { // other descriptors: the FUSE library's pool of pipes
 				println("descriptor left open:", fd, what)
 				code = 1
 			}
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// openFiles tells what each descriptor of this process is open on.
+// openFiles returns the file of each descriptor of this process.
 func openFiles() map[string]string {
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

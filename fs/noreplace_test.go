@@ -20,8 +20,8 @@ func unreplaceable(t *testing.T) *foreign {
 	return f
 }
 
-// The first overwriting is refused at its close. Then it is known, and files that are open
-// for writing by now are refused at their first write, which leaves nothing behind.
+// The first replacement is refused at close. From then on files that are already open for writing
+// are refused at their first write, which leaves nothing behind.
 func TestTheFirstWriteIsRefusedWhereTheServiceCannotReplace(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*os.File) error{
@@ -54,7 +54,7 @@ func TestTheFirstWriteIsRefusedWhereTheServiceCannotReplace(t *testing.T) {
 	}
 }
 
-// What the background finds out counts as well.
+// A refusal in the background counts, too.
 func TestAnOverwritingIsRefusedAfterOneThatWasQueued(t *testing.T) {
 	t.Parallel()
 	f := unreplaceable(t)
@@ -70,7 +70,7 @@ func TestAnOverwritingIsRefusedAfterOneThatWasQueued(t *testing.T) {
 	wantContent(t, b, "alt")
 }
 
-// forgetful is a service of which it is known for a while that it cannot replace.
+// forgetful is a service that is known for a while to be unable to replace.
 type forgetful struct {
 	anyArchive
 	lacks atomic.Bool

@@ -29,7 +29,7 @@ type office struct {
 	inbox    archive.ID
 
 	mu       sync.Mutex
-	idle     sync.Cond        // of mu: no request is under way
+	idle     sync.Cond        // of mu: no request is in flight
 	running  int              // +checklocks:mu
 	requests []server.Request // +checklocks:mu
 }
@@ -64,7 +64,7 @@ func newOffice(t testing.TB, tweak func(*server.Options)) *office {
 	return o
 }
 
-// counted knows of the requests that are under way.
+// counted counts the requests in flight.
 func (o *office) counted(next http.Handler) http.Handler {
 	count := func(n int) {
 		o.mu.Lock()
@@ -86,8 +86,8 @@ func (o *office) note(r server.Request) {
 	o.requests = append(o.requests, r)
 }
 
-// waitLocked waits until no request is under way: the service notes one when it has answered it, and
-// who asked may have the answer before.
+// waitLocked waits until no request is in flight: the service records a request after its answer,
+// which the caller may have earlier.
 // +checklocks:o.mu
 func (o *office) waitLocked() {
 	for o.running > 0 {
@@ -127,7 +127,7 @@ func (o *office) put(t testing.TB, folder archive.ID, name, content string) arch
 	return get(o.AddDocument(t.Context(), d, strings.NewReader(content)))(t)
 }
 
-// documents asks the service itself what a folder holds.
+// documents asks the service itself for the contents of a folder.
 func (o *office) documents(t testing.TB, folder archive.ID) []archive.Document {
 	t.Helper()
 	c := o.client(t)

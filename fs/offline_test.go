@@ -16,9 +16,9 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// heals tries until ok holds: the kernel is told of changes from outside of requests, and what
-// the service takes is known later. The limit is shorter than what anything may be remembered
-// for while the service is there.
+// heals waits until ok returns true, because the kernel is notified outside of requests, and
+// uploads take a moment. The limit is shorter than any time-out of a cache while the service is
+// there.
 func heals(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
@@ -32,8 +32,7 @@ func heals(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// offline mounts the archive of a service, looks at it, and mounts it again with the line
-// to the service cut.
+// offline mounts the archive of a service, lists it, and mounts it again with the line cut.
 func (f *foreign) offline(t *testing.T, tweak func(*fs.Options), look func(*mounted)) (*mounted, *line) {
 	t.Helper()
 	l, address := newLine(t, f.url)
@@ -102,9 +101,9 @@ func TestStartWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// What was renamed, deleted and added while the mount knew nothing of it shows once the
-// service is back, also in a directory that a program has open all the time.
-func TestWhatWasKnownIsCorrected(t *testing.T) {
+// Unnoticed renames, deletions and additions show once the service is back, even in a directory
+// that a program keeps open.
+func TestKnownListingsAreCorrected(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "stays.txt", Content: []byte("1"), Pages: 1})
@@ -124,7 +123,7 @@ func TestWhatWasKnownIsCorrected(t *testing.T) {
 	wantNames(t, bills, "comes.txt", "stays.txt")
 }
 
-// Names and cached contents depend on what the service had: it is remembered.
+// Names and cached contents depend on the representations of the service, so these are remembered.
 func TestStartAwayFromAServiceWithoutOriginals(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{OriginalStatus: 501}, List: hostile.ListShape{Sizes: true}})
@@ -165,8 +164,7 @@ func TestStartAwayWithNothingKnown(t *testing.T) {
 	}
 }
 
-// A service that takes connections and says nothing costs one long wait, not one for each
-// call.
+// A service that accepts connections and never answers costs one long wait, not one for each call.
 func TestAServiceThatFallsSilent(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("1"), Pages: 1})
@@ -194,8 +192,8 @@ func TestAServiceThatFallsSilent(t *testing.T) {
 	}
 }
 
-// What was being sent when the program was killed is looked for when the service answers
-// again, not given up because it did not at the start.
+// An upload that was in flight when the process was killed is looked for as soon as the service
+// answers, and not given up because it was away at the start.
 func TestCutOffUploadWaitsForTheService(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -217,7 +215,7 @@ func TestCutOffUploadWaitsForTheService(t *testing.T) {
 			closed := make(chan struct{})
 			go func() {
 				defer close(closed)
-				_ = os.WriteFile(path, []byte("Inhalt"), 0o600) // whatever it is told, the crash comes first
+				_ = os.WriteFile(path, []byte("Inhalt"), 0o600) // the result does not matter: the crash comes first
 			}()
 			<-gate.Arrived()
 			crashed := m.spoolNow()

@@ -8,8 +8,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// failedReplacement is a service whose inbox document got new bytes that it refused when
-// the close of their writer had been answered, and its mount.
+// failedReplacement is a mount and its service, which refused new bytes of an inbox document after
+// their close had succeeded.
 func failedReplacement(t *testing.T) (f *foreign, m *mounted, doc int64, path string) {
 	t.Helper()
 	f = newForeign(t, hostile.Config{})
@@ -21,8 +21,8 @@ func failedReplacement(t *testing.T) (f *foreign, m *mounted, doc int64, path st
 	return f, m, doc, m.path("inboxes", "Administrator", "scan.txt")
 }
 
-// Bytes that were to replace a document which is gone by the next mount are a failed file
-// in its place, of which a person makes what they want.
+// If a document is gone by the next mount, the bytes that were to replace it are a failed file in
+// its place, for a person to decide.
 func TestReplacementOfADocumentThatIsGone(t *testing.T) {
 	tests := map[string]struct {
 		then func(path string) error
@@ -65,8 +65,8 @@ func TestReplacementOfADocumentThatIsGone(t *testing.T) {
 	}
 }
 
-// When the document goes while the mount runs, writing to it fails once, with the reason;
-// then its name is free.
+// If the document disappears while the mount runs, writing to it fails once, with the reason; then
+// its name is free.
 func TestReplacementOfADocumentThatGoes(t *testing.T) {
 	f, m, doc, path := failedReplacement(t)
 	wantContent(t, path, "neu")
@@ -83,7 +83,7 @@ func TestReplacementOfADocumentThatGoes(t *testing.T) {
 	}
 }
 
-// When the new bytes are discarded the document is what it was.
+// If the new bytes are discarded, the document has its old content.
 func TestDiscardedReplacement(t *testing.T) {
 	f, m, _, path := failedReplacement(t)
 	wantContent(t, path, "neu")

@@ -11,10 +11,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// later is what a service answers that lacks something itself.
+// later is the answer of a service that itself lacks something.
 func later() hostile.Action { return hostile.Answer(503, "") }
 
-// repetitions counts how often a content was asked for once more.
+// repetitions counts the retries for a content.
 func (m *mounted) repetitions() (n int64) {
 	for _, op := range m.fs.Status().Requests {
 		if strings.HasPrefix(op.Operation, "document/original") {
@@ -24,12 +24,12 @@ func (m *mounted) repetitions() (n int64) {
 	return n
 }
 
-// The first change of an outage is sent once and looked for, the next ones are not even sent.
+// The first change during an outage is sent once and looked for; the next ones are not even sent.
 func TestAnOutageIsWaitedForOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		do         func(path string) error
-		post, look string // what is asked once, and by what it is looked for
+		post, look string // paths of the request that is sent once, and of the look
 	}{
 		"mkdir": {func(path string) error { return os.Mkdir(path, 0o700) }, "/folder/create", "/archivestructure"},
 		"cp":    {func(path string) error { return os.WriteFile(path, []byte("Inhalt"), 0o600) }, "/file-upload", "/document/list"},
@@ -44,7 +44,7 @@ func TestAnOutageIsWaitedForOnce(t *testing.T) {
 			wantErrno(t, "the first", tt.do(filepath.Join(letters, "new 1.txt")), syscall.EAGAIN)
 			looks := 0
 			for _, r := range f.RequestsTo("GET", tt.look) {
-				if r.Query.Has("parent-folder-id") || r.Query.Has("folder-id") { // else it is a probe
+				if r.Query.Has("parent-folder-id") || r.Query.Has("folder-id") { // others are probes
 					looks++
 				}
 			}
@@ -63,8 +63,8 @@ func TestAnOutageIsWaitedForOnce(t *testing.T) {
 	}
 }
 
-// Where folders are queued nobody waits for a service that has no time, and what it made in
-// spite of that is not made twice.
+// With queued folders nobody waits for a busy service, and a folder that it created anyway is not
+// created twice.
 func TestAQueuedFolderIsLookedForByTheQueue(t *testing.T) {
 	for name, do := range map[string]hostile.Action{
 		"not made": hostile.Answer(503, "", "Retry-After", "1"),
@@ -87,8 +87,8 @@ func TestAQueuedFolderIsLookedForByTheQueue(t *testing.T) {
 	}
 }
 
-// While a service cannot reach its contents one reader waits for it, whatever else there is is
-// there, and all documents are as soon as it can.
+// While a service cannot reach its contents, one reader waits, everything else works, and all
+// documents are back as soon as the contents are.
 func TestContentsThatAreAway(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})

@@ -14,11 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// large is what a document holds that is large enough for the kernel to read it itself.
+// large is a content large enough for passthrough.
 var large = strings.Repeat("0123456789abcdef", 1<<17)
 
-// ways runs a test on a mount where the kernel reads the cache itself, if it can, and on
-// one where it does not.
+// ways runs a test on a mount with passthrough, if possible, and on one without.
 func ways(t *testing.T, test func(t *testing.T, o *office, m *mounted)) {
 	for name, prepare := range map[string]func(*mounted){
 		"by the kernel": func(*mounted) {}, "through us": func(m *mounted) { m.fs.WithoutPassthrough() },
@@ -32,7 +31,7 @@ func ways(t *testing.T, test func(t *testing.T, o *office, m *mounted)) {
 	}
 }
 
-// wantLarge fails the test unless f holds what is expected, to its end.
+// wantLarge fails the test unless f has the expected content, to its end.
 func wantLarge(t testing.TB, when string, f *os.File, want string) {
 	t.Helper()
 	got := make([]byte, len(want)+1)
@@ -42,8 +41,8 @@ func wantLarge(t testing.TB, when string, f *os.File, want string) {
 	}
 }
 
-// Large documents read the same however they are read, by several at the same time, before
-// and after they are in the cache, and when they go from there.
+// Large documents read the same in every way: by several readers at once, before and after they are
+// in the cache, and when they are evicted.
 func TestLargeDocuments(t *testing.T) {
 	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {
@@ -79,7 +78,7 @@ func TestLargeDocuments(t *testing.T) {
 	})
 }
 
-// kernelVersion is the version of the running kernel, 6.9 as 6009.
+// kernelVersion returns the version of the running kernel, 6.9 as 6009.
 func kernelVersion(t testing.TB) int {
 	t.Helper()
 	var name unix.Utsname
@@ -89,7 +88,7 @@ func kernelVersion(t testing.TB) int {
 	return major*1000 + minor
 }
 
-// The kernel has no pages of its own of what it reads from the cache itself.
+// With passthrough the kernel has no pages of the mount's file.
 func TestTheKernelReadsLargeDocuments(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -101,7 +100,7 @@ func TestTheKernelReadsLargeDocuments(t *testing.T) {
 		t.Skip("this kernel does not, or not for this user")
 	}
 	var f *os.File
-	heals(t, "the kernel reads it", func() bool { // not while the first handle is on its way out
+	heals(t, "the kernel reads it", func() bool { // not before the RELEASE of the first handle
 		f = get(os.Open(path))(t)
 		if !m.fs.KernelReads() {
 			must(t, f.Close())
@@ -120,7 +119,7 @@ func TestTheKernelReadsLargeDocuments(t *testing.T) {
 	wantLarge(t, "overwritten in the cache", f, other)
 }
 
-// What can be written is read through us, so that no order of opening it fails.
+// A file that can be written is read through the mount, so that it can be opened in any order.
 func TestLargeDocumentsThatAreWritten(t *testing.T) {
 	t.Parallel()
 	modes := []int{os.O_RDONLY, os.O_RDWR, os.O_RDONLY, os.O_WRONLY}
@@ -143,7 +142,7 @@ func TestLargeDocumentsThatAreWritten(t *testing.T) {
 			wantContent(t, path, large)
 		}
 
-		// The same with one that is put in here, and read while it is still open.
+		// The same with a file that is copied in, and read while it is still open.
 		path = m.path("Muster GmbH", "Briefe", "new.txt")
 		w := get(os.Create(path))(t)
 		get(w.WriteString(large))(t)
@@ -165,8 +164,7 @@ func TestLargeDocumentsThatAreWritten(t *testing.T) {
 	})
 }
 
-// However many read a large document that comes and goes in the cache, none of them is told
-// of it.
+// Readers of a large document never notice that it enters or leaves the cache.
 func TestManyReadALargeDocumentThatComesAndGoes(t *testing.T) {
 	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {

@@ -10,8 +10,8 @@ import (
 	"github.com/archivefs/archivefs/fs"
 )
 
-// What was copied in under a name without an extension is found by a second copy, although
-// a fresh mount shows it with one.
+// A file that was copied in without an extension is found by a second copy, although a fresh mount
+// shows it with one.
 func TestRsyncAgainAfterARemount(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)
@@ -114,8 +114,8 @@ func TestMoveAndRemoveInboxDocumentsByPlainName(t *testing.T) {
 	wantArchived(t, o, o.inbox, "LIESMICH=zwei")
 }
 
-// Names that are not there are told from memory.
-func TestNamesThatAreNotThereAskNothing(t *testing.T) {
+// Lookups of absent names are answered from memory.
+func TestAbsentNamesSendNoRequest(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	o.put(t, o.letters, "LIESMICH", "x")

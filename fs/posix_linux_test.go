@@ -7,7 +7,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/posixtest"
 )
 
-// Why cases of the POSIX suite do not apply to an archive.
+// Reasons why cases of the POSIX suite do not apply to an archive.
 const (
 	noLinks   = "the archive has no links"
 	immutable = "it changes or removes a file after close, which is when it was archived"

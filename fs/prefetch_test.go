@@ -48,8 +48,8 @@ func (m *mounted) walks(t *testing.T, want []string) {
 	}
 }
 
-// A walk shows what each folder would show alone, whatever the service makes of requests
-// for many folders at once, and takes few requests where that can be trusted.
+// A walk shows what each folder would show alone, however the service answers requests for many
+// folders, and takes few requests if these answers can be trusted.
 func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 	const folders = 4 + 4*4 + 4*4*8
 	for name, tt := range map[string]struct {
@@ -87,8 +87,8 @@ func TestWalkAsksForManyFoldersAtOnce(t *testing.T) {
 	}
 }
 
-// What is changed here after it was asked for shows at once.
-func TestWalkShowsWhatChangedHere(t *testing.T) {
+// A change by this mount after the prefetch shows at once.
+func TestWalkShowsOwnChanges(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	want := f.forest()
 	m, _ := f.slow(t)
@@ -104,7 +104,7 @@ func TestWalkShowsWhatChangedHere(t *testing.T) {
 	m.walks(t, want)
 }
 
-// Somebody who looks at folders, one below the other, asks for these alone.
+// Looking at folders, one below the other, requests only these.
 func TestLookingAtFoldersIsNoWalk(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.forest()
@@ -119,7 +119,7 @@ func TestLookingAtFoldersIsNoWalk(t *testing.T) {
 	}
 }
 
-// What walks and looks at each file is told of it what who opens one folder is.
+// A walk that looks at each file gets the same attributes as a program that opens one folder.
 func TestWalkThatLooksAtFiles(t *testing.T) {
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	want := f.forest()

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// asProgram in the environment makes the test binary a program that changes files, for what
-// depends on whether one process has a file open or several.
+// asProgram in the environment makes the test binary a program that changes files, because one
+// process and several differ.
 const asProgram = "TEST_AS_PROGRAM"
 
-// program is a process that changes files, one after the other.
+// program is a process that changes one file after the other.
 type program struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -33,7 +33,7 @@ type job struct {
 	Path  string
 	Flags int
 	Steps []step
-	// Yields is how often the program lets others run before each step, at most.
+	// Yields is how often, at most, the program lets others run before each step.
 	Yields int
 	// Killed says that the program kills itself after its steps.
 	Killed bool
@@ -45,8 +45,8 @@ type step struct {
 	Text string
 }
 
-// told is what a program was told: how many of its steps were carried out, and the first
-// error. Close is that of close.
+// told is the result of a job: how many of its steps were carried out, and the first error. Close
+// is the error of close.
 type told struct {
 	Open, Step, Close syscall.Errno
 	Done              int
@@ -65,12 +65,12 @@ func startProgram(t testing.TB) *program {
 	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close() // the program ends
-		_ = cmd.Wait() // unless it did before
+		_ = cmd.Wait() // unless it has ended before
 	})
 	return &program{t: t, cmd: cmd, jobs: json.NewEncoder(in), told: json.NewDecoder(out)}
 }
 
-// does carries a job out and returns what the program was told.
+// does runs a job and returns its result.
 func (p *program) does(j job) (d told) {
 	if err := errors.Join(p.jobs.Encode(j), p.told.Decode(&d)); err != nil {
 		p.t.Errorf("a program ended: %v", err)
@@ -78,7 +78,7 @@ func (p *program) does(j job) (d told) {
 	return d
 }
 
-// dies carries a job out that kills the program, and returns when it has ended.
+// dies runs a job that kills the program, and returns when that has ended.
 func (p *program) dies(j job) {
 	j.Killed = true
 	var d told
@@ -88,8 +88,8 @@ func (p *program) dies(j job) {
 	_ = p.cmd.Wait() // it was killed
 }
 
-// serveJobs is the program. It gives back the mounts that it has inherited from the test,
-// which would go on without that.
+// serveJobs is the program. It closes the descriptors of mounts that it inherited from the test;
+// otherwise these mounts would last.
 func serveJobs(in io.Reader, out io.Writer) {
 	for fd, what := range openFiles() {
 		if n, err := strconv.Atoi(fd); err == nil && what == "/dev/fuse" {

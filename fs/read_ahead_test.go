@@ -8,11 +8,11 @@ import (
 	"github.com/archivefs/archivefs/fs"
 )
 
-// reading mounts an office with forty small letters, and a large one, and returns their
-// paths in the order of their names.
+// reading mounts an office with forty small letters and a large one, and returns their paths sorted
+// by name.
 func (o *office) reading(t *testing.T) (*mounted, []string) {
 	t.Helper()
-	c := newClock() // stands still, so that a busy machine makes no pauses between what is read
+	c := newClock() // stands still, so that a busy machine makes no pauses between reads
 	m := o.mount(t, func(opts *fs.Options) { opts.ReadAhead, opts.Now = 8, c.Now })
 	var paths []string
 	for i := range 40 {
@@ -26,10 +26,10 @@ func (o *office) reading(t *testing.T) (*mounted, []string) {
 	return m, paths
 }
 
-// fetched is how many contents the service was asked for.
+// fetched counts the contents that the service was asked for.
 func (o *office) fetched() int { return len(o.asked("GET", "/pdf")) }
 
-func TestOneDocumentFetchesNoOther(t *testing.T) {
+func TestOneDocumentPrefetchesNoOther(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
@@ -41,7 +41,7 @@ func TestOneDocumentFetchesNoOther(t *testing.T) {
 	}
 }
 
-func TestDocumentsReadInOrderAreFetchedAhead(t *testing.T) {
+func TestDocumentsReadInOrderArePrefetched(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)
@@ -63,7 +63,7 @@ func TestDocumentsReadInOrderAreFetchedAhead(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReadEndsTheFetchingAhead(t *testing.T) {
+func TestUnreadDocumentsEndThePrefetch(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	m, paths := o.reading(t)

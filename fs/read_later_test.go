@@ -18,7 +18,7 @@ func (m *mounted) glance(path string) {
 	heals(m.t, "release", func() bool { return m.fs.OpenHandles() == 0 })
 }
 
-// Of the documents of a folder that are only opened, the first is downloaded.
+// If the documents of a folder are only opened, only the first is downloaded.
 func TestDocumentsThatAreOnlyOpenedAreNotDownloaded(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
@@ -29,8 +29,8 @@ func TestDocumentsThatAreOnlyOpenedAreNotDownloaded(t *testing.T) {
 	if n := o.fetched(); n != 1 {
 		t.Errorf("%d contents were asked for, want 1", n)
 	}
-	// Not in order, so that none is fetched ahead; and not the first, whose download may have been
-	// given up when it was closed.
+	// Not in order, so that none is prefetched; and not the first, whose download may have been
+	// cancelled by its close.
 	for i, p := range []string{paths[39], paths[20], paths[10]} {
 		wantContent(t, p, "letter "+p[len(p)-6:])
 		if n := o.fetched(); n != i+2 {
@@ -39,8 +39,8 @@ func TestDocumentsThatAreOnlyOpenedAreNotDownloaded(t *testing.T) {
 	}
 }
 
-// What is downloaded when it is read is read like any other, also by several, and when it is
-// large by the kernel afterwards.
+// A document that is downloaded by the first READ reads like any other, also for several readers,
+// and a large one by passthrough afterwards.
 func TestLargeDocumentDownloadedWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	ways(t, func(t *testing.T, o *office, m *mounted) {
@@ -70,7 +70,7 @@ func TestLargeDocumentDownloadedWhenItIsRead(t *testing.T) {
 	})
 }
 
-// A document that is gone when it is read is an error, and no empty file.
+// A document that is gone when it is read is an error, not an empty file.
 func TestDocumentGoneWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
@@ -85,8 +85,8 @@ func TestDocumentGoneWhenItIsRead(t *testing.T) {
 	wantErrno(t, fmt.Sprintf("read of %d bytes", n), err, syscall.EIO)
 }
 
-// Where the listing tells a wrong length, a document that is downloaded when it is read is not
-// taken for whole: the read fails, and the next open knows its length.
+// If the listing has a wrong length, a document that is downloaded by the first READ does not seem
+// complete: the READ fails, and the next open knows the length.
 func TestDocumentOfAnotherLengthWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	for _, skew := range []int64{-150_000, -1, 1, 5_000_000} {

@@ -28,7 +28,7 @@ func (j *journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
-// take returns what was written since it was taken last.
+// take returns what was written since the last call.
 func (j *journal) take() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -47,7 +47,7 @@ func (f *foreign) logged(t testing.TB) (*mounted, *journal, *clock) {
 	}), j, c
 }
 
-// refusal is a change that is refused, and words of the reason.
+// refusal is a change that is refused, and part of the reason.
 type refusal struct {
 	what   string
 	try    func(m *mounted) error
@@ -148,8 +148,8 @@ func TestRefusalsSayWhy(t *testing.T) {
 	}
 }
 
-// What programs ask for all the time is not in the log.
-func TestWhatIsAskedAllTheTimeIsNotLogged(t *testing.T) {
+// Misses that programs cause all the time are not in the log.
+func TestFrequentMissesAreNotLogged(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "r.txt", Content: []byte("alt")})

@@ -36,7 +36,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// longTTL is longer than any test, so that the kernel forgets only what it is told to.
+// longTTL is longer than any test, so that the kernel drops only what it is told to.
 const longTTL = time.Hour
 
 // slow mounts with a ttl that ends when the test moves the clock.
@@ -116,7 +116,7 @@ func TestFoldersChangedAtTheService(t *testing.T) {
 	})
 }
 
-// A folder that is gone says so when it is opened, and its parent is asked again.
+// Opening a folder that is gone fails, and its parent is listed again.
 func TestFolderGoneWithinTheTTL(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -144,7 +144,7 @@ func TestDocumentGoneWithinTheTTL(t *testing.T) {
 	heals(t, "the name goes", func() bool { return !exists(dir + "/a.txt") })
 }
 
-// An attribute that is asked for tells as well that the document is gone.
+// Reading an attribute also reveals that the document is gone.
 func TestAttributesOfADocumentThatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -158,8 +158,8 @@ func TestAttributesOfADocumentThatIsGone(t *testing.T) {
 	wantNames(t, dir)
 }
 
-// A folder and a document moved at the service are what they have become, although the
-// kernel still knows them from the place where they were.
+// A folder and a document that were moved at the service have their new identity, although the
+// kernel still knows them at their old place.
 func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -187,7 +187,7 @@ func TestDocumentArchivedAtTheServiceUnderTheSameID(t *testing.T) {
 	wantContent(t, moved, "scan")
 }
 
-// While the service is away what is known is still shown, and what is not is an error.
+// While the service is away, known listings are still shown, and unknown ones are an error.
 func TestServiceAway(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -203,12 +203,12 @@ func TestServiceAway(t *testing.T) {
 	_, err := os.ReadDir(m.path("Muster GmbH", "Briefe"))
 	wantErrno(t, "list what was never listed", err, syscall.EIO)
 	f.ClearFaults()
-	c.advance(time.Minute) // errors are not remembered that long
+	c.advance(time.Minute) // errors are not cached that long
 	wantNames(t, m.path("Muster GmbH", "Briefe"))
 }
 
-// A folder renamed at the service is the same directory to who is in it, and what changes
-// in it later shows there, also while nobody has looked at its new name.
+// A folder renamed at the service stays the same directory for programs in it, and later changes
+// show there, even if nobody has looked up its new name.
 func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -233,7 +233,7 @@ func TestFolderRenamedWhileSomebodyIsInIt(t *testing.T) {
 	wantNames(t, m.path("Muster GmbH", "Faktura"), "zwei.txt")
 }
 
-// What is asked for anew on request shows at once, wherever somebody looks.
+// After Refresh changes show at once, everywhere.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

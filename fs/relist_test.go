@@ -9,8 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// lists counts the lists of documents that were asked for: whole ones, and those of what is
-// new.
+// lists counts the requested lists of documents: whole ones, and those of new documents.
 func (f *foreign) lists() (whole, recent int) {
 	for _, r := range f.RequestsTo("GET", "/document/list") {
 		if r.Query.Has("filter-date-created-after") {
@@ -45,8 +44,8 @@ func wantCount(t testing.TB, dir string, want int) {
 	}
 }
 
-// Of a large folder only what is new is waited for; what was deleted and renamed shows as
-// soon as the whole list is there, which is asked for once.
+// In a large folder programs wait only for the new documents; deletions and renames show as soon as
+// the whole list arrives, which is requested once.
 func TestLargeFolderIsListedAgain(t *testing.T) {
 	t.Parallel()
 	f, _, c, dir, ids := largeFolder(t, hostile.Config{})
@@ -67,8 +66,8 @@ func TestLargeFolderIsListedAgain(t *testing.T) {
 	}
 }
 
-// After an own change what is new is asked for, and the whole list is not while it is younger
-// than the ttl.
+// After an own change only new documents are requested, not the whole list while it is younger than
+// the ttl.
 func TestOwnUploadIntoALargeFolder(t *testing.T) {
 	t.Parallel()
 	f, _, _, dir, _ := largeFolder(t, hostile.Config{})
@@ -80,13 +79,13 @@ func TestOwnUploadIntoALargeFolder(t *testing.T) {
 	}
 }
 
-// A small folder, and one of an inbox, are listed whole, as is everything at a service that
-// does not filter by date or in a mount that does itself.
-func TestWholeListsAreAskedForElsewhere(t *testing.T) {
+// Small folders and inboxes are listed whole, and so are all folders if the service does not filter
+// by date or the mount itself does.
+func TestSmallAndInboxFoldersAreListedWhole(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		cfg    hostile.Config
-		recent int // that are tried
+		recent int // requests for new documents only
 	}{
 		"the service does not filter": {hostile.Config{List: hostile.ListShape{Unfiltered: true}}, 1},
 	} {

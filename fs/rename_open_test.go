@@ -9,7 +9,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// A rename of what is being sent waits, and is then one of the document.
+// A rename during the upload waits, and then renames the document.
 func TestRenameWhileSending(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -30,8 +30,8 @@ func TestRenameWhileSending(t *testing.T) {
 	}
 }
 
-// A file that is still written to takes an inbox document's name: its close replaces the
-// document, and what is refused leaves the document as it was.
+// A file that is still being written is renamed over an inbox document: its close replaces the
+// document, and a refusal leaves the document as it was.
 func TestRenameWhileOpenOverAnInboxDocument(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

@@ -61,7 +61,7 @@ func TestMoveWithTheSameNameSendsNone(t *testing.T) {
 	}
 }
 
-func TestMovesThatDoNotExist(t *testing.T) {
+func TestUnsupportedMoves(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	box := get(o.AddInbox(t.Context(), 2, "Erika"))(t)
@@ -153,7 +153,7 @@ func TestRefusedRenameKeepsTheTemporaryName(t *testing.T) {
 	}
 }
 
-// Why a temporary file was not taken stands on it until it changes, and in the log.
+// A refused temporary file has the reason in an attribute until it changes, and so has the log.
 func TestRefusedRenameSaysWhy(t *testing.T) {
 	t.Parallel()
 	half := []byte("%PDF-1.4\n" + strings.Repeat("x", 5000))

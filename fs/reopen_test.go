@@ -12,8 +12,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// replaced is an inbox document that the service replaced while a reader had read the
-// beginning of it.
+// replaced is an inbox document that the service replaced after a reader had read its beginning.
 type replaced struct {
 	*mounted
 	f             *foreign
@@ -39,7 +38,7 @@ func newReplaced(t *testing.T) *replaced {
 	return r
 }
 
-// wantOld fails the test unless the reader gets the rest of what it began with.
+// wantOld fails the test unless the reader gets the rest of the old content.
 func (r *replaced) wantOld() {
 	r.t.Helper()
 	wantBytes(r.t, r.old, r.before[10:])
@@ -55,8 +54,8 @@ func wantBytes(t testing.TB, f *os.File, want string) {
 	}
 }
 
-// eventuallyHas waits for a document's new content, which is sent when the descriptor is
-// released, because this process has another one of the same inode number.
+// eventuallyHas waits for a document's new content, which is sent at RELEASE, because this process
+// has another descriptor of the same inode number.
 func (f *foreign) eventuallyHas(t testing.TB, id int64, want string) {
 	t.Helper()
 	heals(t, "the service has the new content", func() bool {
@@ -65,11 +64,11 @@ func (f *foreign) eventuallyHas(t testing.TB, id int64, want string) {
 	})
 }
 
-// byDescriptor is a path to the very inode that f has open.
+// byDescriptor returns a path to the same inode as f.
 func byDescriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// Who opens the very file again that is being read gets the same content, as with a file
-// that was replaced by rename; by its name the new one is found.
+// Opening the inode of a reader again gives the old content, as after a rename over a file; the
+// name leads to the new content.
 func TestReopenedByDescriptor(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]func(*replaced) string{
@@ -93,9 +92,8 @@ func TestReopenedByDescriptor(t *testing.T) {
 	}
 }
 
-// What was replaced is not written to any more, by its descriptor; by its name the new
-// document is.
-func TestWriteToWhatWasReplaced(t *testing.T) {
+// The old inode cannot be written through its descriptor; through its name the new document can.
+func TestWriteToAReplacedDocument(t *testing.T) {
 	t.Parallel()
 	r := newReplaced(t)
 	wantContent(t, r.path, r.after)
@@ -112,8 +110,8 @@ func TestWriteToWhatWasReplaced(t *testing.T) {
 	r.wantOld()
 }
 
-// Who opens the document for reading and writing reads the new content, and who has read
-// the old one goes on with that.
+// Opening the document for reading and writing gives the new content, and earlier readers continue
+// with the old one.
 func TestOpenedForWritingAfterItWasReplaced(t *testing.T) {
 	t.Parallel()
 	r := newReplaced(t)
@@ -126,7 +124,7 @@ func TestOpenedForWritingAfterItWasReplaced(t *testing.T) {
 	wantContent(t, r.path, "C"+r.after[1:])
 }
 
-// Who has the document open for writing changes what it has read.
+// A handle for writing changes the content that it has read.
 func TestReplacedWhileOpenForWriting(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -144,8 +142,8 @@ func TestReplacedWhileOpenForWriting(t *testing.T) {
 	wantContent(t, path, "What was read")
 }
 
-// A handle that wrote reads what it wrote, also when that was archived by the close of
-// another descriptor, and so does who opens the document then.
+// A handle reads what it wrote, even after the close of another descriptor archived it, and so do
+// later opens of the document.
 func TestReadAfterItWasArchivedByAnotherClose(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	id := f.AddDocument(f.inbox, hostile.Document{Name: "a.txt", Content: []byte(strings.Repeat("A", 500_000))})
@@ -165,7 +163,7 @@ func TestReadAfterItWasArchivedByAnotherClose(t *testing.T) {
 	wantContent(t, path, want)
 }
 
-// What the service refused is not what the document holds.
+// Bytes that the service refused are not the document's content.
 func TestReadAfterAChangeWasRefused(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*os.File) error{

@@ -7,7 +7,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// The same archive shows in whatever shape the service answers.
+// The archive shows the same in every shape of the service's answers.
 func TestEveryShapeShowsTheSameTree(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]hostile.Config{

@@ -10,8 +10,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// Whatever is asked of a service that has fallen silent ends, with an error and long before
-// ends gives up, also without anybody who interrupts it.
+// Every operation on a service that has fallen silent ends with an error, without an interrupt, and
+// long before ends gives up.
 func TestEveryOperationEnds(t *testing.T) {
 	for name, script := range map[string]string{
 		"list a folder":                 `ls Briefe`,

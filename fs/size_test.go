@@ -34,7 +34,7 @@ func TestSizeOfAReplacedInboxDocument(t *testing.T) {
 	}
 }
 
-// A listing that tells a wrong length does not cut off what is read.
+// A wrong length in a listing does not truncate reads.
 func TestListingTellsAWrongSize(t *testing.T) {
 	content := strings.Repeat("x", 200_000)
 	for _, skew := range []int64{-150_000, -1, 1, 5_000_000} {
@@ -59,7 +59,7 @@ func TestListingTellsAWrongSize(t *testing.T) {
 	}
 }
 
-// One document whose length cannot be told does not hide those of the others.
+// One document of unknown length does not hide the lengths of the others.
 func TestSizesOfAFolderWithAnEmptyDocument(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a empty.txt"})
@@ -95,8 +95,8 @@ func TestSizesOfAFolderWithAnEmptyDocument(t *testing.T) {
 	}
 }
 
-// A service that says of every document, or of one that has bytes, that it has none is not
-// believed: programs would take what they stat for an empty file.
+// A service that reports length 0 for every document, or for one with bytes, is not believed,
+// because programs would take these for empty files.
 func TestServiceThatSaysZero(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"of all": hostile.Always, "of one": 1} {
@@ -112,7 +112,7 @@ func TestServiceThatSaysZero(t *testing.T) {
 			if size := get(os.Stat(dir + "/a.txt"))(t).Size(); size == 0 {
 				t.Error("a document that has bytes is shown as empty")
 			}
-			wantContent(t, dir+"/a.txt", "not empty") // which shows that it was wrong
+			wantContent(t, dir+"/a.txt", "not empty") // this reveals the wrong length
 			for _, name := range []string{"b.txt", "c empty.txt"} {
 				if size := get(os.Stat(filepath.Join(dir, name)))(t).Size(); size == 0 {
 					t.Errorf("%s is shown as empty", name)
@@ -126,8 +126,8 @@ func TestServiceThatSaysZero(t *testing.T) {
 	}
 }
 
-// Where the service tells no length, it is not asked for each of them in vain.
-func TestServiceThatTellsNoSizesIsNotAskedForAll(t *testing.T) {
+// If the service reports no lengths, it is not asked for each of them in vain.
+func TestServiceWithoutSizesIsNotAskedForAll(t *testing.T) {
 	for name, shape := range map[string]hostile.ContentShape{"no HEAD": {HeadStatus: 405}, "no length": {Chunked: true}} {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{Content: shape})

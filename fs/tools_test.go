@@ -21,7 +21,7 @@ func source(t testing.TB) string {
 	return dir
 }
 
-// The programs that people use, as they use them, with a fresh archive each.
+// Common programs in their usual ways, with a fresh archive each.
 func TestTools(t *testing.T) {
 	for name, script := range map[string]string{
 		"cp -r":    `cp -r "$src" "$d/" && diff -r "$src" "$d/Projekt Süd"`,
@@ -57,8 +57,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What a tool refuses or loses must not look like success: here every way in ends with
-// the same documents in the archive.
+// Every tool that copies files in must end with the same documents in the archive.
 func TestToolsArchiveWhatTheyCopy(t *testing.T) {
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)

@@ -135,7 +135,7 @@ func TestControlDirectoryIsReachableButNotListed(t *testing.T) {
 	wantErrno(t, "mkdir in the control directory", os.Mkdir(m.path(".archivefs", "x"), 0o700), syscall.EPERM)
 }
 
-// A long listing asks for attributes, never for content, and hardly for anything else.
+// A long listing takes few requests, and none for content.
 func TestListingDownloadsNothing(t *testing.T) {
 	o := newOffice(t, nil)
 	for i := range 100 {
@@ -155,7 +155,7 @@ func TestListingDownloadsNothing(t *testing.T) {
 	}
 }
 
-// Where nobody tells a length, a generous estimate is shown, and every byte is still read.
+// If the length is unknown, a generous estimate is shown, and every byte can still be read.
 func TestUnknownSizes(t *testing.T) {
 	f := newForeign(t, hostile.Config{Content: hostile.ContentShape{HeadStatus: 405, Chunked: true}})
 	content := strings.Repeat("0123456789", 10_000)

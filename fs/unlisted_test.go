@@ -13,7 +13,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// silent is a service that tells no ids and lists what is new only when it is told to.
+// silent is a service that returns no ids and lists new documents only on demand.
 var silent = hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 1 << 20}}
 
 // A file that the archive confirmed stays where it is until a listing shows the document.
@@ -82,7 +82,7 @@ func appendTo(path, text string) error {
 	return f.Close()
 }
 
-// Of what no listing ever shows the folder is rid in the end.
+// A file that no listing ever shows disappears from its folder in the end.
 func TestUnlistedFileGoesInTheEnd(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, silent)
@@ -101,7 +101,7 @@ func TestUnlistedFileGoesInTheEnd(t *testing.T) {
 	}
 }
 
-// A document of the same name that somebody else made meanwhile is not mixed up with it.
+// A document of the same name from another client is not mixed up with it.
 func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, silent)
@@ -118,7 +118,7 @@ func TestUnlistedFileAndAnotherOfItsName(t *testing.T) {
 	wantContent(t, filepath.Join(dir, "a (1).txt"), "Inhalt")
 }
 
-// What is listed a little late is known by its id when close returns.
+// A document that is listed a little late has its id when close returns.
 func TestListedLate(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{Upload: hostile.UploadShape{Answer: hostile.UploadEmpty, VisibleAfter: 2}})
@@ -132,9 +132,9 @@ func TestListedLate(t *testing.T) {
 	wantNames(t, m.path("Muster GmbH", "Briefe"), "a.txt")
 }
 
-// What was put in is read back without a download, also where the service does not say which
-// document it became: its document data show it.
-func TestReadingWhatWasPutInDownloadsNothing(t *testing.T) {
+// An uploaded file is read back without a download, even if the service returns no id: its document
+// data shows which document it became.
+func TestReadingAnUploadedFileDownloadsNothing(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]hostile.Config{
 		"listed at once": {Upload: hostile.UploadShape{Answer: hostile.UploadEmpty}},

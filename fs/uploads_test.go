@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// away is a mount whose service is gone after it was looked at.
+// away is a mount whose service goes away after a first listing.
 func away(t *testing.T) *async {
 	t.Helper()
 	a := newAsync(t, hostile.Config{}, func(f *foreign) {
@@ -26,8 +26,8 @@ func away(t *testing.T) *async {
 	return a
 }
 
-// goesAway cuts the line to the service, which has an inbox document scan.txt, and returns
-// when the mount knows.
+// goesAway cuts the line to the service, which has an inbox document scan.txt, and returns when the
+// mount has noticed.
 func (a *async) goesAway(t *testing.T) {
 	t.Helper()
 	a.line.cut()
@@ -36,7 +36,7 @@ func (a *async) goesAway(t *testing.T) {
 	}
 }
 
-// discards discards the upload of a path, as soon as nobody tries to send it.
+// discards discards the upload of a path, as soon as it is not being sent.
 func (m *mounted) discards(path string) {
 	m.t.Helper()
 	kept := m.kept(m.upload(path))
@@ -49,7 +49,7 @@ func (m *mounted) discards(path string) {
 	})
 }
 
-// upload is the one of that path.
+// upload returns the upload of that path.
 func (m *mounted) upload(path string) fs.UploadInfo {
 	m.t.Helper()
 	for _, u := range m.uploads() {
@@ -61,8 +61,7 @@ func (m *mounted) upload(path string) fs.UploadInfo {
 	return fs.UploadInfo{}
 }
 
-// The control directory shows the bytes of all that the archive does not have, and of
-// nothing else.
+// The control directory shows the bytes of all files that are not archived, and of nothing else.
 func TestUploadsDirectory(t *testing.T) {
 	t.Parallel()
 	a := away(t)
@@ -107,13 +106,13 @@ func TestUploadsDirectory(t *testing.T) {
 	wantContent(t, filepath.Join(a.inbox, "scan.txt"), "neu")
 }
 
-// What is discarded is never archived, and its name is free.
+// A discarded upload is never archived, and its name is free.
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		path string // in the mount
 		do   func(t *testing.T, a *async, path string)
-		then string // what is to be read there
+		then string // expected content
 	}{
 		"pending": {"Muster GmbH/Briefe/a.txt", func(t *testing.T, a *async, path string) {
 			write(t, path, "Inhalt")
@@ -167,7 +166,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A person cannot discard what the archive may have by now.
+// An upload that the archive may already have cannot be discarded.
 func TestDiscardWhileItIsSent(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{})
@@ -181,7 +180,7 @@ func TestDiscardWhileItIsSent(t *testing.T) {
 	a.wantHolds(t, a.foreign.letters, "a.txt=Inhalt")
 }
 
-// Who has a file open that is discarded is told so, and nothing of it is archived.
+// Open handles of a discarded file get an error, and nothing of it is archived.
 func TestDiscardWhileItIsOpen(t *testing.T) {
 	t.Parallel()
 	a := away(t)
@@ -210,13 +209,13 @@ func TestRetryOfATemporaryFile(t *testing.T) {
 	f.wantHolds(t, f.letters)
 }
 
-// asItIs sends an upload that is not whole.
+// asItIs sends an incomplete upload.
 func (m *mounted) asItIs(u fs.UploadInfo) error {
 	return xattr.Set(m.kept(u), "user.archive.retry", []byte("incomplete"))
 }
 
-// What its writer did not finish is sent only when somebody says so, and what is empty never.
-func TestRetryOfWhatIsNotFinished(t *testing.T) {
+// An unfinished file is sent only on request, and an empty one never.
+func TestRetryOfAnUnfinishedFile(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
 	m := f.mount(t, nil)
@@ -241,8 +240,8 @@ func TestRetryOfWhatIsNotFinished(t *testing.T) {
 	f.wantHolds(t, f.letters, "halb.txt=halb")
 }
 
-// Who has a folder made after all sends what is whole in it, and nothing else.
-func TestRetryOfAFolderWithHalfAFile(t *testing.T) {
+// Retrying a folder sends the complete files in it, and nothing else.
+func TestRetryOfAFolderWithAnIncompleteFile(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{})
 	a.Fault(hostile.Fault{Method: "POST", Path: "/folder/create", Times: 1, Do: hostile.Answer(400, "not today")})

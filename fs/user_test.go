@@ -12,10 +12,10 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// What people met who used the program for the first time.
+// Problems that first-time users met.
 
-// The length in a listing is that of the original. Where a reader gets something else, it
-// must not be cut off there.
+// The length in a listing is that of the original. Another representation must not be truncated to
+// it.
 func TestListedLengthThatIsNotTheContents(t *testing.T) {
 	t.Run("data instead of the original", func(t *testing.T) {
 		o := newOffice(t, func(so *server.Options) { so.OnlyEight = true })

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// Under the data mode a file holds what was said about the document just now.
+// In data mode a file has the latest data of the document.
 func TestDataFollowsAttributesSetHere(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -27,8 +27,8 @@ func TestDataFollowsAttributesSetHere(t *testing.T) {
 	}
 }
 
-// A document that was read in an inbox, then changed and archived under its id by another
-// client, is what was archived, for ever.
+// A document was read in an inbox, then changed and archived under the same id by another client:
+// it has the archived content, forever.
 func TestChangedAndArchivedAtTheService(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -49,7 +49,7 @@ func TestChangedAndArchivedAtTheService(t *testing.T) {
 	}
 }
 
-// The data of an archived document change with what others say about it.
+// The data of an archived document shows changes by others.
 func TestDataFollowTheService(t *testing.T) {
 	for _, folder := range []string{"Rechnungen", "Administrator"} {
 		t.Run(folder, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// refused is a service that refuses every upload, and its mount with one that was refused.
+// refused is a service that refuses every upload, and its mount with one refused upload.
 func refused(t *testing.T) (f *foreign, m *mounted, path string) {
 	t.Helper()
 	f = newForeign(t, hostile.Config{})
@@ -30,8 +30,7 @@ func (m *mounted) retryUpload() {
 	must(m.t, xattr.Set(m.path(".archivefs", "uploads", name), "user.archive.retry", []byte("true")))
 }
 
-// A file that is sent again shows at once in its folder, which was listed before, whatever
-// becomes of it.
+// A retried file shows at once in its folder, which was listed before, whatever the outcome.
 func TestRetriedFileShowsInItsFolder(t *testing.T) {
 	t.Parallel()
 	f, m, path := refused(t)
@@ -53,8 +52,8 @@ func TestRetriedFileShowsInItsFolder(t *testing.T) {
 	}
 }
 
-// What was being sent again when the program stopped, and fails in the next run, is shown
-// there all the time.
+// A file whose retry was in flight when the process stopped, and fails in the next run, is always
+// shown there.
 func TestRetriedFileShowsAfterACrash(t *testing.T) {
 	t.Parallel()
 	f, m, path := refused(t)
@@ -77,8 +76,8 @@ func TestRetriedFileShowsAfterACrash(t *testing.T) {
 	wantContent(t, path, "Inhalt")
 }
 
-// New bytes of a document that were refused are not shown beside it while they are sent
-// again, and are those of the document in the end.
+// Refused new bytes of a document are not shown beside it while they are retried, and become its
+// content in the end.
 func TestRetriedReplacement(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

@@ -33,8 +33,8 @@ func (f *foreign) count() (contents, many, single int) {
 	return contents, many, single
 }
 
-// Programs that are given paths into many folders, each in a process of its own, find them
-// with few requests, whatever the service makes of requests for many folders.
+// Processes that are handed paths into many folders find them with few requests, however the
+// service answers requests for many folders.
 func TestLookupsInManyFoldersAreAWalk(t *testing.T) {
 	for name, tt := range map[string]struct {
 		list         hostile.ListShape
@@ -62,8 +62,8 @@ func TestLookupsInManyFoldersAreAWalk(t *testing.T) {
 	}
 }
 
-// Somebody who looks at a few documents asks for their folders alone, and for the folders
-// and the documents of one at the same time.
+// Looking at a few documents requests only their folders; folders and documents of each are
+// requested at the same time.
 func TestLookingAtDocumentsIsNoWalk(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.forest()

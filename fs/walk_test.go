@@ -15,7 +15,7 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// What walks over a whole archive asks for each folder once, and for no content.
+// A walk over a whole archive requests each folder once, and no content.
 func TestWalksOverTheWholeArchive(t *testing.T) {
 	f := newForeign(t, hostile.Config{List: hostile.ListShape{Sizes: true}})
 	for i := range 1000 {
@@ -71,7 +71,7 @@ func TestNamesThatCollideOrAreLong(t *testing.T) {
 	wantErrno(t, "a name of 256 bytes", err, syscall.ENAMETOOLONG)
 }
 
-// Many who list one folder at a time take one request.
+// Many concurrent listers of one folder take one request.
 func TestManyListersOfOneFolder(t *testing.T) {
 	f := newForeign(t, hostile.Config{})
 	f.AddDocument(f.bills, hostile.Document{Name: "a.txt", Content: []byte("a")})
@@ -155,7 +155,7 @@ func TestBusyServiceWhileReading(t *testing.T) {
 	wantErrno(t, "open", err, syscall.EAGAIN)
 }
 
-// Directories have links and times that find and backup programs can live with.
+// Link counts and times of directories suit find and backup programs.
 func TestAttributesOfDirectories(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})

@@ -10,8 +10,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// What a program keeps for itself becomes neither folders nor documents: its directory is
-// refused, with the reason in the log.
+// A program's own directory is refused, with the reason in the log, so it becomes neither folders
+// nor documents.
 func TestWorkshopsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -27,7 +27,7 @@ func TestWorkshopsAreRefused(t *testing.T) {
 				t.Errorf("the log says %q of %s", got, name)
 			}
 		}
-		must(t, os.MkdirAll(m.path(at, ".Trash-0", "files", ".git"), 0o700)) // stays here in any case
+		must(t, os.MkdirAll(m.path(at, ".Trash-0", "files", ".git"), 0o700)) // stays local in any case
 		for _, name := range []string{"git", ".github", ".Git", "Node_modules", "CVS", "venv", "idea"} {
 			must(t, os.Mkdir(m.path(at, name), 0o700))
 		}
@@ -35,12 +35,12 @@ func TestWorkshopsAreRefused(t *testing.T) {
 	if n := len(f.Folders(f.letters)); n != 7 {
 		t.Errorf("%d folders are made, want 7", n)
 	}
-	must(t, os.WriteFile(m.path("Muster GmbH/Briefe/.git"), []byte("gitdir: ../x\n"), 0o600)) // a file is one
+	must(t, os.WriteFile(m.path("Muster GmbH/Briefe/.git"), []byte("gitdir: ../x\n"), 0o600)) // a file of that name is a document
 	f.wantHolds(t, f.letters, ".git=gitdir: ../x\n")
 }
 
-// A folder that the archive has under such a name is a folder, and one that is to be made gets no
-// such name.
+// An existing folder with such a name is a normal folder; mkdir and rename give no queued folder
+// such a name.
 func TestFoldersNamedLikeWorkshops(t *testing.T) {
 	t.Parallel()
 	a := newAsync(t, hostile.Config{}, func(f *foreign) {

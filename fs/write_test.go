@@ -18,8 +18,8 @@ import (
 	"github.com/archivefs/archivefs/internal/testing/hostile"
 )
 
-// sh runs a shell script with the mount point as $1 and fails the test when it fails. One whose
-// parts wait for each other in vain is ended, with all that it started.
+// sh runs a shell script with the mount point as $1 and fails the test if it fails. A script that
+// deadlocks is killed with all its processes.
 func sh(t testing.TB, m *mounted, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -257,8 +257,8 @@ func TestErrnosOfRefusedUploads(t *testing.T) {
 	}
 }
 
-// A service that refuses the credentials of an upload has refused them for all, which the status
-// says at once, with the cure, and until an upload or a look succeeds.
+// If the service refuses the credentials of one upload, it refuses them for all. The status says so
+// at once, with the remedy, until an upload or a listing succeeds.
 func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t, hostile.Config{})
@@ -288,7 +288,7 @@ func TestRefusedCredentialsOfAnUpload(t *testing.T) {
 	heals(t, "the upload has succeeded after all", func() bool { return !m.fs.Status().LastErrors[0].Mended.IsZero() })
 }
 
-// After a doubtful end the spool looks before it repeats: never two, never none.
+// After an end in doubt the spool looks before it repeats: never two documents, never none.
 func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]hostile.Action{
@@ -301,7 +301,7 @@ func TestUploadWithLostAnswerIsArchivedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newForeign(t, hostile.Config{})
 			m := f.mount(t, nil)
-			m.tries(4 * time.Second) // half of it the spool looks for what has not arrived
+			m.tries(4 * time.Second) // the spool looks for half of this time
 			f.Fault(hostile.Fault{Method: "POST", Path: "/file-upload", Nth: 1, Times: 1, Do: do})
 			path := m.path("Muster GmbH", "Briefe", "a.txt")
 			must(t, os.WriteFile(path, []byte("Inhalt"), 0o600))

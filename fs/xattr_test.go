@@ -91,7 +91,7 @@ func TestAutoExportIsSetOnce(t *testing.T) {
 	}
 }
 
-// No upload takes auto-export along: it is set on the document, also by a later mount.
+// Uploads do not carry auto-export: it is set on the document afterwards, even by a later mount.
 func TestAutoExportOfALocalFile(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]bool{"at once": false, "after an outage": true} {
@@ -257,8 +257,8 @@ func TestMetadataWhereTheServiceHasNoOperation(t *testing.T) {
 	must(t, setAttr(path, "auto-export", "true"))
 }
 
-// An empty value is none of the few that an attribute may have: it unsets the attribute.
-func TestAnEmptyValueIsNoneOfAFew(t *testing.T) {
+// An empty value is not one of the few valid ones: it unsets the attribute.
+func TestAnEmptyValueUnsetsAnAttribute(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, nil)
 	m := o.mount(t, nil)

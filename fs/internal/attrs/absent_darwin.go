@@ -2,5 +2,5 @@ package attrs
 
 import "syscall"
 
-// ErrAbsent is the errno for an attribute that is not there.
+// ErrAbsent is the errno for an attribute that does not exist.
 const ErrAbsent = syscall.ENOATTR

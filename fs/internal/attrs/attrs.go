@@ -1,8 +1,8 @@
-// Package attrs answers getxattr, setxattr, removexattr and listxattr (xattr(7)) by the table of
-// package xattr: what a name means, whether it can be read or set on such a node, and which
-// errno says that it cannot. It holds no list of attributes of its own.
+// Package attrs implements getxattr, setxattr, removexattr and listxattr (xattr(7)) by the table of
+// package xattr, which says what a name means, whether it can be read or set on a kind of node, and
+// which errno it fails with. This package has no list of attributes of its own.
 //
-// What is a node, where its values lie and what a change of them does is the caller's: a Node.
+// The caller implements Node: it stores the values and carries out changes.
 package attrs
 
 import (
@@ -19,34 +19,34 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// Node is a file or a directory, as its attributes see it.
+// Node is a file or a directory with attributes.
 type Node interface {
-	// Kind is what it is in the table.
+	// Kind returns its column in the table.
 	Kind() xattr.Node
-	// Subject is what its attributes are read from.
+	// Subject returns what its attributes are read from.
 	Subject(ctx context.Context) (xattr.Subject, error)
-	// Change carries out a change that the table allows, to a value that was checked; nil
-	// removes the attribute.
+	// Change carries out a change that the table allows, to a checked value; nil removes the
+	// attribute.
 	Change(ctx context.Context, a xattr.Attr, value []byte) error
 }
 
-// Described is a Node that the service has data of.
+// Described is a Node with document data at the service.
 type Described interface {
 	Node
 	Data(ctx context.Context) (archive.DocumentData, error)
 }
 
-// Keeper is a Node that keeps attributes of other programs, too.
+// Keeper is a Node that also stores attributes of other programs.
 type Keeper interface {
 	Node
-	// Foreign are those that it has by their full names.
+	// Foreign returns them by their full names.
 	Foreign() map[string][]byte
 	// SetForeign sets one of them; nil removes it.
 	SetForeign(name string, value []byte) error
 }
 
-// Get returns the value of an attribute. The error is ErrAbsent, or says ENOTSUP for a name that
-// is none and E2BIG for a value that no program can be given; others are those of n.
+// Get returns the value of an attribute. The error is ErrAbsent, ENOTSUP for an unknown name, E2BIG
+// for a value that is too long for xattr(7), or an error of n.
 func Get(ctx context.Context, n Node, name string) ([]byte, error) {
 	a, err := xattr.Parse(name)
 	if errors.Is(err, xattr.ErrForeign) {
@@ -65,7 +65,7 @@ func Get(ctx context.Context, n Node, name string) ([]byte, error) {
 	return value, refused(name, err)
 }
 
-// read returns the value of an attribute of ours.
+// read returns the value of one of our attributes.
 func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 	if d, ok := n.(Described); ok && a.Data() != nil {
 		data, err := d.Data(ctx)
@@ -84,8 +84,8 @@ func read(ctx context.Context, n Node, a xattr.Attr) ([]byte, error) {
 	return nil, ErrAbsent
 }
 
-// List returns the names of the attributes that have a value, but for those that cost a
-// request each.
+// List returns the names of the attributes that have a value, except those that cost a request
+// each.
 func List(ctx context.Context, n Node) ([]string, error) {
 	s, err := n.Subject(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func List(ctx context.Context, n Node) ([]string, error) {
 	return append(xattr.Names(s.Values()), slices.Sorted(maps.Keys(foreign(n)))...), nil
 }
 
-// Set sets an attribute as setxattr(2) does, with its flags.
+// Set sets an attribute like setxattr(2), with its flags.
 func Set(ctx context.Context, n Node, name string, value []byte, flags int) error {
 	a, err := xattr.Parse(name)
 	if errors.Is(err, xattr.ErrForeign) && !n.Kind().IsDirectory() {
@@ -119,7 +119,7 @@ func Set(ctx context.Context, n Node, name string, value []byte, flags int) erro
 	return refused(name, n.Change(ctx, a, value))
 }
 
-// Remove removes an attribute. What a directory never has is refused as Set refuses it.
+// Remove removes an attribute. One that a directory never has is refused as by Set.
 func Remove(ctx context.Context, n Node, name string) error {
 	a, err := xattr.Parse(name)
 	if errors.Is(err, xattr.ErrForeign) && !n.Kind().IsDirectory() {
@@ -145,7 +145,7 @@ func Remove(ctx context.Context, n Node, name string) error {
 	return refused(name, n.Change(ctx, a, nil))
 }
 
-// has reports whether an attribute has a value that is known without a request of its own.
+// has reports whether an attribute has a value that is known without a request.
 func has(ctx context.Context, n Node, a xattr.Attr) (bool, error) {
 	s, err := n.Subject(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func has(ctx context.Context, n Node, a xattr.Attr) (bool, error) {
 	return there, nil
 }
 
-// foreign are the attributes of other programs that n keeps.
+// foreign returns the attributes of other programs that n stores.
 func foreign(n Node) map[string][]byte {
 	if k, ok := n.(Keeper); ok {
 		return k.Foreign()
@@ -163,7 +163,7 @@ func foreign(n Node) map[string][]byte {
 	return nil
 }
 
-// setForeign keeps another program's attribute with a local file. Documents have no place for it.
+// setForeign stores another program's attribute with a local file. Documents cannot store it.
 func setForeign(n Node, name string, value []byte, flags int) error {
 	k, ok := n.(Keeper)
 	if !ok {
@@ -179,8 +179,8 @@ func setForeign(n Node, name string, value []byte, flags int) error {
 	return k.SetForeign(name, append([]byte{}, value...))
 }
 
-// admit checks a change of an attribute against what is there (setxattr(2) flags) and
-// what the table allows. With ignore, the change is to succeed without effect.
+// admit checks a change of an attribute against the current value (setxattr(2) flags) and the
+// table. If ignore is returned, the change must succeed without effect.
 func admit(a xattr.Attr, node xattr.Node, there bool, flags int) (ignore bool, err error) {
 	switch a.On(node) {
 	case xattr.None:
@@ -193,7 +193,7 @@ func admit(a xattr.Attr, node xattr.Node, there bool, flags int) (ignore bool, e
 	return false, expected(there, flags)
 }
 
-// expected checks the flags of setxattr(2) against what is there.
+// expected checks the flags of setxattr(2) against the current value.
 func expected(there bool, flags int) error {
 	switch {
 	case flags&unix.XATTR_CREATE != 0 && there:
@@ -204,10 +204,9 @@ func expected(there bool, flags int) error {
 	return nil
 }
 
-// refused gives what package xattr says is wrong with a name or a value its errno. Names of other
-// namespaces are not supported rather than absent, so that ls stops asking; and cp, which
-// tries to set them, gets ENOTSUP without a word in the log. So is what the service lacks an
-// operation for.
+// refused turns an error of package xattr about a name or a value into an errno. Other namespaces
+// are unsupported rather than absent, so that ls stops asking; cp, which tries to set them, gets
+// ENOTSUP without a line in the log. A value that the service has no operation to remove is EPERM.
 func refused(name string, err error) error {
 	switch {
 	case errors.Is(err, xattr.ErrNamespace):

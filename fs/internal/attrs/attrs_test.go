@@ -18,7 +18,7 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// node is a Node, whose changes are noted.
+// node is a Node that records its changes.
 type node struct {
 	kind    xattr.Node
 	subject xattr.Subject
@@ -38,7 +38,7 @@ func (n *node) Change(_ context.Context, a xattr.Attr, value []byte) error {
 	return nil
 }
 
-// document is changed as fs changes it, but for what is kept.
+// document is changed as fs changes it, except for what fs stores itself.
 type document struct {
 	node
 	service service
@@ -56,7 +56,7 @@ func (d *document) Change(ctx context.Context, a xattr.Attr, value []byte) error
 	return a.Change(ctx, &d.service, &doc, value)
 }
 
-// service counts what is asked of it.
+// service counts its requests.
 type service struct{ asked int }
 
 func (s *service) SetAutoExport(context.Context, archive.ID, bool) error { s.asked++; return nil }
@@ -68,7 +68,7 @@ func (s *service) SetMetadata(context.Context, archive.ID, []archive.KeyValue) e
 	return nil
 }
 
-// local is a file that keeps attributes of other programs.
+// local is a file that stores attributes of other programs.
 type local struct {
 	node
 	others map[string][]byte
@@ -117,8 +117,7 @@ func newDirectory(kind string, id archive.ID) attrs.Node {
 	return &node{kind: xattr.NodeDirectory, subject: s}
 }
 
-// nodes are the kinds of files and directories, each with a value in every attribute that it can
-// have one of. Each call makes them anew.
+// nodes returns one new node of each kind, with a value for every attribute that the kind can have.
 func nodes() map[string]attrs.Node {
 	return map[string]attrs.Node{
 		"archived": newDocument(xattr.NodeArchived, xattr.StateArchived),
@@ -133,11 +132,11 @@ func nodes() map[string]attrs.Node {
 	}
 }
 
-// columns are the nodes of the table, in its order.
+// columns are the nodes of the table, in order.
 var columns = []string{"archived", "in inbox", "written", "failed", "mandator", "folder", "inbox", "trash", "root"}
 
-// cells says of each attribute on each node, in the order of columns, what happens when it is got,
-// set to a value that it can have, removed and listed, in this order:
+// cells says for each attribute on each node, in the order of columns, what get, set (to a valid
+// value), remove and list do, in this order:
 //
 //	v  get: there is a value           .  get: ENODATA
 //	s  set: sent to the service        k  set: kept here         i  set: ignored
@@ -178,7 +177,7 @@ var cells = map[string]string{
 	"upload.force-new-document": ".n.- .n.- .n.- .n.- vkkl vkkl vkkl .k.- vkkl",
 }
 
-// TestEveryCell compares every attribute on every node with what is written.
+// TestEveryCell compares every attribute on every node with the table above.
 func TestEveryCell(t *testing.T) {
 	values := map[string]string{"auto-export": "false", "email-import-order": "ATTACHMENTS_ONLY", "force-new-document": "false", "retry": "true"}
 	for name, want := range cells {
@@ -203,7 +202,7 @@ func TestEveryCell(t *testing.T) {
 	}
 }
 
-// cell tries an attribute on a node.
+// cell tries all operations with an attribute on a node.
 func cell(t *testing.T, column, name, value string) string {
 	t.Helper()
 	got := letter(func(n attrs.Node) error {
@@ -229,7 +228,8 @@ func cell(t *testing.T, column, name, value string) string {
 	return got + "-"
 }
 
-// letter tells what became of a call with a new node; done is what it is when nothing changed.
+// letter returns the letter for the outcome of a call on a new node; done is the letter if nothing
+// changed.
 func letter(call func(attrs.Node) error, column, done string) string {
 	n := nodes()[column]
 	err := call(n)
@@ -245,7 +245,7 @@ func letter(call func(attrs.Node) error, column, done string) string {
 	return done
 }
 
-// changes is how many changes a node was given.
+// changes counts the changes of a node.
 func changes(n attrs.Node) int {
 	switch n := n.(type) {
 	case *document:
@@ -311,7 +311,7 @@ func TestBadValuesAndNames(t *testing.T) {
 	}
 }
 
-// An empty value is one, and removes nothing.
+// An empty value is a value, and removes nothing.
 func TestForeignAttributes(t *testing.T) {
 	n := nodes()["written"]
 	for _, value := range [][]byte{nil, {}} {
@@ -334,7 +334,7 @@ func TestForeignAttributes(t *testing.T) {
 	}
 }
 
-// What a node cannot tell fails each call with its error.
+// If a node cannot read its attributes, each call fails with its error.
 func TestErrorsOfANode(t *testing.T) {
 	n := broken{nodes()["written"]}
 	_, get := attrs.Get(t.Context(), n, "user.archive.id")

@@ -1,8 +1,7 @@
-// Package background does what goes on behind the requests: Work counts what is under way, so
-// that its end can be waited for, and Queue tries jobs again and again until the service has
-// taken them or refused them.
+// Package background runs work beside the requests: Work counts what is in flight, so that callers
+// can wait for its end, and Queue retries jobs until the service has accepted or refused them.
 //
-// Both may be used by any number of goroutines. They know nothing of files and uploads.
+// Both are safe for concurrent use. They know nothing of files and uploads.
 package background
 
 import (
@@ -10,24 +9,23 @@ import (
 	"sync"
 )
 
-// Work counts what is under way. Unlike a sync.WaitGroup it may be waited for while
-// more begins, which a mount that is only out of sight allows.
-// The zero value is ready for use.
+// Work counts what is in flight. Unlike with a sync.WaitGroup, more work may begin while a caller
+// waits, as in a detached mount. The zero value is ready for use.
 type Work struct {
 	mu sync.Mutex
 	n  int // +checklocks:mu
-	// idle is closed when n falls to 0, nil while nobody waits.
+	// idle is closed when n falls to 0; nil while nobody waits.
 	idle chan struct{} // +checklocks:mu
 }
 
-// Begin says that something begins, which ends with a call of End.
+// Begin counts a piece of work, until a call of End.
 func (w *Work) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.n++
 }
 
-// End says that something has ended.
+// End ends what Begin counted.
 func (w *Work) End() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -37,7 +35,7 @@ func (w *Work) End() {
 	}
 }
 
-// Go does something in a goroutine of its own.
+// Go runs work in a goroutine of its own.
 func (w *Work) Go(do func()) {
 	w.Begin()
 	go func() {
@@ -46,7 +44,7 @@ func (w *Work) Go(do func()) {
 	}()
 }
 
-// Wait returns when nothing is under way, or with the context's error when it ends first.
+// Wait returns when nothing is in flight, or with the context's error if that ends first.
 func (w *Work) Wait(ctx context.Context) error {
 	w.mu.Lock()
 	if w.n == 0 {

@@ -20,7 +20,7 @@ func TestWorkIsWaitedFor(t *testing.T) {
 	}
 	waited := make(chan error)
 	go func() { waited <- w.Wait(t.Context()) }()
-	w.Go(func() { <-second }) // more begins while it is waited for
+	w.Go(func() { <-second }) // more work begins during the wait
 	close(first)
 	close(second)
 	if err := <-waited; err != nil {

@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	// manyDocuments is how many documents in one answer, or expanded, are worth it to give
-	// memory back.
+	// manyDocuments is the number of documents, in one answer or expanded, that makes it worthwhile
+	// to return memory.
 	manyDocuments = 5000
-	// restAfter is how long after the last of them a walk is taken to be over.
+	// restAfter is how long after the last of them a walk counts as over.
 	restAfter = 3 * time.Second
 )
 
-// Memory gives memory back to the system. Decoding a large answer takes several times the memory
-// of what is kept of it, and so does taking it in, and so does expanding what was compacted,
-// and a mount may have nothing to do for hours after: so it is given back at once after an
-// answer, and when the walk is over.
+// Memory returns memory to the system. Decoding and storing a large answer, or expanding compacted
+// folders, takes several times the memory that remains in use, and the mount may then be idle for
+// hours. So memory is returned right after an answer, and when a walk is over.
 type Memory struct {
-	expanded atomic.Int64 // documents since the last rest was asked for
+	expanded atomic.Int64 // documents since rest was last started
 
 	mu   sync.Mutex
 	rest *time.Timer // +checklocks:mu
@@ -42,7 +41,7 @@ func (m *Memory) Expanded(documents int) {
 	}
 }
 
-// rests gives memory back a while after it was called last.
+// rests returns memory a while after its last call.
 func (m *Memory) rests() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

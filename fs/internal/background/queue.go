@@ -11,35 +11,35 @@ import (
 	"github.com/archivefs/archivefs/internal/retry"
 )
 
-// AtOnce is how many jobs a queue tries at the same time.
+// AtOnce is how many jobs a queue tries concurrently.
 const AtOnce = 4
 
 const (
-	// firstPause is how long a job waits after its first attempt that the service could
-	// not take; it doubles up to longestPause.
+	// firstPause is the pause after the first attempt that the service could not accept; it doubles
+	// up to longestPause.
 	firstPause   = time.Second
 	longestPause = 5 * time.Minute
 )
 
-// ErrMoot is the error of an attempt that asked nothing of the service, because there was no need.
-var ErrMoot = errors.New("nothing is to be archived")
+// ErrMoot is the error of an attempt that sent no request, because there was no need.
+var ErrMoot = errors.New("there is nothing to archive")
 
-// ErrInDoubt is part of the error of an attempt that was not answered in time, while the service
-// answers otherwise: it may still take effect, and says nothing of other jobs.
+// ErrInDoubt is part of the error of an attempt that timed out although the service answers other
+// requests: it may still take effect, and says nothing about other jobs.
 var ErrInDoubt = errors.New("it may still take effect")
 
-// ErrAway says that draining the queue was given up because the service is away.
+// ErrAway says that Drain gave up because the service is away.
 var ErrAway = errors.New("the service does not answer")
 
-// Queue tries jobs in the background, AtOnce at a time, each again and again, with a growing
-// pause, until an attempt ends for good. A circuit breaker opens when the service takes nothing
-// from anybody: then one is tried at a time, ever more rarely, and the first that gets through
-// closes it and makes all of them due.
+// Queue tries jobs in the background, AtOnce at a time, each with exponential backoff until an
+// attempt is final. A circuit breaker opens when the service accepts no jobs: then one is tried at
+// a time, with growing pauses, and the first that gets through closes the breaker and makes all
+// jobs due.
 type Queue[J comparable] struct {
 	attempt func(ctx context.Context, of J) (wait bool, err error)
 	ready   func(of J) bool
 	now     func() time.Time
-	// pause is how long to wait after so many attempts in a row.
+	// pause returns the pause after so many attempts in a row.
 	pause func(tries int) time.Duration
 
 	ctx  context.Context // of the attempts
@@ -48,41 +48,41 @@ type Queue[J comparable] struct {
 	mu sync.Mutex
 	// jobs are in the order in which they are tried.
 	jobs []*job[J] // +checklocks:mu
-	// active counts the jobs being tried.
+	// active counts the attempts in flight.
 	active int // +checklocks:mu
-	// losses counts the attempts in a row that the service could not take.
+	// losses counts the attempts in a row that the service could not accept.
 	losses int // +checklocks:mu
-	// lost is why it could not take the last of them.
+	// lost is why it could not accept the last of them.
 	lost    archive.Kind  // +checklocks:mu
 	breaker retry.Breaker // +checklocks:mu
-	// stopped says that nothing more is tried.
+	// stopped: nothing more is tried.
 	stopped bool // +checklocks:mu
-	// timer is for the next job that is due.
+	// timer fires for the next job that is due.
 	timer *time.Timer // +checklocks:mu
-	// changed is closed and made anew after each attempt.
+	// changed is closed and replaced after each attempt.
 	changed chan struct{} // +checklocks:mu
 }
 
-// job is one of the queue. Its fields are guarded by mu of the queue.
+// job is a job of the queue. Its fields are guarded by mu of the queue.
 type job[J comparable] struct {
 	of     J
 	active bool
-	tries  int       // attempts in a row that the service could not take
+	tries  int       // attempts in a row that the service could not accept
 	tried  time.Time // when the last of them ended
 	due    time.Time // not before
-	again  bool      // it was added once more while it was tried
-	late   bool      // the last of them ended in doubt
+	again  bool      // it was added again during an attempt
+	late   bool      // the last attempt ended in doubt
 }
 
-// New makes a queue. attempt tries a job once; wait says that it is worth another attempt, later.
-// ready reports whether a job can be tried at all; it is called with the queue locked, and must
-// not call the queue.
+// New makes a queue. attempt tries a job once; it returns wait if another attempt is worthwhile
+// later. ready reports whether a job can be tried at all; it is called with the queue locked, and
+// must not call the queue.
 func New[J comparable](attempt func(ctx context.Context, of J) (wait bool, err error), ready func(of J) bool, now func() time.Time) *Queue[J] {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
 	return &Queue[J]{attempt: attempt, ready: ready, now: now, pause: pauseAfter, ctx: ctx, stop: stop, changed: make(chan struct{})}
 }
 
-// Add puts a job into the queue, unless it is there, and makes it due.
+// Add puts a job into the queue, unless it is there already, and makes it due.
 func (q *Queue[J]) Add(of J) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,7 +94,7 @@ func (q *Queue[J]) Add(of J) {
 	q.startLocked()
 }
 
-// Hurry is Add for somebody who waits: the job is tried before all others, and now.
+// Hurry is Add for a caller who waits: the job is tried now, before all others.
 func (q *Queue[J]) Hurry(of J) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,15 +114,15 @@ func (j *job[J]) dueAtOnce() {
 	j.due = time.Time{}
 }
 
-// Resume tries what has become ready.
+// Resume tries the jobs that have become ready.
 func (q *Queue[J]) Resume() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.startLocked()
 }
 
-// Wake makes every job due at once: the service, which could not be reached, has answered
-// something else. That says nothing where it did answer, and took no jobs.
+// Wake makes every job due, because the service, which could not be reached, has answered another
+// request. It has no effect if the service did answer the jobs and did not accept them.
 func (q *Queue[J]) Wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -132,7 +132,7 @@ func (q *Queue[J]) Wake() {
 	}
 }
 
-// startLocked tries what is due.
+// startLocked tries the jobs that are due.
 // +checklocks:q.mu
 func (q *Queue[J]) startLocked() {
 	if q.stopped {
@@ -152,8 +152,8 @@ func (q *Queue[J]) startLocked() {
 	q.timer = time.AfterFunc(next.Sub(now), q.Resume)
 }
 
-// startDueLocked tries as many of the jobs that are due as may be tried at once, and
-// returns when the next is due; zero when none is before the end of another.
+// startDueLocked starts as many due jobs as may run concurrently, and returns when the next one is
+// due; zero if that depends on the end of another.
 // +checklocks:q.mu
 func (q *Queue[J]) startDueLocked(now time.Time) (next time.Time) {
 	for _, j := range q.jobs {
@@ -182,7 +182,7 @@ func (q *Queue[J]) limitLocked() int {
 	return AtOnce
 }
 
-// run tries a job once and decides when it is tried again, if it is: after the others.
+// run tries a job once. If it must be tried again, run decides when, and puts it behind the others.
 func (q *Queue[J]) run(j *job[J]) {
 	wait, err := q.attempt(q.ctx, j.of)
 	q.mu.Lock()
@@ -193,7 +193,7 @@ func (q *Queue[J]) run(j *job[J]) {
 	switch {
 	case wait:
 		q.loseLocked(j, err)
-	case !errors.Is(err, ErrMoot): // done or refused: the service takes jobs
+	case !errors.Is(err, ErrMoot): // done or refused: the service accepts jobs
 		q.backLocked()
 	}
 	i := q.indexLocked(j.of)
@@ -209,9 +209,9 @@ func (q *Queue[J]) run(j *job[J]) {
 	q.startLocked()
 }
 
-// loseLocked puts off a job that the service could not take, and trips the breaker after as many
-// losses in a row as are tried at once, or where no job would fare better: no connection, or a
-// Retry-After. The service is asked no sooner than it says.
+// loseLocked postpones a job that the service could not accept. It trips the breaker after AtOnce
+// losses in a row, or at once if no job would fare better: without a connection, or after a
+// Retry-After, which is obeyed.
 // +checklocks:q.mu
 func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	j.tries++
@@ -225,7 +225,7 @@ func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	if errors.As(err, &answer) {
 		asked = answer.RetryAfter
 		if answer.Unsent {
-			q.lost = archive.KindUnreachable // whatever the service would say to a job
+			q.lost = archive.KindUnreachable // whatever the service would answer to a job
 		}
 	}
 	j.due = j.tried.Add(max(asked, q.pause(j.tries)))
@@ -235,7 +235,7 @@ func (q *Queue[J]) loseLocked(j *job[J], err error) {
 	}
 }
 
-// backLocked notes that the service takes jobs. If that closes the breaker every job is due.
+// backLocked records that the service accepts jobs. If that closes the breaker, every job is due.
 // +checklocks:q.mu
 func (q *Queue[J]) backLocked() {
 	q.losses = 0
@@ -247,15 +247,15 @@ func (q *Queue[J]) backLocked() {
 	}
 }
 
-// pauseAfter is how long to wait after so many attempts in a row: up to a quarter less than
-// firstPause, doubled each time, so that many mounts do not ask at the same time.
+// pauseAfter returns the pause after so many attempts in a row: firstPause, doubled each time,
+// minus up to a quarter at random, so that mounts do not retry in step.
 func pauseAfter(tries int) time.Duration {
 	return retry.Backoff{First: firstPause, Longest: longestPause, Less: 0.25}.After(tries)
 }
 
-// Drain returns when every job that is ready was done or refused, or was tried once more and
-// the service could not take it (ErrAway), or ctx is done. What ended in doubt (ErrInDoubt) is tried
-// again and again.
+// Drain returns when every ready job was done or refused, or was tried once more and the service
+// could not accept it (ErrAway), or when ctx is done. Jobs in doubt (ErrInDoubt) are tried again
+// and again.
 func (q *Queue[J]) Drain(ctx context.Context) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -277,7 +277,7 @@ func (q *Queue[J]) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Close tries nothing any more and returns when what is under way has ended, or ctx is done.
+// Close stops the queue and returns when all attempts in flight have ended, or when ctx is done.
 func (q *Queue[J]) Close(ctx context.Context) error {
 	q.stop()
 	q.mu.Lock()
@@ -294,8 +294,7 @@ func (q *Queue[J]) Close(ctx context.Context) error {
 	return nil
 }
 
-// awaitLocked waits for the end of an attempt, with mu unlocked meanwhile, at most until ctx
-// is done.
+// awaitLocked waits for the end of an attempt, with mu unlocked, or until ctx is done.
 // +checklocks:q.mu
 func (q *Queue[J]) awaitLocked(ctx context.Context) error {
 	changed := q.changed
@@ -309,7 +308,7 @@ func (q *Queue[J]) awaitLocked(ctx context.Context) error {
 	}
 }
 
-// indexLocked is where a job stands in the queue, -1 when it does not.
+// indexLocked returns the position of a job in the queue, -1 if it is not there.
 // +checklocks:q.mu
 func (q *Queue[J]) indexLocked(of J) int {
 	return slices.IndexFunc(q.jobs, func(j *job[J]) bool { return j.of == of })

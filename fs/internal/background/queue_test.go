@@ -12,16 +12,16 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// fakeAttempts answers the attempts of a queue: an upload has the errors of its script
-// before it, then success.
+// fakeAttempts answers the attempts of a queue: each upload gets the errors of its script, then
+// success.
 type fakeAttempts struct {
 	mu      sync.Mutex
 	script  map[int][]error
 	done    map[int]int // attempts
-	order   []int       // of success
+	order   []int       // in which uploads succeeded
 	active  int
 	most    int           // active at once
-	blocked chan struct{} // attempts wait for it, when it is set
+	blocked chan struct{} // attempts wait for it, if it is set
 	// notReady cannot be tried.
 	notReady map[int]bool
 }
@@ -60,7 +60,7 @@ func (a *fakeAttempts) attempt(ctx context.Context, up int) (bool, error) {
 	return archive.Away(err), err
 }
 
-// tried is how often any upload was tried.
+// tried counts all attempts.
 func (a *fakeAttempts) tried() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,8 +82,8 @@ func (a *fakeAttempts) attempts(up int) int {
 	return a.done[up]
 }
 
-// newTestQueue makes a queue of n uploads that are not added yet. Uploads wait pause after
-// an attempt that the service could not take.
+// newTestQueue makes a queue and n uploads, which are not added yet. Uploads wait for pause after
+// an attempt that the service could not accept.
 func newTestQueue(t *testing.T, n int, pause time.Duration) (*Queue[int], *fakeAttempts, []int) {
 	t.Helper()
 	a := &fakeAttempts{script: map[int][]error{}, done: map[int]int{}, notReady: map[int]bool{}}
@@ -110,7 +110,7 @@ func mustDrain(t *testing.T, q *Queue[int], want error) {
 	}
 }
 
-// soon waits until ok is true.
+// soon waits until ok returns true.
 func soon(t *testing.T, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
@@ -139,7 +139,7 @@ func TestQueueSendsAFewAtATime(t *testing.T) {
 	}
 }
 
-func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
+func TestQueueRetriesUploadsThatTheServiceCouldNotAccept(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Nanosecond)
 	a.fails(ups[0], awayErr(archive.KindServer), awayErr(archive.KindTimeout), awayErr(archive.KindUnreachable))
 	q.Add(ups[0])
@@ -147,7 +147,7 @@ func TestQueueTriesAgainWhatTheServiceCouldNotTake(t *testing.T) {
 	mustDrain(t, q, nil)
 }
 
-// TestAddedAgainWhileItIsSent: what changed meanwhile is sent too.
+// TestAddedAgainWhileItIsSent: changes during an attempt are sent, too.
 func TestAddedAgainWhileItIsSent(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.blocked = make(chan struct{})
@@ -161,7 +161,7 @@ func TestAddedAgainWhileItIsSent(t *testing.T) {
 	}
 }
 
-func TestQueueForgetsWhatWasRefused(t *testing.T) {
+func TestQueueDropsRefusedUploads(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2, time.Hour)
 	a.fails(ups[0], awayErr(archive.KindForbidden))
 	q.Add(ups[0])
@@ -172,7 +172,7 @@ func TestQueueForgetsWhatWasRefused(t *testing.T) {
 	}
 }
 
-// TestQueueComesBackAtOnce: what waits for hours is sent as soon as one gets through.
+// TestQueueComesBackAtOnce: uploads that would wait for hours are sent as soon as one gets through.
 func TestQueueComesBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 20, time.Hour)
 	for _, up := range ups {
@@ -184,8 +184,8 @@ func TestQueueComesBackAtOnce(t *testing.T) {
 	wantAllBack(t, q, a, len(ups))
 }
 
-// wantAllBack fails the test unless uploads that the service could not take are all sent as
-// soon as it answers something else.
+// wantAllBack fails the test unless all uploads that the service could not accept are sent as soon
+// as it answers another request.
 func wantAllBack(t *testing.T, q *Queue[int], a *fakeAttempts, uploads int) {
 	t.Helper()
 	mustDrain(t, q, ErrAway)
@@ -202,9 +202,9 @@ func wantAllBack(t *testing.T, q *Queue[int], a *fakeAttempts, uploads int) {
 	}
 }
 
-// TestWhatWasNotSentToABusyServiceComesBackAtOnce: that it is busy says nothing about uploads
-// that it was not asked to take.
-func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
+// TestUnsentUploadsOfABusyServiceComeBackAtOnce: a busy answer says nothing about uploads that
+// were never sent.
+func TestUnsentUploadsOfABusyServiceComeBackAtOnce(t *testing.T) {
 	q, a, ups := newTestQueue(t, 3, time.Hour)
 	for _, up := range ups {
 		a.fails(up, always(&archive.Error{Kind: archive.KindBusy, Unsent: true})...)
@@ -213,7 +213,7 @@ func TestWhatWasNotSentToABusyServiceComesBackAtOnce(t *testing.T) {
 	wantAllBack(t, q, a, len(ups))
 }
 
-// TestOneBadUploadDoesNotHoldUpTheOthers: the service fails at one document for good.
+// TestOneBadUploadDoesNotHoldUpTheOthers: the service always fails for one document.
 func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Hour)
 	a.fails(ups[0], always(awayErr(archive.KindServer))...)
@@ -230,7 +230,7 @@ func TestOneBadUploadDoesNotHoldUpTheOthers(t *testing.T) {
 	}
 }
 
-// TestBadUploadsLetTheOthersPass: there are as many bad ones as are sent at once.
+// TestBadUploadsLetTheOthersPass: there are as many bad uploads as are sent concurrently.
 func TestBadUploadsLetTheOthersPass(t *testing.T) {
 	q, a, ups := newTestQueue(t, 30, time.Nanosecond)
 	for _, up := range ups[:AtOnce] {
@@ -246,7 +246,7 @@ func TestBadUploadsLetTheOthersPass(t *testing.T) {
 	})
 }
 
-// rests returns when the queue waits for a time to come, which it returns.
+// rests waits until the circuit breaker pauses the queue, and returns the end of the pause.
 func rests(t *testing.T, q *Queue[int]) (until time.Time) {
 	t.Helper()
 	soon(t, func() bool {
@@ -258,7 +258,7 @@ func rests(t *testing.T, q *Queue[int]) (until time.Time) {
 	return until
 }
 
-// TestQueueObeysRetryAfter: nobody is sent before, but for what a person asks for.
+// TestQueueObeysRetryAfter: nothing is sent earlier, except on a person's request.
 func TestQueueObeysRetryAfter(t *testing.T) {
 	q, a, ups := newTestQueue(t, 20, time.Nanosecond)
 	a.fails(ups[0], &archive.Error{Kind: archive.KindBusy, RetryAfter: time.Hour})
@@ -281,7 +281,7 @@ func TestQueueObeysRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAttemptsGrowRareWhileTheServiceIsAway: many that wait ask no more often than one.
+// TestAttemptsGrowRareWhileTheServiceIsAway: many waiting uploads cause no more attempts than one.
 func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 	q, a, ups := newTestQueue(t, 100, time.Hour)
 	var clock struct {
@@ -313,9 +313,9 @@ func TestAttemptsGrowRareWhileTheServiceIsAway(t *testing.T) {
 	}
 }
 
-// TestWhatIsMootSaysNothing: an upload that was removed meanwhile does not bring the
-// service back, nor away.
-func TestWhatIsMootSaysNothing(t *testing.T) {
+// TestMootAttemptsProveNothing: an upload that was removed meanwhile proves neither that the service
+// is back nor that it is away.
+func TestMootAttemptsProveNothing(t *testing.T) {
 	q, a, ups := newTestQueue(t, 10, time.Hour)
 	for _, up := range ups {
 		a.fails(up, always(awayErr(archive.KindUnreachable))...)
@@ -340,8 +340,9 @@ func TestWhatIsMootSaysNothing(t *testing.T) {
 	}
 }
 
-// What may still arrive at a service that answers is waited for, and takes nothing from the others.
-func TestDrainWaitsForWhatMayArrive(t *testing.T) {
+// Drain waits for an upload that may still arrive at a service that answers, without delaying the
+// others.
+func TestDrainWaitsForUploadsInDoubt(t *testing.T) {
 	q, a, ups := newTestQueue(t, 2*AtOnce, time.Millisecond)
 	late := fmt.Errorf("%w: %w", ErrInDoubt, awayErr(archive.KindTimeout))
 	for _, up := range ups {
@@ -354,7 +355,7 @@ func TestDrainWaitsForWhatMayArrive(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesReadyIsTried(t *testing.T) {
+func TestUploadsThatBecomeReadyAreTried(t *testing.T) {
 	q, a, ups := newTestQueue(t, 1, time.Hour)
 	a.notReady[ups[0]] = true
 	q.Add(ups[0])

@@ -1,4 +1,4 @@
-// Package control is the directory .archivefs: read-only, reachable by name, never listed.
+// Package control serves the directory .archivefs: read-only, reachable by name, never listed.
 //
 //	.archivefs/status.json     requests, caches, uploads, health
 //	.archivefs/uploads/        pending and failed files, each as "ID NAME"
@@ -6,11 +6,11 @@
 //	.archivefs/by-id/ID        a link to the document's file
 //	.archivefs/search/QUERY/   links to the files of the documents that match
 //
-// The last three list nothing: a name exists in them once somebody looks it up.
+// The last three list nothing: open their entries by name.
 //
 // A Tree describes the directory by nodes of three types, Dir, File and Link, which the caller
-// translates for the kernel. What they show comes from a Mount. Its files, those of documents and
-// of uploads, are nodes as well: their contents are opened and cached elsewhere.
+// translates for the kernel. A Mount provides what they show. The files of documents and uploads
+// are nodes of the Mount: their contents are opened and cached there.
 package control
 
 import (
@@ -43,17 +43,17 @@ const (
 	searchName    = "search"
 )
 
-// Mount is what the control directory shows of its mount.
+// Mount provides what the control directory shows.
 type Mount interface {
 	Service
 	Folders
 	Files
 	Uploads
-	// Status is what status.json holds, as JSON.
+	// Status returns the content of status.json.
 	Status() any
 }
 
-// Service is what is asked of the archive service.
+// Service is the part of the archive service that the control directory uses.
 type Service interface {
 	Data(ctx context.Context, doc archive.ID) (archive.DocumentData, error)
 	Search(ctx context.Context, s archive.Search, limit int) (archive.Hits, error)
@@ -61,49 +61,49 @@ type Service interface {
 
 // Folders are the folders that the mount shows.
 type Folders interface {
-	// Listed returns what the listing of a folder says of a document, nil where that is not known.
-	// archived says that the folder belongs to the archive, and is no inbox; known, that somebody
-	// has looked at the folder. It sends no request.
+	// Listed returns a document as the listing of its folder has it, nil if that is not known.
+	// archived reports that the folder is not an inbox, known that the folder was looked up before.
+	// It sends no request.
 	Listed(folder, id archive.ID) (doc *archive.Document, archived, known bool)
-	// FolderNamed returns the id of the folder that a path leads to from the top of the mount,
-	// 0 for an empty path.
+	// FolderNamed returns the id of the folder at a path from the top of the mount, 0 for an empty
+	// path.
 	FolderNamed(ctx context.Context, path []string) (archive.ID, error)
-	// Locate returns the wanted folders, by their ids. wanted has the name of the mandator of
-	// each, empty for an inbox. A folder that is not found is left out; beside an error the folders
-	// that were found are returned, too.
+	// Locate returns the wanted folders by id. wanted maps the id of each to the name of its
+	// mandator, empty for an inbox. Folders that are not found are left out; even with an error the
+	// found ones are returned.
 	Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]Folder, error)
 }
 
 // Folder is a folder that the mount shows.
 type Folder interface {
-	// PathOf returns the path of a document in the folder, from the top of the mount; empty where
-	// the document is not shown. Errors are as those of nodes.
+	// PathOf returns the path of a document in the folder from the top of the mount, empty if the
+	// document is not shown. Its errors are like those of nodes.
 	PathOf(ctx context.Context, doc archive.ID) (string, error)
 }
 
-// Files opens and caches what the service has of documents.
+// Files opens and caches the representations of documents.
 type Files interface {
-	// Rendition returns the file that holds a rendition: the same one while the kernel knows it.
+	// Rendition returns the file of a rendition: the same one while the kernel knows it.
 	Rendition(r Rendition, doc *archive.Document) Measured
-	// Representation is what the file of a document in its folder holds.
+	// Representation returns the representation in which the folder's file shows a document.
 	Representation() archive.Representation
 	// Evict drops a content from the cache.
 	Evict(key cache.Key)
 }
 
-// Measured is a file that may turn out not to exist.
+// Measured is a file whose existence the service has not confirmed yet.
 type Measured interface {
 	Node
-	// Measure asks the service whether it has what the file holds, and for the length. The error
-	// is that of the service.
+	// Measure asks the service whether the content exists, and for its length. The error is the
+	// service's.
 	Measure(ctx context.Context) error
 }
 
 // Uploads are the files that are not archived.
 type Uploads interface {
-	// Pending returns the pending and failed ones, oldest first.
+	// Pending returns the pending and failed files, oldest first.
 	Pending() []Upload
-	// Upload returns a pending or failed one, or a local file that is not empty, by its id.
+	// Upload returns a pending or failed file, or a local one that is not empty, by its id.
 	Upload(id string) (up Upload, ok bool)
 	// UploadFile returns the file with its bytes, or ENOENT.
 	UploadFile(id string) (Node, error)
@@ -111,7 +111,7 @@ type Uploads interface {
 	Discard(id string) error
 }
 
-// Upload is one file that is not archived. Name is what it is called in uploads.
+// Upload is one file that is not archived. Name is its name in the directory uploads.
 type Upload struct {
 	ID, Name string
 	Changed  time.Time
@@ -149,7 +149,7 @@ func (t *Tree) Root() *Dir {
 	return root
 }
 
-// InvalidateAll forgets all answers of the service.
+// InvalidateAll drops all cached answers of the service.
 func (t *Tree) InvalidateAll() {
 	t.abouts.InvalidateAll()
 	t.searches.InvalidateAll()
@@ -163,11 +163,11 @@ func (t *Tree) status(context.Context) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// waitedAttr is set on the control directory by an unmount that has waited for the uploads, so
-// that the end of the mount need not wait as long again.
+// An unmount that has waited for the uploads sets waitedAttr on the control directory, so that the
+// mount does not wait as long again.
 const waitedAttr = "user.archive.waited"
 
-// NoteWaited tells the mount at dir that its uploads were waited for before an unmount, or that it
+// NoteWaited tells the mount at dir that an unmount has already waited for its uploads, or that it
 // stays mounted after all.
 func NoteWaited(dir string, waited bool) error {
 	if err := unix.Setxattr(filepath.Join(dir, Name), waitedAttr, strconv.AppendBool(nil, waited), 0); err != nil {
@@ -176,7 +176,7 @@ func NoteWaited(dir string, waited bool) error {
 	return nil
 }
 
-// Waited reports whether the uploads were waited for before the unmount.
+// Waited reports whether the unmount has already waited for the uploads.
 func (t *Tree) Waited() bool { return t.waited.Load() }
 
 func (t *Tree) setAttr(attr string, value []byte) error {
@@ -191,5 +191,5 @@ func (t *Tree) setAttr(attr string, value []byte) error {
 	return nil
 }
 
-// failed is an error that is logged with its operation and path.
+// failed returns an error that is logged with its operation and path.
 func failed(op, path string, err error) error { return &iofs.PathError{Op: op, Path: path, Err: err} }

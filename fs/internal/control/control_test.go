@@ -27,7 +27,7 @@ type fakeMount struct {
 	hits    []archive.Hit
 	folders map[archive.ID]fakeFolder
 	inboxes map[archive.ID]bool
-	lacks   map[cache.Key]error // what Measure says of a rendition
+	lacks   map[cache.Key]error // result of Measure for a rendition
 	uploads []Upload            // pending
 	locals  []Upload
 	// Search and Locate fail with these.
@@ -84,7 +84,7 @@ func (f fakeFolder) PathOf(_ context.Context, doc archive.ID) (string, error) {
 	return f.docs[doc], nil
 }
 
-// fakeFile is a file that is handed in.
+// fakeFile is a file of the Mount.
 type fakeFile struct {
 	mount *fakeMount
 	of    Rendition
@@ -149,7 +149,7 @@ func (t *Tree) walk(ctx context.Context, path string) (Node, error) {
 	return node, nil
 }
 
-// finds returns what is at a path.
+// finds returns the node at a path.
 func finds[N Node](t *testing.T, tr *Tree, path string) N {
 	t.Helper()
 	node, err := tr.walk(t.Context(), path)
@@ -163,7 +163,7 @@ func finds[N Node](t *testing.T, tr *Tree, path string) N {
 	return n
 }
 
-// wantErrno fails unless the lookup of a path fails so.
+// wantErrno fails unless the lookup of a path fails with want.
 func wantErrno(t *testing.T, tr *Tree, path string, want syscall.Errno) {
 	t.Helper()
 	if _, err := tr.walk(t.Context(), path); errno.Of(err) != want {
@@ -285,7 +285,8 @@ func TestNamesOfDocuments(t *testing.T) {
 	}
 }
 
-// What the service lacks is not listed; what could not be found out is, and fails.
+// A representation that the service lacks is not listed; one that could not be checked is listed,
+// and fails.
 func TestDocument(t *testing.T) {
 	lacking, broken := &archive.Error{Kind: archive.KindUnsupported}, &archive.Error{Kind: archive.KindServer}
 	m := &fakeMount{
@@ -322,7 +323,7 @@ func TestDocument(t *testing.T) {
 	wantErrno(t, tr, "documents/7/pages/1.jpg", syscall.ENOENT)
 }
 
-// Where the folder of a document is known it says more than the data of the document.
+// The listing of a known folder takes precedence over the data of the document.
 func TestFolderOfADocument(t *testing.T) {
 	shown := fakeFolder{map[archive.ID]string{1: "inboxes/a/a.txt", 2: "Muster GmbH/b.txt"}}
 	m := &fakeMount{
@@ -369,7 +370,7 @@ func TestBytesChanged(t *testing.T) {
 	}
 }
 
-// A link follows its document, and leads into documents where no folder shows it.
+// A link follows its document, and leads to the directory documents if no folder shows it.
 func TestByID(t *testing.T) {
 	in := fakeFolder{map[archive.ID]string{7: "Muster GmbH/letter.txt"}}
 	m := &fakeMount{
@@ -421,7 +422,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestSearchThatIsNone(t *testing.T) {
+func TestMalformedSearch(t *testing.T) {
 	m := &fakeMount{}
 	tr, _ := tree(m)
 	for name, want := range map[string]syscall.Errno{
@@ -444,7 +445,7 @@ func TestSearchThatIsNone(t *testing.T) {
 	}
 }
 
-// When folders could not be located this is left so for a moment, then tried again.
+// A failure to locate folders is cached for a moment, then retried.
 func TestLocateAgain(t *testing.T) {
 	m := &fakeMount{
 		hits:      []archive.Hit{{Document: 1, Name: "a", Folder: 3}},
@@ -498,7 +499,7 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// Nothing but uploads can be removed, and no attribute be set but on the control directory.
+// Only uploads can be removed, and attributes can be set only on the control directory.
 func TestReadOnly(t *testing.T) {
 	m := &fakeMount{data: map[archive.ID]archive.DocumentData{7: letter(7, 3)}}
 	tr, _ := tree(m)

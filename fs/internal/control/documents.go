@@ -14,10 +14,10 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// maxAbouts bounds the documents whose data are remembered.
+// maxAbouts limits the documents whose data is cached.
 const maxAbouts = 256
 
-// about is what is known of a document that was looked up by its id.
+// about describes a document that was looked up by its id.
 type about struct {
 	doc             archive.Document
 	pages           []archive.ID // of the pages that have one
@@ -25,8 +25,8 @@ type about struct {
 	archived, inbox bool // as in Rendition
 }
 
-// about asks for the data of a document. The listing of its folder takes precedence: it has
-// lengths and dates that the data leave out.
+// about requests the data of a document. The listing of its folder takes precedence: it has lengths
+// and dates that the data lacks.
 func (t *Tree) about(ctx context.Context, id archive.ID) (about, error) {
 	got, err := t.abouts.Get(ctx, id, func(ctx context.Context) (about, error) {
 		data, err := t.mount.Data(ctx, id)
@@ -64,10 +64,10 @@ func newAbout(data *archive.DocumentData) about {
 	return a
 }
 
-// DataChanged forgets the data of a document.
+// DataChanged drops the cached data of a document.
 func (t *Tree) DataChanged(id archive.ID) { t.abouts.Invalidate(id) }
 
-// BytesChanged forgets the data of a document, and evicts what was rendered from its former bytes.
+// BytesChanged drops the cached data of a document, and evicts the renditions of its old bytes.
 func (t *Tree) BytesChanged(id archive.ID) {
 	for _, r := range renditions {
 		if r.as != archive.Original {
@@ -81,7 +81,7 @@ func (t *Tree) BytesChanged(id archive.ID) {
 	t.DataChanged(id)
 }
 
-// parseID reads an id as idName writes it; any other name is none.
+// parseID parses an id in exactly the form that idName writes.
 func parseID(name string) (archive.ID, bool) {
 	id, err := strconv.ParseInt(name, 10, 64)
 	return archive.ID(id), err == nil && id > 0 && idName(archive.ID(id)) == name
@@ -89,12 +89,12 @@ func parseID(name string) (archive.ID, bool) {
 
 func idName(id archive.ID) string { return strconv.FormatInt(int64(id), 10) }
 
-// Rendition is what one file holds of a document.
+// Rendition identifies the content of one file of a document.
 type Rendition struct {
 	Key  cache.Key
 	Path string // from the top of the mount
-	// Archived says that the document is known to lie in a folder of the archive, so that its
-	// content never changes; Inbox, that it lies in an inbox, as far as is known.
+	// Archived: the document is known to be in an archived folder, so its content never changes.
+	// Inbox: as far as is known it is in an inbox.
 	Archived, Inbox bool
 }
 
@@ -111,7 +111,7 @@ var renditions = [...]struct {
 
 const pagesName = "pages"
 
-// pageName is the name of the file of a page, which are counted from 0.
+// pageName is the file name of a page. index counts from 0.
 func pageName(index int) string { return fmt.Sprintf("%04d.jpg", index+1) }
 
 // rendition returns the file at a path.
@@ -119,8 +119,8 @@ func (t *Tree) rendition(a *about, path string, key cache.Key) Measured {
 	return t.mount.Rendition(Rendition{Key: key, Path: path, Archived: a.archived, Inbox: a.inbox}, &a.doc)
 }
 
-// documents has a directory for each document, by its id. It lists nothing, because an archive has
-// more documents than anybody wants to see in one listing.
+// documents has a directory for each document, named by its id. It lists nothing, because an
+// archive has too many documents for one listing.
 func (t *Tree) documents() *Dir {
 	return &Dir{Ino: inode.Documents, Lookup: func(ctx context.Context, name string) (Node, error) {
 		id, ok := parseID(name)
@@ -135,7 +135,7 @@ func (t *Tree) documents() *Dir {
 	}}
 }
 
-// document shows what the service has of one document.
+// document is the directory with the representations of one document.
 func (t *Tree) document(id archive.ID, path string) *Dir {
 	lookup := func(ctx context.Context, name string) (Node, error) {
 		a, err := t.about(ctx, id)
@@ -161,7 +161,7 @@ func (t *Tree) document(id archive.ID, path string) *Dir {
 		return nil, syscall.ENOENT
 	}
 	// A listing looks each file up and leaves out what the service does not have. A file whose
-	// lookup fails otherwise is listed: whoever opens it gets the error.
+	// lookup fails otherwise is listed, so that opening it shows the error.
 	list := func(ctx context.Context) ([]Entry, error) {
 		var list []Entry
 		for _, r := range renditions {
@@ -177,7 +177,7 @@ func (t *Tree) document(id archive.ID, path string) *Dir {
 	return &Dir{Ino: inode.OfPath(path), Lookup: lookup, List: list}
 }
 
-// hasPages returns nil where the service has previews: it measures the first one.
+// hasPages returns nil if the service has previews: it measures the first one.
 func (t *Tree) hasPages(ctx context.Context, a *about, path string) error {
 	if len(a.pages) == 0 {
 		return syscall.ENOENT
@@ -185,7 +185,7 @@ func (t *Tree) hasPages(ctx context.Context, a *about, path string) error {
 	return t.page(a, path, 0).Measure(ctx)
 }
 
-// page returns the picture of a page, which are counted from 0.
+// page returns the picture of a page. index counts from 0.
 func (t *Tree) page(a *about, path string, index int) Measured {
 	return t.rendition(a, path+"/"+pageName(index), cache.Key{Document: a.pages[index], Representation: archive.Preview})
 }
@@ -220,7 +220,7 @@ func (t *Tree) pages(of archive.ID, path string) *Dir {
 	}
 }
 
-// byID has a link to the file of each document, by its id. It lists nothing either.
+// byID has a link to the file of each document, named by the id. It lists nothing either.
 func (t *Tree) byID() *Dir {
 	return &Dir{Ino: inode.ByID, Lookup: func(ctx context.Context, name string) (Node, error) {
 		id, ok := parseID(name)
@@ -246,9 +246,9 @@ func (t *Tree) byID() *Dir {
 	}}
 }
 
-// link returns a link to the file of a document, also after the document is renamed; where no
-// folder shows the document, to its file below documents. up leads from the link to the top of the
-// mount. folder returns the folder of the document, nil where it is not found.
+// link returns a link to the file of a document, which follows renames. If no folder shows the
+// document, the link leads to its file below documents. up is the relative path from the link to
+// the top of the mount. folder returns the folder of the document, nil if it is not found.
 func (t *Tree) link(ino uint64, up string, doc archive.ID, created time.Time, folder func(context.Context) Folder) *Link {
 	return &Link{Ino: ino, Time: created, Target: func(ctx context.Context) (string, error) {
 		if in := folder(ctx); in != nil {

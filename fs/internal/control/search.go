@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxHits bounds the documents that one search shows.
+	// maxHits limits the documents that one search shows.
 	maxHits = 10_000
-	// maxSearches bounds the searches whose hits are remembered.
+	// maxSearches limits the searches whose hits are cached.
 	maxSearches = 16
 )
 
 // queries has a directory for each query. A lookup sends the query, unless it is a name that
-// desktops look up everywhere. It lists nothing: what others searched for is private.
+// desktops look up everywhere. It lists nothing: the queries of others are private.
 func (t *Tree) queries() *Dir {
 	return &Dir{Ino: inode.Search, Lookup: func(ctx context.Context, name string) (Node, error) {
 		switch {
@@ -53,7 +53,7 @@ func (t *Tree) results(query, path string) *Dir {
 			if !ok {
 				return nil, syscall.ENOENT
 			}
-			// The ids give what a later search finds under the same name another inode.
+			// With the id in the path, another document under the same name has another inode.
 			ino := inode.OfPath(path + "/" + name + "\x00" + idName(hit.Document) + " " + idName(hit.Folder))
 			return t.link(ino, "../../../", hit.Document, hit.Created, func(ctx context.Context) Folder {
 				return t.folder(ctx, found, hit.Folder)
@@ -73,7 +73,7 @@ func (t *Tree) results(query, path string) *Dir {
 	}
 }
 
-// search returns what matches a query, and trusts it as long as a listing.
+// search returns the hits of a query, which are trusted as long as a listing.
 func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 	q, err := query.Parse(text)
 	if err != nil {
@@ -101,13 +101,13 @@ func (t *Tree) search(ctx context.Context, text string) (*found, error) {
 	return got.Value, err
 }
 
-// found are the hits of a search. The names of its links are those of the documents, told apart
-// as in a folder. They get no extension, because hits do not tell what documents hold.
+// found has the hits of a search. Links have the names of the documents, made unique as in a
+// folder. They get no extension, because hits do not say what documents contain.
 type found struct {
 	names  []string // sorted
 	byName map[string]*archive.Hit
 	wanted map[archive.ID]string // the folders of the hits, with their mandators
-	// located has these folders. The first who reads a link locates all of them.
+	// located has these folders. The first READLINK locates all of them.
 	located *cache.Listings[struct{}, map[archive.ID]Folder]
 }
 
@@ -129,8 +129,8 @@ func (t *Tree) newFound(hits []archive.Hit) *found {
 	return s
 }
 
-// folder returns the folder of a hit, nil where it is not found. Requests that it began go on
-// without the caller: their answers serve the next one.
+// folder returns the folder of a hit, nil if it is not found. Its requests continue when the caller
+// leaves: their answers serve the next one.
 func (t *Tree) folder(ctx context.Context, s *found, id archive.ID) Folder {
 	got, err := s.located.Get(ctx, struct{}{}, func(ctx context.Context) (map[archive.ID]Folder, error) {
 		return t.mount.Locate(context.WithoutCancel(ctx), s.wanted)

@@ -8,8 +8,8 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/inode"
 )
 
-// uploads has the bytes of what is not archived. Local files are found by their names and not
-// listed. An id alone is a link to the name. Removing a file discards the upload.
+// uploads has the bytes of files that are not archived. Local files can be opened by name and are
+// not listed. An id without a name is a link to the full name. Removing a file discards the upload.
 func (t *Tree) uploads() *Dir {
 	return &Dir{
 		Ino: inode.Uploads,
@@ -46,7 +46,7 @@ func (t *Tree) uploads() *Dir {
 	}
 }
 
-// upload returns the one that is called name here.
+// upload returns the upload with that name in the directory.
 func (t *Tree) upload(name string) (Upload, bool) {
 	id, _, _ := strings.Cut(name, " ")
 	up, ok := t.mount.Upload(id)

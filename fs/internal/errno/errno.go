@@ -1,10 +1,9 @@
-// Package errno turns errors into what the caller of a system call gets: one number for the
-// program, and for the person who asks why a sentence.
+// Package errno turns errors into an errno for the program that made the system call, and a
+// sentence for the person who asks why.
 //
-// Of is the only place where an errno is made of an error, and every kind of archive.Error has
-// one there. A Refusal carries its own, with the reason. Log does the same and writes down what
-// is worth it: it never says twice in a minute that something was refused, nor what programs
-// ask for all the time.
+// Only Of turns an error into an errno, and it has one for every kind of archive.Error. A refusal
+// carries its own, with the reason. Log does the same and logs what is worth it: the same refusal
+// at most once a minute, and never the misses that programs cause all the time.
 package errno
 
 import (
@@ -16,8 +15,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// ofKind turns an error of the service into what the caller of a system call gets.
-// errno_test.go fails when a Kind has no entry.
+// ofKind has the errno of each Kind of error. errno_test.go fails if one has no entry.
 var ofKind = map[archive.Kind]syscall.Errno{
 	archive.KindOther:        syscall.EIO,
 	archive.KindInvalid:      syscall.EINVAL,
@@ -35,9 +33,9 @@ var ofKind = map[archive.Kind]syscall.Errno{
 	archive.KindProtocol:     syscall.EIO,
 }
 
-// Of is the errno of an error. In this order: none, an error of the service by its kind (an
-// errno below it, as of a broken connection, says nothing about the file), an errno in the
-// chain, an ended context, else EIO.
+// Of returns the errno of an error. The first match wins: nil; an error of the service, by its Kind
+// (an errno that it wraps, as of a broken connection, says nothing about the file); an errno in the
+// chain; an ended context; else EIO.
 func Of(err error) syscall.Errno {
 	if err == nil {
 		return 0
@@ -63,38 +61,38 @@ func Of(err error) syscall.Errno {
 	return syscall.EIO
 }
 
-// refusal is the answer to a change that an archive does not know or that cannot be made
-// now: an errno for the program, and a sentence for the person who asks why.
+// refusal is the answer to a change that an archive does not support, or not at this moment: an
+// errno for the program, and a sentence for the person who asks why.
 type refusal struct {
 	errno syscall.Errno
 	why   string
 }
 
-// Refuse is the refusal with that errno and reason. Names in the reason are Printable.
+// Refuse returns a refusal with that errno and reason. Names in the reason must be Printable.
 func Refuse(errno syscall.Errno, why string) error { return &refusal{errno: errno, why: why} }
 
 func (r *refusal) Error() string { return r.why }
 
-// Unwrap is what Of and errors.Is find.
+// Unwrap returns the errno, for Of and errors.Is.
 func (r *refusal) Unwrap() error { return r.errno }
 
-// Refusals that are met in several places.
+// Refusals used in several places.
 var (
 	ErrTaken        = Refuse(syscall.EEXIST, "the name is taken")
 	ErrArchived     = Refuse(syscall.EPERM, "archived documents do not change")
 	ErrOverArchived = Refuse(syscall.EPERM, "an archived document has that name, and those do not change")
 	ErrSending      = Refuse(syscall.EBUSY, "it is being archived")
-	ErrMayHave      = Refuse(syscall.EBUSY, "the archive may have it already, which has to be found out first")
-	ErrHoldsUploads = Refuse(syscall.ENOTEMPTY, "the folder waits to be made, and something waits in it")
+	ErrMayHave      = Refuse(syscall.EBUSY, "the archive may have it already, and this must be found out first")
+	ErrHoldsUploads = Refuse(syscall.ENOTEMPTY, "the folder is not created yet, and uploads in it are waiting for that")
 	ErrNoReplace    = Refuse(syscall.EPERM, "the service has no operation that replaces the content of a document")
-	ErrNotFree      = Refuse(syscall.EPERM, "the service says that nobody may make folders here: its structure is not free")
+	ErrNotFree      = Refuse(syscall.EPERM, "the service permits no new folders here: its structure is not free")
 	ErrNotRemoved   = Refuse(syscall.EPERM, "the service has no operation that removes a folder")
 	ErrNotMoved     = Refuse(syscall.EPERM, "the service has no operation that renames or moves a folder")
-	ErrNotHere      = Refuse(syscall.EPERM, "a document is changed in its folder, not here")
+	ErrNotHere      = Refuse(syscall.EPERM, "a document can be changed only in its folder, not here")
 )
 
-// refused reports whether err says why something was refused: in a refusal, or in the
-// service's own words for what it does not have or take.
+// refused reports whether err explains a refusal: a refusal of fs, or the service's own message
+// about what it lacks or does not accept.
 func refused(err error, errno syscall.Errno) bool {
 	var r *refusal
 	if errors.As(err, &r) {

@@ -11,14 +11,14 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// repeatAfter is how long a refusal that was logged is not logged again. Desktops try some
-// things over and over.
+// repeatAfter is the time before the same refusal is logged again. Desktops try some things over
+// and over.
 const repeatAfter = time.Minute
 
-// maxLogged bounds the refusals that are remembered.
+// maxLogged limits the refusals that are remembered.
 const maxLogged = 1024
 
-// keptRefusals is how many refusals Log.Refusals has.
+// keptRefusals is how many refusals Log.Refusals returns at most.
 const keptRefusals = 8
 
 // Refusal is a change that was refused.
@@ -29,24 +29,23 @@ type Refusal struct {
 	Reason    string    `json:"reason"`
 }
 
-// Log makes errnos of errors and logs them. It is safe for concurrent use.
+// Log turns errors into errnos and logs them. It is safe for concurrent use.
 type Log struct {
 	log logrus.FieldLogger
 	now func() time.Time
 
 	mu sync.Mutex
-	// logged is when, by path and reason.
+	// logged has the time of the last line for each path and reason.
 	logged map[string]time.Time // +checklocks:mu
 	// last has the newest first.
 	last []Refusal // +checklocks:mu
 }
 
-// NewLog makes a Log that writes to log, with the time that now says.
+// NewLog makes a Log that writes to log, with now as its clock.
 func NewLog(log logrus.FieldLogger, now func() time.Time) *Log { return &Log{log: log, now: now} }
 
-// Of is the errno of an error that an operation on a path ended with. It reports the error to
-// the log, unless it is an answer that programs ask for all the time. Of a refusal the log
-// says why.
+// Of returns the errno of the error of an operation on a path. It logs the error, with the reason
+// of a refusal, unless programs cause this error all the time.
 func (l *Log) Of(op, path string, err error) syscall.Errno {
 	errno := Of(err)
 	log := l.log.WithField("path", archive.Printable(path))
@@ -65,14 +64,14 @@ func (l *Log) Of(op, path string, err error) syscall.Errno {
 	return errno
 }
 
-// Refusals are the last few, the newest first, each path and reason once.
+// Refusals returns the last few refusals, the newest first, each path and reason once.
 func (l *Log) Refusals() []Refusal {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.last)
 }
 
-// isNews takes note of a refusal and reports whether it is to be logged now.
+// isNews records a refusal and reports whether to log it.
 func (l *Log) isNews(op, path, why string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

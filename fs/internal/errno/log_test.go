@@ -16,7 +16,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// newLog makes a Log that writes to out, at the time that now says.
+// newLog makes a Log that writes to out, with now as its clock.
 func newLog(out io.Writer, now func() time.Time) *Log {
 	log := logrus.New()
 	log.SetOutput(out)

@@ -1,5 +1,5 @@
-// Package inode gives out inode numbers. A folder or a document has the same one in every
-// mount; what is not archived yet has one that nothing else of this mount has had.
+// Package inode gives out inode numbers. A folder or a document has the same number in every mount;
+// a file that is not archived yet has one that nothing else in this mount has had.
 package inode
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// The classes of inode numbers, their two lowest bits. Folders and documents are numbered
-// separately by the service, and what is not archived yet has no number there.
+// The classes of inode numbers, in their two lowest bits. The service numbers folders and documents
+// separately; files that are not archived yet have no number there.
 const (
 	local    = 1
 	document = 2
@@ -21,14 +21,14 @@ const (
 // maxID is the largest id that fits beside the class.
 const maxID = archive.ID(1)<<61 - 1
 
-// Numbers gives out inode numbers, a fresh one for what has no usable id. The zero value is
-// ready for use, by any number of goroutines.
+// Numbers gives out inode numbers, a fresh one for every object without a usable id. The zero value
+// is ready for concurrent use.
 type Numbers struct{ last, generations atomic.Uint64 }
 
-// Document is the inode number of a document.
+// Document returns the inode number of a document.
 func (n *Numbers) Document(id archive.ID) uint64 { return n.of(document, id) }
 
-// Folder is the inode number of a folder.
+// Folder returns the inode number of a folder.
 func (n *Numbers) Folder(id archive.ID) uint64 { return n.of(folder, id) }
 
 func (n *Numbers) of(class uint64, id archive.ID) uint64 {
@@ -38,8 +38,7 @@ func (n *Numbers) of(class uint64, id archive.ID) uint64 {
 	return n.Local()
 }
 
-// OfDocument is the inode number that the id of a document stands for; false when it is not
-// usable.
+// OfDocument returns the inode number for the id of a document, and false if the id is not usable.
 func OfDocument(id archive.ID) (uint64, bool) { return of(document, id) }
 
 func of(class uint64, id archive.ID) (uint64, bool) {
@@ -49,15 +48,15 @@ func of(class uint64, id archive.ID) (uint64, bool) {
 	return uint64(id)<<2 | class, true
 }
 
-// Generation tells inodes of the same number apart: a document or folder that the service
-// moved is another file or directory here, while the kernel still knows the former one.
+// Generation distinguishes inodes of the same number: a document or folder that the service moved
+// becomes another file or directory while the kernel still knows the old one.
 func (n *Numbers) Generation() uint64 { return n.generations.Add(1) }
 
-// Local is a number that nothing else has. They start at 8|1, above the reserved 0 and 1.
+// Local returns a number that nothing else has. These start at 8|1, above the reserved 0 and 1.
 func (n *Numbers) Local() uint64 { return (n.last.Add(1)+1)<<2 | local }
 
-// Inode numbers of what every mount has. But for the root's, which FUSE fixes and Local
-// never reaches, their class is 0, which nothing else has.
+// Fixed inode numbers of every mount. Except for the root's, which FUSE fixes and Local never
+// reaches, their class is 0, which nothing else has.
 const (
 	Root      = 1
 	Inboxes   = 1 << 2
@@ -69,9 +68,9 @@ const (
 	Search    = 7 << 2
 )
 
-// OfPath is the inode number of what is made up in the control directory when somebody
-// asks for it, in the class of what every mount has. It is a hash: so the same is found
-// under the same number, without a table of what was asked for.
+// OfPath returns the inode number of an entry that the control directory makes on lookup, in the
+// class of the fixed numbers. It is a hash of the path, so the same entry always has the same
+// number, without a table.
 func OfPath(path string) uint64 {
 	sum := sha256.Sum256([]byte(path))
 	return binary.BigEndian.Uint64(sum[:])&^3 | 1<<62

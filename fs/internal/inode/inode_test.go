@@ -7,8 +7,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// reserved are the inode numbers that stand for something of their own: those that FUSE
-// does not take, and the fixed ones.
+// reserved are the inode numbers with a fixed meaning: those that FUSE does not accept, and the
+// fixed ones.
 func reserved() map[uint64]string {
 	return map[uint64]string{
 		0: "none", math.MaxUint64: "unknown", Root: "the root", Inboxes: "the inboxes",

@@ -2,6 +2,6 @@ package names
 
 import "golang.org/x/text/unicode/norm"
 
-// OtherForm is the name as the archive most likely has it: programs on macOS decompose
-// what a person typed (NFD), other systems compose (NFC).
+// OtherForm returns the name in the form that the archive most likely has: programs on macOS
+// decompose names (NFD), other systems compose them (NFC).
 func OtherForm(name string) string { return norm.NFC.String(name) }

@@ -2,5 +2,5 @@
 
 package names
 
-// OtherForm is the name itself: names are bytes.
+// OtherForm returns the name unchanged: names are bytes.
 func OtherForm(name string) string { return name }

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// junkDirs are directories that desktops make for themselves. They and all below them
-// stay on this machine. Each was seen in a trace of the program that makes it.
+// junkDirs are directories that desktops make for themselves. They and everything below stay on
+// this machine. Each was seen in a trace of its program.
 var junkDirs = []string{
 	".Trash-*",        // freedesktop.org trash on a mounted volume
 	".Trashes",        // Finder
@@ -16,8 +16,8 @@ var junkDirs = []string{
 	".sh_thumbnails",  // shared thumbnails
 }
 
-// junkFiles are names of files that are never documents: what desktops leave in folders,
-// and what programs write before they rename it to the name that the user meant.
+// junkFiles are names of files that are never documents: desktops leave them in folders, or
+// programs write them and then rename them to their real name.
 var junkFiles = []string{
 	".DS_Store", "._*", ".directory", ".hidden", // Finder, Dolphin, file managers
 	".~lock.*#", "~$*", "lu*.tmp", // LibreOffice, Microsoft Office
@@ -28,25 +28,25 @@ var junkFiles = []string{
 	"*.trashinfo*",  // trash
 }
 
-// junkAnyCase are junk names that Windows programs write in any case.
+// junkAnyCase are names of junk that Windows programs write in upper, lower or mixed case.
 var junkAnyCase = []string{"thumbs.db", "desktop.ini"}
 
-// workshops are directories in which programs keep what is their own: all of it would become
-// folders and final documents. A name that people give to folders is none of these, as CVS is not.
+// workshops are directories of programs' own files, which would all become folders and final
+// documents. Names that people also give to folders, such as CVS, are left out.
 var workshops = []string{
 	".git", ".svn", ".hg", ".bzr", "_darcs", ".jj", // version control
 	".idea", ".vscode", ".vs", // development environments
 	"node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".terraform", // packages, builds
 }
 
-// IsWorkshop reports whether a program keeps what is its own in a directory of that name.
+// IsWorkshop reports whether programs keep their own files in a directory of that name.
 func IsWorkshop(name string) bool { return slices.Contains(workshops, name) }
 
-// IsJunkDir reports whether a directory of that name, and all below it, stays local.
+// IsJunkDir reports whether a directory of that name, and everything below it, stays local.
 func IsJunkDir(name string) bool { return matches(junkDirs, name) }
 
-// IsJunk reports whether a file created under that name stays local until it is renamed, in
-// whichever way it is made.
+// IsJunk reports whether a file of that name stays local until it is renamed, however it is
+// created.
 func IsJunk(name string) bool {
 	lower := strings.ToLower(name)
 	for _, n := range junkAnyCase {
@@ -57,14 +57,15 @@ func IsJunk(name string) bool {
 	return matches(junkFiles, name) || IsJunkDir(name) || isNoWord(tempSuffix(name))
 }
 
-// Some programs have mkstemp(3) make a name for what they rename later. Its six characters can be
-// those of a word, as in .bashrc.backup or zinssatz, so that such a name says something only
-// together with the way in which the file is made, or when they are no word.
+// Some programs write to a file with a name of mkstemp(3) and rename it later. Its six characters
+// can look like a word, as in .bashrc.backup or zinssatz. So such a name counts only if the file is
+// also created as mkstemp does it, or if the characters are no word.
 
-// tempPrefixes stand before the six characters; rsync puts them behind ".NAME.".
+// tempPrefixes are the prefixes of the six characters; rsync puts them behind ".NAME.".
 var tempPrefixes = []string{"sed", "zi"} // sed -i, zip
 
-// tempSuffix is what mkstemp would have made of a name, empty where no program calls a file so.
+// tempSuffix returns the six characters that mkstemp made of a name, empty if no program uses such
+// names.
 func tempSuffix(name string) string {
 	at := len(name) - 6
 	if at < 2 || !alnum(name[at:]) {
@@ -77,15 +78,15 @@ func tempSuffix(name string) string {
 	return ""
 }
 
-// IsMkstemp reports whether a file is made as mkstemp does it, under a name that it makes. What
-// copies a file opens it for writing alone.
+// IsMkstemp reports whether a file is created as mkstemp does it, with a name that mkstemp makes.
+// Copying programs open files for writing only.
 func IsMkstemp(name string, flags, mode uint32) bool {
 	const how = syscall.O_RDWR | syscall.O_CREAT | syscall.O_EXCL
 	return tempSuffix(name) != "" && flags&how == how && mode&0o777&^0o600 == 0
 }
 
-// isNoWord reports whether letters of both cases and digits follow each other in a way in which
-// nobody writes: they change three times or more.
+// isNoWord reports whether upper case, lower case and digits alternate as in no word: three times
+// or more.
 func isNoWord(s string) bool {
 	changes := 0
 	for i := 1; i < len(s); i++ {
@@ -96,7 +97,7 @@ func isNoWord(s string) bool {
 	return changes >= 3
 }
 
-// kindOf tells digits, capitals and small letters apart.
+// kindOf distinguishes digits, capitals and small letters.
 func kindOf(c byte) int {
 	switch {
 	case c <= '9':
@@ -121,8 +122,8 @@ func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, name) })
 }
 
-// match reports whether a name is as a pattern says, in which * stands for any text. Every name
-// that is looked up is compared with all patterns, for which path.Match takes too long.
+// match reports whether a name matches a pattern, in which * stands for any text. Every lookup
+// compares the name with all patterns, for which path.Match is too slow.
 func match(pattern, name string) bool {
 	part, pattern, wild := strings.Cut(pattern, "*")
 	if !wild {

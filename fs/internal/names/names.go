@@ -1,10 +1,10 @@
-// Package names has the rules for names: how a folder or a document is shown, what the service
-// gets when somebody types another name, and which names programs use for what is no document.
+// Package names has the rules for names: how folders and documents are shown, which name the
+// service gets when a user renames one, and which names programs use for files that are not
+// documents.
 //
-// A name that it makes is one that a directory can hold: not empty, without "/" and NUL, and of
-// Max bytes at most, of which none is a part of a character that the name did not have. The same
-// documents get the same names in every mount. It knows no directory: who asks says which names
-// are taken.
+// The names that it makes fit into a directory: not empty, without "/" and NUL, at most Max bytes,
+// and never cut inside a character. The same documents get the same names in every mount. It knows
+// no directories: callers say which names are taken.
 package names
 
 import (
@@ -18,8 +18,8 @@ import (
 // Max is the longest file name in bytes (NAME_MAX, limits.h).
 const Max = 255
 
-// safe turns a name of the service into one that a directory can hold: "/" and NUL
-// become "_", and so do an empty name, "." and "..".
+// safe turns a name of the service into one that a directory can hold: "/" and NUL become "_", as
+// do an empty name, "." and "..".
 func safe(name string) string {
 	switch name {
 	case "":
@@ -85,20 +85,20 @@ func fit(stem, suffix, ext string) string {
 	return stem + suffix + ext
 }
 
-// idSuffix is what tells two entries of one name apart.
+// idSuffix distinguishes two entries of the same name.
 func idSuffix(id archive.ID) string {
 	return " (" + strconv.FormatInt(int64(id), 10) + ")"
 }
 
-// OfFolder is the name under which a folder is shown where taken says which names are
-// used already.
+// OfFolder returns the name under which a folder is shown. taken reports whether a name is used
+// already.
 func OfFolder(f archive.Folder, taken func(string) bool) string {
 	name := safe(f.Name)
 	return freeName(name, name, "", f.ID, taken)
 }
 
-// OfDocument is the name under which a document is shown: its own, with ext added
-// when it has no extension, and told apart from what is there already by its id.
+// OfDocument returns the name under which a document is shown: its own, plus ext if it has no
+// extension, plus its id if the name is taken.
 func OfDocument(d *archive.Document, ext string, taken func(string) bool) string {
 	name := safe(d.Name)
 	stem, own := splitExt(name)
@@ -108,17 +108,16 @@ func OfDocument(d *archive.Document, ext string, taken func(string) bool) string
 	return freeName(name, stem, ext, d.ID, taken)
 }
 
-// Plain is the name that the service has for a document, as a directory can hold it:
-// without an extension or an id that was added.
+// Plain returns the service's name of a document, made fit for a directory, without an added
+// extension or id.
 func Plain(d *archive.Document) string {
 	name := safe(d.Name)
 	stem, ext := splitExt(name)
 	return fitWhole(name, stem, ext)
 }
 
-// fitWhole is fit without a suffix of the parts of a name, with or without an extension that
-// was added. What needs no change is name itself: what is shown as it is called takes no
-// memory for its name.
+// fitWhole is fit without a suffix, for the parts of a name and possibly an added extension. A name
+// that needs no change is returned itself, so that it takes no further memory.
 func fitWhole(name, stem, ext string) string {
 	if len(stem)+len(ext) == len(name) && len(name) <= Max {
 		return name
@@ -129,7 +128,7 @@ func fitWhole(name, stem, ext string) string {
 // IsExtended reports whether shown is a plain name and nothing but an extension was added.
 func IsExtended(plain, shown string) bool { return shown == fit(plain, "", Ext(shown)) }
 
-// Numbered is a name, or that name with a number where taken says that it is used.
+// Numbered returns a name, with a number added if taken reports that it is used.
 func Numbered(name string, taken func(string) bool) string {
 	stem, ext := splitExt(name)
 	free := fit(stem, "", ext)
@@ -139,7 +138,7 @@ func Numbered(name string, taken func(string) bool) string {
 	return free
 }
 
-// Prefixed is a name of the service behind what tells it apart from any other.
+// Prefixed returns a name of the service behind a prefix that makes it unique.
 func Prefixed(prefix, name string) string {
 	stem, ext := splitExt(safe(name))
 	return fit(prefix+" "+stem, "", ext)
@@ -154,9 +153,9 @@ func freeName(name, stem, ext string, id archive.ID, taken func(string) bool) st
 	return shown
 }
 
-// ToSend is the document name that the service gets when an entry shown as shown,
-// of the document doc, is given the name typed. Suffixes and extensions that only the
-// mount added are taken off again; empty means that the document keeps its name.
+// ToSend returns the name that the service gets when the document doc, shown as shown, is renamed
+// to typed. It removes suffixes and extensions that only the mount added; empty means that the
+// document keeps its name.
 func ToSend(doc *archive.Document, shown, typed string) string {
 	stem, ext := splitExt(typed)
 	shownStem, shownExt := splitExt(shown)

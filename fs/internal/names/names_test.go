@@ -108,7 +108,7 @@ func TestFitWithoutRoomForTheStem(t *testing.T) {
 	}
 }
 
-// among returns what says that the names are used.
+// among returns a function that reports whether a name is one of these.
 func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// changePause is how long to wait after so many attempts of a change, unless the service asks
-// for another pause.
+// changePause is the pause after so many attempts of a change, unless the service asks for another
+// one.
 func changePause(attempts int) time.Duration {
 	return retry.Backoff{First: 100 * time.Millisecond, Longest: 5 * time.Second}.After(attempts)
 }
 
-// Change carries out a request that must take effect exactly once. When its outcome is in doubt,
-// took looks at the service; only what did not take effect is asked for again, for as long as
-// RetryFor allows. After a time-out it is not repeated: the service may still be at it. A service
-// that asks to be waited for (Retry-After) is, unless it does not even answer a look.
+// Change carries out a request that must take effect exactly once. If its end is in doubt, took
+// looks for the effect; the request is repeated only if there is none, for as long as RetryFor
+// allows. After a time-out it is not repeated, because the service may still be working on it. A
+// Retry-After is obeyed, unless the service does not even answer a look.
 func (s *Service) Change(ctx context.Context, do func(context.Context) error, took func(context.Context) (bool, error)) error {
 	budget := retry.NewBudget(s.Now(), s.RetryFor)
 	for attempts := 1; ; {
@@ -42,7 +42,7 @@ func (s *Service) Change(ctx context.Context, do func(context.Context) error, to
 			done, lerr := took(ctx)
 			switch {
 			case lerr != nil:
-				return fmt.Errorf("%w; what became of it: %s", err, lerr.Error()) // the next listing may show it
+				return fmt.Errorf("%w; looking for its effect failed: %s", err, lerr.Error()) // the next listing may show it
 			case done:
 				return nil
 			case !again, budget.Left(s.Now()) < 0:
@@ -55,12 +55,12 @@ func (s *Service) Change(ctx context.Context, do func(context.Context) error, to
 	}
 }
 
-// ErrElsewhere says that a document has left its inbox, and is not where it was to go: somebody
-// else archived it, or an earlier request that was not waited for to the end.
+// ErrElsewhere says that a document has left its inbox for another place than the requested one:
+// somebody else archived it, or an earlier request that timed out.
 var ErrElsewhere = errors.New("it has left the inbox for another place or name")
 
-// LookLate looks for what has left its inbox, for as long as a service may take to list it in its
-// folder. The error says that it is not there.
+// LookLate looks for a document that has left its inbox, for as long as a service may take to list
+// it in its folder. The error says that it is not there.
 func (s *Service) LookLate(ctx context.Context, look func(context.Context) (bool, error)) (bool, error) {
 	end := s.Now().Add(spool.Settling(s.RetryFor))
 	for looks := 1; ; looks++ {

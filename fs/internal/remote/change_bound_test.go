@@ -10,7 +10,7 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// A change ends, whatever the service asks for.
+// A change ends, whatever Retry-After the service sends.
 func TestChangeEnds(t *testing.T) {
 	busy := func(retryAfter time.Duration) error {
 		return &archive.Error{Op: "document/archive", Kind: archive.KindBusy, RetryAfter: retryAfter}
@@ -18,7 +18,7 @@ func TestChangeEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		err    error
-		within time.Duration // RetryFor, what it asks for, and one pause
+		within time.Duration // RetryFor, the Retry-After and one pause
 	}{
 		{"failing", &archive.Error{Op: "document/archive", Kind: archive.KindServer}, 10 * time.Second},
 		{"busy for a second, again and again", busy(time.Second), 40 * time.Second},
@@ -39,8 +39,8 @@ func TestChangeEnds(t *testing.T) {
 	}
 }
 
-// A service that asks to be waited for is looked at before: where that shows nothing, because
-// it is away, nobody waits.
+// Before a Retry-After the client looks at the service once: if that fails because the service is
+// away, nobody waits.
 func TestChangeLooksBeforeItWaits(t *testing.T) {
 	busy := &archive.Error{Op: "folder/create", Kind: archive.KindBusy, Status: 503, RetryAfter: 5 * time.Second}
 	for _, tt := range []struct {

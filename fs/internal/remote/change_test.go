@@ -11,8 +11,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// A change is asked for again only when it may be that it was not carried out, and never
-// by both this and the client, which repeats what was turned away (429).
+// A change is repeated only if it may not have been carried out, and never by both this package and
+// the client, which repeats refused requests (429).
 func TestChangeIsRepeated(t *testing.T) {
 	answer := func(kind archive.Kind, status int) error {
 		return &archive.Error{Op: "folder/create", Kind: kind, Status: status}

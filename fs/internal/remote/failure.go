@@ -21,22 +21,22 @@ const keptFailures = 8
 type Failure struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
-	// Mended is when the archive took after all what failed, and not another file of its name.
+	// Mended is when the upload succeeded after all; another file of its name does not count.
 	Mended time.Time `json:"mended,omitzero"`
 
-	upload  string // the id of what failed
+	upload  string // the id of the failed upload
 	refused bool   // it is about the credentials
 }
 
 // Refused reports whether the service refuses the credentials. A nil Failure is none.
 func (e *Failure) Refused() bool { return e != nil && e.refused }
 
-// Says reports whether it is still so, and for that reason.
+// Says reports whether the failure persists, for that reason.
 func (e *Failure) Says(reason string) bool {
 	return e.Mended.IsZero() && strings.HasSuffix(e.Text, reason)
 }
 
-// Failures logs what went wrong with uploads, and remembers the newest for the status.
+// Failures logs failures of uploads, and keeps the newest for the status.
 type Failures struct {
 	log logrus.FieldLogger
 	now func() time.Time
@@ -46,8 +46,7 @@ type Failures struct {
 	list []Failure // +checklocks:mu
 }
 
-// Add notes what went wrong with an upload, or with a folder to be made. A cancelled request is no
-// failure.
+// Add records a failure of an upload or of a queued folder. A cancelled request is not a failure.
 func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -60,7 +59,7 @@ func (f *Failures) Add(what string, up *spool.Upload, path string, err error) {
 	f.list = f.list[:min(len(f.list), keptFailures)]
 }
 
-// Mend notes that the archive has what an upload, or a folder to be made, was about.
+// Mend records that an upload or a queued folder has succeeded.
 func (f *Failures) Mend(r *spool.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,36 +10,36 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// A large list of documents takes long, and when it is asked for again nearly all of it is what it
-// was. So only those documents of a large folder are asked for that are new since it was listed
-// whole (specification, endpoint 2: filter-date-created-after), and whoever looks is shown them
-// with what is known. That misses what was deleted, renamed, or archived out of an inbox under an
-// older date. So when the whole list is older than the ttl, it is fetched in the background as
-// well, and shown as soon as it is there.
+// A large list of documents takes long, and changes little between two requests. So a large folder
+// is asked only for documents that are newer than its last whole list (specification, endpoint 2:
+// filter-date-created-after), and these are merged with the known list. That misses documents that
+// were deleted, renamed, or archived from an inbox under an older date. So when the whole list is
+// older than the ttl, it is also fetched in the background, and shown as soon as it arrives.
 
 const (
-	// largeList is from how many documents on only the new ones are waited for.
+	// largeList is the number of documents from which callers wait only for the new ones.
 	largeList = 1000
-	// dateSlack is how much older than the last whole list a new document may be dated: the
-	// filter knows days, without a zone.
+	// dateSlack is how much earlier than the last whole list a new document may be dated, because
+	// the filter knows days without a zone.
 	dateSlack = 48 * time.Hour
 	// wholeLimit bounds a whole list in the background.
 	wholeLimit = 30 * time.Second
 )
 
-// Distrust counts the reasons not to trust a listing that was asked for before.
+// Distrust counts the reasons not to trust a listing that was requested before.
 type Distrust struct {
 	Doubts  uint64 // the directory turned out to differ from the service
-	Changes uint64 // it was changed here
+	Changes uint64 // this mount changed it
 }
 
-// Folder is a directory of which the documents are listed.
+// Folder is a directory whose documents are listed.
 type Folder interface {
 	ID() archive.ID
 	// Archives reports whether its documents are archived.
 	Archives() bool
 	Distrust() Distrust
-	// Relisted shows a whole list that was asked for in the background at when.
+	// Relisted shows a whole list that was requested in the background; when is Distrust at that
+	// time.
 	Relisted(ctx context.Context, got cache.Entry[[]archive.Document], when Distrust)
 }
 
@@ -51,14 +51,14 @@ type largeLists struct {
 	off bool // +checklocks:mu
 }
 
-// wholeList is a large list as it was last asked for whole. Guarded by mu of largeLists.
+// wholeList describes the last whole list of a large folder. Guarded by mu of largeLists.
 type wholeList struct {
 	begun  time.Time
 	doubts uint64 // of the folder then
-	asked  bool   // for again, in the background
+	asked  bool   // again, in the background
 }
 
-// note notes a whole list of n documents, that was asked for at begun.
+// note records a whole list of n documents that was requested at begun.
 func (w *largeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *largeLists) note(id archive.ID, n int, begun time.Time, doubts uint64) 
 	w.folders[id] = &wholeList{begun: begun, doubts: doubts}
 }
 
-// of returns when a large folder was listed whole, if nobody has doubted it since and the
+// of returns the time of the last whole list of a large folder, if it was not doubted since and the
 // service filters.
 func (w *largeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool) {
 	w.mu.Lock()
@@ -84,7 +84,7 @@ func (w *largeLists) of(id archive.ID, doubts uint64) (begun time.Time, ok bool)
 	return l.begun, true
 }
 
-// ask reports whether the caller is to ask for the whole list, which nobody else does.
+// ask reports whether the caller must request the whole list, because nobody else does.
 func (w *largeLists) ask(id archive.ID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,7 +96,7 @@ func (w *largeLists) ask(id archive.ID) bool {
 	return true
 }
 
-// failed lets the whole list be asked for again.
+// failed permits another request for the whole list.
 func (w *largeLists) failed(id archive.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *largeLists) unfiltered() {
 	w.off = true
 }
 
-// listWhole asks for all documents of the folder.
+// listWhole requests all documents of the folder.
 func (s *Service) listWhole(ctx context.Context, of Folder) ([]archive.Document, error) {
 	begun, doubts := s.Now(), of.Distrust().Doubts
 	docs, err := s.Archive.Documents(ctx, of.ID(), s.List)
@@ -121,8 +121,7 @@ func (s *Service) listWhole(ctx context.Context, of Folder) ([]archive.Document,
 	return docs, err
 }
 
-// listNew is the known list with the documents that are new; false where only the whole list
-// says what is in the folder.
+// listNew returns the known list with the new documents, and false if the whole list is needed.
 func (s *Service) listNew(ctx context.Context, of Folder) ([]archive.Document, bool) {
 	id := of.ID()
 	begun, ok := s.large.of(id, of.Distrust().Doubts)
@@ -138,7 +137,7 @@ func (s *Service) listNew(ctx context.Context, of Folder) ([]archive.Document, b
 	options.CreatedAfter = since
 	added, err := s.Archive.Documents(ctx, id, options)
 	if s.Answered(err) != nil {
-		return nil, false // the whole list will say why
+		return nil, false // the whole list shows why
 	}
 	if slices.ContainsFunc(added, func(doc archive.Document) bool { return doc.Created.Before(since.Add(-dateSlack)) }) {
 		s.large.unfiltered()
@@ -150,8 +149,8 @@ func (s *Service) listNew(ctx context.Context, of Folder) ([]archive.Document, b
 	return union(known.Value, added), true
 }
 
-// relist fetches the whole list. When the directory has changed here meanwhile, the next who looks
-// asks again.
+// relist fetches the whole list. If this mount has changed the directory meanwhile, the next lookup
+// requests it again.
 func (s *Service) relist(ctx context.Context, of Folder) {
 	ctx, cancel := context.WithTimeout(ctx, wholeLimit)
 	defer cancel()
@@ -164,7 +163,7 @@ func (s *Service) relist(ctx context.Context, of Folder) {
 	of.Relisted(ctx, s.Documents.Put(of.ID(), docs), when)
 }
 
-// newest is the latest date of creation.
+// newest returns the latest date of creation.
 func newest(docs []archive.Document) (latest time.Time) {
 	for i := range docs {
 		if docs[i].Created.After(latest) {
@@ -181,7 +180,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// union is known with what added has in its place or beyond, by ascending id as both are.
+// union merges known and added, both by ascending id. added wins.
 func union(known, added []archive.Document) []archive.Document {
 	all := make([]archive.Document, 0, len(known)+len(added))
 	for len(known) > 0 && len(added) > 0 {

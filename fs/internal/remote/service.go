@@ -1,5 +1,5 @@
-// Package remote is the archive service as the file system sees it: what it listed lately, whether it
-// answers, what it refused, and how a change is asked for that must take effect exactly once.
+// Package remote is the archive service as the file system sees it: recent listings, health,
+// failures, and changes that must take effect exactly once.
 //
 // It knows neither directories nor files: a folder is its id.
 package remote
@@ -18,7 +18,7 @@ import (
 	"github.com/archivefs/archivefs/xattr"
 )
 
-// Archive is what the file system asks of the archive service.
+// Archive is the part of the archive service that the file system uses.
 type Archive interface {
 	spool.Archive
 	xattr.Service
@@ -29,13 +29,14 @@ type Archive interface {
 	Stats() []archive.OperationStats
 }
 
-// lister lists what folders hold, beside the documents of one, which the spool lists, too.
+// lister lists the contents of folders, except the documents of a single folder, which
+// spool.Archive lists.
 type lister interface {
 	Children(ctx context.Context, parent archive.ID) (archive.Structure, error)
 	Structure(ctx context.Context, parent archive.ID, lazy bool) (archive.Structure, error)
 	Inboxes(ctx context.Context) (archive.Inboxes, error)
-	// EachDocument gives what begin returns the documents of a list one by one; begin is
-	// called anew for each repetition.
+	// EachDocument passes the documents of a list one by one to the function that begin returns;
+	// each retry calls begin again.
 	EachDocument(ctx context.Context, folder archive.ID, options archive.ListOptions, begin func() func(*archive.Document)) error
 }
 
@@ -45,8 +46,8 @@ type changer interface {
 	Archive(ctx context.Context, doc archive.ID, target archive.ArchiveTarget) error
 	Rename(ctx context.Context, doc archive.ID, name string) error
 	Delete(ctx context.Context, doc archive.ID) error
-	// LacksReplace reports whether it is known that the service has no operation that
-	// replaces a document. It asks nothing.
+	// LacksReplace reports whether the service is known to have no operation that replaces a
+	// document. It sends no request.
 	LacksReplace() bool
 }
 
@@ -57,15 +58,15 @@ type Config struct {
 	List archive.ListOptions
 	// TTL is how long a listing is trusted.
 	TTL time.Duration
-	// Listings bounds how many folders' listings are kept in memory.
+	// Listings limits the number of folders whose listings are kept in memory.
 	Listings int
-	// RetryFor bounds the checks after a change with a doubtful outcome.
+	// RetryFor limits the looks after a change with an end in doubt.
 	RetryFor time.Duration
-	// Known keeps what is listed beyond the mount; nil: nothing does.
+	// Known keeps listings beyond the end of the mount; nil keeps none.
 	Known *cache.Known
 	Log   logrus.FieldLogger
 	Now   func() time.Time
-	// Work counts the lists that are asked for in the background.
+	// Work counts the lists that are requested in the background.
 	Work *background.Work
 	// Answers is called when the service has answered a request for data.
 	Answers func()
@@ -82,12 +83,12 @@ type Service struct {
 	Inboxes  *cache.Listings[struct{}, archive.Inboxes]
 	Failures Failures
 
-	// away is why the service could not be asked the last time, nil when it answered.
+	// away is the error of the last request if the service did not answer it, else nil.
 	away  atomic.Pointer[Failure]
 	large largeLists
 }
 
-// New makes a Service, which asks nothing yet.
+// New makes a Service. It sends no request.
 func New(c Config) *Service {
 	s := &Service{
 		Config:    c,
@@ -109,7 +110,7 @@ func New(c Config) *Service {
 // Answered notes whether the service answered a request for data, and returns err.
 func (s *Service) Answered(err error) error {
 	switch {
-	case err == nil, spool.Unanswered(err): // whether it arrived the service was asked, and answered
+	case err == nil, spool.Unanswered(err): // the service answered whether it had arrived
 		s.away.Store(nil)
 		s.Answers()
 	case archive.Away(err), archive.KindOf(err) == archive.KindUnauthorized:
@@ -118,7 +119,7 @@ func (s *Service) Answered(err error) error {
 	return err
 }
 
-// Away returns why the service could not be asked the last time, nil when it answered.
+// Away returns the error of the last request if the service did not answer it, else nil.
 func (s *Service) Away() *Failure { return s.away.Load() }
 
 // ListChildren returns the sub-folders of a folder, from memory while they are fresh.
@@ -147,21 +148,21 @@ func (s *Service) ListDocuments(ctx context.Context, of Folder) (cache.Entry[[]a
 	})
 }
 
-// ListAfresh asks the service for the documents of a folder, whatever is known. Nothing is
-// filtered out by its date: what was just made may carry an older one.
+// ListAfresh requests the documents of a folder, bypassing the cache. It does not filter by date: a
+// new document may have an older date.
 func (s *Service) ListAfresh(ctx context.Context, folder archive.ID) ([]archive.Document, error) {
 	all := s.List
 	all.CreatedAfter = time.Time{}
 	return s.Archive.Documents(ctx, folder, all)
 }
 
-// Outdate makes the next listing of a folder ask the service again.
+// Outdate makes the next listing of a folder send a request.
 func (s *Service) Outdate(folder archive.ID) {
 	s.Documents.Invalidate(folder)
 	s.Children.Invalidate(folder)
 }
 
-// OutdateInboxes makes the next listing of the inboxes ask the service again.
+// OutdateInboxes makes the next listing of the inboxes send a request.
 func (s *Service) OutdateInboxes() { s.Inboxes.Invalidate(struct{}{}) }
 
 // OutdateAll does so for every listing.

@@ -9,18 +9,17 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// Bounds of asking a second document for what the first one lacks.
+// Limits of checking a second document for a representation that the first one lacks.
 const (
-	// confirmPatience is how long a listing waits for it.
+	// confirmPatience is how long a listing waits for the check.
 	confirmPatience = 2 * time.Second
-	// confirmLimit is when it is given up.
+	// confirmLimit is when the check is given up.
 	confirmLimit = 30 * time.Second
 )
 
-// Choose finds out what the service has, by documents that are listed, before
-// documents are named and measured. What cannot be found out now is left open: names then
-// get .pdf, and lengths are estimated. Callers that come meanwhile wait for the one that
-// asks.
+// Choose finds out from listed documents which representations the service has, before these get
+// names and lengths. If that fails for now, names get .pdf, and lengths are estimated. Concurrent
+// callers wait for the first one.
 func (r *Representations) Choose(ctx context.Context, docs []archive.Document) {
 	if len(docs) == 0 || !r.wantsEvidence() {
 		return
@@ -39,8 +38,8 @@ func (r *Representations) Choose(ctx context.Context, docs []archive.Document) {
 	}
 }
 
-// wantsEvidence reports whether it is not certain yet what stands for documents. A service
-// that failed when a second document was asked about is left alone for a while.
+// wantsEvidence reports whether the representation of documents is still uncertain. It is false for
+// a while after the check of a second document failed.
 func (r *Representations) wantsEvidence() bool {
 	rep := r.used()
 	if r.Mode != Auto || rep != 0 && r.evidence.sure(rep) {
@@ -50,9 +49,9 @@ func (r *Representations) wantsEvidence() bool {
 	return failing.IsZero() || r.Now().Sub(failing) >= r.Pause
 }
 
-// probe finds out the best representation that the first of the documents has. Where that is
-// not the best of all, the others are asked about too: the first may be broken. While that
-// takes long it is believed.
+// probe finds the best representation of the first document. If that is not the best of all, it
+// also checks the others, because the first may be broken. If that takes too long, the first one
+// counts.
 func (r *Representations) probe(ctx context.Context, docs []archive.ID) {
 	best := r.used()
 	if best == 0 {
@@ -80,9 +79,9 @@ func (r *Representations) probe(ctx context.Context, docs []archive.ID) {
 	}
 }
 
-// confirm asks about documents until two have shown that the service has nothing better than
-// best, and chooses what it has. Documents that are gone show nothing, nor does a service
-// that fails. Where there is no second document the word of one is taken, until there is.
+// confirm checks documents until two have shown that the service has nothing better than best, and
+// chooses that. Documents that are gone prove nothing, nor does a failing service. Without a second
+// document one is enough, until there is another.
 func (r *Representations) confirm(ctx context.Context, docs []archive.ID, best archive.Representation) {
 	ctx, cancel := context.WithTimeout(ctx, confirmLimit)
 	defer cancel()
@@ -106,8 +105,8 @@ func (r *Representations) confirm(ctx context.Context, docs []archive.ID, best a
 	r.evidence.end(time.Time{})
 }
 
-// unanswered notes that it could not be found out what a document has. While the service is
-// away it is what it was before.
+// unanswered records that a document could not be checked. While the service is away the earlier
+// choice stays.
 func (r *Representations) unanswered(doc archive.ID, err error) {
 	r.Log.Debugf("find out what the service has: %v", err)
 	r.evidence.missed(doc)
@@ -116,8 +115,8 @@ func (r *Representations) unanswered(doc archive.ID, err error) {
 	}
 }
 
-// bestOf returns the best representation that a document has, asking for nothing that is not
-// better than fallback.
+// bestOf returns the best representation of a document. It only checks those that are better than
+// fallback.
 func (r *Representations) bestOf(ctx context.Context, doc archive.ID, fallback archive.Representation) (archive.Representation, error) {
 	for rep := archive.Original; rep < fallback; rep++ {
 		if r.evidence.knows(rep, doc) {
@@ -139,7 +138,7 @@ func (r *Representations) bestOf(ctx context.Context, doc archive.ID, fallback a
 	return fallback, nil
 }
 
-// touchContent asks for content and throws the answer away, for services that refuse HEAD.
+// touchContent requests a content and discards the answer, for services that refuse HEAD.
 func (r *Representations) touchContent(ctx context.Context, doc archive.ID, rep archive.Representation) error {
 	c, err := r.Service.Content(ctx, archive.ContentRequest{Document: doc, Representation: rep})
 	if err != nil {
@@ -148,26 +147,26 @@ func (r *Representations) touchContent(ctx context.Context, doc archive.ID, rep 
 	return c.Body.Close()
 }
 
-// evidence is what documents have shown of what the service lacks. One without an original
-// may be broken; two say that there is no such operation.
+// evidence collects which representations the service lacks. One document without an original may
+// be broken; two prove that there is no such operation.
 type evidence struct {
 	mu      sync.Mutex
 	lacking map[archive.Representation]witness // +checklocks:mu
-	// failed is the document that could not be asked about last.
+	// failed is the last document that could not be checked.
 	failed archive.ID // +checklocks:mu
-	// asking: others are being asked about.
+	// asking: other documents are being checked.
 	asking bool // +checklocks:mu
-	// gaveUp is when others could not be asked about.
+	// gaveUp is when the check of others failed.
 	gaveUp time.Time // +checklocks:mu
 }
 
-// witness is the first document that was found to lack a representation.
+// witness is the first document found to lack a representation.
 type witness struct {
 	document archive.ID
 	others   bool // another one lacks it as well
 }
 
-// lacks notes that the document has no such representation.
+// lacks records that the document has no such representation.
 func (e *evidence) lacks(rep archive.Representation, doc archive.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -182,15 +181,14 @@ func (e *evidence) lacks(rep archive.Representation, doc archive.ID) {
 	e.lacking[rep] = w
 }
 
-// has notes that a document has the representation, which the service therefore has.
+// has records that a document, and so the service, has the representation.
 func (e *evidence) has(rep archive.Representation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.lacking, rep)
 }
 
-// knows reports whether the document lacks the representation as far as is known, so that
-// there is no need to ask.
+// knows reports whether the document is already known to lack the representation.
 func (e *evidence) knows(rep archive.Representation, doc archive.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -198,7 +196,7 @@ func (e *evidence) knows(rep archive.Representation, doc archive.ID) bool {
 	return known && (w.others || w.document == doc)
 }
 
-// sure reports whether the service lacks all that would be better than rep.
+// sure reports whether the service lacks everything better than rep.
 func (e *evidence) sure(rep archive.Representation) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -210,15 +208,14 @@ func (e *evidence) sure(rep archive.Representation) bool {
 	return true
 }
 
-// missed notes a document that could not be asked about.
+// missed records a document that could not be checked.
 func (e *evidence) missed(doc archive.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failed = doc
 }
 
-// begin reports whether documents may be asked about now to confirm what others said: not
-// twice at a time.
+// begin reports whether a check of other documents may begin now; only one runs at a time.
 func (e *evidence) begin() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -229,24 +226,23 @@ func (e *evidence) begin() bool {
 	return true
 }
 
-// end ends what begin began; gaveUp is when that failed, else zero.
+// end ends the check that begin permitted; gaveUp is when it failed, else zero.
 func (e *evidence) end(gaveUp time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asking, e.gaveUp = false, gaveUp
 }
 
-// failing is when documents could not be asked about to confirm what others said, zero when
-// they could.
+// failing returns when the check of other documents failed, zero if it did not.
 func (e *evidence) failing() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.gaveUp
 }
 
-// candidates are the documents of a listing to ask about, at most three: the first, and two
-// from afar, which are less likely broken for the same reason. The one that could not be
-// asked about the last time comes after the others.
+// candidates returns at most three documents of a listing to check: the first, and two far from it,
+// which are less likely broken for the same reason. The one that could not be checked last time
+// comes last.
 func (e *evidence) candidates(docs []archive.Document) []archive.ID {
 	e.mu.Lock()
 	defer e.mu.Unlock()

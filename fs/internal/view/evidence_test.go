@@ -13,8 +13,8 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
-// scripted is a service that answers about documents as a table says, and notes what it was
-// asked. Kinds stand by document and representation; what is not in it is there.
+// scripted is a service that answers by a table, and records its requests. The table has the Kind
+// of the error for a document and representation; all others exist.
 type scripted struct {
 	answers map[string]archive.Kind
 
@@ -22,7 +22,7 @@ type scripted struct {
 	asked []string // guarded by mu
 }
 
-// hanging is the answer that does not come.
+// hanging stands for an answer that never comes.
 const hanging archive.Kind = 255
 
 func (s *scripted) ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error) {
@@ -49,7 +49,7 @@ func (s *scripted) Content(ctx context.Context, want archive.ContentRequest) (*a
 	return &archive.Content{Body: io.NopCloser(strings.NewReader(""))}, err
 }
 
-// takeAsked returns the documents and representations that were asked for since.
+// takeAsked returns the documents and representations that were requested since the last call.
 func (s *scripted) takeAsked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 		}},
 		"nor does what fails": {map[string]archive.Kind{"1 original": none, "3 original": broken}, []look{
 			{[]archive.ID{1, 2, 3}, []string{"1 original", "1 pdf", "3 original"}, 0},
-			{[]archive.ID{4}, nil, 0}, // the service is left alone for a while
+			{[]archive.ID{4}, nil, 0}, // no checks for a while
 		}},
 		"the first fails": {map[string]archive.Kind{"1 original": broken}, []look{
 			{[]archive.ID{1, 2, 3}, []string{"1 original"}, 0},
@@ -145,7 +145,7 @@ func TestWhatOneDocumentLacksAnotherConfirms(t *testing.T) {
 	}
 }
 
-// A second document that hangs holds no listing up for long, and is asked about once.
+// A second document that hangs does not delay a listing for long, and is checked once.
 func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &scripted{answers: map[string]archive.Kind{"original": archive.KindUnsupported, "9 original": hanging}}
@@ -170,7 +170,7 @@ func TestAListingDoesNotWaitForTheSecondDocument(t *testing.T) {
 	})
 }
 
-// What opening documents shows counts as well.
+// Opening documents counts as evidence, too.
 func TestADocumentReadAsLessDoesNotDecide(t *testing.T) {
 	r := newRepresentations()
 	r.choose(archive.Original)

@@ -10,50 +10,49 @@ import (
 	"github.com/archivefs/archivefs/cache"
 )
 
-// Bounds of asking for lengths one by one (HEAD).
+// Limits of requests for single lengths (HEAD).
 const (
-	// maxPrefetched is how many documents of a folder are asked for beside the one that somebody
-	// wants to know.
+	// maxPrefetched is how many lengths of a folder are prefetched beside the requested one.
 	maxPrefetched = 64
-	// lengthPatience is how long an answer about attributes waits for a length, and how slow an
-	// answer may be before no more are asked for in the folder.
+	// lengthPatience is how long GETATTR waits for a length. After a slower answer no more lengths
+	// of the folder are requested.
 	lengthPatience = 2 * time.Second
-	// maxSilent is how many more answers without a length than with one there may be, as those about
-	// an empty document and about one that is gone, before no more are asked for.
+	// maxSilent is by how many the answers without a length (empty or missing documents) may
+	// outnumber those with one, before no more are requested.
 	maxSilent = 4
 )
 
-// sizePerPage is a generous guess at the bytes of a page (a colour scan), for a document whose
-// length is not known: open corrects a length that is too large, one that is too small would cut the
-// document off.
+// sizePerPage is a generous guess at the bytes of a page (a colour scan), for documents of unknown
+// length. Open corrects a length that is too large; one that is too small would truncate the
+// document.
 const sizePerPage = 2 << 20
 
-// Estimate is a length in bytes for a document of which none is known.
+// Estimate returns a length in bytes for a document of unknown length.
 func Estimate(doc *archive.Document) int64 {
 	return int64(max(doc.Pages, 1)+1) * sizePerPage
 }
 
-// Lengths asks the service for the lengths of documents that no listing tells. It is safe for
-// concurrent use.
+// Lengths requests the lengths of documents that are not in listings. It is safe for concurrent
+// use.
 type Lengths struct {
 	*Representations
 	// Facts keeps the lengths of archived documents.
 	Facts *cache.Facts
 
-	// A length of 0 in the answer to a HEAD is doubtful: many services that build no body for it say
-	// 0 of every document, which programs would take for empty files.
-	nonzero atomic.Bool // other lengths are answered as well
-	wrong   atomic.Bool // 0 was answered for a document that has bytes
+	// A length of 0 in the answer to a HEAD is doubtful: many services build no body for HEAD and
+	// answer 0 for every document, and programs would take them for empty files.
+	nonzero atomic.Bool // the service has answered other lengths, too
+	wrong   atomic.Bool // the service has answered 0 for a document with bytes
 }
 
-// Folder are the lengths of the documents of one folder. archives says that they are archived, and
-// so keep their lengths.
+// Folder returns the lengths of the documents of one folder. archives says that they are archived,
+// and so keep their lengths.
 func (l *Lengths) Folder(archives bool) *FolderLengths {
 	return &FolderLengths{all: l, archives: archives}
 }
 
-// Listed is the length of a document that is read in a representation, where that needs no request:
-// the listed one of an original. archives says that it is archived.
+// Listed returns the length of a document in its representation if that needs no request: for an
+// original, the listed one.
 func (l *Lengths) Listed(doc *archive.Document, rep archive.Representation) (int64, bool) {
 	if l.Settled() && rep == archive.Original && doc.Size != archive.SizeUnknown {
 		return doc.Size, true
@@ -61,27 +60,27 @@ func (l *Lengths) Listed(doc *archive.Document, rep archive.Representation) (int
 	return 0, false
 }
 
-// Listed is what a folder shows, in the order in which a listing tells it.
+// Listed has the entries of a folder, in the order of the listing.
 type Listed interface {
 	Len() int
-	// Document is nil for what is no document.
+	// Document returns nil for an entry that is not a document.
 	Document(i int) *archive.Document
 }
 
-// FolderLengths learns the lengths of a folder's documents. Whoever wants one length after the
-// other (ls -l) gets more and more of them prefetched, in parallel.
+// FolderLengths learns the lengths of a folder's documents. For a program that reads one length
+// after the other (ls -l) it prefetches more and more of them, in parallel.
 type FolderLengths struct {
 	all      *Lengths
 	archives bool
 
 	mu sync.Mutex
-	// asked are closed when the answer is there.
+	// asked has a channel for each request, closed by the answer.
 	asked map[archive.ID]chan struct{} // +checklocks:mu
-	// known are those of inbox documents.
+	// known are the lengths of inbox documents.
 	known map[archive.ID]int64 // +checklocks:mu
-	// empty are documents that were answered with 0.
+	// empty are documents for which the service answered 0.
 	empty map[archive.ID]bool // +checklocks:mu
-	// prefetched is how many are asked for at once.
+	// prefetched is how many are requested at once.
 	prefetched int // +checklocks:mu
 	// gaveUp is when the service turned out to be slow or to refuse.
 	gaveUp time.Time // +checklocks:mu
@@ -90,7 +89,7 @@ type FolderLengths struct {
 	silent   int // +checklocks:mu
 }
 
-// Get returns the length of an inbox document, or of an empty one, that was asked for.
+// Get returns the length of an inbox document, or of an empty one, that was requested before.
 func (l *FolderLengths) Get(doc archive.ID) (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +100,7 @@ func (l *FolderLengths) Get(doc archive.ID) (int64, bool) {
 	return size, ok
 }
 
-// Found notes the length that a document turned out to have.
+// Found records the actual length of a document.
 func (l *FolderLengths) Found(doc archive.ID, size int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +109,7 @@ func (l *FolderLengths) Found(doc archive.ID, size int64) {
 	}
 }
 
-// Reset forgets what may change: the lengths of inbox documents, and that it gave up.
+// Reset drops what may change: the lengths of inbox documents, and having given up.
 func (l *FolderLengths) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,9 +117,9 @@ func (l *FolderLengths) Reset() {
 	l.answered, l.silent = 0, 0
 }
 
-// Learn asks for the length of a document, and prefetches those of listed documents after it that
-// nobody asked for yet. It returns when the answer is there, after a while, or when ctx is done.
-// Contents are never downloaded for it.
+// Learn requests the length of a document, and prefetches those of the next listed documents that
+// were not requested yet. It returns with the answer, after lengthPatience, or when ctx is done. It
+// never downloads contents.
 func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed) {
 	if l.all.Of(doc) == archive.Data {
 		return
@@ -138,8 +137,7 @@ func (l *FolderLengths) Learn(ctx context.Context, doc archive.ID, listed Listed
 	}
 }
 
-// ask returns a channel that closes when the answer about doc is there, nil when nothing is asked
-// any more.
+// ask returns a channel that closes with the answer about doc, nil if no more requests are sent.
 func (l *FolderLengths) ask(doc archive.ID, listed Listed) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +167,7 @@ func (l *FolderLengths) ask(doc archive.ID, listed Listed) <-chan struct{} {
 	return l.asked[doc]
 }
 
-// isKnown reports whether there is no need to ask for a document's length.
+// isKnown reports whether a document's length needs no request.
 func (l *FolderLengths) isKnown(doc *archive.Document) bool {
 	rep := l.all.Of(doc.ID)
 	if _, ok := l.all.Listed(doc, rep); ok {
@@ -179,7 +177,7 @@ func (l *FolderLengths) isKnown(doc *archive.Document) bool {
 	return ok && l.archives
 }
 
-// askLocked sends one HEAD in the background. The client bounds how many are in flight. The caller
+// askLocked sends one HEAD in the background. The client limits how many are in flight. The caller
 // holds mu.
 //
 // +checklocks:l.mu
@@ -207,7 +205,7 @@ func (l *FolderLengths) askLocked(doc archive.ID) {
 	})
 }
 
-// learnLocked remembers a length: that of an archived document for ever. The caller holds mu.
+// learnLocked stores a length: that of an archived document forever. The caller holds mu.
 //
 // +checklocks:l.mu
 func (l *FolderLengths) learnLocked(key cache.Key, size int64) {

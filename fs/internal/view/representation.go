@@ -1,5 +1,4 @@
-// Package view decides what a file shows of its document: which representation, of which length, and
-// which of its contents those who have it open read.
+// Package view decides which representation of its document a file shows, and of which length.
 //
 // It knows nothing of FUSE.
 package view
@@ -23,8 +22,7 @@ import (
 // Mode says which representation of a document its file holds.
 type Mode string
 
-// The modes. Auto takes the original, where the service does not have that the PDF rendition, and
-// where it has neither the JSON of document data.
+// The modes. Auto takes the original, else the PDF rendition, else the JSON of document data.
 const (
 	Auto     Mode = "auto"
 	Original Mode = "original"
@@ -32,35 +30,35 @@ const (
 	Data     Mode = "data"
 )
 
-// Contents is what Representations ask of the archive service.
+// Contents is the part of the archive service that Representations use.
 type Contents interface {
 	ContentInfo(ctx context.Context, doc archive.ID, rep archive.Representation) (*archive.Content, error)
 	Content(ctx context.Context, req archive.ContentRequest) (*archive.Content, error)
 }
 
-// Representations knows in which representation documents are read. Under Auto it finds out what
-// the service has. It is safe for concurrent use.
+// Representations knows the representation in which documents are read. Under Auto it finds out
+// what the service has. It is safe for concurrent use.
 type Representations struct {
-	// Mode is what was asked for.
+	// Mode is the configured mode.
 	Mode Mode
-	// Service answers what documents have.
+	// Service is asked about documents.
 	Service Contents
 	// Cached reports whether the cache holds a content.
 	Cached func(cache.Key) bool
-	// Kept outlives the mount with what Auto came to; nil where nothing does.
+	// Kept stores the choice of Auto beyond the end of the mount; nil stores nothing.
 	Kept cache.Store[struct{}, archive.Representation]
-	// Pause is how long a service is left alone that failed when it was asked.
+	// Pause is the time without checks after the service failed one.
 	Pause time.Duration
 	Log   logrus.FieldLogger
 	Now   func() time.Time
-	// Work counts what goes on in the background.
+	// Work counts the checks in the background.
 	Work *background.Work
 
-	// auto is the representation that Auto came to, 0 while it is not known.
+	// auto is the representation that Auto chose, 0 while there is none.
 	auto atomic.Uint32
-	// evidence is what it rests on.
+	// evidence is the basis of the choice.
 	evidence evidence
-	// probing finds it out, once for all who wait for it.
+	// probing runs one probe for all concurrent callers.
 	probing singleflight.Group
 }
 
@@ -82,8 +80,8 @@ func (r *Representations) Order() []archive.Representation {
 	return all
 }
 
-// Of is the representation in which a document is read. Under Auto a file that was put in here
-// reads as it was uploaded while it is cached.
+// Of returns the representation in which a document is read. Under Auto a file that was copied in
+// reads as uploaded while it is cached.
 func (r *Representations) Of(doc archive.ID) archive.Representation {
 	best := r.Order()[0]
 	if r.Mode == Auto && best != archive.Original && r.Cached(cache.Key{Document: doc, Representation: archive.Original}) {
@@ -92,23 +90,23 @@ func (r *Representations) Of(doc archive.ID) archive.Representation {
 	return best
 }
 
-// Settled reports whether it is known in which representation documents are read, and so whose
-// length the listed one is.
+// Settled reports whether the representation of documents is known, and so which one the listed
+// length belongs to.
 func (r *Representations) Settled() bool { return r.Mode != Auto || r.auto.Load() != 0 }
 
-// Found notes that a document has a representation, and none of those before it in Order.
+// Found records that a document has a representation, and none of those before it in Order.
 func (r *Representations) Found(rep archive.Representation) {
 	r.evidence.has(rep)
 	r.choose(rep)
 }
 
-// Lacks notes that a document does not have a representation.
+// Lacks records that a document does not have a representation.
 func (r *Representations) Lacks(rep archive.Representation, doc archive.ID) {
 	r.evidence.lacks(rep, doc)
 }
 
-// AsBefore takes what the service had when it was asked last, for while it is away: names and cached
-// contents depend on it.
+// AsBefore restores the last choice while the service is away: names and cached contents depend on
+// it.
 func (r *Representations) AsBefore() {
 	if r.Settled() || r.Kept == nil {
 		return
@@ -119,20 +117,19 @@ func (r *Representations) AsBefore() {
 	}
 }
 
-// used is the representation that Auto came to so far, 0 for none.
+// used is the representation that Auto has chosen so far, 0 for none.
 func (r *Representations) used() archive.Representation {
 	return archive.Representation(r.auto.Load()) //nolint:gosec // stored by choose
 }
 
-// choose remembers the representation that Auto came to. In place of a better one it takes the word
-// of two documents.
+// choose stores the choice of Auto. Only two documents can replace a better choice.
 func (r *Representations) choose(rep archive.Representation) {
 	before := r.used()
 	if r.Mode != Auto || rep == before || before != 0 && rep > before && !r.evidence.sure(rep) {
 		return
 	}
 	if !r.auto.CompareAndSwap(uint32(before), uint32(rep)) {
-		return // another caller was quicker
+		return // another caller was faster
 	}
 	r.Log.Infof("documents are read as %s", rep)
 	if r.Kept != nil {
@@ -140,8 +137,8 @@ func (r *Representations) choose(rep archive.Representation) {
 	}
 }
 
-// Extension is the one that a document without an extension is shown with: that of what its file
-// holds. It may be empty.
+// Extension returns the extension that is added to a document without one, by its content. It may
+// be empty.
 func (r *Representations) Extension(doc *archive.Document) string {
 	switch r.Order()[0] {
 	case archive.PDF:
@@ -156,8 +153,8 @@ func (r *Representations) Extension(doc *archive.Document) string {
 	return extensionOf(doc.ContentType)
 }
 
-// extensionOf is the extension that files of a media type have, the same on every machine;
-// empty when none is known.
+// extensionOf returns the extension of a media type, the same on every machine; empty if none is
+// known.
 func extensionOf(contentType string) string {
 	t, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

@@ -116,10 +116,10 @@ func TestAddedExtension(t *testing.T) {
 	}
 }
 
-// anyService is embedded for Archive, which has a method of its own name.
+// anyService has the methods that a test does not need.
 type anyService interface{ Contents }
 
-// blockedInfo is a service whose answers to HEAD wait.
+// blockedInfo is a service whose answers to HEAD are held back.
 type blockedInfo struct {
 	anyService
 	asked  atomic.Int32
@@ -146,7 +146,7 @@ func TestRepresentationIsAskedForOnce(t *testing.T) {
 		}
 		interrupted, interrupt := context.WithCancel(t.Context())
 		interrupt()
-		r.Choose(interrupted, []archive.Document{{ID: 1}}) // waits for nothing
+		r.Choose(interrupted, []archive.Document{{ID: 1}}) // returns at once
 		synctest.Wait()
 		close(service.answer)
 		synctest.Wait()
@@ -156,7 +156,7 @@ func TestRepresentationIsAskedForOnce(t *testing.T) {
 	})
 }
 
-// newRepresentations are those of a mount under Auto whose cache is empty.
+// newRepresentations returns those of a mount under Auto with an empty cache.
 func newRepresentations() *Representations {
 	log := logrus.New()
 	log.SetOutput(io.Discard)

@@ -1,4 +1,4 @@
-// Package remotetest is an archive service for tests that need no more than one folder.
+// Package remotetest is an archive service for tests that need only one folder.
 package remotetest
 
 import (
@@ -11,13 +11,13 @@ import (
 // service is an Archive, under a name that is not one of its methods.
 type service interface{ remote.Archive }
 
-// Folder is a service of which each folder holds the same. It panics when it is asked for anything
-// but what a folder holds.
+// Folder is a service whose folders all have the same contents. It panics on all requests except
+// listings of folders.
 type Folder struct {
 	service
 	Docs []archive.Document
 	Subs []archive.Folder
-	// Lists is how often the documents were listed.
+	// Lists counts the listings of documents.
 	Lists int
 }
 
