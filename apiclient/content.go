@@ -14,6 +14,17 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The operations that return a content. Original and PDF are one route, but a deployment may have
+// only one of them, so they are two operations; so are their HEAD requests.
+var (
+	OpOriginal     = Operation{"document/original", "read the original", rendition}
+	OpPDF          = Operation{"document/pdf", "read the PDF", rendition}
+	OpOriginalInfo = Operation{"document/original/info", "ask how long the original is", rendition}
+	OpPDFInfo      = Operation{"document/pdf/info", "ask how long the PDF is", rendition}
+	OpText         = Operation{"document/ocr-result", "read the recognised text", optional | rare | returnsContent | bulky}
+	OpPreview      = Operation{"page/preview", "read the picture of a page", optional | rare | stored | returnsContent | bulky}
+)
+
 var (
 	errRepresentation = errors.New("unknown representation")
 	errEncoded        = errors.New("the content is compressed although it was asked for as it is")
@@ -64,11 +75,11 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 // length of 0 may be wrong: many services that build no body for HEAD send it.
 func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
 	if as != archive.Original && as != archive.PDF {
-		return nil, &archive.Error{Op: "document/" + as.String() + "/info", Kind: archive.KindUnsupported}
+		return nil, &archive.Error{Op: "ask how long the " + as.String() + " is", Kind: archive.KindUnsupported}
 	}
 	r := contentRequest(http.MethodHead, doc, as)
 	if c.service.support.lacks(contentOperation(http.MethodGet, as), doc) {
-		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
+		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content
 	err := c.service.exchange(ctx, r, func(resp *http.Response) error {
@@ -268,9 +279,9 @@ func (b *complete) Read(p []byte) (int, error) {
 	b.left -= int64(n)
 	switch {
 	case b.left < 0:
-		return 0, &archive.Error{Op: string(b.op), Kind: archive.KindProtocol, Err: errLong}
+		return 0, &archive.Error{Op: b.op.doing, Kind: archive.KindProtocol, Err: errLong}
 	case errors.Is(err, io.EOF) && b.left > 0:
-		err = &archive.Error{Op: string(b.op), Kind: archive.KindInterrupted, Err: errShort}
+		err = &archive.Error{Op: b.op.doing, Kind: archive.KindInterrupted, Err: errShort}
 	}
 	return n, err
 }

@@ -194,7 +194,7 @@ func TestContentInfo(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	_, err = c.ContentInfo(t.Context(), 4, archive.Data)
-	wantKind(t, err, OpDocumentData+"/info", archive.KindUnsupported)
+	wantKind(t, err, Operation{doing: "ask how long the data is"}, archive.KindUnsupported)
 
 	for name, handler := range map[string]http.HandlerFunc{
 		"no length": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Transfer-Encoding", "chunked") },
