@@ -78,7 +78,11 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 		return nil, &archive.Error{Op: "ask how long the " + as.String() + " is", Kind: archive.KindUnsupported}
 	}
 	r := contentRequest(http.MethodHead, doc, as)
-	if c.service.support.lacks(contentOperation(http.MethodGet, as), doc) {
+	whole := r.op
+	if r.op = OpPDFInfo; as == archive.Original {
+		r.op = OpOriginalInfo
+	}
+	if c.service.support.lacks(whole, doc) {
 		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content
@@ -97,7 +101,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	c.service.support.learn(contentOperation(http.MethodGet, as), SupportYes)
+	c.service.support.learn(whole, SupportYes)
 	return content, nil
 }
 
@@ -114,24 +118,6 @@ func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Cont
 	}, nil
 }
 
-// contentOperation returns the operation for a representation other than archive.Data.
-func contentOperation(method string, as archive.Representation) Operation {
-	head := method == http.MethodHead
-	switch {
-	case as == archive.Text:
-		return OpText
-	case as == archive.Preview:
-		return OpPreview
-	case as == archive.Original && head:
-		return OpOriginalInfo
-	case as == archive.Original:
-		return OpOriginal
-	case head:
-		return OpPDFInfo
-	}
-	return OpPDF
-}
-
 // previewBox is the longest side of a preview in pixels: a page of A4 at some 200 dpi.
 const previewBox = "2400"
 
@@ -139,17 +125,17 @@ const previewBox = "2400"
 // would change the length.
 func contentRequest(method string, doc archive.ID, as archive.Representation) *request {
 	r := &request{
-		op: contentOperation(method, as), method: method, path: documentPath(doc, "pdf"), repeat: harmless,
+		op: OpPDF, method: method, path: documentPath(doc, "pdf"), repeat: harmless,
 		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
 	}
 	switch as {
 	case archive.Original:
-		r.query = url.Values{"original": {"true"}}
+		r.op, r.query = OpOriginal, url.Values{"original": {"true"}}
 	case archive.PDF:
 	case archive.Text:
-		r.path = documentPath(doc, "ocr-result")
+		r.op, r.path = OpText, documentPath(doc, "ocr-result")
 	case archive.Preview:
-		r.path = "/page/" + decimal(doc) + "/preview"
+		r.op, r.path = OpPreview, "/page/"+decimal(doc)+"/preview"
 		r.query = url.Values{"bbox-width": {previewBox}, "bbox-height": {previewBox}}
 	default:
 		r.refuse(errRepresentation)
