@@ -69,7 +69,7 @@ type Folders interface {
 	// 0 for an empty path.
 	FolderNamed(ctx context.Context, path []string) (archive.ID, error)
 	// Locate returns the wanted folders, by their ids. wanted has the name of the mandator of
-	// each (archive.InInbox). A folder that is not found is left out; beside an error the folders
+	// each, empty for an inbox. A folder that is not found is left out; beside an error the folders
 	// that were found are returned, too.
 	Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]Folder, error)
 }
