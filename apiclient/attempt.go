@@ -51,7 +51,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 	req, err := a.newRequest(r)
 	if err != nil {
 		a.release()
-		return nil, &archive.Error{Op: string(a.op), Kind: archive.KindInvalid, Err: bare(err)}
+		return nil, &archive.Error{Op: a.op.doing, Kind: archive.KindInvalid, Err: bare(err)}
 	}
 	resp, err := a.sender.http.Do(req)
 	a.guard.rest()
@@ -64,7 +64,7 @@ func (a *attempt) roundTrip(r *request) (*http.Response, error) {
 		a.sender.watch(resp)
 	}
 	pace := answerPace
-	if a.op.isContent() && resp.StatusCode/100 == 2 {
+	if a.op.is(returnsContent) && resp.StatusCode/100 == 2 {
 		pace = bodyPace
 		a.guard.renew()
 	}

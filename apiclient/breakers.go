@@ -95,7 +95,7 @@ func (b *circuit) pass(ctx context.Context, op Operation) error {
 	if !b.breaker.Tripped() {
 		return nil
 	}
-	return &archive.Error{Op: string(op), Kind: b.kind, Unsent: true, Err: fmt.Errorf(
+	return &archive.Error{Op: op.doing, Kind: b.kind, Unsent: true, Err: fmt.Errorf(
 		"not sent, because the service is away since %s: %w", b.since.Format(time.TimeOnly), b.cause)}
 }
 
@@ -184,12 +184,12 @@ func (c *contents) failed(op Operation, err error) bool {
 }
 
 // succeeded records an accepted answer, and reports whether that closed the breaker.
-func (c *contents) succeeded(op Operation) bool { return op.ofContent() && c.tripped.Swap(false) }
+func (c *contents) succeeded(op Operation) bool { return op.is(stored) && c.tripped.Swap(false) }
 
 // unavailable reports whether err is a 503 to a request for a content.
 func unavailable(op Operation, err error) bool {
 	var e *archive.Error
-	return op.ofContent() && errors.As(err, &e) && e.Status == http.StatusServiceUnavailable
+	return op.is(stored) && errors.As(err, &e) && e.Status == http.StatusServiceUnavailable
 }
 
 // After refusalsAllowed answers 401 in a row nothing is sent for firstPause; each further refusal

@@ -14,6 +14,17 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The operations that return a content. Original and PDF are one route, but a deployment may have
+// only one of them, so they are two operations; so are their HEAD requests.
+var (
+	OpOriginal     = Operation{"document/original", "read the original", rendition}
+	OpPDF          = Operation{"document/pdf", "read the PDF", rendition}
+	OpOriginalInfo = Operation{"document/original/info", "ask how long the original is", rendition}
+	OpPDFInfo      = Operation{"document/pdf/info", "ask how long the PDF is", rendition}
+	OpText         = Operation{"document/ocr-result", "read the recognised text", optional | rare | returnsContent | bulky}
+	OpPreview      = Operation{"page/preview", "read the picture of a page", optional | rare | stored | returnsContent | bulky}
+)
+
 var (
 	errRepresentation = errors.New("unknown representation")
 	errEncoded        = errors.New("the content is compressed although it was asked for as it is")
@@ -64,11 +75,15 @@ func (c *Client) Content(ctx context.Context, want archive.ContentRequest) (*arc
 // length of 0 may be wrong: many services that build no body for HEAD send it.
 func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Representation) (*archive.Content, error) {
 	if as != archive.Original && as != archive.PDF {
-		return nil, &archive.Error{Op: "document/" + as.String() + "/info", Kind: archive.KindUnsupported}
+		return nil, &archive.Error{Op: "ask how long the " + as.String() + " is", Kind: archive.KindUnsupported}
 	}
 	r := contentRequest(http.MethodHead, doc, as)
-	if c.service.support.lacks(contentOperation(http.MethodGet, as), doc) {
-		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
+	whole := r.op
+	if r.op = OpPDFInfo; as == archive.Original {
+		r.op = OpOriginalInfo
+	}
+	if c.service.support.lacks(whole, doc) {
+		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	var content *archive.Content
 	err := c.service.exchange(ctx, r, func(resp *http.Response) error {
@@ -86,7 +101,7 @@ func (c *Client) ContentInfo(ctx context.Context, doc archive.ID, as archive.Rep
 	if err != nil {
 		return nil, err
 	}
-	c.service.support.learn(contentOperation(http.MethodGet, as), SupportYes)
+	c.service.support.learn(whole, SupportYes)
 	return content, nil
 }
 
@@ -103,24 +118,6 @@ func (c *Client) dataContent(ctx context.Context, doc archive.ID) (*archive.Cont
 	}, nil
 }
 
-// contentOperation returns the operation for a representation other than archive.Data.
-func contentOperation(method string, as archive.Representation) Operation {
-	head := method == http.MethodHead
-	switch {
-	case as == archive.Text:
-		return OpText
-	case as == archive.Preview:
-		return OpPreview
-	case as == archive.Original && head:
-		return OpOriginalInfo
-	case as == archive.Original:
-		return OpOriginal
-	case head:
-		return OpPDFInfo
-	}
-	return OpPDF
-}
-
 // previewBox is the longest side of a preview in pixels: a page of A4 at some 200 dpi.
 const previewBox = "2400"
 
@@ -128,17 +125,17 @@ const previewBox = "2400"
 // would change the length.
 func contentRequest(method string, doc archive.ID, as archive.Representation) *request {
 	r := &request{
-		op: contentOperation(method, as), method: method, path: documentPath(doc, "pdf"), repeat: harmless,
+		op: OpPDF, method: method, path: documentPath(doc, "pdf"), repeat: harmless,
 		header: http.Header{"Accept": {mediaAny}, "Accept-Encoding": {"identity"}},
 	}
 	switch as {
 	case archive.Original:
-		r.query = url.Values{"original": {"true"}}
+		r.op, r.query = OpOriginal, url.Values{"original": {"true"}}
 	case archive.PDF:
 	case archive.Text:
-		r.path = documentPath(doc, "ocr-result")
+		r.op, r.path = OpText, documentPath(doc, "ocr-result")
 	case archive.Preview:
-		r.path = "/page/" + decimal(doc) + "/preview"
+		r.op, r.path = OpPreview, "/page/"+decimal(doc)+"/preview"
 		r.query = url.Values{"bbox-width": {previewBox}, "bbox-height": {previewBox}}
 	default:
 		r.refuse(errRepresentation)
@@ -268,9 +265,9 @@ func (b *complete) Read(p []byte) (int, error) {
 	b.left -= int64(n)
 	switch {
 	case b.left < 0:
-		return 0, &archive.Error{Op: string(b.op), Kind: archive.KindProtocol, Err: errLong}
+		return 0, &archive.Error{Op: b.op.doing, Kind: archive.KindProtocol, Err: errLong}
 	case errors.Is(err, io.EOF) && b.left > 0:
-		err = &archive.Error{Op: string(b.op), Kind: archive.KindInterrupted, Err: errShort}
+		err = &archive.Error{Op: b.op.doing, Kind: archive.KindInterrupted, Err: errShort}
 	}
 	return n, err
 }

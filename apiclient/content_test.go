@@ -145,7 +145,7 @@ func TestContentIsRefused(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newService(t, tc.handler)
 			_, err := c.Content(t.Context(), archive.ContentRequest{Document: 4, Representation: tc.as, Offset: tc.offset})
-			wantKind(t, err, contentOperation(http.MethodGet, tc.as), tc.kind)
+			wantKind(t, err, contentRequest(http.MethodGet, 4, tc.as).op, tc.kind)
 			if !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error is %q, want %q", err, tc.want)
 			}
@@ -194,7 +194,7 @@ func TestContentInfo(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	_, err = c.ContentInfo(t.Context(), 4, archive.Data)
-	wantKind(t, err, OpDocumentData+"/info", archive.KindUnsupported)
+	wantKind(t, err, Operation{doing: "ask how long the data is"}, archive.KindUnsupported)
 
 	for name, handler := range map[string]http.HandlerFunc{
 		"no length": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Transfer-Encoding", "chunked") },

@@ -15,7 +15,7 @@
 //
 // # Guarantees
 //
-//   - Every error of an operation is an *archive.Error whose Op names the operation. An
+//   - Every error of an operation is an *archive.Error whose Op is the operation in words. An
 //     ended context is in its chain, so errors.Is(err, context.Canceled) holds.
 //   - A change is never blindly repeated. It is sent again only when the service
 //     provably did not act on the first one (no connection was made, or it answered

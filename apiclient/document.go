@@ -12,6 +12,18 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The operations on a document.
+var (
+	OpDocumentData  = Operation{"document/data", "read the data of the document", bulky}
+	OpArchive       = Operation{"document/archive", "archive the document", 0}
+	OpAutoExportSet = Operation{"document/auto_export_status/set", "set the auto-export status", 0}
+	OpRename        = Operation{"document/rename", "rename the document", optional}
+	OpDelete        = Operation{"document/delete", "delete the document", optional}
+	OpMetadata      = Operation{"document/metadata", "read the metadata", optional}
+	OpMetadataSet   = Operation{"document/metadata/set", "change the metadata", optional}
+	OpKeywordsSet   = Operation{"document/keywords/set", "change the keywords", optional}
+)
+
 var errNoData = errors.New("the answer is no document")
 
 // Data returns the extended document (specification, endpoint 8), of at most 64 MiB.
@@ -36,7 +48,7 @@ func (s *service) data(ctx context.Context, doc archive.ID) (*dataWire, []byte, 
 		return nil, nil, err
 	}
 	if len(wire) != 1 || !wire[0].ID.set && !wire[0].Name.set {
-		return nil, nil, &archive.Error{Op: string(OpDocumentData), Kind: archive.KindProtocol, Err: errNoData}
+		return nil, nil, &archive.Error{Op: OpDocumentData.doing, Kind: archive.KindProtocol, Err: errNoData}
 	}
 	return &wire[0], text, nil
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// OpDocumentList lists the documents of a folder.
+var OpDocumentList = Operation{"document/list", "list documents", 0}
+
 // Documents lists the documents of a folder by ascending id (specification, endpoint 2).
 // Documents without an id are left out with a warning. The options' CreatedAfter is sent as a
 // date in Config.Location.

@@ -66,7 +66,7 @@ func accepted(r *request, resp *http.Response) bool {
 // refusal returns the error for an answer that is not accepted, with the message in its body.
 func refusal(op Operation, resp *http.Response, redact func(string) string) *archive.Error {
 	e := &archive.Error{
-		Op:         string(op),
+		Op:         op.doing,
 		Kind:       kindOf(resp.StatusCode),
 		Status:     resp.StatusCode,
 		Detail:     detail(resp, redact),
@@ -216,7 +216,7 @@ func shorten(s string) string {
 // a deadline, archive.KindOther for a cancellation. last, if not nil, is the error of the attempt
 // before.
 func ended(ctx context.Context, op Operation, last error) *archive.Error {
-	e := &archive.Error{Op: string(op), Kind: archive.KindOther, Err: ctx.Err()}
+	e := &archive.Error{Op: op.doing, Kind: archive.KindOther, Err: ctx.Err()}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		e.Kind = archive.KindTimeout
 	}
@@ -229,7 +229,7 @@ func ended(ctx context.Context, op Operation, last error) *archive.Error {
 // failure returns the error for one of net/http. Its kind says whether the request may have
 // reached the service.
 func (a *attempt) failure(err error) *archive.Error {
-	e := &archive.Error{Op: string(a.op), Err: inWords(bare(err))}
+	e := &archive.Error{Op: a.op.doing, Err: inWords(bare(err))}
 	unsent := a.dialled.Load() && !a.connected.Load() || errors.Is(err, errProxy)
 	var (
 		redirect *redirectError

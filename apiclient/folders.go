@@ -13,6 +13,13 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The operations on folders.
+var (
+	OpStructure    = Operation{"archivestructure", "list the folders", 0}
+	OpFolderCreate = Operation{"folder/create", "make the folder", 0}
+	OpInboxes      = Operation{"inboxes", "list the inboxes", 0}
+)
+
 // Structure returns the folder tree below parent, or of the whole archive if parent is 0
 // (specification, endpoint 1), as the service answers it: the answer for a parent is the parent
 // itself or its children. In a lazy answer a folder without children may have some; without
@@ -80,7 +87,7 @@ func childrenOf(answer []archive.Folder, parent archive.ID) ([]archive.Folder, b
 // warnSkipped logs how many folders or documents of an answer had no id.
 func warnSkipped(log logrus.FieldLogger, op Operation, what string, skipped int) {
 	if skipped > 0 {
-		log.WithField("operation", string(op)).WithField(what, skipped).Warn(what + " without an id are left out")
+		log.WithField("operation", op.name).WithField(what, skipped).Warn(what + " without an id are left out")
 	}
 }
 

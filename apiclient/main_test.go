@@ -134,7 +134,7 @@ func chunk(w http.ResponseWriter, text string) {
 func wantKind(t *testing.T, err error, op Operation, kind archive.Kind) {
 	t.Helper()
 	var e *archive.Error
-	if !errors.As(err, &e) || e.Op != string(op) || e.Kind != kind {
+	if !errors.As(err, &e) || e.Op != op.doing || e.Kind != kind {
 		t.Fatalf("error is %v, want %s: %s", err, op, kind)
 	}
 }

@@ -296,7 +296,7 @@ func TestAListenerWithAFullQueue(t *testing.T) {
 		wantAway(t, c, time.Minute)
 	}
 	for _, s := range c.Stats() {
-		if s.Operation == string(OpDocumentList) && s.Requests != 1 {
+		if s.Operation == OpDocumentList.name && s.Requests != 1 {
 			t.Errorf("%d requests for a list, want that of the first call alone", s.Requests)
 		}
 	}

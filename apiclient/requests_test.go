@@ -75,7 +75,16 @@ func lookMultipart(t *testing.T, body, boundary string) string {
 	}
 }
 
-func TestRequestsAreSpelledAsSpecified(t *testing.T) {
+// spelled is a call of a Client, and the one request that it sends.
+type spelled struct {
+	name   string
+	answer string
+	call   func(context.Context, *Client) error
+	want   seen
+}
+
+// everyRequest has each operation at least once.
+func everyRequest() []spelled {
 	upload := archive.Upload{
 		Folder: 9, Name: `Müller "A" \ 1.pdf`, Attributes: archive.Attributes{
 			Keywords: []string{"a,b", "c"}, Types: []string{"Rechnung"},
@@ -83,12 +92,7 @@ func TestRequestsAreSpelledAsSpecified(t *testing.T) {
 			EmailImportOrder: archive.EmailOnly, ForceNew: archive.FlagTrue,
 		},
 	}
-	for _, tc := range []struct {
-		name   string
-		answer string
-		call   func(context.Context, *Client) error
-		want   seen
-	}{
+	return []spelled{
 		{"structure", `{}`, func(ctx context.Context, c *Client) error {
 			_, err := c.Structure(ctx, 0, false)
 			return err
@@ -154,8 +158,16 @@ func TestRequestsAreSpelledAsSpecified(t *testing.T) {
 			_, err := c.ContentInfo(ctx, 4, archive.Original)
 			return err
 		}, seen{line: "HEAD /document/4/pdf?original=true", accept: mediaAny}},
+		{"head of the PDF", ``, func(ctx context.Context, c *Client) error {
+			_, err := c.ContentInfo(ctx, 4, archive.PDF)
+			return err
+		}, seen{line: "HEAD /document/4/pdf", accept: mediaAny}},
 		{"text", `x`, readAll(archive.Text), seen{line: "GET /document/4/ocr-result", accept: mediaAny}},
 		{"preview", `x`, readAll(archive.Preview), seen{line: "GET /page/4/preview?bbox-height=2400&bbox-width=2400", accept: mediaAny}},
+		{"search", `{"totalHitDocuments":0,"documents":[]}`, func(ctx context.Context, c *Client) error {
+			_, err := c.Search(ctx, archive.Search{Text: []string{"a b"}}, 1)
+			return err
+		}, seen{line: "POST /search?fulltext-all=a+b&pagination-page=0&pagination-size=100"}},
 		{"metadata", `{}`, func(ctx context.Context, c *Client) error {
 			_, err := c.Metadata(ctx, 4)
 			return err
@@ -182,7 +194,40 @@ func TestRequestsAreSpelledAsSpecified(t *testing.T) {
 			form: "upload-data(a.pdf, application/octet-stream)=new",
 		}},
 		{"delete", ``, func(ctx context.Context, c *Client) error { return c.Delete(ctx, 4) }, seen{line: "POST /document/4/delete"}},
-	} {
+	}
+}
+
+// operation makes the call, and returns the operation that it asked for.
+func (s spelled) operation(t *testing.T) Operation {
+	t.Helper()
+	c := newService(t, answer(http.StatusOK, mediaJSON, s.answer))
+	if err := s.call(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	stats := &c.service.sender.stats
+	stats.mu.Lock()
+	defer stats.mu.Unlock()
+	for op := range stats.rows {
+		return op
+	}
+	t.Fatalf("%s asked for nothing", s.name)
+	return Operation{}
+}
+
+func TestEveryOperationIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, tc := range everyRequest() {
+		tried[tc.operation(t).name] = true
+	}
+	for _, name := range declared(t) {
+		if !tried[name] {
+			t.Errorf("everyRequest lacks %s", name)
+		}
+	}
+}
+
+func TestRequestsAreSpelledAsSpecified(t *testing.T) {
+	for _, tc := range everyRequest() {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []seen
 			c := newService(t, func(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,9 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// OpSearch searches the archive.
+var OpSearch = Operation{"search", "search the archive", optional}
+
 // pageSize is how many hits are requested at a time, the most that the specification allows.
 const pageSize = 100
 

@@ -75,7 +75,7 @@ func (s *sender) repeat(ctx context.Context, r *request, read func(*http.Respons
 		hopeless := s.contents.hopeless(r.op, err)
 		if wait, again := plan.next(err); again && !hopeless && ctx.Err() == nil {
 			s.stats.add(r.op, func(stats *archive.OperationStats) { stats.Retries++ })
-			s.log.WithField("operation", string(r.op)).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
+			s.log.WithField("operation", r.op.name).WithField("wait", wait).WithError(err).Debug("request failed, trying again")
 			if retry.Sleep(ctx, wait) == nil {
 				continue
 			}
@@ -121,7 +121,7 @@ func (s *sender) send(ctx context.Context, r *request) (*http.Response, error) {
 	probe, err := s.lockout.enter()
 	if err != nil {
 		s.slots.leave(r.op)
-		return nil, &archive.Error{Op: string(r.op), Kind: archive.KindUnauthorized, Err: err}
+		return nil, &archive.Error{Op: r.op.doing, Kind: archive.KindUnauthorized, Err: err}
 	}
 	started := time.Now()
 	a := newAttempt(ctx, s, r.op)
@@ -149,7 +149,7 @@ func (s *sender) observe(op Operation, resp *http.Response, took time.Duration, 
 		stats.Total += took
 		stats.Latency.Add(took)
 	})
-	entry := s.log.WithField("operation", string(op)).WithField("duration", took)
+	entry := s.log.WithField("operation", op.name).WithField("duration", took)
 	if resp != nil {
 		entry = entry.WithField("status", resp.StatusCode)
 	}
@@ -248,7 +248,7 @@ func newSlots(n int) slots {
 
 // enter waits for a slot, or until ctx ends.
 func (s *slots) enter(ctx context.Context, op Operation) error {
-	if !op.aboutContent() {
+	if !op.is(bulky) {
 		return take(ctx, s.all)
 	}
 	if err := take(ctx, s.content); err != nil {
@@ -273,7 +273,7 @@ func take(ctx context.Context, c chan struct{}) error {
 // leave gives the slot back.
 func (s *slots) leave(op Operation) {
 	<-s.all
-	if op.aboutContent() {
+	if op.is(bulky) {
 		<-s.content
 	}
 }

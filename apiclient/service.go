@@ -34,13 +34,13 @@ type service struct {
 // whether the deployment has the operation.
 func (s *service) exchange(ctx context.Context, r *request, read func(*http.Response) error) error {
 	if r.invalid != nil {
-		return &archive.Error{Op: string(r.op), Kind: archive.KindInvalid, Err: r.invalid}
+		return &archive.Error{Op: r.op.doing, Kind: archive.KindInvalid, Err: r.invalid}
 	}
-	if !r.op.optional() {
+	if !r.op.is(optional) {
 		return s.sender.repeat(ctx, r, read)
 	}
 	if s.support.lacks(r.op, r.document) {
-		return &archive.Error{Op: string(r.op), Kind: archive.KindUnsupported, Err: errRemembered}
+		return &archive.Error{Op: r.op.doing, Kind: archive.KindUnsupported, Err: errRemembered}
 	}
 	err := s.sender.repeat(ctx, r, read)
 	var e *archive.Error
@@ -53,35 +53,34 @@ func (s *service) exchange(ctx context.Context, r *request, read func(*http.Resp
 	return err
 }
 
-// judge tells a missing operation from a missing document. 405 and 501 are about the
-// operation. 404 is about the document, unless its data can be read (specification,
-// endpoint 8) and the operation has never succeeded: then the deployment lacks the operation.
-// For a content it takes two such documents; the first one only lacks the content itself. For a
-// text or a preview 404 is always about the document; for a search, about the operation.
+// judge tells a missing operation from a missing document. 405 and 501 are about the operation;
+// for 404 see the traits. A document is there if its data can be read (specification, endpoint 8).
+// An operation that has succeeded is not missing. Where a single document may lack the result, it
+// takes two of them; the first one only lacks the content itself.
 func (s *service) judge(ctx context.Context, r *request, e *archive.Error) {
 	switch e.Kind {
 	case archive.KindUnsupported:
 		s.support.learn(r.op, SupportNo)
 	case archive.KindNotFound:
-		if r.op.rare() || s.support.of(r.op) == SupportYes {
+		if r.op.is(rare) || s.support.of(r.op) == SupportYes {
 			return
 		}
 		if r.document != 0 && !s.there(ctx, r) {
 			return
 		}
 		e.Kind = archive.KindUnsupported
-		if r.op.perDocument() && !s.support.suspect(r.op, r.document) {
+		if r.op.is(perDocument) && !s.support.suspect(r.op, r.document) {
 			return
 		}
 		s.support.learn(r.op, SupportNo)
-		s.log.WithField("operation", string(r.op)).Info("the service lacks the operation")
+		s.log.WithField("operation", r.op.name).Info("the service lacks the operation")
 	}
 }
 
 // there reports whether the document of r exists. For a content, the result of a few seconds ago
 // is used again: a service without contents would be asked after each request.
 func (s *service) there(ctx context.Context, r *request) bool {
-	if r.op.perDocument() && s.support.sawLately(r.document) {
+	if r.op.is(perDocument) && s.support.sawLately(r.document) {
 		return true
 	}
 	if _, _, err := s.data(ctx, r.document); err != nil {
@@ -190,7 +189,7 @@ func malformed(op Operation, err error) error {
 	if errors.As(err, &syntax) {
 		err = &offsetError{syntax.Offset, err}
 	}
-	return &archive.Error{Op: string(op), Kind: archive.KindProtocol, Err: err}
+	return &archive.Error{Op: op.doing, Kind: archive.KindProtocol, Err: err}
 }
 
 // unexpected returns the operation's error for an answer that cannot be decoded. Errors of the
@@ -200,7 +199,7 @@ func unexpected(op Operation, resp *http.Response, err error) error {
 	if err == nil || errors.As(err, &e) {
 		return err
 	}
-	return &archive.Error{Op: string(op), Kind: archive.KindProtocol, Status: resp.StatusCode, Err: err}
+	return &archive.Error{Op: op.doing, Kind: archive.KindProtocol, Status: resp.StatusCode, Err: err}
 }
 
 // isWebPage reports whether resp says that it is HTML.

@@ -35,7 +35,7 @@ func (t *statsTable) ofLocked(op Operation) *counters {
 		if t.rows == nil {
 			t.rows = make(map[Operation]*counters)
 		}
-		row = &counters{rest: archive.OperationStats{Operation: string(op)}}
+		row = &counters{rest: archive.OperationStats{Operation: op.name}}
 		t.rows[op] = row
 	}
 	return row

@@ -82,7 +82,7 @@ func TestTLS(t *testing.T) {
 	for _, client := range []*Client{c, newClient(t, cfg)} {
 		err := client.Delete(t.Context(), 4)
 		wantKind(t, err, OpDelete, archive.KindInterrupted)
-		if stats := client.Stats(); stats[0].Operation != string(OpDelete) || stats[0].Requests != 1 {
+		if stats := client.Stats(); stats[0].Operation != OpDelete.name || stats[0].Requests != 1 {
 			t.Errorf("statistics are %+v", stats)
 		}
 	}

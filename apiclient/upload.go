@@ -13,6 +13,12 @@ import (
 	"github.com/archivefs/archivefs/archive"
 )
 
+// The operations that send a file.
+var (
+	OpFileUpload = Operation{"file-upload", "send the file", bulky}
+	OpReplace    = Operation{"document/replace", "replace the document", optional | bulky}
+)
+
 // expectContinueFrom is the size in bytes from which a request asks the service with Expect:
 // 100-continue before it sends the body (RFC 9110, section 10.1.1).
 const expectContinueFrom = 1 << 20

@@ -81,7 +81,7 @@ func (k Kind) String() string {
 // Error is a failed operation of the archive service. Its text contains no secret, and texts of the
 // service in it are Printable.
 type Error struct {
-	// Op is the operation, such as "document/list".
+	// Op is the operation in plain words: "list the folders".
 	Op   string
 	Kind Kind
 	// Status is the HTTP status, 0 without an answer.
@@ -96,11 +96,11 @@ type Error struct {
 	Err error
 }
 
-// Error implements error. The text is for people: the log of requests names the operation.
+// Error implements error. The text is for people.
 func (e *Error) Error() string {
 	s := e.Kind.String()
 	if e.Op != "" {
-		s = Doing(e.Op) + ": " + s
+		s = e.Op + ": " + s
 	}
 	if e.Status != 0 {
 		s += fmt.Sprintf(" (HTTP %d)", e.Status)

@@ -9,7 +9,7 @@ import (
 
 // A caller decides by the Kind of an error, however often it was wrapped.
 func Example() {
-	err := error(&archive.Error{Op: "file-upload", Kind: archive.KindInterrupted, Err: errors.New("connection reset")})
+	err := error(&archive.Error{Op: "send the file", Kind: archive.KindInterrupted, Err: errors.New("connection reset")})
 	err = fmt.Errorf("Letters/letter.pdf: %w", err)
 
 	fmt.Println("kind:", archive.KindOf(err))

@@ -26,9 +26,13 @@ type Hit struct {
 	Created  time.Time
 	// Folder is the folder of the document, 0 if the answer does not say.
 	Folder ID
-	// Mandator is the name of its mandator, empty in an inbox.
+	// Mandator is the name of its mandator: see InInbox.
 	Mandator string
 }
+
+// InInbox reports whether a document, whose mandator has this name, lies in an inbox: the service
+// names a mandator for documents of the archive alone.
+func InInbox(mandator string) bool { return mandator == "" }
 
 // Hits is the result of a search.
 type Hits struct {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,7 @@ func (c *phpClient) call(status int, operation string, id int64, query phpFields
 	if path == "/healthz" || path == "/readyz" {
 		address = strings.TrimSuffix(address, "/api/v2")
 	}
-	address += strings.Replace(path, "{id}", strconv.FormatInt(id, 10), 1)
+	address += regexp.MustCompile(`{\w+}`).ReplaceAllString(path, strconv.FormatInt(id, 10))
 	if len(query) > 0 {
 		address += "?" + query.encoded()
 	}

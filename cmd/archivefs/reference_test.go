@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -49,5 +50,34 @@ func TestReferenceIsComplete(t *testing.T) {
 	walk("archivefs", newApp(io.Discard, io.Discard).Commands)
 	if options < 50 {
 		t.Errorf("only %d options were looked for", options)
+	}
+}
+
+// The files that the documents name exist; where a document leaves out the first directories, it is enough that one does.
+func TestDocumentedFilesExist(t *testing.T) {
+	files := map[string]bool{} // by each end of their paths
+	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+		for more := true; more; _, path, more = strings.Cut(path, "/") {
+			files[path] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range []string{"CONTRIBUTING.md", "docs/ARCHITECTURE.md"} {
+		text, err := os.ReadFile("../../" + document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := regexp.MustCompile("`([^` ]+\\.go)`").FindAllSubmatch(text, -1)
+		if len(named) < 20 {
+			t.Errorf("%s names only %d files", document, len(named))
+		}
+		for _, name := range named {
+			if !files[string(name[1])] && !strings.Contains(string(name[1]), "NAME") {
+				t.Errorf("%s names %s, which is not there", document, name[1])
+			}
+		}
 	}
 }

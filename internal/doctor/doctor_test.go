@@ -212,7 +212,7 @@ func TestService(t *testing.T) {
 		change(&a)
 		return &a
 	}
-	failed := func(kind archive.Kind) error { return &archive.Error{Op: "archivestructure", Kind: kind} }
+	failed := func(kind archive.Kind) error { return &archive.Error{Op: "list the folders", Kind: kind} }
 	tests := []struct {
 		name   string
 		base   string

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,13 @@ import (
 	"github.com/archivefs/archivefs/internal/server/refusal"
 	"github.com/archivefs/archivefs/internal/server/store"
 )
+
+func archivingRoutes() []route {
+	return []route{
+		{http.MethodPost, "/document/{id}/archive", ofID(documentArchive), specified},
+		{http.MethodPost, "/document/auto_export_status/set", autoExportStatusSet, specified},
+	}
+}
 
 // documentArchive answers POST /document/{id}/archive (specification, endpoint 6): an
 // inbox document becomes a new document in an archive folder.

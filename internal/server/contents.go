@@ -34,6 +34,16 @@ type contentHandlers struct {
 	noRange bool
 }
 
+func (h contentHandlers) routes() []route {
+	return []route{
+		{http.MethodGet, "/document/{id}/pdf", ofID(h.documentPDF), further},
+		{http.MethodHead, "/document/{id}/pdf", ofID(h.documentPDF), further}, // net/http leaves the body out
+		{http.MethodGet, "/document/{id}/ocr-result", ofID(h.documentText), further},
+		{http.MethodGet, "/page/{id}/ocr-result", h.pageText, further},
+		{http.MethodGet, "/page/{id}/preview", h.pagePreview, further},
+	}
+}
+
 // documentPDF answers GET /document/{id}/pdf: the PDF of a document, or with original the uploaded
 // content. Ranges and conditions are supported (RFC 9110, sections 13 and 14); the ETag is the
 // SHA-256 of the bytes.

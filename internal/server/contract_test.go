@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,6 +77,9 @@ func plain(body io.Reader, header http.Header, schema *openapi3.SchemaRef, _ ope
 	return strconv.ParseInt(string(text), 10, 64)
 }
 
+// pathName matches the place of an id in a path.
+var pathName = regexp.MustCompile(`{\w+}`)
+
 // described is an operation of the document.
 type described struct{ routers.Route }
 
@@ -83,8 +87,9 @@ type described struct{ routers.Route }
 func (d *described) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found := w.(*finder) // find alone calls
 	found.route, found.params = &d.Route, map[string]string{}
-	if id := r.PathValue("id"); id != "" {
-		found.params["id"] = id
+	for _, name := range pathName.FindAllString(d.Path, -1) {
+		name = strings.Trim(name, "{}")
+		found.params[name] = r.PathValue(name)
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -18,6 +19,17 @@ const pagesPerDocument = 1 << 16
 
 // dataHandlers answer requests for metadata.
 type dataHandlers struct{ location *time.Location }
+
+func (h dataHandlers) routes() []route {
+	return []route{
+		{http.MethodGet, "/document/{id}/data", ofID(h.documentData), specified},
+		{http.MethodGet, "/document/{id}/uploaded-with", ofID(uploadedWith), further},
+		{http.MethodGet, "/document/{id}/metadata", ofID(metadataGet), further},
+		{http.MethodPost, "/document/{id}/metadata", ofID(metadataSet), further},
+		{http.MethodPost, "/document/{id}/keywords", ofID(keywordsSet), further},
+		{http.MethodPost, "/document/{id}/rename", ofID(documentRename), further},
+	}
+}
 
 // documentData answers GET /document/{id}/data (specification, endpoint 8).
 func (h dataHandlers) documentData(w *response, r *request, id archive.ID) error {

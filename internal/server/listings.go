@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +27,21 @@ import (
 //
 // where a FOLDER is {"id": 1, "name": "M", "folders": [FOLDER, ...]}, without its folders in a lazy
 // answer. Clients generated from the public document need the empty folders beside the inboxes.
+
+// listHandlers answer requests for folders and lists of documents.
+type listHandlers struct {
+	location  *time.Location
+	hideSizes bool
+}
+
+func (h listHandlers) routes() []route {
+	return []route{
+		{http.MethodGet, "/archivestructure", archiveStructure, specified},
+		{http.MethodGet, "/inboxes", inboxes, specified},
+		{http.MethodPost, "/folder/create", folderCreate, specified},
+		{http.MethodGet, "/document/list", h.documentList, specified},
+	}
+}
 
 // archiveStructure answers GET /archivestructure (specification, endpoint 1): the mandators, or the
 // children of a parent, without inboxes. lazy leaves out their children.
@@ -185,12 +201,6 @@ func folderCreate(w *response, r *request) error {
 		return refusal.Blame("folder-name", err)
 	}
 	return w.json(wireCreated{ID: id, Name: name})
-}
-
-// listHandlers list documents.
-type listHandlers struct {
-	location  *time.Location
-	hideSizes bool
 }
 
 // documentList answers GET /document/list (specification, endpoint 2), by ascending id. Documents

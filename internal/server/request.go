@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -138,11 +139,13 @@ func badBody(err error, what string) error {
 	return refusal.New(archive.KindInvalid, "%s: %s", what, archive.Printable(err.Error()))
 }
 
-// pathID returns the id in a request's path.
+// pathID returns the id in a request's path, whatever its route calls it.
 func pathID(r *request) (archive.ID, error) {
-	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	_, name, _ := strings.Cut(r.Pattern, "{")
+	name, _, _ = strings.Cut(name, "}")
+	id, err := strconv.ParseInt(r.PathValue(name), 10, 64)
 	if err != nil {
-		return 0, refusal.Invalid("id", "not an integer of 64 bits")
+		return 0, refusal.Invalid(name, "not an integer of 64 bits")
 	}
 	return archive.ID(id), nil
 }

@@ -56,37 +56,17 @@ func (r route) scope() Scope {
 	return ScopeWrite
 }
 
-// routes is the table of operations, with the dependencies of each group.
+// routes is the table of operations. Each group has its rows beside its handlers.
 func (s *Server) routes() []route {
-	lists := listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes}
 	data := dataHandlers{location: s.options.Location}
-	contents := contentHandlers{renderer: s.renderer, noRange: s.options.NoRange}
-	uploads := newUploadHandlers(s.intake)
-	searches := &searchHandlers{dataHandlers: data, renderer: s.renderer}
-	return []route{
-		{http.MethodGet, "/archivestructure", archiveStructure, specified},
-		{http.MethodGet, "/document/list", lists.documentList, specified},
-		{http.MethodPost, "/file-upload", uploads.fileUpload, upload},
-		{http.MethodPost, "/folder/create", folderCreate, specified},
-		{http.MethodGet, "/inboxes", inboxes, specified},
-		{http.MethodPost, "/document/{id}/archive", ofID(documentArchive), specified},
-		{http.MethodPost, "/document/auto_export_status/set", autoExportStatusSet, specified},
-		{http.MethodGet, "/document/{id}/data", ofID(data.documentData), specified},
-
-		{http.MethodGet, "/document/{id}/pdf", ofID(contents.documentPDF), further},
-		{http.MethodHead, "/document/{id}/pdf", ofID(contents.documentPDF), further}, // net/http leaves the body out
-		{http.MethodGet, "/document/{id}/ocr-result", ofID(contents.documentText), further},
-		{http.MethodGet, "/page/{id}/ocr-result", contents.pageText, further},
-		{http.MethodGet, "/page/{id}/preview", contents.pagePreview, further},
-		{http.MethodGet, "/document/{id}/metadata", ofID(metadataGet), further},
-		{http.MethodPost, "/document/{id}/metadata", ofID(metadataSet), further},
-		{http.MethodPost, "/document/{id}/keywords", ofID(keywordsSet), further},
-		{http.MethodPost, "/document/{id}/rename", ofID(documentRename), further},
-		{http.MethodPost, "/document/{id}/replace", ofID(uploads.documentReplace), further | upload},
-		{http.MethodPost, "/document/{id}/delete", ofID(uploads.documentDelete), further},
-		{http.MethodGet, "/document/{id}/uploaded-with", ofID(uploadedWith), further},
-		{http.MethodPost, "/search", searches.search, further | inquiry | looks},
-	}
+	return slices.Concat(
+		listHandlers{location: s.options.Location, hideSizes: s.options.HideSizes}.routes(),
+		data.routes(),
+		contentHandlers{renderer: s.renderer, noRange: s.options.NoRange}.routes(),
+		newUploadHandlers(s.intake).routes(),
+		(&searchHandlers{dataHandlers: data, renderer: s.renderer}).routes(),
+		archivingRoutes(),
+	)
 }
 
 // publicRoutes is the table of routes without credentials: they reveal nothing about the archive.

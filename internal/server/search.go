@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,10 @@ type searchHandlers struct {
 	dataHandlers
 	*renderer // of the texts that are searched for matching pages
 	last      lastSearch
+}
+
+func (h *searchHandlers) routes() []route {
+	return []route{{http.MethodPost, "/search", h.search, further | inquiry | looks}}
 }
 
 // search answers POST /search, the youngest documents first. It searches metadata and contents.

@@ -9,8 +9,8 @@
 // Errors are answered as application/problem+json (RFC 9457) and name the field that is
 // wrong. Contents lie in package blob, everything else in package store.
 //
-// A Server opens, serves and closes an archive. routes.go is the table of operations, with the
-// dependencies of each group; the handlers are in listings.go, documents.go, archiving.go, uploads.go,
+// A Server opens, serves and closes an archive. routes.go puts the table of operations together; the
+// handlers, with their rows of it, are in listings.go, documents.go, archiving.go, uploads.go,
 // contents.go and search.go. The middleware before them is the front, in middleware.go: it makes each
 // handler's request, with the archive as its sender sees it.
 package server

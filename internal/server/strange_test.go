@@ -44,7 +44,9 @@ func uploading(fields ...string) string {
 // stranger's.
 func strange() map[string][]tried {
 	id := func(path string) []tried {
-		return []tried{{path: strings.Replace(path, "{id}", "THEIR-DOCUMENT", 1)}, {path: strings.Replace(path, "{id}", "THEIR-SCAN", 1)}}
+		before, name, _ := strings.Cut(path, "{")
+		_, after, _ := strings.Cut(name, "}")
+		return []tried{{path: before + "THEIR-DOCUMENT" + after}, {path: before + "THEIR-SCAN" + after}}
 	}
 	posted := func(path, contentType, body string) []tried {
 		all := id(path)

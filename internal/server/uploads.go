@@ -43,6 +43,14 @@ func newUploadHandlers(in *intake) *uploadHandlers {
 	return &uploadHandlers{intake: in, readers: sync.Pool{New: func() any { return bufio.NewReaderSize(nil, formAhead) }}}
 }
 
+func (h *uploadHandlers) routes() []route {
+	return []route{
+		{http.MethodPost, "/file-upload", h.fileUpload, upload},
+		{http.MethodPost, "/document/{id}/replace", ofID(h.documentReplace), further | upload},
+		{http.MethodPost, "/document/{id}/delete", ofID(h.documentDelete), further},
+	}
+}
+
 // fileUpload answers POST /file-upload (specification, endpoint 3): the file becomes a
 // document in a folder, or in an inbox if the target lies in one or none is given.
 // The answer is the document's id as text.

@@ -11,7 +11,7 @@ import (
 // were never looked at.
 
 // Locate returns the directories of folders that are told by their ids, each with the name
-// of its mandator, empty in an inbox. Those that nobody looked at are asked for with one
+// of its mandator (archive.InInbox). Those that nobody looked at are asked for with one
 // request for the inboxes and one for the structure. What cannot be found is left out.
 func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (map[archive.ID]*tree.Dir, error) {
 	found := map[archive.ID]*tree.Dir{}
@@ -21,7 +21,7 @@ func (c *Contents) Locate(ctx context.Context, wanted map[archive.ID]string) (ma
 		return found, nil
 	}
 	for _, mandator := range missing {
-		if mandator == "" {
+		if archive.InInbox(mandator) {
 			if err := c.locateInboxes(ctx, missing, found); err != nil {
 				return found, err
 			}

@@ -7,6 +7,8 @@ import (
 	"io"
 	iofs "io/fs"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -198,6 +200,36 @@ func leadsTo(t *testing.T, tr *Tree, path, want string) {
 	t.Helper()
 	if got, err := finds[*Link](t, tr, path).Target(t.Context()); err != nil || got != want {
 		t.Errorf("%s leads to %q, %v, want %q", path, got, err, want)
+	}
+}
+
+// What is at the top is in docs/REFERENCE.md and in the manual, and nothing else is.
+func TestRootIsDescribed(t *testing.T) {
+	tr, _ := tree(&fakeMount{})
+	entries, err := tr.Root().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, e := range entries {
+		want = append(want, e.Name)
+	}
+	slices.Sort(want)
+	for file, pattern := range map[string]string{
+		"docs/REFERENCE.md": `(?m)^    /\.archivefs/([\w.-]+)`,
+		"cmd/archivefs/internal/shell/share/archivefs.1": `(?m)^\.It Pa \.archivefs/([\w.\\-]+)`,
+	} {
+		text, err := os.ReadFile("../../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, name := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+			got = append(got, strings.ReplaceAll(string(name[1]), `\-`, "-"))
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s describes %q, want %q", file, got, want)
+		}
 	}
 }
 

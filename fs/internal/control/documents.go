@@ -54,7 +54,7 @@ func newAbout(data *archive.DocumentData) about {
 			ID: data.ID, Name: data.Name, Pages: data.NumPages, Created: data.Created, Folder: data.Folder,
 			Keywords: data.Keywords, Metadata: data.Metadata, Size: archive.SizeUnknown,
 		},
-		mandator: data.Mandator, inbox: data.Mandator == "",
+		mandator: data.Mandator, inbox: archive.InInbox(data.Mandator),
 	}
 	for _, p := range data.Pages {
 		if p.ID != 0 {

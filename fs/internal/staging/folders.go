@@ -220,7 +220,7 @@ func (m *folderMaker) siblings(ctx context.Context) ([]archive.Folder, error) {
 	}
 	parent, ok := tree.FindInbox(boxes.Inboxes, m.parent)
 	if !ok {
-		return nil, &archive.Error{Op: "inboxes", Kind: archive.KindNotFound}
+		return nil, &archive.Error{Op: "list the inboxes", Kind: archive.KindNotFound}
 	}
 	return parent.Children, nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,12 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 		if err := s.SetSetting(ctx, "name", "theirs"); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.SetSetting(ctx, "both", "of another"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Alter(ctx, 1, store.SetAutoExport(true)); err != nil {
+			t.Fatal(err)
+		}
 		before := everything(t, s.Archive, theirs, inbox)
 
 		if ids, err := other.Search(ctx, store.Search{}); err != nil || len(ids) != 0 {
@@ -67,7 +74,7 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 		}
 		const document, scan = archive.ID(1), archive.ID(3)
 		name := "x"
-		for what, do := range map[string]func() error{
+		notFound := map[string]func() error{
 			"AddFolder":     func() error { _, err := other.AddFolder(ctx, store.Folder{Parent: theirs, Name: "x"}); return err },
 			"Folder":        func() error { _, err := other.Folder(ctx, theirs); return err },
 			"Child of root": func() error { _, err := other.Child(ctx, 0, "I"); return err },
@@ -97,27 +104,38 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 				_, err := other.ArchiveDocument(ctx, waiting[0], store.Target{Folder: theirs, At: time.Now()})
 				return err
 			},
-			"SetAutoExport":  func() error { return other.Alter(ctx, document, store.SetAutoExport(true)) },
-			"SetName":        func() error { return other.Alter(ctx, document, store.SetName("x")) },
-			"SetKeywords":    func() error { return other.Alter(ctx, document, store.SetKeywords([]string{"x"})) },
-			"SetMetadata":    func() error { return other.Alter(ctx, document, store.SetMetadata(map[string]*string{"x": &name})) },
-			"ReplaceContent": func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
-			"DeleteDocument": func() error { _, err := other.DeleteDocument(ctx, scan); return err },
-		} {
+			"Alter auto-export": func() error { return other.Alter(ctx, document, store.SetAutoExport(true)) },
+			"Alter name":        func() error { return other.Alter(ctx, document, store.SetName("x")) },
+			"Alter keywords":    func() error { return other.Alter(ctx, document, store.SetKeywords([]string{"x"})) },
+			"Alter metadata":    func() error { return other.Alter(ctx, document, store.SetMetadata(map[string]*string{"x": &name})) },
+			"ReplaceContent":    func() error { _, err := other.ReplaceContent(ctx, scan, store.Content{Digest: "x"}); return err },
+			"DeleteDocument":    func() error { _, err := other.DeleteDocument(ctx, scan); return err },
+		}
+		for what, do := range notFound {
 			if err := do(); archive.KindOf(err) != archive.KindNotFound {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		// Lists are empty, or have only the tenant's own.
-		for what, list := range map[string]func() (int, error){
+		lists := map[string]func() (int, error){
 			"Roots":       func() (int, error) { f, err := other.Roots(ctx, false); return len(f) - 1, err },
 			"Tree":        func() (int, error) { f, err := other.Tree(ctx, true); return len(f) - 1, err },
 			"Children":    func() (int, error) { f, err := other.Children(ctx, theirs); return len(f), err },
 			"Below":       func() (int, error) { f, err := other.Below(ctx, theirs); return len(f), err },
 			"Contents":    func() (int, error) { c, err := other.Contents(ctx, theirs); return len(c), err },
 			"Annotations": func() (int, error) { n, s, err := other.Annotations(ctx, scan); return len(n) + len(s), err },
+			"History":     func() (int, error) { e, err := other.History(ctx, scan, 9); return len(e), err },
 			"Setting":     func() (int, error) { v, err := other.Setting(ctx, "name"); return len(v), err },
-			"Search":      func() (int, error) { ids, err := other.Search(ctx, store.Search{}); return len(ids) - 2, err },
+			"SetSetting":  func() (int, error) { return 0, other.SetSetting(ctx, "unlike", "own") },
+			"FirstSetting": func() (int, error) {
+				v, err := other.FirstSetting(ctx, "both", "own")
+				return len(v) - len("own"), err
+			},
+			"ListAutoExport": func() (n int, err error) {
+				err = other.ListAutoExport(ctx, func(store.Listed) error { n++; return nil })
+				return n, err
+			},
+			"Search": func() (int, error) { ids, err := other.Search(ctx, store.Search{}); return len(ids) - 2, err },
 			"Search below": func() (int, error) {
 				ids, err := other.Search(ctx, store.Search{Folder: theirs, Recursive: true})
 				return len(ids), err
@@ -127,9 +145,22 @@ func TestATenantSeesNothingOfAnother(t *testing.T) {
 				ids, err := other.Search(ctx, store.Search{ExternalID: "E"})
 				return len(ids), err
 			},
-		} {
+		}
+		for what, list := range lists {
 			if n, err := list(); err != nil || n != 0 {
 				t.Errorf("%s: %d too many, %v", what, n, err)
+			}
+		}
+		tried := map[string]bool{"By": true, "Empty": true, "Trail": true} // By asks for nothing, Empty is below, Trail for tests
+		for what := range notFound {
+			tried[strings.Fields(what)[0]] = true
+		}
+		for what := range lists {
+			tried[strings.Fields(what)[0]] = true
+		}
+		for method := range reflect.TypeFor[store.Archive]().Methods() {
+			if !tried[method.Name] {
+				t.Errorf("%s is not tried", method.Name)
 			}
 		}
 		if empty, err := s.Tenant(id + 1).Empty(ctx); err != nil || !empty {

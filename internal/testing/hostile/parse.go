@@ -61,7 +61,7 @@ func (p *parser) parse(body []byte) {
 		p.wrong("does not accept application/json")
 	}
 	for i, segment := range strings.Split(p.op.path, "/") {
-		if segment != "{id}" {
+		if !strings.HasPrefix(segment, "{") {
 			continue
 		}
 		id, err := strconv.ParseInt(strings.Split(p.rec.Path, "/")[i], 10, 64)

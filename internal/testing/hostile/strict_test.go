@@ -1,7 +1,11 @@
 package hostile_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +95,33 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("answered %d and noted %q", status, s.Violations())
 			}
 		})
+	}
+}
+
+// Each operation that the embedded service describes can be asked for, or is known to be absent.
+func TestEveryOperationIsKnown(t *testing.T) {
+	text, err := os.ReadFile("../../server/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &described); err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range described.Paths {
+		if item["servers"] != nil || path == "/openapi.json" { // public
+			continue
+		}
+		delete(item, "parameters")
+		for method := range item {
+			s := full(hostile.Config{})
+			start(t, s).ask(strings.ToUpper(method), regexp.MustCompile(`{\w+}`).ReplaceAllString(path, "1"), "", nil)
+			if why := fmt.Sprint(s.Violations()); strings.Contains(why, "no such operation") {
+				t.Errorf("%s %s: %s", method, path, why)
+			}
+		}
 	}
 }
 
