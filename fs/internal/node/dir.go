@@ -34,13 +34,13 @@ func (k *Kernel) RootNode() fusefs.InodeEmbedder {
 // dirHandle is an open directory: one listing, from its opening on.
 type dirHandle struct {
 	n       *dirNode
-	entries []*tree.Entry // nil until it is read, when the directory was folded
-	told    *told
-	keep    bool // the kernel keeps what it reads
-	drop    drop // what it had, once it reads or closes this
+	entries []*tree.Entry // nil until the first read of a compacted directory
+	listing *listing
+	keep    bool // the kernel caches what it reads
+	drop    drop // the cache that the kernel drops with this handle
 	next    int
 	last    *tree.Entry
-	looked  int           // entries that were told with attributes
+	looked  int           // entries that were sent with attributes
 	out     fuse.DirEntry // of last; the library copies it
 }
 
@@ -126,17 +126,16 @@ func (n *dirNode) OpendirHandle(ctx context.Context, _ uint32) (fusefs.FileHandl
 		return nil, 0, n.k.Errnos.Of("list", n.d.Path(), err)
 	}
 	h := &dirHandle{n: n}
-	h.told, h.entries = toldOf(n.d, content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w))
-	if h.keep, h.drop = n.list.opening(h.told); h.keep {
+	h.listing, h.entries = listingOf(n.d, content.Walked{Dir: n.d, Env: n.k.Contents}.ByName(w))
+	if h.keep, h.drop = n.list.opening(h.listing); h.keep {
 		return h, fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE, 0
 	}
 	return h, 0, 0
 }
 
-// Releasedir ends what the kernel lists through the handle. A directory of which a walk was
-// told names alone is folded.
+// Releasedir closes the handle. A directory that a walk listed by names alone is compacted.
 func (h *dirHandle) Releasedir(context.Context, uint32) {
-	if h.told.byName {
+	if h.listing.byName {
 		h.n.d.Compact()
 	}
 	if h.keep {
@@ -186,7 +185,7 @@ func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) 
 // nothing but that there is no more than a name.
 func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fusefs.Inode, syscall.Errno) {
 	e := h.last
-	if h.told.byName && e != nil && e.Dir == nil && e.Name == name {
+	if h.listing.byName && e != nil && e.Dir == nil && e.Name == name {
 		return nil, syscall.ENODATA
 	}
 	if e == nil || e.Name != name || h.n.d.Get(name) != e {
@@ -215,8 +214,8 @@ func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 
 func (h *dirHandle) Fsyncdir(context.Context, uint32) syscall.Errno { return 0 }
 
-// keepNew is how long the kernel may trust what it is told of a file that it has just made: a
-// program asks once more before it writes. With each write the kernel drops it.
+// keepNew is how long the kernel may cache the attributes of a file that was just created: programs
+// stat it once more before they write. Each write invalidates them.
 const keepNew = time.Second
 
 // Create makes a file in the spool and opens it.

@@ -6,46 +6,46 @@ import (
 	"github.com/archivefs/archivefs/fs/internal/tree"
 )
 
-// The kernel keeps what it reads of a directory, where it is asked to, and lists it again by
-// itself. It still tells of each OPENDIR, and is then allowed to use what it keeps only when
-// it would be told the same once more: so nobody sees an older listing than without it. What
-// it keeps it drops when a directory is opened without being asked to keep anything, and
-// only then; and two handles with different listings must never fill it together.
+// Where it is asked to, the kernel caches what it reads of a directory and lists it again by itself
+// (FOPEN_CACHE_DIR). It still sends OPENDIR, whose answer allows it to use its cache only while a new
+// listing would be the same: so nobody sees an older listing than without the cache. The kernel drops
+// its cache when a directory is opened without FOPEN_KEEP_CACHE, and only then. Two handles with
+// different listings must never fill it together.
 
-// kernelList is what the kernel keeps of one directory.
+// kernelList is what the kernel caches of one directory.
 type kernelList struct {
 	mu sync.Mutex
-	// kept is what it read, or may read, through the handles that it keeps something of;
-	// nil when it has nothing.
-	kept *told // +checklocks:mu
+	// kept is the listing that the kernel reads, or may have read, through the handles that fill its
+	// cache; nil when it has nothing.
+	kept *listing // +checklocks:mu
 	// open is how many of these handles are open.
 	open int // +checklocks:mu
 	// opened is how many were opened at all.
 	opened uint64 // +checklocks:mu
 }
 
-// told is a listing as the kernel is told it.
-type told struct {
+// listing is a listing as the kernel gets it.
+type listing struct {
 	version uint64 // of the names
-	// serials are of the listings, with which names and attributes expire in the kernel.
+	// serials are of the service's listings, with which names and attributes expire in the kernel.
 	serials [2]uint64
-	byName  bool // documents are told by name alone
-	// whole says that everything was told with its attributes. It is guarded by mu of kernelList.
+	byName  bool // documents have no attributes
+	// whole says that everything had its attributes. It is guarded by mu of kernelList.
 	whole bool
 }
 
-// drop is what a handle takes along of which the kernel keeps nothing; 0: it tells nothing.
+// drop identifies an open that makes the kernel drop its cache; 0: none does.
 type drop uint64
 
-// serves reports whether the kernel may list what it was told as t in place of want: it
-// lacks no attributes either, which it would have to ask for one by one.
-func (t *told) serves(want *told) bool {
+// serves reports whether the kernel may list t from its cache in place of want: t lacks no attributes
+// either, which the kernel would request one by one.
+func (t *listing) serves(want *listing) bool {
 	return t.version == want.version && t.serials == want.serials && (t.whole || want.byName)
 }
 
-// opening reports whether the kernel is to keep what it reads through a handle that is told
-// want, and may use what it has. Else it drops that; dropped is then called after it did so.
-func (k *kernelList) opening(want *told) (keep bool, d drop) {
+// opening reports whether the kernel is to cache what it reads through a handle with the listing want,
+// and may use what it has. Otherwise it drops its cache, after which dropped is called with d.
+func (k *kernelList) opening(want *listing) (keep bool, d drop) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -62,8 +62,8 @@ func (k *kernelList) opening(want *told) (keep bool, d drop) {
 	return true, 0
 }
 
-// dropped notes that the kernel has opened a handle of which it keeps nothing. It has nothing
-// then, unless another handle was opened since.
+// dropped notes that the kernel has opened a handle that fills no cache. Its cache is empty then, unless
+// another handle was opened since.
 func (k *kernelList) dropped(d drop) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,27 +72,27 @@ func (k *kernelList) dropped(d drop) {
 	}
 }
 
-// wasWhole notes that all that is kept was told with attributes.
+// wasWhole notes that everything in the cache has its attributes.
 func (k *kernelList) wasWhole() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.kept.whole = true
 }
 
-// closed notes the end of a handle of which the kernel kept something.
+// closed notes the end of a handle that fills the cache.
 func (k *kernelList) closed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.open--
 }
 
-// toldOf is what a directory is listed as, and its entries. Those of one that is folded are
-// left for who reads them: the kernel may list it by itself.
-func toldOf(d *tree.Dir, byName bool) (t *told, entries []*tree.Entry) {
+// listingOf returns the listing of a directory and its entries. The entries of a compacted directory
+// are left to the reader: the kernel may list it from its cache.
+func listingOf(d *tree.Dir, byName bool) (t *listing, entries []*tree.Entry) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	if !d.Shown.IsCompacted() {
 		entries = d.Shown.Held.Names.All()
 	}
-	return &told{version: d.Shown.Version, serials: [2]uint64{d.Subs.Serial, d.Files.Serial}, byName: byName}, entries
+	return &listing{version: d.Shown.Version, serials: [2]uint64{d.Subs.Serial, d.Files.Serial}, byName: byName}, entries
 }

@@ -11,17 +11,17 @@ import (
 // drops it when its opening is over.
 type kernelModel struct {
 	list     kernelList
-	pages    []*told // by position: whose entry; nil where it was dropped
+	pages    []*listing // by position: whose entry; nil where it was dropped
 	complete bool
 }
 
 // openDir is a handle in the model: what it does next, and what it has shown so far.
 type openDir struct {
-	told   *told
-	keep   bool
-	drop   drop
-	opened bool
-	at     int
+	listing *listing
+	keep    bool
+	drop    drop
+	opened  bool
+	at      int
 }
 
 const modelEntries = 3
@@ -59,11 +59,11 @@ func (k *kernelModel) read(h *openDir) error {
 		k.pages, k.complete = nil, false
 	}
 	if k.complete {
-		if shown := k.pages[h.at]; shown.version != h.told.version {
-			return fmt.Errorf("entry %d of listing %d in place of %d", h.at, shown.version, h.told.version)
+		if shown := k.pages[h.at]; shown.version != h.listing.version {
+			return fmt.Errorf("entry %d of listing %d in place of %d", h.at, shown.version, h.listing.version)
 		}
 	} else if len(k.pages) == h.at {
-		k.pages = append(k.pages, h.told)
+		k.pages = append(k.pages, h.listing)
 		k.complete = len(k.pages) == modelEntries
 	}
 	h.at++
@@ -83,8 +83,8 @@ func TestKernelNeverListsWhatWasNotTold(t *testing.T) {
 			case n == 0:
 				version++
 			case n < 4 && len(handles) < 4:
-				h := &openDir{told: &told{version: version, byName: r.IntN(2) == 0}}
-				h.keep, h.drop = k.list.opening(h.told)
+				h := &openDir{listing: &listing{version: version, byName: r.IntN(2) == 0}}
+				h.keep, h.drop = k.list.opening(h.listing)
 				handles = append(handles, h)
 			case len(handles) > 0:
 				j := r.IntN(len(handles))
@@ -114,18 +114,18 @@ func TestKernelNeverListsWhatWasNotTold(t *testing.T) {
 // and is told anew what has changed, was listed again, or lacks attributes.
 func TestWhatTheKernelKeeps(t *testing.T) {
 	for name, tt := range map[string]struct {
-		first, second *told
+		first, second *listing
 		attributes    bool // of all entries, through the first
 		keeps         bool
 	}{
-		"the same, with attributes":        {&told{}, &told{}, true, true},
-		"the same, without":                {&told{}, &told{}, false, false},
-		"names after attributes":           {&told{}, &told{byName: true}, true, true},
-		"names after names":                {&told{byName: true}, &told{byName: true}, false, true},
-		"attributes after names":           {&told{byName: true}, &told{}, false, false},
-		"others":                           {&told{}, &told{version: 1}, true, false},
-		"listed again, and nothing is new": {&told{}, &told{serials: [2]uint64{1, 0}}, true, false},
-		"nothing twice":                    {&told{whole: true}, &told{whole: true}, false, true},
+		"the same, with attributes":        {&listing{}, &listing{}, true, true},
+		"the same, without":                {&listing{}, &listing{}, false, false},
+		"names after attributes":           {&listing{}, &listing{byName: true}, true, true},
+		"names after names":                {&listing{byName: true}, &listing{byName: true}, false, true},
+		"attributes after names":           {&listing{byName: true}, &listing{}, false, false},
+		"others":                           {&listing{}, &listing{version: 1}, true, false},
+		"listed again, and nothing is new": {&listing{}, &listing{serials: [2]uint64{1, 0}}, true, false},
+		"nothing twice":                    {&listing{whole: true}, &listing{whole: true}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var k kernelList

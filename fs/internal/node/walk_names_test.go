@@ -30,7 +30,7 @@ func readAll(t *testing.T, h *dirHandle, budget int) (more int) {
 		if de.Name == "." || de.Name == ".." {
 			continue
 		}
-		if h.told.byName && h.last.Dir == nil {
+		if h.listing.byName && h.last.Dir == nil {
 			var out fuse.EntryOut
 			if node, errno := h.Lookup(t.Context(), de.Name, &out); node != nil || errno != syscall.ENODATA {
 				t.Errorf("%s: %v, %v", de.Name, node, errno)
@@ -50,7 +50,7 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 	w := new(prefetch.Walk)
 	open := func() *dirHandle {
 		h := &dirHandle{n: &dirNode{d: d}}
-		h.told, h.entries = toldOf(d, content.Walked{Dir: d, Env: k.Contents}.ByName(w))
+		h.listing, h.entries = listingOf(d, content.Walked{Dir: d, Env: k.Contents}.ByName(w))
 		return h
 	}
 	if (content.Walked{Dir: d, Env: k.Contents}).ByName(nil) {
@@ -66,7 +66,7 @@ func TestWalkIsToldNamesUntilItLooks(t *testing.T) {
 		}
 	}
 	content.Walked{Dir: d, Env: k.Contents}.Looked()
-	if !w.Looks() || open().told.byName {
+	if !w.Looks() || open().listing.byName {
 		t.Error("the walk looked at a document and is told names alone")
 	}
 	other := new(prefetch.Walk)
@@ -88,7 +88,7 @@ func TestNumbersWithoutIDs(t *testing.T) {
 func TestReaddirAllocatesNothing(t *testing.T) {
 	_, d := holds(t, remotetest.Named(1, "a.pdf"), remotetest.Named(2, "b.pdf"), remotetest.Named(3, "c.pdf"))
 	h := &dirHandle{n: &dirNode{d: d}}
-	h.told, h.entries = toldOf(d, true)
+	h.listing, h.entries = listingOf(d, true)
 	ctx := context.Background()
 	var out fuse.EntryOut
 	allocs := testing.AllocsPerRun(100, func() {
@@ -116,7 +116,7 @@ func BenchmarkReaddir(b *testing.B) {
 	}
 	_, d := holds(b, list...)
 	h := &dirHandle{n: &dirNode{d: d}}
-	h.told, h.entries = toldOf(d, true)
+	h.listing, h.entries = listingOf(d, true)
 	b.ReportAllocs()
 	for b.Loop() {
 		h.next = 0
