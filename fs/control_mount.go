@@ -16,8 +16,7 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
-// NoteWaited notes in the mount at dir whether its uploads were waited for before an unmount; false
-// also when it stays mounted after all.
+// NoteWaited notes in the mount at dir whether its uploads were waited for before an unmount.
 func NoteWaited(dir string, waited bool) error { return control.NoteWaited(dir, waited) }
 
 // Waited reports whether the uploads were waited for before the unmount.

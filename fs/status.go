@@ -67,7 +67,7 @@ type UploadInfo struct {
 	State string `json:"state"` // pending or failed; StateLocal for a local file
 	Path  string `json:"path"`
 	Size  int64  `json:"size"`
-	// Sent is how many bytes of it were sent so far.
+	// Sent is how many bytes the delivery in flight has sent.
 	Sent    int64     `json:"sent,omitempty"`
 	Changed time.Time `json:"changed"`
 	// Directory: it is a queued folder.

@@ -161,7 +161,7 @@ func (n *fileNode) OnForget() {
 
 // Access answers access(2), which programs call before they let users edit a document. It denies
 // writing to an archived document, although the mode, which copies inherit, permits it: so LibreOffice
-// and editors open the document read-only in place of reporting that somebody else has it open.
+// and editors open the document read-only instead of reporting that somebody else has it open.
 func (n *fileNode) Access(ctx context.Context, mask uint32) syscall.Errno {
 	f := n.f
 	if mask&unix.W_OK != 0 {
@@ -316,8 +316,8 @@ func joined(names []string) []byte {
 	return b
 }
 
-// setErrno returns the errno of a failed setxattr. Linux turns EAGAIN into ENOTSUP there, which
-// programs that copy attributes silently ignore, as on a file system without any.
+// setErrno returns the errno of a failed setxattr. Linux turns EAGAIN into ENOTSUP there, and programs
+// that copy attributes silently ignore ENOTSUP.
 func setErrno(errno syscall.Errno) syscall.Errno {
 	if errno == syscall.EAGAIN {
 		return syscall.EBUSY

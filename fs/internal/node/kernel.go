@@ -27,7 +27,7 @@ import (
 type Kernel struct {
 	// UID, GID and Umask apply to every file.
 	UID, GID, Umask uint32
-	// Trust is the upper bound of every entry timeout, whatever the TTL.
+	// Trust bounds the timeouts of what can change, whatever the TTL.
 	Trust time.Duration
 	// Memory counts the documents that the kernel forgot.
 	Memory *background.Memory
@@ -196,8 +196,8 @@ func leaves(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// outlive runs change to its end even if the caller is killed. A killed caller gets EINTR at once; late,
-// unless nil, then runs after the change. Close waits for the change.
+// outlive runs change to its end even if the caller is killed. In that case it returns EINTR early, and
+// late, unless nil, runs after the change. Close waits for the change.
 func (k *Kernel) outlive(ctx context.Context, change func(context.Context) syscall.Errno, late func()) syscall.Errno {
 	errno, done := syscall.EIO, make(chan struct{})
 	k.Service.Work.Go(func() {
@@ -276,10 +276,10 @@ func (k *Kernel) forget(f *staging.File) *tree.Dir {
 // the lock of the directory, which a create, mkdir, unlink, rmdir or rename holds until we answer.
 // Such a wait cannot be killed: if the answer depends on the notification, the process hangs for ever.
 //
-// No entry timeout outlives the listing that the name comes from. If a name changes earlier, and the
-// kernel holds an unexpired name of the directory, a new epoch begins (FUSE_NOTIFY_INC_EPOCH, Linux
-// 6.16): the kernel looks up every name again on its next use. That takes no lock. On older kernels
-// names just time out.
+// Except for absent junk names, no entry timeout outlives the listing that the name comes from. If a
+// name changes earlier, and the kernel holds an unexpired name of the directory, a new epoch begins
+// (FUSE_NOTIFY_INC_EPOCH, Linux 6.16): the kernel looks up every name again on its next use. That takes
+// no lock. On older kernels names just time out.
 //
 // Attributes are invalidated (attrsOnly), which takes no lock either. Invalidating pages waits for
 // those that are being read, and so for us: it is done only for a file that nobody has open (dropPages).

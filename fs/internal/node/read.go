@@ -28,7 +28,7 @@ type readHandle struct {
 
 // Some programs open a document and close it unread: Dolphin and KDE's file dialogs do so with every
 // document of a folder that they show. After the first one, documents of that folder are downloaded by
-// the first read in place of the open, until one of them is read.
+// the first read instead of the open, until one of them is read.
 
 // laterHandle reads an archived document that the first read downloads.
 type laterHandle struct {

@@ -23,8 +23,8 @@ const (
 	// lookupBudget is firstBudget for a walk by lookups. It is smaller because the walk may need only
 	// few of the documents.
 	lookupBudget = 128
-	// proven is how many prefetched folders a walk by lookups must come to before a single lookup
-	// extends it to another mandator.
+	// proven is how many lookups a walk must make in prefetched folders before a single lookup extends
+	// it to another mandator.
 	proven = 16
 )
 
@@ -55,7 +55,7 @@ type Walk struct {
 	lookups bool     // detected by lookups, not by OPENDIR
 
 	opened  int       // directories opened within pause of each other; guarded by mu of the detector
-	last    time.Time // when the last of them was answered; guarded by mu of the detector
+	last    time.Time // when the last of them was opened or answered; guarded by mu of the detector
 	budget  int       // folders that the next prefetch may cover; guarded by mu of the detector
 	further bool      // area was called before; guarded by mu of the detector
 
@@ -65,7 +65,7 @@ type Walk struct {
 // lookups watches the directories that names are looked up in. Guarded by mu of the detector.
 type lookups struct {
 	apart [][]Folder // recent directories, none within another; fewer than needed
-	last  time.Time  // when the last lookup was answered
+	last  time.Time  // when the last lookup began or was answered
 	walk  *Walk      // the current walk by lookups, nil for none
 	ahead int        // lookups in prefetched or listed folders
 }

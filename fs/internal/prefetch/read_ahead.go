@@ -11,8 +11,7 @@ import (
 const (
 	// readPause is the longest time between two opens in a folder that belong together.
 	readPause = 2 * time.Second
-	// firstWindow and maxWindow are the smallest and largest window: the number of documents that may
-	// be prefetched and not opened yet.
+	// firstWindow and maxWindow bound the number of documents that may be prefetched and not opened yet.
 	firstWindow, maxWindow = 2, 16
 	// maxContent is the size in bytes of the largest document that is prefetched.
 	maxContent = 1 << 20
@@ -21,10 +20,9 @@ const (
 )
 
 // ReadAhead prefetches contents for programs that open the documents of a folder one after another.
-// Opening a single document prefetches nothing. From the second on it prefetches the next two, and
-// doubles this window each time that a prefetched document is opened. It stops when the window is full
-// of unopened documents. A program that left at most half of it unopened starts its next folder with
-// the same window.
+// A single open prefetches nothing. The second one prefetches the next two documents, and each open of
+// a prefetched document doubles this window. A window full of unopened documents stops it. A program
+// that left at most half of it unopened starts its next folder with the same window.
 type ReadAhead struct {
 	ctx context.Context // cancels prefetches at the end of the mount
 	now func() time.Time
@@ -112,9 +110,8 @@ func evictReads[K comparable](all map[K]*reads, now time.Time) {
 }
 
 // Fetch prefetches a document of the folder by calling fetch in the background, and reports whether it
-// does: not when the document is too large, was prefetched before, or the window or the limit in flight
-// is reached. An error of fetch stops the read-ahead in the folder; an open of the document meets it
-// again.
+// does: not when the document is too large or prefetched already, or when the window or the limit in
+// flight is reached. An error of fetch stops the read-ahead in the folder.
 func (a *ReadAhead) Fetch(in Folder, doc archive.ID, size int64, fetch func(context.Context) error) bool {
 	if size > maxContent || !a.take(in, doc) {
 		return false

@@ -60,15 +60,15 @@ type DirKind uint8
 
 // The kinds of directories.
 const (
-	RootDir     DirKind = iota // the mandators, and inboxes
-	InboxesDir                 // the inboxes
+	RootDir     DirKind = iota // the root: the mandators, and InboxesDir
+	InboxesDir                 // holds the inboxes
 	MandatorDir                // a top-level folder of the archive
 	FolderDir                  // a folder below a mandator
 	InboxDir                   // an inbox, or a folder in one
 	LocalDir                   // a directory that only this machine has
 )
 
-// String is the value of the attribute kind.
+// String returns the value of the attribute kind.
 func (k DirKind) String() string {
 	switch k {
 	case MandatorDir:

@@ -2,6 +2,5 @@
 // Directories are filled from the listings of the archive service. An entry keeps its name until it is
 // renamed.
 //
-// The package knows neither FUSE nor HTTP. Config.Staged stands for what waits on this machine to be
-// archived.
+// It knows neither FUSE nor HTTP. Config.Staged is what waits on this machine to be archived.
 package tree

@@ -86,9 +86,8 @@ func (f *Leaf) Path() string {
 	return "(removed)"
 }
 
-// NumberedByIDLocked reports whether the inode number is derived from the document's id, so that a new
-// Leaf for the document gets the same one. A file that was created here has another number, which must
-// stay: programs compare it before and after they open a file.
+// NumberedByIDLocked reports whether the inode number follows from the document's id. That of a file
+// created here does not, and must stay: programs compare it before and after they open a file.
 // +checklocks:f.Mu
 func (f *Leaf) NumberedByIDLocked() bool {
 	ino, ok := inode.OfDocument(f.Doc.ID)
