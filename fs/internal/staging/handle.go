@@ -38,178 +38,6 @@ type Handle struct {
 	reader *content.Reader // +checklocks:mu
 }
 
-// enter counts an open handle, which keeps the staged bytes open.
-func (h *Handle) enter() error {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up != nil {
-		if err := f.Up.Open(); err != nil {
-			return err
-		}
-	}
-	h.enterLocked()
-	return nil
-}
-
-// enterLocked is enter for a file without staged bytes.
-// +checklocks:h.File.Mu
-func (h *Handle) enterLocked() {
-	f := h.File
-	f.Handles++
-	f.Way = content.ThroughUs
-	if h.writer {
-		f.writers++
-	}
-	if h.maps {
-		f.mappers++
-	}
-}
-
-// enterUnread is enter for a handle that has no content yet. It returns false if a handle or the
-// kernel reads the file, if its bytes are staged, or if another file has replaced it.
-func (h *Handle) enterUnread() bool {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
-		return false
-	}
-	h.enterLocked()
-	return true
-}
-
-// exit undoes enter and reports whether this was the last handle that may write.
-func (h *Handle) exit() (lastWriter bool) {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	f.Handles--
-	if h.writer {
-		f.writers--
-		lastWriter = f.writers == 0
-	}
-	if h.maps {
-		f.mappers--
-	}
-	if f.Up != nil {
-		if err := f.Up.Close(); err != nil {
-			f.s.Service.Log.Debugf("close spool file: %v", err)
-		}
-	}
-	return lastWriter
-}
-
-// edit stages the file's bytes and changes them. The first change through a handle is made under
-// Commit and counts the handle as a writer: from then on nobody archives the file half-written, and
-// its further writes are not refused. If the file has failed since the handle wrote to it, edit
-// returns errFailed. It waits for an upload in flight and for content to download, unless the
-// caller is killed.
-func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) error {
-	f := h.File
-	up, writing := h.written()
-	if writing && up != nil {
-		err := change(up)
-		var sealed *spool.StateError
-		if !errors.As(err, &sealed) {
-			return h.changed(up, err)
-		}
-	}
-	if err := f.mayStage(); err != nil {
-		return err
-	}
-	ctx, stop := f.s.whileAlive(ctx)
-	defer stop()
-	if err := lockWhile(ctx, &f.Commit); err != nil {
-		return err
-	}
-	defer f.Commit.Unlock()
-	// checklocks does not follow conditional locking: Commit is held here.
-	return h.editLocked(ctx, writing, empty, change) // +checklocksforce
-}
-
-// editLocked is edit under Commit. writing says that the handle already counts as a writer.
-// +checklocks:h.File.Commit
-func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change func(*spool.Upload) error) error {
-	if up := h.File.Pending(); writing && (up == nil || up.State() == spool.Failed) {
-		return errFailed
-	}
-	up, err := h.File.stageLocked(ctx, empty)
-	if err != nil {
-		return err
-	}
-	return h.changed(up, change(up))
-}
-
-// lockWhile locks mu unless ctx is done first. checklocks knows neither TryLock nor a lock that one
-// goroutine takes for another.
-// +checklocksignore
-func lockWhile(ctx context.Context, mu *sync.Mutex) error {
-	if mu.TryLock() {
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		mu.Lock()
-		select {
-		case locked <- struct{}{}:
-		case <-ctx.Done():
-			mu.Unlock()
-		}
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// written returns the staged bytes, and whether the handle counts as a writer.
-func (h *Handle) written() (up *spool.Upload, writing bool) {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.Up, h.writing
-}
-
-// changed records the outcome of a change, and returns its error. A change that failed before it
-// touched a closed file leaves that file as it is.
-func (h *Handle) changed(up *spool.Upload, err error) error {
-	if err != nil && up.Record().Closed {
-		return err
-	}
-	h.wrote(up)
-	if err != nil {
-		return h.File.spoil(up, err)
-	}
-	return nil
-}
-
-// wrote records a change and counts the handle as a writer.
-func (h *Handle) wrote(up *spool.Upload) {
-	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up != up {
-		return // archived meanwhile, including this change
-	}
-	f.happenedLocked(onWrite)
-	if h.unclosed {
-		return
-	}
-	h.perhaps = false
-	if !h.writing {
-		h.writing = true
-		f.writing++
-	}
-}
-
-// truncate sets the length of the file.
-func (h *Handle) truncate(ctx context.Context, size int64) error {
-	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
-}
-
 // WriteAt writes data at off, or at the end if the handle appends.
 func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, err error) {
 	err = h.edit(ctx, false, func(up *spool.Upload) (err error) {
@@ -325,23 +153,6 @@ func (h *Handle) Leave(ctx context.Context) {
 	}
 }
 
-// accept makes the bytes durable for a close that returns success before the file is finished: from
-// then on they are not lost silently.
-func (h *Handle) accept(up *spool.Upload) error {
-	f := h.File
-	if err := h.spoiled(); err != nil {
-		return err
-	}
-	return f.accept(up)
-}
-
-// perhapsEnded records a close that may have been the last one of the handle.
-func (h *Handle) perhapsEnded() {
-	h.File.Mu.Lock()
-	defer h.File.Mu.Unlock()
-	h.perhaps = true
-}
-
 // errAborted is the reason of a file that fails because the mount was aborted while a program wrote
 // it.
 var errAborted = errors.New("the mount was aborted while a program was writing it")
@@ -355,6 +166,154 @@ func (h *Handle) CutOff() {
 	f.Mu.Unlock()
 	if half {
 		f.s.Delivery.abandon(f, errAborted.Error())
+	}
+}
+
+// enter counts an open handle, which keeps the staged bytes open.
+func (h *Handle) enter() error {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != nil {
+		if err := f.Up.Open(); err != nil {
+			return err
+		}
+	}
+	h.enterLocked()
+	return nil
+}
+
+// enterLocked is enter for a file without staged bytes.
+// +checklocks:h.File.Mu
+func (h *Handle) enterLocked() {
+	f := h.File
+	f.Handles++
+	f.Way = content.ThroughUs
+	if h.writer {
+		f.writers++
+	}
+	if h.maps {
+		f.mappers++
+	}
+}
+
+// enterUnread is enter for a handle that has no content yet. It returns false if a handle or the
+// kernel reads the file, if its bytes are staged, or if another file has replaced it.
+func (h *Handle) enterUnread() bool {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Reading != nil || f.Up != nil || f.Superseded != nil || f.Way == content.ByKernel {
+		return false
+	}
+	h.enterLocked()
+	return true
+}
+
+// exit undoes enter and reports whether this was the last handle that may write.
+func (h *Handle) exit() (lastWriter bool) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.Handles--
+	if h.writer {
+		f.writers--
+		lastWriter = f.writers == 0
+	}
+	if h.maps {
+		f.mappers--
+	}
+	if f.Up != nil {
+		if err := f.Up.Close(); err != nil {
+			f.s.Service.Log.Debugf("close spool file: %v", err)
+		}
+	}
+	return lastWriter
+}
+
+// truncate sets the length of the file.
+func (h *Handle) truncate(ctx context.Context, size int64) error {
+	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
+}
+
+// edit stages the file's bytes and changes them. The first change through a handle is made under
+// Commit and counts the handle as a writer: from then on nobody archives the file half-written, and
+// its further writes are not refused. If the file has failed since the handle wrote to it, edit
+// returns errFailed. It waits for an upload in flight and for content to download, unless the
+// caller is killed.
+func (h *Handle) edit(ctx context.Context, empty bool, change func(*spool.Upload) error) error {
+	f := h.File
+	up, writing := h.written()
+	if writing && up != nil {
+		err := change(up)
+		var sealed *spool.StateError
+		if !errors.As(err, &sealed) {
+			return h.changed(up, err)
+		}
+	}
+	if err := f.mayStage(); err != nil {
+		return err
+	}
+	ctx, stop := f.s.whileAlive(ctx)
+	defer stop()
+	if err := lockWhile(ctx, &f.Commit); err != nil {
+		return err
+	}
+	defer f.Commit.Unlock()
+	// checklocks does not follow conditional locking: Commit is held here.
+	return h.editLocked(ctx, writing, empty, change) // +checklocksforce
+}
+
+// editLocked is edit under Commit. writing says that the handle already counts as a writer.
+// +checklocks:h.File.Commit
+func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change func(*spool.Upload) error) error {
+	if up := h.File.Pending(); writing && (up == nil || up.State() == spool.Failed) {
+		return errFailed
+	}
+	up, err := h.File.stageLocked(ctx, empty)
+	if err != nil {
+		return err
+	}
+	return h.changed(up, change(up))
+}
+
+// written returns the staged bytes, and whether the handle counts as a writer.
+func (h *Handle) written() (up *spool.Upload, writing bool) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up, h.writing
+}
+
+// changed records the outcome of a change, and returns its error. A change that failed before it
+// touched a closed file leaves that file as it is.
+func (h *Handle) changed(up *spool.Upload, err error) error {
+	if err != nil && up.Record().Closed {
+		return err
+	}
+	h.wrote(up)
+	if err != nil {
+		return h.File.spoil(up, err)
+	}
+	return nil
+}
+
+// wrote records a change and counts the handle as a writer.
+func (h *Handle) wrote(up *spool.Upload) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != up {
+		return // archived meanwhile, including this change
+	}
+	f.happenedLocked(onWrite)
+	if h.unclosed {
+		return
+	}
+	h.perhaps = false
+	if !h.writing {
+		h.writing = true
+		f.writing++
 	}
 }
 
@@ -385,17 +344,14 @@ func (h *Handle) amongOthers() bool {
 	return f.writing > 0
 }
 
-// ended records that the program has closed the handle, and reports whether other handles are
-// writers.
-func (h *Handle) ended() (others bool) {
+// accept makes the bytes durable for a close that returns success before the file is finished: from
+// then on they are not lost silently.
+func (h *Handle) accept(up *spool.Upload) error {
 	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if h.writing {
-		h.writing = false
-		f.writing--
+	if err := h.spoiled(); err != nil {
+		return err
 	}
-	return f.writing > 0
+	return f.accept(up)
 }
 
 // spoiled returns why the bytes cannot be made durable any more, nil if they can. It is asked
@@ -422,4 +378,48 @@ func (h *Handle) outcome() error {
 		return errFailed
 	}
 	return nil
+}
+
+// perhapsEnded records a close that may have been the last one of the handle.
+func (h *Handle) perhapsEnded() {
+	h.File.Mu.Lock()
+	defer h.File.Mu.Unlock()
+	h.perhaps = true
+}
+
+// ended records that the program has closed the handle, and reports whether other handles are
+// writers.
+func (h *Handle) ended() (others bool) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if h.writing {
+		h.writing = false
+		f.writing--
+	}
+	return f.writing > 0
+}
+
+// lockWhile locks mu unless ctx is done first. checklocks knows neither TryLock nor a lock that one
+// goroutine takes for another.
+// +checklocksignore
+func lockWhile(ctx context.Context, mu *sync.Mutex) error {
+	if mu.TryLock() {
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		mu.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			mu.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
