@@ -241,8 +241,8 @@ type placed struct {
 	name string
 }
 
-// WhileAlive is the context of what is given up when the caller was killed, and not when it was
-// merely interrupted. stop ends the looking.
+// WhileAlive returns a context that ends when the caller of a request is killed, but not when the
+// caller is merely interrupted. stop ends the watch.
 func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {
