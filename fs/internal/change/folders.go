@@ -232,7 +232,7 @@ func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName st
 	d.Drop(e)
 	e.Dir.MoveTo(to, newName)
 	to.Add(e.Renamed(newName))
-	c.retarget(e.Dir)
+	c.rewritePaths(e.Dir)
 	return nil
 }
 
@@ -268,19 +268,19 @@ func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName
 	d.Drop(e)
 	e.Dir.MoveTo(to, newName)
 	to.Add(e.Renamed(newName))
-	c.retarget(e.Dir)
+	c.rewritePaths(e.Dir)
 	if up.Record().Queued {
 		c.s.Enqueue(up) // it may have waited for the folder that it has left
 	}
 	return nil
 }
 
-// retarget writes the new place of d into the records of everything below it.
-func (c *Folders) retarget(d *tree.Dir) {
+// rewritePaths writes the new place of d into the records of everything below it.
+func (c *Folders) rewritePaths(d *tree.Dir) {
 	for _, e := range d.Entries() {
 		if e.Dir != nil {
-			c.retargetFolder(e.Dir)
-			c.retarget(e.Dir)
+			c.rewritePath(e.Dir)
+			c.rewritePaths(e.Dir)
 		} else if up := staging.FileAt(e).Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
 				c.s.Service.Failures.Add("rename", up, staging.FileAt(e).Where(), err)
@@ -289,9 +289,9 @@ func (c *Folders) retarget(d *tree.Dir) {
 	}
 }
 
-// retargetFolder writes the new path of a queued folder into its record after a folder above it has
+// rewritePath writes the new path of a queued folder into its record after a folder above it has
 // moved.
-func (c *Folders) retargetFolder(d *tree.Dir) {
+func (c *Folders) rewritePath(d *tree.Dir) {
 	up := d.Queued.Load()
 	if up == nil {
 		return

@@ -37,7 +37,7 @@ func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.D
 		return errno.ErrTaken
 	}
 	if over == nil {
-		over = c.setAsideAs(to, newName) // an editor restores its backup over the hidden document
+		over = c.hidden(to, newName) // an editor restores its backup over the hidden document
 	}
 	if over == e {
 		return nil
@@ -59,8 +59,8 @@ func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.D
 	return err
 }
 
-// setAsideAs returns the document that is hidden under the name, nil if there is none.
-func (c *Files) setAsideAs(d *tree.Dir, name string) *tree.Entry {
+// hidden returns the document that is hidden under the name, nil if there is none.
+func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
 	return d.Shown.Hidden(name)
@@ -86,7 +86,7 @@ func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to 
 func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
 	switch {
 	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
-		return c.setAside(ctx, d, e, newName, over)
+		return c.copyAndHide(ctx, d, e, newName, over)
 	case to.StaysLocal(newName):
 		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
 	case to.QueuedAs() != nil:
@@ -273,12 +273,12 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 	to.Shown.Add(shown)
 }
 
-// setAside renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
+// copyAndHide renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
 // that to save a backup before they create the file again. The temporary name becomes a local copy.
 // The document does not change at the service. It is hidden until a file created under its name
 // replaces its content, or until the next listing shows it again. If the rename failed, vim would
 // copy the document and remove it.
-func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
+func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
 	if c.s.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}

@@ -25,7 +25,7 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
 	f.Mu.Lock()
-	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.spoiltLocked(), f.Dir, f.Doc, f.writing
+	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.whySpoiledLocked(), f.Dir, f.Doc, f.writing
 	f.Mu.Unlock()
 	switch {
 	case up == nil || !todo:
@@ -42,7 +42,7 @@ func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
 		f.happened(onSeal)
 		return nil
 	case writing > 0: // somebody has begun to write, and their close ends the file
-		return f.accept(up)
+		return f.promise(up)
 	}
 	_, name := f.Place()
 	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
@@ -86,7 +86,7 @@ func (v *delivery) endWriting(ctx context.Context, f *File) {
 func (v *delivery) keepUnwritten(f *File) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
-	up, todo := f.unfinished()
+	up, todo := f.toArchive()
 	if up == nil || todo { // somebody has begun to write
 		return
 	}
@@ -167,9 +167,9 @@ func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
 	}
 }
 
-// deliverQueued tries to archive a queued file. If the service refuses it, it stays in its folder
-// as failed.
-func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
+// attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
+// folder as failed.
+func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
 	f.Commit.Lock()
 	defer f.Commit.Unlock()
 	if f.Pending() != up || f.gone() || !up.Record().Queued {
@@ -357,8 +357,9 @@ func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
 	s.Discard(up)
 }
 
-// ended concludes an upload that was confirmed without an id. as are the documents that it may be.
-func (s *Area) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
+// concludeWithoutID concludes an upload that was confirmed without an id. as are the documents that
+// it may be.
+func (s *Area) concludeWithoutID(up *spool.Upload, r *spool.Record, as []archive.ID) {
 	var id archive.ID
 	switch len(as) {
 	case 0:

@@ -101,7 +101,7 @@ func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reade
 	}
 	if a.Truncate {
 		if err := h.truncate(ctx, 0); err != nil {
-			h.ended()
+			h.stopWriting()
 			if lastWriter := h.exit(); lastWriter {
 				f.untouched(context.WithoutCancel(ctx))
 			}
@@ -317,8 +317,8 @@ func (f *File) RecallLocked(up *spool.Upload) error {
 	return nil
 }
 
-// accept syncs the staged bytes for a close that returns success before the file is finished.
-func (f *File) accept(up *spool.Upload) error {
+// promise syncs the staged bytes for a close that returns success before the file is finished.
+func (f *File) promise(up *spool.Upload) error {
 	if err := up.Sync(); err != nil {
 		return f.spoil(up, err)
 	}
@@ -349,9 +349,9 @@ func (f *File) spoilLocked(err error) {
 	f.happenedLocked(onDamage)
 }
 
-// spoiltLocked returns why the bytes are spoiled, nil if they are not.
+// whySpoiledLocked returns why the bytes are spoiled, nil if they are not.
 // +checklocks:f.Mu
-func (f *File) spoiltLocked() error {
+func (f *File) whySpoiledLocked() error {
 	if f.phase == spoiled || f.phase == broken {
 		return f.why
 	}
@@ -504,8 +504,8 @@ func (f *File) mappable() bool {
 	return f.mappers > 0
 }
 
-// unfinished returns the staged bytes, and whether a close has to archive them.
-func (f *File) unfinished() (up *spool.Upload, todo bool) {
+// toArchive returns the staged bytes, and whether a close has to archive them.
+func (f *File) toArchive() (up *spool.Upload, todo bool) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	return f.Up, f.Up != nil && f.phase.unfinished()

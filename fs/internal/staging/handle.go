@@ -89,7 +89,7 @@ func (h *Handle) Sync() error {
 	if up == nil {
 		return nil
 	}
-	if err := h.spoiled(); err != nil {
+	if err := h.whyNotDurable(); err != nil {
 		return err
 	}
 	if err := up.Sync(); err != nil {
@@ -105,7 +105,7 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	if !h.writer {
 		return false, nil
 	}
-	up, todo := f.unfinished()
+	up, todo := f.toArchive()
 	if !todo {
 		return false, h.outcome()
 	}
@@ -116,12 +116,12 @@ func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err erro
 	case closing.More:
 		return false, nil
 	case closing.Unknown: // RELEASE finishes the file
-		err := h.accept(up)
+		err := h.answer(up)
 		h.perhapsEnded()
 		return false, err
 	case closing.Inherited:
-		err := h.accept(up)
-		h.ended() // until a process that inherited it writes
+		err := h.answer(up)
+		h.stopWriting() // until a process that inherited it writes
 		return false, err
 	case closing.Killed:
 		if _, writing := h.written(); writing {
@@ -147,7 +147,7 @@ func (h *Handle) Leave(ctx context.Context) {
 		h.reader = nil
 	}
 	h.mu.Unlock()
-	h.ended()
+	h.stopWriting()
 	if lastWriter := h.exit(); lastWriter {
 		h.File.s.Delivery.endWriting(context.WithoutCancel(ctx), h.File)
 	}
@@ -322,13 +322,13 @@ func (h *Handle) wrote(up *spool.Upload) {
 // stops counting as a writer, so that no other close archives them while this one may still return
 // an error.
 func (h *Handle) end(up *spool.Upload) (last bool, err error) {
-	accepted := h.amongOthers()
-	if accepted {
-		err = h.accept(up)
+	answered := h.amongOthers()
+	if answered {
+		err = h.answer(up)
 	}
-	others := h.ended()
-	if others && !accepted { // another writer has just begun
-		err = h.accept(up)
+	others := h.stopWriting()
+	if others && !answered { // another writer has just begun
+		err = h.answer(up)
 	}
 	return !others, err
 }
@@ -344,23 +344,23 @@ func (h *Handle) amongOthers() bool {
 	return f.writing > 0
 }
 
-// accept makes the bytes durable for a close that returns success before the file is finished: from
+// answer makes the bytes durable for a close that returns success before the file is finished: from
 // then on they are not lost silently.
-func (h *Handle) accept(up *spool.Upload) error {
+func (h *Handle) answer(up *spool.Upload) error {
 	f := h.File
-	if err := h.spoiled(); err != nil {
+	if err := h.whyNotDurable(); err != nil {
 		return err
 	}
-	return f.accept(up)
+	return f.promise(up)
 }
 
-// spoiled returns why the bytes cannot be made durable any more, nil if they can. It is asked
+// whyNotDurable returns why the bytes cannot be made durable any more, nil if they can. It is asked
 // before each sync, because after a failed one the kernel forgets what it could not write, and the
 // next sync would succeed.
-func (h *Handle) spoiled() error {
+func (h *Handle) whyNotDurable() error {
 	f := h.File
 	f.Mu.Lock()
-	err := f.spoiltLocked()
+	err := f.whySpoiledLocked()
 	f.Mu.Unlock()
 	if err != nil {
 		return err
@@ -374,7 +374,7 @@ func (h *Handle) outcome() error {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing && f.phase.ended() {
+	if h.writing && f.phase.needsRetry() {
 		return errFailed
 	}
 	return nil
@@ -387,9 +387,9 @@ func (h *Handle) perhapsEnded() {
 	h.perhaps = true
 }
 
-// ended records that the program has closed the handle, and reports whether other handles are
+// stopWriting records that the program has closed the handle, and reports whether other handles are
 // writers.
-func (h *Handle) ended() (others bool) {
+func (h *Handle) stopWriting() (others bool) {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()

@@ -129,7 +129,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 		switch {
 		case len(found) > 0:
-			p.s.Service.Work.Go(func() { p.s.ended(up, r, found) })
+			p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, r, found) })
 			return
 		case f.standFor(d, e):
 			e.Keep = p.s.KeepFor()
@@ -299,7 +299,7 @@ func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale
 				d.Shown.Drop(f.Entry)
 				f.Dir = nil // open handles can still read
 				f.happenedLocked(onUnlink)
-				p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
+				p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, &r, found) })
 			}
 		}
 		f.Mu.Unlock()

@@ -17,10 +17,10 @@ func (s *Area) Wake() { s.queue.Wake() }
 // Enqueue queues an upload for the background.
 func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
 
-// deliverQueued is one attempt of the queue at an upload. wait reports that the upload has to be
-// tried again later. err is background.ErrMoot if there was nothing to try, and wraps
+// attempt is one attempt of the queue at an upload. wait reports that the upload has to be tried
+// again later. err is background.ErrMoot if there was nothing to try, and wraps
 // background.ErrInDoubt if the request may still take effect.
-func (s *Area) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+func (s *Area) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	s.Service.Work.Begin()
 	defer s.Service.Work.End()
 	s.sending.Add(1)
@@ -44,7 +44,7 @@ func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err 
 	case up.Record().Directory:
 		return s.Folders.attempt(ctx, up)
 	}
-	return s.Delivery.deliverQueued(ctx, s.Holder(up), up)
+	return s.Delivery.attempt(ctx, s.Holder(up), up)
 }
 
 // deliverable reports whether the queue can try an upload: its folder exists, or has failed, in

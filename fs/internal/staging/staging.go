@@ -71,7 +71,7 @@ func New(c Config, now func() time.Time) *Area {
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
-	s.queue = background.New(s.deliverQueued, s.deliverable, now)
+	s.queue = background.New(s.attempt, s.deliverable, now)
 	return s
 }
 
