@@ -26,18 +26,6 @@ func New(s *staging.Area, kept *state.Store, allowDelete bool) *Files {
 	return &Files{s: s, Folders: &Folders{s: s}, state: kept, allowDelete: allowDelete}
 }
 
-// showAgain shows the document that is hidden under the name. It returns nil if there is none, or
-// if something else has the name.
-func (c *Files) showAgain(d *tree.Dir, name string) *tree.Entry {
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	hidden := d.Shown.Hidden(name)
-	if hidden == nil || d.Shown.Taken(name) {
-		return nil
-	}
-	return d.Shown.Unhide(hidden)
-}
-
 // CreateOpen creates a file in the spool and opens it for writing. A temporary file stays local
 // until it is renamed.
 func (c *Files) CreateOpen(ctx context.Context, d *tree.Dir, name string, a content.Access, temporary bool) (*tree.Entry, *staging.Handle, error) {
@@ -90,6 +78,18 @@ func (c *Files) create(d *tree.Dir, name string, temporary bool) (*tree.Entry, e
 	return e, nil
 }
 
+// showAgain shows the document that is hidden under the name. It returns nil if there is none, or
+// if something else has the name.
+func (c *Files) showAgain(d *tree.Dir, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	hidden := d.Shown.Hidden(name)
+	if hidden == nil || d.Shown.Taken(name) {
+		return nil
+	}
+	return d.Shown.Unhide(hidden)
+}
+
 // errNoRemoval is returned for the removal of an archived document.
 var errNoRemoval = errno.Refuse(syscall.EPERM, "archived documents are not deleted")
 
@@ -125,20 +125,6 @@ func (c *Files) Unlink(ctx context.Context, d *tree.Dir, name string) error {
 	return nil
 }
 
-// deleteDocument deletes an inbox document at the service.
-func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) error {
-	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
-		return c.s.Service.Archive.Delete(ctx, id)
-	}, func(ctx context.Context) (bool, error) {
-		docs, err := d.Tree.ListAfresh(ctx, d)
-		return tree.FindDocument(docs, id) == nil, err
-	})
-	if archive.KindOf(err) == archive.KindUnsupported {
-		return errno.Refuse(syscall.EPERM, err.Error())
-	}
-	return err
-}
-
 // removeLocal removes a file that the archive does not have. It waits for an upload in flight, and
 // fails if that archives the file.
 func (c *Files) removeLocal(f *staging.File) error {
@@ -161,4 +147,26 @@ func (c *Files) removeLocal(f *staging.File) error {
 	}
 	f.Remove()
 	return nil
+}
+
+// deleteDocument deletes an inbox document at the service.
+func (c *Files) deleteDocument(ctx context.Context, d *tree.Dir, id archive.ID) error {
+	err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+		return c.s.Service.Archive.Delete(ctx, id)
+	}, func(ctx context.Context) (bool, error) {
+		docs, err := d.Tree.ListAfresh(ctx, d)
+		return tree.FindDocument(docs, id) == nil, err
+	})
+	if archive.KindOf(err) == archive.KindUnsupported {
+		return errno.Refuse(syscall.EPERM, err.Error())
+	}
+	return err
+}
+
+// forgetShown makes the kernel forget the name that d shows for an entry, if the caller used
+// another of its names.
+func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
+	if e.Name != used {
+		c.s.Changed(d, []string{e.Name})
+	}
 }

@@ -20,84 +20,6 @@ import (
 // Folders creates, removes and renames folders and local directories.
 type Folders struct{ s *staging.Area }
 
-// recentlyAway is how long new folders are queued without a request after the service was found
-// away.
-const recentlyAway = 5 * time.Second
-
-// queuesFolders reports whether a new folder in d is queued without a request.
-func (c *Folders) queuesFolders(d *tree.Dir) bool {
-	if d.QueuedAs() != nil {
-		return true
-	}
-	away := c.s.Service.Away()
-	return c.s.Async && away != nil && c.s.Service.Now().Sub(away.Time) < recentlyAway
-}
-
-// removeQueued removes a queued folder, which must be empty, before the service has it. It waits
-// for a request in flight that creates the folder.
-func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
-	up := e.Dir.QueuedAs()
-	if up == nil {
-		return errno.ErrNotRemoved
-	}
-	held := c.s.Holder(up)
-	held.Commit.Lock()
-	defer held.Commit.Unlock()
-	return c.s.Folders.RemoveLocked(held, d, e, up)
-}
-
-// renameQueued moves or renames a queued folder. It waits for a request in flight that creates the
-// folder.
-func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
-	up := e.Dir.QueuedAs()
-	if up == nil {
-		return errno.ErrNotMoved
-	}
-	if err := mayBeFolder(newName); err != nil {
-		return err
-	}
-	held := c.s.Holder(up)
-	held.Commit.Lock()
-	defer held.Commit.Unlock()
-	to.Mu.Lock()
-	free := to.Free
-	to.Mu.Unlock()
-	switch {
-	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotMoved // it was created meanwhile
-	case !free:
-		return errno.ErrNotFree
-	case to.Kind == tree.LocalDir, names.IsJunkDir(newName), to.Kind.Below() != e.Dir.Kind:
-		return errno.Refuse(syscall.EPERM, "a queued folder can only become a folder of the same kind")
-	case up.State() == spool.Sending:
-		return errno.ErrMayHave
-	}
-	if err := up.Update(func(r *spool.Record) { retarget(r, c.s.Record(to, newName, nil)) }); err != nil {
-		return err
-	}
-	d.Drop(e)
-	e.Dir.MoveTo(to, newName)
-	to.Add(e.Renamed(newName))
-	c.retarget(e.Dir)
-	if up.Record().Queued {
-		c.s.Enqueue(up) // it may have waited for the folder that it has left
-	}
-	return nil
-}
-
-// retargetFolder writes the new path of a queued folder into its record after a folder above it has
-// moved.
-func (c *Folders) retargetFolder(d *tree.Dir) {
-	up := d.Queued.Load()
-	if up == nil {
-		return
-	}
-	above := d.Above()
-	if err := up.Update(func(r *spool.Record) { r.Path = above.Path() }); err != nil {
-		c.s.Service.Failures.Add("rename", up, d.Path(), err)
-	}
-}
-
 // Mkdir creates a folder at the service, or a local directory if d is local or the name is a junk
 // name. With asynchronous writes, the folder is queued if the service is away.
 func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.Entry, error) {
@@ -140,6 +62,34 @@ func (c *Folders) Mkdir(ctx context.Context, d *tree.Dir, name string) (*tree.En
 	return c.addFolder(d, id, name), nil
 }
 
+// mayHold refuses a name that cannot be created in d. Nothing can be created in the root or among
+// the inboxes, not even local files.
+func (c *Folders) mayHold(d *tree.Dir, name string) error {
+	switch {
+	case c.s.MayChange() != nil:
+		return c.s.MayChange()
+	case d.Kind == tree.RootDir:
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
+	case d.Kind == tree.InboxesDir:
+		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
+	case len(name) > names.Max:
+		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
+	case !utf8.ValidString(name):
+		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
+	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
+		// Dolphin writes NAME.part and then removes NAME. It reports an error here, but not one of
+		// the removal.
+		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
+	}
+	return nil
+}
+
+// isArchived reports whether the name stands for an archived document.
+func (c *Folders) isArchived(d *tree.Dir, name string) bool {
+	e := d.Reach(name)
+	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()
+}
+
 // mayBeFolder refuses to give a folder at the service a name under which programs keep their own
 // files, such as .git.
 func mayBeFolder(name string) error {
@@ -147,6 +97,19 @@ func mayBeFolder(name string) error {
 		return nil
 	}
 	return errno.Refuse(syscall.EPERM, "a program keeps for itself what is in a directory called "+name+", and all of it would be archived for good: work in a directory of this machine")
+}
+
+// recentlyAway is how long new folders are queued without a request after the service was found
+// away.
+const recentlyAway = 5 * time.Second
+
+// queuesFolders reports whether a new folder in d is queued without a request.
+func (c *Folders) queuesFolders(d *tree.Dir) bool {
+	if d.QueuedAs() != nil {
+		return true
+	}
+	away := c.s.Service.Away()
+	return c.s.Async && away != nil && c.s.Service.Now().Sub(away.Time) < recentlyAway
 }
 
 // errQueueLooks says that the queue will find out whether a folder was created.
@@ -240,6 +203,19 @@ func (c *Folders) Rmdir(ctx context.Context, d *tree.Dir, name string) error {
 	return nil
 }
 
+// removeQueued removes a queued folder, which must be empty, before the service has it. It waits
+// for a request in flight that creates the folder.
+func (c *Folders) removeQueued(d *tree.Dir, e *tree.Entry) error {
+	up := e.Dir.QueuedAs()
+	if up == nil {
+		return errno.ErrNotRemoved
+	}
+	held := c.s.Holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
+	return c.s.Folders.RemoveLocked(held, d, e, up)
+}
+
 // renameDir renames a local directory or a queued folder. A folder of the service cannot be
 // renamed.
 func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
@@ -256,16 +232,55 @@ func (c *Folders) renameDir(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName st
 	d.Drop(e)
 	e.Dir.MoveTo(to, newName)
 	to.Add(e.Renamed(newName))
-	c.retarget(e.Dir)
+	c.rewritePaths(e.Dir)
 	return nil
 }
 
-// retarget writes the new place of d into the records of everything below it.
-func (c *Folders) retarget(d *tree.Dir) {
+// renameQueued moves or renames a queued folder. It waits for a request in flight that creates the
+// folder.
+func (c *Folders) renameQueued(d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string) error {
+	up := e.Dir.QueuedAs()
+	if up == nil {
+		return errno.ErrNotMoved
+	}
+	if err := mayBeFolder(newName); err != nil {
+		return err
+	}
+	held := c.s.Holder(up)
+	held.Commit.Lock()
+	defer held.Commit.Unlock()
+	to.Mu.Lock()
+	free := to.Free
+	to.Mu.Unlock()
+	switch {
+	case e.Dir.QueuedAs() == nil:
+		return errno.ErrNotMoved // it was created meanwhile
+	case !free:
+		return errno.ErrNotFree
+	case to.Kind == tree.LocalDir, names.IsJunkDir(newName), to.Kind.Below() != e.Dir.Kind:
+		return errno.Refuse(syscall.EPERM, "a queued folder can only become a folder of the same kind")
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
+	}
+	if err := up.Update(func(r *spool.Record) { retarget(r, c.s.Record(to, newName, nil)) }); err != nil {
+		return err
+	}
+	d.Drop(e)
+	e.Dir.MoveTo(to, newName)
+	to.Add(e.Renamed(newName))
+	c.rewritePaths(e.Dir)
+	if up.Record().Queued {
+		c.s.Enqueue(up) // it may have waited for the folder that it has left
+	}
+	return nil
+}
+
+// rewritePaths writes the new place of d into the records of everything below it.
+func (c *Folders) rewritePaths(d *tree.Dir) {
 	for _, e := range d.Entries() {
 		if e.Dir != nil {
-			c.retargetFolder(e.Dir)
-			c.retarget(e.Dir)
+			c.rewritePath(e.Dir)
+			c.rewritePaths(e.Dir)
 		} else if up := staging.FileAt(e).Pending(); up != nil {
 			if err := up.Update(func(r *spool.Record) { r.Local, r.Path = d.Local(), d.Path() }); err != nil {
 				c.s.Service.Failures.Add("rename", up, staging.FileAt(e).Where(), err)
@@ -274,30 +289,15 @@ func (c *Folders) retarget(d *tree.Dir) {
 	}
 }
 
-// mayHold refuses a name that cannot be created in d. Nothing can be created in the root or among
-// the inboxes, not even local files.
-func (c *Folders) mayHold(d *tree.Dir, name string) error {
-	switch {
-	case c.s.MayChange() != nil:
-		return c.s.MayChange()
-	case d.Kind == tree.RootDir:
-		return errno.Refuse(syscall.EPERM, "nothing can be made beside the mandators")
-	case d.Kind == tree.InboxesDir:
-		return errno.Refuse(syscall.EPERM, "nothing can be made beside the inboxes")
-	case len(name) > names.Max:
-		return errno.Refuse(syscall.ENAMETOOLONG, "a name has at most 255 bytes")
-	case !utf8.ValidString(name):
-		return errno.Refuse(syscall.EILSEQ, "the archive's names are Unicode, and this one is no UTF-8")
-	case strings.HasSuffix(name, ".part") && c.isArchived(d, strings.TrimSuffix(name, ".part")):
-		// Dolphin writes NAME.part and then removes NAME. It reports an error here, but not one of
-		// the removal.
-		return errno.Refuse(syscall.EPERM, "it would replace an archived document, and those do not change")
+// rewritePath writes the new path of a queued folder into its record after a folder above it has
+// moved.
+func (c *Folders) rewritePath(d *tree.Dir) {
+	up := d.Queued.Load()
+	if up == nil {
+		return
 	}
-	return nil
-}
-
-// isArchived reports whether the name stands for an archived document.
-func (c *Folders) isArchived(d *tree.Dir, name string) bool {
-	e := d.Reach(name)
-	return e != nil && e.Doc.Load() != nil && d.Kind.Archives() && !e.Busy()
+	above := d.Above()
+	if err := up.Update(func(r *spool.Record) { r.Path = above.Path() }); err != nil {
+		c.s.Service.Failures.Add("rename", up, d.Path(), err)
+	}
 }

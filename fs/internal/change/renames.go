@@ -13,6 +13,135 @@ import (
 	"github.com/archivefs/archivefs/internal/spool"
 )
 
+// renameNoReplace is a flag of renameat2(2).
+const renameNoReplace = 1
+
+// Rename moves or renames what has the name in d, as renameat2(2) does. This may archive an inbox
+// document, or a file that had a temporary name.
+func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
+	if err := c.Folders.mayHold(to, newName); err != nil {
+		return err
+	}
+	if flags&^renameNoReplace != 0 {
+		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
+	}
+	e, err := d.Tree.Lookup(ctx, d, name)
+	if err != nil {
+		return err
+	}
+	over, err := to.Tree.Lookup(ctx, to, newName)
+	if err != nil && errno.Of(err) != syscall.ENOENT {
+		return err
+	}
+	if over != nil && over != e && flags&renameNoReplace != 0 {
+		return errno.ErrTaken
+	}
+	if over == nil {
+		over = c.hidden(to, newName) // an editor restores its backup over the hidden document
+	}
+	if over == e {
+		return nil
+	}
+	target := newName
+	if over != nil {
+		target = over.Name
+	}
+	err = c.renameEntry(ctx, d, e, to, target, over)
+	if errors.Is(err, errSettled) {
+		return c.Rename(ctx, d, name, to, newName, flags)
+	}
+	if err == nil {
+		c.forgetShown(d, e, name)
+		if over != nil {
+			c.forgetShown(to, over, newName)
+		}
+	}
+	return err
+}
+
+// hidden returns the document that is hidden under the name, nil if there is none.
+func (c *Files) hidden(d *tree.Dir, name string) *tree.Entry {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Shown.Hidden(name)
+}
+
+// renameEntry moves or renames what an entry stands for. over, if not nil, has the new name and is
+// replaced.
+func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
+	if up := e.Upload(); up != nil {
+		before := up.Record()
+		defer c.s.LeftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
+	}
+	switch {
+	case e.Dir != nil:
+		return c.Folders.renameDir(d, e, to, newName, over)
+	case e.Doc.Load() != nil:
+		return c.renameDocument(ctx, d, e, to, newName, over)
+	}
+	return c.renameLocal(ctx, staging.FileAt(e), to, newName, over)
+}
+
+// renameDocument renames a document in its folder, or archives an inbox document.
+func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
+	switch {
+	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
+		return c.copyAndHide(ctx, d, e, newName, over)
+	case to.StaysLocal(newName):
+		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
+	case to.QueuedAs() != nil:
+		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not know it yet")
+	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
+		return errno.ErrOverArchived
+	case over != nil:
+		return errno.ErrTaken
+	case e.Busy():
+		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
+	case to == d:
+		return c.renameHere(ctx, d, e, newName)
+	case d.Kind == tree.InboxDir && to.Kind.Archives():
+		return c.archiveDocument(ctx, d, e, to, newName)
+	case d.Kind == tree.InboxDir:
+		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
+	}
+	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
+}
+
+// renameHere renames a document in its folder.
+func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
+	shown := e.Doc.Load()
+	send := names.ToSend(shown, e.Name, newName)
+	if send != "" {
+		id := shown.ID
+		err := c.s.Service.Change(ctx, func(ctx context.Context) error {
+			return c.s.Service.Archive.Rename(ctx, id, send)
+		}, func(ctx context.Context) (bool, error) {
+			docs, err := d.Tree.ListAfresh(ctx, d)
+			doc := tree.FindDocument(docs, id)
+			return doc != nil && doc.Name == send, err
+		})
+		if err != nil {
+			return err
+		}
+		d.Outdate()
+	}
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if now := d.Shown.Document(shown.ID); now != nil {
+		e = now // a listing renamed it already
+	}
+	d.Shown.Drop(e)
+	e = e.Renamed(newName)
+	if send != "" {
+		doc := *e.Doc.Load()
+		doc.Name = send
+		e.SetDocument(&doc)
+		e.ServiceName, e.Keep = "", c.s.KeepFor()
+	}
+	d.Shown.Add(e)
+	return nil
+}
+
 // errUnclear says that the inbox still lists a document while the target folder lists a new one
 // with its name: another client's, or a copy.
 var errUnclear = errors.New("it is unclear whether it was archived")
@@ -144,12 +273,12 @@ func (c *Files) moveDocument(d *tree.Dir, e *tree.Entry, to *tree.Dir, name stri
 	to.Shown.Add(shown)
 }
 
-// setAside renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
+// copyAndHide renames an inbox document to a temporary name in its folder. Editors (vim, Emacs) do
 // that to save a backup before they create the file again. The temporary name becomes a local copy.
 // The document does not change at the service. It is hidden until a file created under its name
 // replaces its content, or until the next listing shows it again. If the rename failed, vim would
 // copy the document and remove it.
-func (c *Files) setAside(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
+func (c *Files) copyAndHide(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string, over *tree.Entry) error {
 	if c.s.Service.Archive.LacksReplace() {
 		return errno.ErrNoReplace
 	}
@@ -210,143 +339,6 @@ func (c *Files) hideLocked(d *tree.Dir, shown *tree.Entry, doc *archive.Document
 	d.Shown.Hide(hidden)
 }
 
-// setAsideAs returns the document that is hidden under the name, nil if there is none.
-func (c *Files) setAsideAs(d *tree.Dir, name string) *tree.Entry {
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	return d.Shown.Hidden(name)
-}
-
-// forgetShown makes the kernel forget the name that d shows for an entry, if the caller used
-// another of its names.
-func (c *Files) forgetShown(d *tree.Dir, e *tree.Entry, used string) {
-	if e.Name != used {
-		c.s.Changed(d, []string{e.Name})
-	}
-}
-
-// renameNoReplace is a flag of renameat2(2).
-const renameNoReplace = 1
-
-// Rename moves or renames what has the name in d, as renameat2(2) does. This may archive an inbox
-// document, or a file that had a temporary name.
-func (c *Files) Rename(ctx context.Context, d *tree.Dir, name string, to *tree.Dir, newName string, flags uint32) error {
-	if err := c.Folders.mayHold(to, newName); err != nil {
-		return err
-	}
-	if flags&^renameNoReplace != 0 {
-		return errno.Refuse(syscall.EPERM, "names cannot be exchanged")
-	}
-	e, err := d.Tree.Lookup(ctx, d, name)
-	if err != nil {
-		return err
-	}
-	over, err := to.Tree.Lookup(ctx, to, newName)
-	if err != nil && errno.Of(err) != syscall.ENOENT {
-		return err
-	}
-	if over != nil && over != e && flags&renameNoReplace != 0 {
-		return errno.ErrTaken
-	}
-	if over == nil {
-		over = c.setAsideAs(to, newName) // an editor restores its backup over the hidden document
-	}
-	if over == e {
-		return nil
-	}
-	target := newName
-	if over != nil {
-		target = over.Name
-	}
-	err = c.renameEntry(ctx, d, e, to, target, over)
-	if errors.Is(err, errSettled) {
-		return c.Rename(ctx, d, name, to, newName, flags)
-	}
-	if err == nil {
-		c.forgetShown(d, e, name)
-		if over != nil {
-			c.forgetShown(to, over, newName)
-		}
-	}
-	return err
-}
-
-// renameEntry moves or renames what an entry stands for. over, if not nil, has the new name and is
-// replaced.
-func (c *Files) renameEntry(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
-	if up := e.Upload(); up != nil {
-		before := up.Record()
-		defer c.s.LeftFolder(up, &before) //nolint:contextcheck // what begins here outlives the request
-	}
-	switch {
-	case e.Dir != nil:
-		return c.Folders.renameDir(d, e, to, newName, over)
-	case e.Doc.Load() != nil:
-		return c.renameDocument(ctx, d, e, to, newName, over)
-	}
-	return c.renameLocal(ctx, staging.FileAt(e), to, newName, over)
-}
-
-// renameDocument renames a document in its folder, or archives an inbox document.
-func (c *Files) renameDocument(ctx context.Context, d *tree.Dir, e *tree.Entry, to *tree.Dir, newName string, over *tree.Entry) error {
-	switch {
-	case to == d && d.Kind == tree.InboxDir && names.IsJunk(newName) && !names.IsJunkDir(newName):
-		return c.setAside(ctx, d, e, newName, over)
-	case to.StaysLocal(newName):
-		return errno.Refuse(syscall.EPERM, "temporary names and directories stay on this machine: a document cannot be archived there")
-	case to.QueuedAs() != nil:
-		return errno.Refuse(syscall.EBUSY, "the folder is queued, and the service does not know it yet")
-	case over != nil && over.Doc.Load() != nil && to.Kind.Archives():
-		return errno.ErrOverArchived
-	case over != nil:
-		return errno.ErrTaken
-	case e.Busy():
-		return errno.Refuse(syscall.EBUSY, "it has new content on this machine, or was emptied: write it in full first")
-	case to == d:
-		return c.renameHere(ctx, d, e, newName)
-	case d.Kind == tree.InboxDir && to.Kind.Archives():
-		return c.archiveDocument(ctx, d, e, to, newName)
-	case d.Kind == tree.InboxDir:
-		return errno.Refuse(syscall.EPERM, "an inbox document can only be archived: the service has no operation that moves it elsewhere")
-	}
-	return errno.Refuse(syscall.EPERM, "the service has no operation that moves an archived document")
-}
-
-// renameHere renames a document in its folder.
-func (c *Files) renameHere(ctx context.Context, d *tree.Dir, e *tree.Entry, newName string) error {
-	shown := e.Doc.Load()
-	send := names.ToSend(shown, e.Name, newName)
-	if send != "" {
-		id := shown.ID
-		err := c.s.Service.Change(ctx, func(ctx context.Context) error {
-			return c.s.Service.Archive.Rename(ctx, id, send)
-		}, func(ctx context.Context) (bool, error) {
-			docs, err := d.Tree.ListAfresh(ctx, d)
-			doc := tree.FindDocument(docs, id)
-			return doc != nil && doc.Name == send, err
-		})
-		if err != nil {
-			return err
-		}
-		d.Outdate()
-	}
-	d.Mu.Lock()
-	defer d.Mu.Unlock()
-	if now := d.Shown.Document(shown.ID); now != nil {
-		e = now // a listing renamed it already
-	}
-	d.Shown.Drop(e)
-	e = e.Renamed(newName)
-	if send != "" {
-		doc := *e.Doc.Load()
-		doc.Name = send
-		e.SetDocument(&doc)
-		e.ServiceName, e.Keep = "", c.s.KeepFor()
-	}
-	d.Shown.Add(e)
-	return nil
-}
-
 // errSettled says that a file was archived or failed while its rename waited for Commit.
 var errSettled = errors.New("the file is not local any more")
 
@@ -370,6 +362,19 @@ func (c *Files) renameLocal(ctx context.Context, f *staging.File, to *tree.Dir, 
 		defer other.Commit.Unlock()
 	}
 	return c.renameLocalLocked(ctx, f, to, newName, over, other)
+}
+
+// lockCommits locks Commit of two files, in the order of their inode numbers.
+// +checklocksacquire:a.Commit
+// +checklocksacquire:b.Commit
+func lockCommits(a, b *staging.File) {
+	if b.Ino < a.Ino {
+		b.Commit.Lock()
+		a.Commit.Lock()
+		return
+	}
+	a.Commit.Lock()
+	b.Commit.Lock()
 }
 
 // renameLocalLocked is renameLocal under Commit of the file, and of other, which is the file of
@@ -405,17 +410,35 @@ func (c *Files) renameLocalLocked(ctx context.Context, f *staging.File, to *tree
 	return nil
 }
 
-// lockCommits locks Commit of two files, in the order of their inode numbers.
-// +checklocksacquire:a.Commit
-// +checklocksacquire:b.Commit
-func lockCommits(a, b *staging.File) {
-	if b.Ino < a.Ino {
-		b.Commit.Lock()
-		a.Commit.Lock()
-		return
+// mayReplace returns an error if a local file cannot replace over. If over is an inbox document,
+// which gets the new bytes, mayReplace returns that.
+func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive.Document, error) {
+	if over == nil {
+		return nil, nil
 	}
-	a.Commit.Lock()
-	b.Commit.Lock()
+	doc := over.Doc.Load()
+	switch {
+	case over.Dir != nil:
+		return nil, syscall.EISDIR
+	case doc != nil && d.Kind != tree.InboxDir:
+		return nil, errno.ErrOverArchived
+	case doc != nil && d.StaysLocal(name):
+		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
+	case doc != nil && c.s.Service.Archive.LacksReplace():
+		return nil, errno.ErrNoReplace
+	case doc != nil && over.Busy():
+		return nil, errno.ErrSending
+	case doc != nil:
+		return doc, nil
+	}
+	if up := staging.FileAt(over).Pending(); up != nil {
+		switch s := up.State(); {
+		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
+		default:
+			return nil, errno.ErrMayHave
+		}
+	}
+	return nil, nil
 }
 
 // recallForLocked takes back from the queue what a rename removes from it: other, which is
@@ -452,12 +475,6 @@ func (c *Files) sendAsLocked(ctx context.Context, f *staging.File, up *spool.Upl
 	return nil
 }
 
-// retarget gives a record the place and name of another.
-func retarget(r *spool.Record, place spool.Record) {
-	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
-	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
-}
-
 // takeBack restores a file that could not be archived to what it was before the rename, and keeps
 // the reason.
 func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error {
@@ -470,35 +487,10 @@ func (c *Files) takeBack(up *spool.Upload, before spool.Record, err error) error
 	return errors.Join(err, up.KeepRefused(err.Error()))
 }
 
-// mayReplace returns an error if a local file cannot replace over. If over is an inbox document,
-// which gets the new bytes, mayReplace returns that.
-func (c *Files) mayReplace(d *tree.Dir, name string, over *tree.Entry) (*archive.Document, error) {
-	if over == nil {
-		return nil, nil
-	}
-	doc := over.Doc.Load()
-	switch {
-	case over.Dir != nil:
-		return nil, syscall.EISDIR
-	case doc != nil && d.Kind != tree.InboxDir:
-		return nil, errno.ErrOverArchived
-	case doc != nil && d.StaysLocal(name):
-		return nil, errno.Refuse(syscall.EPERM, "a document has the temporary name")
-	case doc != nil && c.s.Service.Archive.LacksReplace():
-		return nil, errno.ErrNoReplace
-	case doc != nil && over.Busy():
-		return nil, errno.ErrSending
-	case doc != nil:
-		return doc, nil
-	}
-	if up := staging.FileAt(over).Pending(); up != nil {
-		switch s := up.State(); {
-		case s == spool.Created, s == spool.Failed, s == spool.Committed && up.Record().Queued:
-		default:
-			return nil, errno.ErrMayHave
-		}
-	}
-	return nil, nil
+// retarget gives a record the place and name of another.
+func retarget(r *spool.Record, place spool.Record) {
+	r.Folder, r.Within, r.Inbox, r.Path, r.Local = place.Folder, place.Within, place.Inbox, place.Path, place.Local
+	r.Name, r.DocumentName, r.Replace, r.Temporary = place.Name, place.DocumentName, place.Replace, place.Temporary
 }
 
 // moveToLocked shows the file under another name, in place of over. If replaced is not nil, the

@@ -238,8 +238,8 @@ type placed struct {
 	name string
 }
 
-// WhileAlive returns a context that ends when the caller is killed, but not when it is merely
-// interrupted. The caller must call stop.
+// WhileAlive returns a context that ends when the caller of a request is killed, but not when the
+// caller is merely interrupted. stop ends the watch.
 func WhileAlive(ctx context.Context) (alive context.Context, stop func()) {
 	alive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	unwatch := context.AfterFunc(ctx, func() {

@@ -17,6 +17,15 @@ import (
 // The table of package xattr lists the attributes and who may set them. The types below say where
 // their values are: with a document, in the record of an upload, or with a directory.
 
+// Attrs returns the attributes of the file: those in the record of its staged bytes, else those of
+// its document.
+func (f *File) Attrs() attrs.Node {
+	if up := f.Pending(); up != nil {
+		return localAttrs{f, up}
+	}
+	return documentAttrs{f}
+}
+
 // documentAttrs are the attributes of a document.
 type documentAttrs struct{ f *File }
 
@@ -101,10 +110,6 @@ func (n localAttrs) Change(_ context.Context, a xattr.Attr, value []byte) error 
 	})
 }
 
-func draftOf(r *spool.Record) xattr.Draft {
-	return xattr.Draft{Attributes: &r.Attributes, AutoExport: &r.AutoExport}
-}
-
 // Foreign implements attrs.Keeper.
 func (n localAttrs) Foreign() map[string][]byte { return n.up.Record().Xattrs }
 
@@ -122,14 +127,41 @@ func (n localAttrs) SetForeign(name string, value []byte) error {
 	})
 }
 
+func draftOf(r *spool.Record) xattr.Draft {
+	return xattr.Draft{Attributes: &r.Attributes, AutoExport: &r.AutoExport}
+}
+
+// state returns the value of the attribute state.
+func (f *File) state() xattr.State {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up != nil && f.Up.State() != spool.Confirmed {
+		switch r := f.Up.Record(); {
+		case r.State == spool.Failed:
+			return xattr.StateFailed
+		case r.Queued:
+			return xattr.StatePending
+		case r.State == spool.Created && (r.Closed || f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name))):
+			return xattr.StateLocal
+		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
+			return xattr.StatePending
+		}
+		return xattr.StateLocal
+	}
+	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.As != nil && f.As.Inbox {
+		return xattr.StateInbox
+	}
+	return xattr.StateArchived
+}
+
+// DirAttrs returns the attributes of a directory.
+func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s.state} }
+
 // dirAttributes are the attributes of a directory.
 type dirAttributes struct {
 	d     *tree.Dir
 	state *state.Store
 }
-
-// DirAttrs returns the attributes of a directory.
-func (s *Area) DirAttrs(d *tree.Dir) attrs.Node { return dirAttributes{d, s.state} }
 
 // Kind implements attrs.Node.
 func (n dirAttributes) Kind() xattr.Node {
@@ -166,4 +198,14 @@ func (n dirAttributes) Change(_ context.Context, a xattr.Attr, value []byte) err
 		return err
 	}
 	return n.state.SetDefaults(stateKey(d), defaults)
+}
+
+// stateKey returns the key of a directory's settings in the state: the id of its folder, or a
+// number that no folder has for the two directories that the service does not know.
+func stateKey(d *tree.Dir) archive.ID {
+	const inboxes = -1
+	if d.Kind == tree.InboxesDir {
+		return inboxes
+	}
+	return d.ID()
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/archivefs/archivefs/archive"
+	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/tree"
@@ -15,6 +16,221 @@ import (
 
 // delivery turns the staged bytes of files into documents, or keeps them as failed.
 type delivery struct{ s *Area }
+
+// finish archives the staged bytes, or queues them if later is set, or keeps them as a local file.
+// The error is what close returns.
+func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
+	v.s.Service.Work.Begin()
+	defer v.s.Service.Work.End()
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	f.Mu.Lock()
+	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.whySpoiledLocked(), f.Dir, f.Doc, f.writing
+	f.Mu.Unlock()
+	switch {
+	case up == nil || !todo:
+		return nil // another close was faster
+	case d == nil: // removed, or failed earlier
+		return nil
+	case bad != nil:
+		v.abandonLocked(f, bad.Error())
+		return bad
+	case up.State() == spool.Failed: // in another close
+		f.happened(onRefusal)
+		return errFailed
+	case up.State() != spool.Created: // another close was faster, and took these bytes, too
+		f.happened(onSeal)
+		return nil
+	case writing > 0: // somebody has begun to write, and their close ends the file
+		return f.promise(up)
+	}
+	_, name := f.Place()
+	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
+		f.happened(onKeep)
+		return up.Keep()
+	}
+	id, sent, err := v.SendLocked(ctx, f, up, d, later)
+	switch {
+	case err != nil:
+		v.giveUpLocked(f, up)
+	case sent:
+		v.ArrivedLocked(ctx, f, up, id)
+	}
+	return err
+}
+
+// endWriting queues a file whose last writer has left, if none of its closes finished it. Those
+// closes returned success. If somebody has begun to write again, their close finishes the file
+// instead.
+func (v *delivery) endWriting(ctx context.Context, f *File) {
+	f.Mu.Lock()
+	up, todo, doc := f.Up, f.phase.unfinished(), f.Doc
+	nothing := up == nil || f.phase == removed || f.writing > 0
+	if !nothing && todo {
+		f.happenedLocked(onAnswer)
+	}
+	f.Mu.Unlock()
+	switch {
+	case nothing:
+	case todo:
+		if err := v.finish(ctx, f, true); err != nil {
+			v.s.Service.Failures.Add("archive after close", up, f.Where(), err)
+		}
+	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
+		v.keepUnwritten(f)
+	}
+}
+
+// keepUnwritten keeps a file that was created and closed without a write as a local one, unless a
+// rename has just handed it to the archive.
+func (v *delivery) keepUnwritten(f *File) {
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	up, todo := f.toArchive()
+	if up == nil || todo { // somebody has begun to write
+		return
+	}
+	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
+		return
+	}
+	if err := up.Keep(); err != nil {
+		v.s.Service.Failures.Add("keep", up, f.Where(), err)
+	}
+}
+
+// SendLocked archives the bytes as their record says, in the directory d. It returns the document's
+// id, 0 if the service does not return one. If later is set, if writes are asynchronous, or if the
+// folder is queued, it only queues the bytes, and sent is false. On an error the upload is failed
+// and has the reason.
+// +checklocks:f.Commit
+func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
+	f.happened(onSeal)
+	later = later || v.s.Async || d.QueuedAs() != nil
+	refused := v.refusedIn(d)
+	err = v.seal(f, up, d, later && refused == nil)
+	if err == nil {
+		err = refused // after seal, so that the file counts as complete
+	}
+	if err != nil {
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
+		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
+	}
+	if later {
+		v.s.queue.Add(up)
+		return 0, false, nil
+	}
+	v.s.sending.Add(1)
+	defer v.s.sending.Add(-1)
+	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
+		return 0, false, err
+	}
+	return id, true, nil
+}
+
+// refusedIn returns why nothing in the directory can be archived: its queued folder failed and
+// waits for a retry. Otherwise it returns nil.
+func (v *delivery) refusedIn(d *tree.Dir) error {
+	up := d.QueuedAs()
+	if up == nil || up.State() != spool.Failed {
+		return nil
+	}
+	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
+}
+
+// seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
+// for the queue if queued is set.
+func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
+	if err := whole.Check(up); err != nil {
+		return err
+	}
+	meant := func(r *spool.Record) {
+		d.Aim(r)
+		v.applyDefaults(d, r)
+	}
+	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
+	if err != nil {
+		_ = up.Update(meant) // for a retry; err matters more
+		return err
+	}
+	if queued {
+		f.happened(onQueue)
+	}
+	return nil
+}
+
+// applyDefaults fills in the attributes that a file does not set itself. Each comes from the
+// nearest directory that has a value for it.
+func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
+	for at := d; at != nil; at = at.Above() {
+		r.Inherit(v.s.state.Defaults(stateKey(at)))
+	}
+}
+
+// attempt is one attempt of the queue at a file. If the service refuses the file, it stays in its
+// folder as failed.
+func (v *delivery) attempt(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
+	f.Commit.Lock()
+	defer f.Commit.Unlock()
+	if f.Pending() != up || f.gone() || !up.Record().Queued {
+		return false, background.ErrMoot // changed or removed meanwhile
+	}
+	if up.State() == spool.Created { // recalled for a change that has not begun
+		if err := v.recommitLocked(f, up); err != nil {
+			return !errors.Is(err, background.ErrMoot), err
+		}
+	}
+	d, _ := f.Place()
+	if err := v.leaveQueuedFolder(up, d); err != nil {
+		return false, errors.Join(background.ErrMoot, err)
+	}
+	var baseline spool.Baseline
+	if d != nil {
+		baseline = v.s.Baseline(d)
+	}
+	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
+	_ = v.s.Service.Answered(err)
+	switch {
+	case err == nil:
+		v.ArrivedLocked(ctx, f, up, id)
+		return false, nil
+	case up.Record().Queued:
+		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
+		return true, err
+	}
+	v.s.Service.Failures.Add("archive", up, f.Where(), err)
+	v.giveUpLocked(f, up)
+	return false, err
+}
+
+// recommitLocked undoes a recall. If somebody has begun to change the file it returns
+// background.ErrMoot, and their close decides.
+// +checklocks:f.Commit
+func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
+	err := up.Recommit()
+	var changed *spool.StateError
+	switch {
+	case errors.As(err, &changed):
+		return background.ErrMoot
+	case err != nil:
+		v.s.Service.Failures.Add("archive", up, f.Where(), err)
+		return err
+	}
+	f.happened(onQueue)
+	return nil
+}
+
+// leaveQueuedFolder gives an upload the id of its folder if that was created while the file was put
+// there. If the folder failed, so does the upload.
+func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
+	if up.Record().Within == "" {
+		return nil
+	}
+	if d != nil && d.QueuedAs() == nil {
+		return up.Update(d.Aim)
+	}
+	return v.s.Folders.failIn(up)
+}
 
 // ArrivedLocked makes the file the document that the archive confirmed. If id is 0, the file waits
 // for a listing that shows the document.
@@ -93,99 +309,83 @@ func (v *delivery) become(f *File, d *tree.Dir, doc *archive.Document) {
 	}
 }
 
-// deliverQueued tries to archive a queued file. If the service refuses it, it stays in its folder
-// as failed.
-func (v *delivery) deliverQueued(ctx context.Context, f *File, up *spool.Upload) (wait bool, err error) {
-	f.Commit.Lock()
-	defer f.Commit.Unlock()
-	if f.Pending() != up || f.gone() || !up.Record().Queued {
-		return false, background.ErrMoot // changed or removed meanwhile
-	}
-	if up.State() == spool.Created { // recalled for a change that has not begun
-		if err := v.recommitLocked(f, up); err != nil {
-			return !errors.Is(err, background.ErrMoot), err
+// settle moves the bytes of a confirmed upload into the content cache, so that reading them back
+// downloads nothing, and keeps their modification time. It leaves a document alone that the archive
+// already had (Record.Had).
+func (s *Area) settle(up *spool.Upload, id archive.ID) {
+	r := up.Record()
+	s.Service.Failures.Mend(&r)
+	if id != 0 && r.Had == "" {
+		s.keepTime(&r, id)
+		key := cache.Key{Document: id, Representation: archive.Original}
+		if err := s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
+			s.Service.Log.Debugf("cache document %d: %v", id, err)
+		}
+		if !r.Inbox {
+			s.Facts.Learn(key, r.Size)
+		}
+		if r.Replace != 0 {
+			s.rewritten(id)
 		}
 	}
-	d, _ := f.Place()
-	if err := v.leaveQueuedFolder(up, d); err != nil {
-		return false, errors.Join(background.ErrMoot, err)
-	}
-	var baseline spool.Baseline
-	if d != nil {
-		baseline = v.s.Baseline(d)
-	}
-	id, err := spool.DeliverWith(ctx, up, v.s.Service.Archive, baseline, v.s.queuePolicy())
-	_ = v.s.Service.Answered(err)
-	switch {
-	case err == nil:
-		v.ArrivedLocked(ctx, f, up, id)
-		return false, nil
-	case up.Record().Queued:
-		v.s.Service.Log.WithField("path", archive.Printable(f.Where())).Infof("waits to be archived: %v", err)
-		return true, err
-	}
-	v.s.Service.Failures.Add("archive", up, f.Where(), err)
-	v.giveUpLocked(f, up)
-	return false, err
 }
 
-// recommitLocked undoes a recall. If somebody has begun to change the file it returns
-// background.ErrMoot, and their close decides.
-// +checklocks:f.Commit
-func (v *delivery) recommitLocked(f *File, up *spool.Upload) error {
-	err := up.Recommit()
-	var changed *spool.StateError
-	switch {
-	case errors.As(err, &changed):
-		return background.ErrMoot
-	case err != nil:
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
-		return err
+// keepTime stores the modification time of a file as that of its document.
+func (s *Area) keepTime(r *spool.Record, id archive.ID) {
+	mtime := r.Mtime
+	if mtime.IsZero() {
+		mtime = r.Changed
 	}
-	f.happened(onQueue)
-	return nil
+	s.state.SetTime(id, mtime)
 }
 
-// leaveQueuedFolder gives an upload the id of its folder if that was created while the file was put
-// there. If the folder failed, so does the upload.
-func (v *delivery) leaveQueuedFolder(up *spool.Upload, d *tree.Dir) error {
-	if up.Record().Within == "" {
-		return nil
-	}
-	if d != nil && d.QueuedAs() == nil {
-		return up.Update(d.Aim)
-	}
-	return v.s.Folders.failIn(up)
-}
-
-// errFailed is what a program gets if the file that it wrote to has failed in another close. The
-// bytes are kept, but not archived without a retry.
-const errFailed = syscall.EIO
-
-// giveUpLocked decides where a failed file is shown. If a close has returned success, the file
-// stays in its folder. Otherwise the close returns the error and the file leaves its folder, so
-// that the program can create the name again. An inbox document always stays, and shows its old
-// bytes if the new ones leave.
-// +checklocks:f.Commit
-func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
-	if d, name := f.Place(); d != nil {
-		d.Distrust() // the service may have the file after all, or lack the document it replaces
-		v.s.Changed(d, []string{name})
-	}
-	f.Mu.Lock()
-	f.happenedLocked(onRefusal)
-	stays, document := f.phase == failed, f.Doc != nil
-	f.Mu.Unlock()
-	switch {
-	case stays:
-		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
-			v.s.Service.Failures.Add("show as failed", up, f.Where(), err)
+// conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
+// the upload. If the service is away or rejects the credentials, the record stays and the next
+// mount tries again.
+func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
+	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
+		err := s.Service.Archive.SetAutoExport(context.WithoutCancel(ctx), id, true)
+		if err != nil {
+			s.Service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
 		}
-	case document:
-		f.detach()
-		v.s.letGo(up)
-	default:
-		f.hide()
+		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
+			s.letGo(up)
+			return
+		}
+		s.outdate(r.Folder)
+	}
+	s.Discard(up)
+}
+
+// concludeWithoutID concludes an upload that was confirmed without an id. as are the documents that
+// it may be.
+func (s *Area) concludeWithoutID(up *spool.Upload, r *spool.Record, as []archive.ID) {
+	var id archive.ID
+	switch len(as) {
+	case 0:
+		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
+	case 1: // certain enough for the time, but not for the content cache
+		id = as[0]
+		s.keepTime(r, id)
+	}
+	s.conclude(context.Background(), up, id)
+}
+
+// listAgain makes the next listing show the document of an upload that has no place in the tree.
+func (s *Area) listAgain(r *spool.Record) {
+	s.Service.Documents.Invalidate(r.Folder)
+	if d := s.folderAt(refOf(r)); d != nil {
+		d.Distrust()
+		s.Changed(d, []string{r.Name})
+	}
+}
+
+// outdate makes the next listing of a folder ask the service, even if the tree does not know the
+// folder yet.
+func (s *Area) outdate(id archive.ID) {
+	s.Service.Outdate(id)
+	if d := s.Folder(id); d != nil {
+		d.Outdate()
 	}
 }
 
@@ -212,162 +412,29 @@ func (v *delivery) abandonLocked(f *File, reason string) {
 	v.giveUpLocked(f, up)
 }
 
-// finish archives the staged bytes, or queues them if later is set, or keeps them as a local file.
-// The error is what close returns.
-func (v *delivery) finish(ctx context.Context, f *File, later bool) error {
-	v.s.Service.Work.Begin()
-	defer v.s.Service.Work.End()
-	f.Commit.Lock()
-	defer f.Commit.Unlock()
-	f.Mu.Lock()
-	up, todo, bad, d, doc, writing := f.Up, f.phase.unfinished(), f.spoiltLocked(), f.Dir, f.Doc, f.writing
-	f.Mu.Unlock()
-	switch {
-	case up == nil || !todo:
-		return nil // another close was faster
-	case d == nil: // removed, or failed earlier
-		return nil
-	case bad != nil:
-		v.abandonLocked(f, bad.Error())
-		return bad
-	case up.State() == spool.Failed: // in another close
-		f.happened(onRefusal)
-		return errFailed
-	case up.State() != spool.Created: // another close was faster, and took these bytes, too
-		f.happened(onSeal)
-		return nil
-	case writing > 0: // somebody has begun to write, and their close ends the file
-		return f.accept(up)
-	}
-	_, name := f.Place()
-	if doc == nil && (d.StaysLocal(name) || up.Record().Temporary) || up.Size() == 0 {
-		f.happened(onKeep)
-		return up.Keep()
-	}
-	id, sent, err := v.SendLocked(ctx, f, up, d, later)
-	switch {
-	case err != nil:
-		v.giveUpLocked(f, up)
-	case sent:
-		v.ArrivedLocked(ctx, f, up, id)
-	}
-	return err
-}
-
-// SendLocked archives the bytes as their record says, in the directory d. It returns the document's
-// id, 0 if the service does not return one. If later is set, if writes are asynchronous, or if the
-// folder is queued, it only queues the bytes, and sent is false. On an error the upload is failed
-// and has the reason.
+// giveUpLocked decides where a failed file is shown. If a close has returned success, the file
+// stays in its folder. Otherwise the close returns the error and the file leaves its folder, so
+// that the program can create the name again. An inbox document always stays, and shows its old
+// bytes if the new ones leave.
 // +checklocks:f.Commit
-func (v *delivery) SendLocked(ctx context.Context, f *File, up *spool.Upload, d *tree.Dir, later bool) (id archive.ID, sent bool, err error) {
-	f.happened(onSeal)
-	later = later || v.s.Async || d.QueuedAs() != nil
-	refused := v.refusedIn(d)
-	err = v.seal(f, up, d, later && refused == nil)
-	if err == nil {
-		err = refused // after seal, so that the file counts as complete
+func (v *delivery) giveUpLocked(f *File, up *spool.Upload) {
+	if d, name := f.Place(); d != nil {
+		d.Distrust() // the service may have the file after all, or lack the document it replaces
+		v.s.Changed(d, []string{name})
 	}
-	if err != nil {
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
-		return 0, false, errors.Join(err, up.Fail(err.Error(), false))
-	}
-	if later {
-		v.s.queue.Add(up)
-		return 0, false, nil
-	}
-	v.s.sending.Add(1)
-	defer v.s.sending.Add(-1)
-	if id, err = spool.Deliver(ctx, up, v.s.Service.Archive, v.s.Baseline(d)); v.s.Service.Answered(err) != nil {
-		v.s.Service.Failures.Add("archive", up, f.Where(), err)
-		return 0, false, err
-	}
-	return id, true, nil
-}
-
-// seal checks that the bytes are complete, applies the defaults of d to the record, and commits it,
-// for the queue if queued is set.
-func (v *delivery) seal(f *File, up *spool.Upload, d *tree.Dir, queued bool) error {
-	if err := whole.Check(up); err != nil {
-		return err
-	}
-	meant := func(r *spool.Record) {
-		d.Aim(r)
-		v.applyDefaults(d, r)
-	}
-	err := up.CommitAs(func(r *spool.Record) { meant(r); r.Queued = queued })
-	if err != nil {
-		_ = up.Update(meant) // for a retry; err matters more
-		return err
-	}
-	if queued {
-		f.happened(onQueue)
-	}
-	return nil
-}
-
-// endWriting queues a file whose last writer has left, if none of its closes finished it. Those
-// closes returned success. If somebody has begun to write again, their close finishes the file
-// instead.
-func (v *delivery) endWriting(ctx context.Context, f *File) {
 	f.Mu.Lock()
-	up, todo, doc := f.Up, f.phase.unfinished(), f.Doc
-	nothing := up == nil || f.phase == removed || f.writing > 0
-	if !nothing && todo {
-		f.happenedLocked(onAnswer)
-	}
+	f.happenedLocked(onRefusal)
+	stays, document := f.phase == failed, f.Doc != nil
 	f.Mu.Unlock()
 	switch {
-	case nothing:
-	case todo:
-		if err := v.finish(ctx, f, true); err != nil {
-			v.s.Service.Failures.Add("archive after close", up, f.Where(), err)
+	case stays:
+		if err := up.Update(func(r *spool.Record) { r.Visible = true }); err != nil {
+			v.s.Service.Failures.Add("show as failed", up, f.Where(), err)
 		}
-	case doc == nil && up.State() == spool.Created: // else it is in flight; do not wait for it
-		v.keepUnwritten(f)
+	case document:
+		f.detach()
+		v.s.letGo(up)
+	default:
+		f.hide()
 	}
-}
-
-// keepUnwritten keeps a file that was created and closed without a write as a local one, unless a
-// rename has just handed it to the archive.
-func (v *delivery) keepUnwritten(f *File) {
-	f.Commit.Lock()
-	defer f.Commit.Unlock()
-	up, todo := f.unfinished()
-	if up == nil || todo { // somebody has begun to write
-		return
-	}
-	if r := up.Record(); r.State != spool.Created || r.Closed || r.Queued {
-		return
-	}
-	if err := up.Keep(); err != nil {
-		v.s.Service.Failures.Add("keep", up, f.Where(), err)
-	}
-}
-
-// refusedIn returns why nothing in the directory can be archived: its queued folder failed and
-// waits for a retry. Otherwise it returns nil.
-func (v *delivery) refusedIn(d *tree.Dir) error {
-	up := d.QueuedAs()
-	if up == nil || up.State() != spool.Failed {
-		return nil
-	}
-	return errno.Refuse(syscall.EIO, WhyWaits(v.s.Spool, &spool.Record{Within: up.ID(), Queued: true}))
-}
-
-// applyDefaults fills in the attributes that a file does not set itself. Each comes from the
-// nearest directory that has a value for it.
-func (v *delivery) applyDefaults(d *tree.Dir, r *spool.Record) {
-	for at := d; at != nil; at = at.Above() {
-		r.Inherit(v.s.state.Defaults(stateKey(at)))
-	}
-}
-
-// stateKey returns the key of a directory's settings in the state: the id of its folder, or a
-// number that no folder has for the two directories that the service does not know.
-func stateKey(d *tree.Dir) archive.ID {
-	const inboxes = -1
-	if d.Kind == tree.InboxesDir {
-		return inboxes
-	}
-	return d.ID()
 }

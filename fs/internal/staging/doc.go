@@ -2,7 +2,7 @@
 // Handles through which that happens, and queued folders. Each of them is an upload of the spool.
 //
 // The state machine in phase.go decides the fate of a file's bytes. delivery turns them into a
-// document, in the close that ends the file or from the queue. placing shows in the tree what
-// waits. queuedFolders are the folders. recovery.go takes over what an earlier mount left, and
+// document, in the close that ends the file or from the queue (queue.go). placing shows in the tree
+// what waits. queuedFolders are the folders. recovery.go takes over what an earlier mount left, and
 // decisions.go carries out what a user decides about an upload.
 package staging

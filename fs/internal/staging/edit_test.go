@@ -69,14 +69,14 @@ func TestNoEndTakesHalfOfWhatOthersWrite(t *testing.T) {
 			f := written(t, s, d)
 			one, other := &Handle{File: f, writer: true}, &Handle{File: f, writer: true}
 			puts(t, one, "one")
-			one.ended()
+			one.stopWriting()
 			puts(t, other, "half")
 			end(f, t.Context())
 			if r := f.Pending().Record(); r.State != spool.Created || r.Closed {
 				t.Fatalf("while another one writes it is %+v", r)
 			}
 			puts(t, other, "whole")
-			other.ended()
+			other.stopWriting()
 			if err := f.s.Delivery.finish(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}

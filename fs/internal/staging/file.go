@@ -4,19 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/fs/internal/attrs"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
 	"github.com/archivefs/archivefs/fs/internal/tree"
 	"github.com/archivefs/archivefs/internal/closing"
 	"github.com/archivefs/archivefs/internal/spool"
-	"github.com/archivefs/archivefs/xattr"
 )
 
 // A file has three layers, which share one lock, Mu: a leaf of the tree (tree.Leaf), the content that
@@ -56,145 +53,63 @@ func (s *Area) LeafFor(ino uint64, d *tree.Dir, e *tree.Entry, doc *archive.Docu
 	return &NewFile(s, ino, d, e, doc, nil).Leaf
 }
 
-// state returns the value of the attribute state.
-func (f *File) state() xattr.State {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up != nil && f.Up.State() != spool.Confirmed {
-		switch r := f.Up.Record(); {
-		case r.State == spool.Failed:
-			return xattr.StateFailed
-		case r.Queued:
-			return xattr.StatePending
-		case r.State == spool.Created && (r.Closed || f.Doc == nil && f.Dir != nil && (r.Temporary || f.Dir.StaysLocal(f.Entry.Name))):
-			return xattr.StateLocal
-		case r.State == spool.Created && f.phase.unfinished(), r.State != spool.Created:
-			return xattr.StatePending
-		}
-		return xattr.StateLocal
-	}
-	if f.Dir != nil && f.Dir.Kind == tree.InboxDir || f.As != nil && f.As.Inbox {
-		return xattr.StateInbox
-	}
-	return xattr.StateArchived
-}
-
-// Modified returns the modification time: that of the staged bytes, else the one kept for a file
-// that was stored from this machine, else when the document was archived or created.
-func (f *File) Modified() time.Time {
-	if up := f.Pending(); up != nil {
-		r := up.Record()
-		return ModifiedOf(&r)
-	}
-	doc := f.Document()
-	if t, ok := f.s.state.Time(doc.ID); ok {
-		return t
-	}
-	if !doc.Archived.IsZero() {
-		return doc.Archived
-	}
-	if !doc.Created.IsZero() {
-		return doc.Created
-	}
-	return f.s.Started
-}
-
-// SetTime sets the modification time of staged bytes, or of a document that has a kept time. It
-// ignores other documents.
-func (f *File) SetTime(mtime time.Time) error {
-	if up := f.Pending(); up != nil {
-		return up.Update(func(r *spool.Record) { r.Mtime = mtime })
-	}
-	id := f.Document().ID
-	if _, here := f.s.state.Time(id); here {
-		f.s.state.SetTime(id, mtime)
+// FileAt returns the file of an entry, nil if it has none.
+func FileAt(e *tree.Entry) *File {
+	if l := e.File.Load(); l != nil {
+		return l.Holder.(*File)
 	}
 	return nil
 }
 
-// lastPlaceLocked returns the directory that shows the file. If there is none it returns nil, and
-// none will show the file again. While Commit is held the file stays in its place.
-// +checklocks:f.Commit
-func (f *File) lastPlaceLocked() *tree.Dir {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Dir == nil {
-		f.happenedLocked(onUnlink)
+// FileOf returns the file of a document's entry in d, and makes it if necessary.
+func FileOf(d *tree.Dir, e *tree.Entry) *File { return d.LeafOf(e).Holder.(*File) }
+
+// OpenLater opens the document without its content if its length is known. It returns nil if the
+// content must be opened.
+func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
+	d, _ := f.Place()
+	if a.Write || d == nil || !d.Unread.Load() || !f.s.Reps.Settled() {
+		return nil, 0
 	}
-	return f.Dir
+	key := f.Key()
+	if !f.Immutable(key.Representation) {
+		return nil, 0 // all handles read the same content, which is chosen at open
+	}
+	if _, here := f.s.Content.Trusted(key, f.MaxAge(key.Representation)); here {
+		return nil, 0
+	}
+	size, known := f.CurrentSize()
+	if !known {
+		return nil, 0
+	}
+	h = &Handle{File: f}
+	if !h.enterUnread() {
+		return nil, 0
+	}
+	return h, size
 }
 
-// detach drops the file's upload, and the references of open handles to it.
-func (f *File) detach() {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up == nil {
-		return
+// OpenWrite opens the file for writing, or for reading if its bytes are staged. v, which may be
+// nil, reads the document until the first write. With a.Truncate the file is emptied first.
+func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reader) (*Handle, error) {
+	h := &Handle{File: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
+	if a.Write {
+		h.opener = closing.ThreadGroup(a.PID)
 	}
-	for range f.Handles {
-		if err := f.Up.Close(); err != nil {
-			f.s.Service.Log.Debugf("close spool file: %v", err)
+	if err := h.enter(); err != nil {
+		return nil, err
+	}
+	if a.Truncate {
+		if err := h.truncate(ctx, 0); err != nil {
+			h.stopWriting()
+			if lastWriter := h.exit(); lastWriter {
+				f.untouched(context.WithoutCancel(ctx))
+			}
+			return nil, err
 		}
+		f.DoubtPages()
 	}
-	f.Up = nil
-	f.happenedLocked(onArrival)
-}
-
-// Attrs returns the attributes of the file: those in the record of its staged bytes, else those of
-// its document.
-func (f *File) Attrs() attrs.Node {
-	if up := f.Pending(); up != nil {
-		return localAttrs{f, up}
-	}
-	return documentAttrs{f}
-}
-
-// gone reports whether the file was removed.
-func (f *File) gone() bool {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	return f.phase == removed
-}
-
-// SetSize truncates the file, through h if that is not nil. Without a handle (truncate(2)) no close
-// follows, so the new bytes are archived at once, unless a program has the file open for writing.
-func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
-	if err := f.MayWrite(); err != nil {
-		return err
-	}
-	defer f.DoubtPages()
-	if h != nil {
-		return h.truncate(ctx, size)
-	}
-	open := &Handle{File: f, writer: true, unclosed: true}
-	if err := open.enter(); err != nil {
-		return err
-	}
-	err := open.truncate(ctx, size)
-	switch lastWriter := open.exit(); {
-	case !lastWriter:
-	case err == nil:
-		err = f.s.Delivery.finish(ctx, f, false)
-	default:
-		f.untouched(ctx)
-	}
-	return err
-}
-
-// Ready reports whether a rename to that name archives a local file. It does not if the file is
-// empty, or while a program writes to it: Ready then leaves the file to the close of that program.
-// Open handles do not count, because RELEASE comes some time after the close.
-func (f *File) Ready(up *spool.Upload, to *tree.Dir, name string) bool {
-	if to.StaysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
-		return false
-	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.writing > 0 {
-		f.happenedLocked(onWrite)
-		return false
-	}
-	return true
+	return h, nil
 }
 
 // untouched ends an open for writing whose truncation failed, if nobody else has the file open for
@@ -207,24 +122,6 @@ func (f *File) untouched(ctx context.Context) {
 		}
 	}
 	_ = f.s.Delivery.finish(ctx, f, true) // the caller returns the error of the truncation
-}
-
-// spoil records that a write or a sync of up failed, and returns err.
-func (f *File) spoil(up *spool.Upload, err error) error {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up == up {
-		f.spoilLocked(err)
-	}
-	return err
-}
-
-// IdleLocked reports whether the file is just a document: no handle is open, and no bytes are
-// staged.
-// +checklocks:f.Mu
-func (f *File) IdleLocked() bool {
-	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
-		f.Reading == nil && f.Superseded == nil
 }
 
 // MayWrite returns an error if the file must not be changed.
@@ -252,108 +149,34 @@ func (f *File) MayWrite() error {
 	return nil
 }
 
-// Remove takes a file out of its directory, and its bytes out of the spool, so that a crash does
-// not bring them back. Open handles keep the bytes until they are closed.
-func (f *File) Remove() {
-	d, _ := f.Place()
-	if d == nil {
-		return
+// SetSize truncates the file, through h if that is not nil. Without a handle (truncate(2)) no close
+// follows, so the new bytes are archived at once, unless a program has the file open for writing.
+func (f *File) SetSize(ctx context.Context, h *Handle, size int64) error {
+	if err := f.MayWrite(); err != nil {
+		return err
 	}
-	d.Mu.Lock()
-	f.Mu.Lock()
-	d.Shown.Drop(f.Entry)
-	f.Dir = nil
-	f.happenedLocked(onUnlink)
-	up := f.Up
-	f.Mu.Unlock()
-	d.Mu.Unlock()
-	if up != nil {
-		f.s.Discard(up)
+	defer f.DoubtPages()
+	if h != nil {
+		return h.truncate(ctx, size)
 	}
+	open := &Handle{File: f, writer: true, unclosed: true}
+	if err := open.enter(); err != nil {
+		return err
+	}
+	err := open.truncate(ctx, size)
+	switch lastWriter := open.exit(); {
+	case !lastWriter:
+	case err == nil:
+		err = f.s.Delivery.finish(ctx, f, false)
+	default:
+		f.untouched(ctx)
+	}
+	return err
 }
 
-// hide takes the file out of its folder and has the kernel forget its name.
-func (f *File) hide() {
-	d, _ := f.Place()
-	if d == nil {
-		return
-	}
-	d.Mu.Lock()
-	f.Mu.Lock()
-	name := f.Entry.Name
-	d.Shown.Drop(f.Entry)
-	f.Dir = nil
-	f.Mu.Unlock()
-	d.Mu.Unlock()
-	f.s.Changed(d, []string{name})
-}
-
-// accept syncs the staged bytes for a close that returns success before the file is finished.
-func (f *File) accept(up *spool.Upload) error {
-	if err := up.Sync(); err != nil {
-		return f.spoil(up, err)
-	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up == up {
-		f.happenedLocked(onAnswer)
-	}
-	return nil
-}
-
-// happenedLocked moves the file to the phase that follows e.
-// +checklocks:f.Mu
-func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
-
-// happened is happenedLocked for callers that do not hold Mu.
-func (f *File) happened(e event) {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	f.happenedLocked(e)
-}
-
-// spoilLocked records that the bytes are spoiled, and why. The first reason stays.
-// +checklocks:f.Mu
-func (f *File) spoilLocked(err error) {
-	if f.phase != spoiled && f.phase != broken {
-		f.why = fmt.Errorf("a write failed: %w", err)
-	}
-	f.happenedLocked(onDamage)
-}
-
-// spoiltLocked returns why the bytes are spoiled, nil if they are not.
-// +checklocks:f.Mu
-func (f *File) spoiltLocked() error {
-	if f.phase == spoiled || f.phase == broken {
-		return f.why
-	}
-	return nil
-}
-
-// OpenLater opens the document without its content if its length is known. It returns nil if the
-// content must be opened.
-func (f *File) OpenLater(a content.Access) (h *Handle, size int64) {
-	d, _ := f.Place()
-	if a.Write || d == nil || !d.Unread.Load() || !f.s.Reps.Settled() {
-		return nil, 0
-	}
-	key := f.Key()
-	if !f.Immutable(key.Representation) {
-		return nil, 0 // all handles read the same content, which is chosen at open
-	}
-	if _, here := f.s.Content.Trusted(key, f.MaxAge(key.Representation)); here {
-		return nil, 0
-	}
-	size, known := f.CurrentSize()
-	if !known {
-		return nil, 0
-	}
-	h = &Handle{File: f}
-	if !h.enterUnread() {
-		return nil, 0
-	}
-	return h, size
-}
+// errFailed is what a program gets if the file that it wrote to has failed in another close. The
+// bytes are kept, but not archived without a retry.
+const errFailed = syscall.EIO
 
 // errAsClosed is returned for a change to bytes that a close has handed over.
 var errAsClosed = errno.Refuse(syscall.EPERM, "it has been closed and is being archived")
@@ -422,22 +245,27 @@ func (f *File) mayRewrite() error {
 	return nil
 }
 
-// RecallLocked takes queued bytes back, so that they can be changed before they are archived. They
-// stay in the queue until the first change. Bytes that the archive may have cannot be taken back
-// (errno.ErrMayHave).
-// +checklocks:f.Commit
-func (f *File) RecallLocked(up *spool.Upload) error {
-	switch up.State() {
-	case spool.Created:
-		return nil
-	case spool.Committed:
-	case spool.Sending, spool.Confirmed, spool.Failed:
-		return errno.ErrMayHave
-	}
-	if err := up.Recall(); err != nil {
+// CopyContent copies the document's content into the spool.
+func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
+	r, err := f.OpenContent(ctx)
+	if err != nil {
 		return err
 	}
-	f.happened(onRecall)
+	defer r.Close() //nolint:errcheck // read only
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < r.Size(); {
+		n, err := r.ReadAt(ctx, buf, off)
+		if n == 0 && err != nil {
+			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := up.WriteAt(buf[:n], off); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
 	return nil
 }
 
@@ -470,103 +298,203 @@ func (f *File) unsealLocked(up *spool.Upload) error {
 	return errAsClosed
 }
 
-// CopyContent copies the document's content into the spool.
-func (f *File) CopyContent(ctx context.Context, up *spool.Upload) error {
-	r, err := f.OpenContent(ctx)
-	if err != nil {
+// RecallLocked takes queued bytes back, so that they can be changed before they are archived. They
+// stay in the queue until the first change. Bytes that the archive may have cannot be taken back
+// (errno.ErrMayHave).
+// +checklocks:f.Commit
+func (f *File) RecallLocked(up *spool.Upload) error {
+	switch up.State() {
+	case spool.Created:
+		return nil
+	case spool.Committed:
+	case spool.Sending, spool.Confirmed, spool.Failed:
+		return errno.ErrMayHave
+	}
+	if err := up.Recall(); err != nil {
 		return err
 	}
-	defer r.Close() //nolint:errcheck // read only
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < r.Size(); {
-		n, err := r.ReadAt(ctx, buf, off)
-		if n == 0 && err != nil {
-			if err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
-				return io.ErrUnexpectedEOF
-			}
-			return err
-		}
-		if _, err := up.WriteAt(buf[:n], off); err != nil {
-			return err
-		}
-		off += int64(n)
+	f.happened(onRecall)
+	return nil
+}
+
+// promise syncs the staged bytes for a close that returns success before the file is finished.
+func (f *File) promise(up *spool.Upload) error {
+	if err := up.Sync(); err != nil {
+		return f.spoil(up, err)
+	}
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == up {
+		f.happenedLocked(onAnswer)
 	}
 	return nil
 }
 
-// A service may confirm an upload without returning an id, and list the document later, or list
-// several that may be it. Until then the file is late (tree.Dir.Late): it stays in its folder, is read
-// from the spool, and cannot be changed, because it is archived.
+// spoil records that a write or a sync of up failed, and returns err.
+func (f *File) spoil(up *spool.Upload, err error) error {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == up {
+		f.spoilLocked(err)
+	}
+	return err
+}
 
-// stayUnlisted keeps the confirmed file in its folder, as a late one. It returns false if no folder
-// shows the file.
-func (f *File) stayUnlisted() bool {
+// spoilLocked records that the bytes are spoiled, and why. The first reason stays.
+// +checklocks:f.Mu
+func (f *File) spoilLocked(err error) {
+	if f.phase != spoiled && f.phase != broken {
+		f.why = fmt.Errorf("a write failed: %w", err)
+	}
+	f.happenedLocked(onDamage)
+}
+
+// whySpoiledLocked returns why the bytes are spoiled, nil if they are not.
+// +checklocks:f.Mu
+func (f *File) whySpoiledLocked() error {
+	if f.phase == spoiled || f.phase == broken {
+		return f.why
+	}
+	return nil
+}
+
+// happened is happenedLocked for callers that do not hold Mu.
+func (f *File) happened(e event) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	f.happenedLocked(e)
+}
+
+// happenedLocked moves the file to the phase that follows e.
+// +checklocks:f.Mu
+func (f *File) happenedLocked(e event) { f.phase = f.phase.after(e) }
+
+// Modified returns the modification time: that of the staged bytes, else the one kept for a file
+// that was stored from this machine, else when the document was archived or created.
+func (f *File) Modified() time.Time {
+	if up := f.Pending(); up != nil {
+		r := up.Record()
+		return ModifiedOf(&r)
+	}
+	doc := f.Document()
+	if t, ok := f.s.state.Time(doc.ID); ok {
+		return t
+	}
+	if !doc.Archived.IsZero() {
+		return doc.Archived
+	}
+	if !doc.Created.IsZero() {
+		return doc.Created
+	}
+	return f.s.Started
+}
+
+// SetTime sets the modification time of staged bytes, or of a document that has a kept time. It
+// ignores other documents.
+func (f *File) SetTime(mtime time.Time) error {
+	if up := f.Pending(); up != nil {
+		return up.Update(func(r *spool.Record) { r.Mtime = mtime })
+	}
+	id := f.Document().ID
+	if _, here := f.s.state.Time(id); here {
+		f.s.state.SetTime(id, mtime)
+	}
+	return nil
+}
+
+// Remove takes a file out of its directory, and its bytes out of the spool, so that a crash does
+// not bring them back. Open handles keep the bytes until they are closed.
+func (f *File) Remove() {
 	d, _ := f.Place()
 	if d == nil {
-		return false
+		return
 	}
-	d.Distrust()
 	d.Mu.Lock()
-	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	d.Shown.Drop(f.Entry)
+	f.Dir = nil
+	f.happenedLocked(onUnlink)
+	up := f.Up
+	f.Mu.Unlock()
+	d.Mu.Unlock()
+	if up != nil {
+		f.s.Discard(up)
+	}
+}
+
+// hide takes the file out of its folder and has the kernel forget its name.
+func (f *File) hide() {
+	d, _ := f.Place()
+	if d == nil {
+		return
+	}
+	d.Mu.Lock()
+	f.Mu.Lock()
+	name := f.Entry.Name
+	d.Shown.Drop(f.Entry)
+	f.Dir = nil
+	f.Mu.Unlock()
+	d.Mu.Unlock()
+	f.s.Changed(d, []string{name})
+}
+
+// detach drops the file's upload, and the references of open handles to it.
+func (f *File) detach() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if f.Dir != d {
-		return false
+	if f.Up == nil {
+		return
 	}
-	f.happenedLocked(onArrival)
-	f.Entry.Keep = d.Tree.KeepFor()
-	if !slices.Contains(d.Late, &f.Leaf) {
-		d.Late = append(d.Late, &f.Leaf)
-	}
-	return true
-}
-
-// ArchivedUnlisted reports whether the file was confirmed and its document is not known yet.
-func (f *File) ArchivedUnlisted() bool {
-	up := f.Pending()
-	return up != nil && up.State() == spool.Confirmed
-}
-
-// standFor gives the file a place in d. It returns false if the file has one already, was removed,
-// or has no staged bytes.
-func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if f.Up == nil || f.phase == removed || f.Dir != nil {
-		return false
-	}
-	f.Dir, f.Entry, f.Doc = d, e, e.Doc.Load()
-	return true
-}
-
-// OpenWrite opens the file for writing, or for reading if its bytes are staged. v, which may be
-// nil, reads the document until the first write. With a.Truncate the file is emptied first.
-func (f *File) OpenWrite(ctx context.Context, a content.Access, v *content.Reader) (*Handle, error) {
-	h := &Handle{File: f, writer: a.Write, maps: a.Maps, appends: a.Appends, reader: v}
-	if a.Write {
-		h.opener = closing.ThreadGroup(a.PID)
-	}
-	if err := h.enter(); err != nil {
-		return nil, err
-	}
-	if a.Truncate {
-		if err := h.truncate(ctx, 0); err != nil {
-			h.ended()
-			if lastWriter := h.exit(); lastWriter {
-				f.untouched(context.WithoutCancel(ctx))
-			}
-			return nil, err
+	for range f.Handles {
+		if err := f.Up.Close(); err != nil {
+			f.s.Service.Log.Debugf("close spool file: %v", err)
 		}
-		f.DoubtPages()
 	}
-	return h, nil
+	f.Up = nil
+	f.happenedLocked(onArrival)
 }
 
-// unfinished returns the staged bytes, and whether a close has to archive them.
-func (f *File) unfinished() (up *spool.Upload, todo bool) {
+// lastPlaceLocked returns the directory that shows the file. If there is none it returns nil, and
+// none will show the file again. While Commit is held the file stays in its place.
+// +checklocks:f.Commit
+func (f *File) lastPlaceLocked() *tree.Dir {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	return f.Up, f.Up != nil && f.phase.unfinished()
+	if f.Dir == nil {
+		f.happenedLocked(onUnlink)
+	}
+	return f.Dir
+}
+
+// Ready reports whether a rename to that name archives a local file. It does not if the file is
+// empty, or while a program writes to it: Ready then leaves the file to the close of that program.
+// Open handles do not count, because RELEASE comes some time after the close.
+func (f *File) Ready(up *spool.Upload, to *tree.Dir, name string) bool {
+	if to.StaysLocal(name) || up.Size() == 0 || up.State() != spool.Created || up.Record().Queued {
+		return false
+	}
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.writing > 0 {
+		f.happenedLocked(onWrite)
+		return false
+	}
+	return true
+}
+
+// IdleLocked reports whether the file is just a document: no handle is open, and no bytes are
+// staged.
+// +checklocks:f.Mu
+func (f *File) IdleLocked() bool {
+	return f.Doc != nil && f.Up == nil && f.phase == clean && f.writers == 0 && f.Handles == 0 && f.writing == 0 &&
+		f.Reading == nil && f.Superseded == nil
+}
+
+// gone reports whether the file was removed.
+func (f *File) gone() bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.phase == removed
 }
 
 // mappable reports whether an open handle allows writing through a mapping.
@@ -576,13 +504,9 @@ func (f *File) mappable() bool {
 	return f.mappers > 0
 }
 
-// FileAt returns the file of an entry, nil if it has none.
-func FileAt(e *tree.Entry) *File {
-	if l := e.File.Load(); l != nil {
-		return l.Holder.(*File)
-	}
-	return nil
+// toArchive returns the staged bytes, and whether a close has to archive them.
+func (f *File) toArchive() (up *spool.Upload, todo bool) {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	return f.Up, f.Up != nil && f.phase.unfinished()
 }
-
-// FileOf returns the file of a document's entry in d, and makes it if necessary.
-func FileOf(d *tree.Dir, e *tree.Entry) *File { return d.LeafOf(e).Holder.(*File) }

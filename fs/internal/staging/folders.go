@@ -49,27 +49,6 @@ func (q *queuedFolders) showLocked(d *tree.Dir, up *spool.Upload) *tree.Entry {
 	return e
 }
 
-// RemoveLocked removes a queued folder before its request is sent. The folder must be empty, and
-// held must stand for it.
-// +checklocks:held.Commit
-func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
-	switch {
-	case e.Dir.QueuedAs() == nil:
-		return errno.ErrNotRemoved // it was created meanwhile
-	case up.State() == spool.Sending:
-		return errno.ErrMayHave
-	}
-	if err := up.Remove(); err != nil {
-		return err
-	}
-	d.Drop(e)
-	q.s.letGo(up)
-	q.s.mu.Lock()
-	defer q.s.mu.Unlock()
-	delete(q.s.queuedDirs, up.ID())
-	return nil
-}
-
 // attempt is one attempt of the queue at a folder.
 func (q *queuedFolders) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
 	held := q.s.Holder(up)
@@ -146,6 +125,23 @@ func (q *queuedFolders) settleDir(d *tree.Dir, id archive.ID) {
 	parent.Outdate()
 }
 
+// failIn fails a queued upload whose folder was refused or discarded. If the folder is tried again,
+// the upload goes back to the queue instead. The error is never nil.
+func (q *queuedFolders) failIn(up *spool.Upload) error {
+	r := up.Record()
+	folder, there := q.s.Spool.Get(r.Within)
+	if there && folder.State() != spool.Failed {
+		q.s.queue.Add(up) // behind its folder
+		return background.ErrMoot
+	}
+	err := errors.New("its folder was discarded")
+	if there {
+		err = errors.New(WhyWaits(q.s.Spool, &r))
+	}
+	q.s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+	return errors.Join(err, up.Fail(err.Error(), true))
+}
+
 // forgetLocked discards a queued folder. The folder must be empty, and held must stand for it.
 // +checklocks:held.Commit
 func (q *queuedFolders) forgetLocked(held *File, up *spool.Upload) error {
@@ -168,21 +164,25 @@ func (q *queuedFolders) forgetLocked(held *File, up *spool.Upload) error {
 	return nil
 }
 
-// failIn fails a queued upload whose folder was refused or discarded. If the folder is tried again,
-// the upload goes back to the queue instead. The error is never nil.
-func (q *queuedFolders) failIn(up *spool.Upload) error {
-	r := up.Record()
-	folder, there := q.s.Spool.Get(r.Within)
-	if there && folder.State() != spool.Failed {
-		q.s.queue.Add(up) // behind its folder
-		return background.ErrMoot
+// RemoveLocked removes a queued folder before its request is sent. The folder must be empty, and
+// held must stand for it.
+// +checklocks:held.Commit
+func (q *queuedFolders) RemoveLocked(held *File, d *tree.Dir, e *tree.Entry, up *spool.Upload) error {
+	switch {
+	case e.Dir.QueuedAs() == nil:
+		return errno.ErrNotRemoved // it was created meanwhile
+	case up.State() == spool.Sending:
+		return errno.ErrMayHave
 	}
-	err := errors.New("its folder was discarded")
-	if there {
-		err = errors.New(WhyWaits(q.s.Spool, &r))
+	if err := up.Remove(); err != nil {
+		return err
 	}
-	q.s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
-	return errors.Join(err, up.Fail(err.Error(), true))
+	d.Drop(e)
+	q.s.letGo(up)
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	delete(q.s.queuedDirs, up.ID())
+	return nil
 }
 
 // folderMaker creates a queued folder at the service (spool.FolderMaker).

@@ -38,6 +38,137 @@ type Handle struct {
 	reader *content.Reader // +checklocks:mu
 }
 
+// WriteAt writes data at off, or at the end if the handle appends.
+func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, err error) {
+	err = h.edit(ctx, false, func(up *spool.Upload) (err error) {
+		h.File.DoubtPages()
+		if h.appends {
+			off = up.Size() // the kernel sends the writes of an inode one by one
+		}
+		n, err = up.WriteAt(data, off)
+		return err
+	})
+	return n, err
+}
+
+// ReadStaged reads staged bytes. staged is false if there are none, or if they were archived during
+// the call.
+func (h *Handle) ReadStaged(dest []byte, off int64) (n int, staged bool, err error) {
+	up := h.File.Pending()
+	if up == nil {
+		return 0, false, nil
+	}
+	n, err = up.ReadAt(dest, off)
+	if err == nil || err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
+		return n, true, nil
+	}
+	return 0, h.File.Pending() == up, err
+}
+
+// ContentReader returns the reader of the document, for a file without staged bytes.
+func (h *Handle) ContentReader(ctx context.Context) (*cache.Reader, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.reader == nil || !h.reader.Current() {
+		if h.File.Document() == nil {
+			return nil, syscall.EIO
+		}
+		v, err := h.File.OpenContent(ctx)
+		if err != nil {
+			return nil, err
+		}
+		v.Former = h.reader
+		h.reader = v
+	}
+	return h.reader.Reader, nil
+}
+
+// Sync makes the staged bytes durable on this machine. Only a close archives them.
+func (h *Handle) Sync() error {
+	up := h.File.Pending()
+	if up == nil {
+		return nil
+	}
+	if err := h.whyNotDurable(); err != nil {
+		return err
+	}
+	if err := up.Sync(); err != nil {
+		return h.File.spoil(up, err)
+	}
+	return nil
+}
+
+// Closed handles a FLUSH: the thread pid has closed a descriptor of the handle. If ends is true the
+// file is complete, and the caller calls Finish. err is what close returns.
+func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err error) {
+	f := h.File
+	if !h.writer {
+		return false, nil
+	}
+	up, todo := f.toArchive()
+	if !todo {
+		return false, h.outcome()
+	}
+	if f.s.Async {
+		up.BeginSync()
+	}
+	switch closing.Examine(pid, h.opener, f.Ino, f.mappable(), mounts) {
+	case closing.More:
+		return false, nil
+	case closing.Unknown: // RELEASE finishes the file
+		err := h.answer(up)
+		h.perhapsEnded()
+		return false, err
+	case closing.Inherited:
+		err := h.answer(up)
+		h.stopWriting() // until a process that inherited it writes
+		return false, err
+	case closing.Killed:
+		if _, writing := h.written(); writing {
+			f.s.Delivery.abandon(f, "the program that wrote it was killed before it had finished")
+		}
+		return false, nil
+	case closing.Last:
+	}
+	last, err := h.end(up)
+	return last && err == nil, err
+}
+
+// Finish archives the file after Closed has reported its end. The error is what close returns.
+func (h *Handle) Finish(ctx context.Context) error {
+	return h.File.s.Delivery.finish(ctx, h.File, false)
+}
+
+// Leave ends the handle (RELEASE). After the last writer it finishes what no close has finished.
+func (h *Handle) Leave(ctx context.Context) {
+	h.mu.Lock()
+	if h.reader != nil {
+		_ = h.reader.Close() // read only
+		h.reader = nil
+	}
+	h.mu.Unlock()
+	h.stopWriting()
+	if lastWriter := h.exit(); lastWriter {
+		h.File.s.Delivery.endWriting(context.WithoutCancel(ctx), h.File)
+	}
+}
+
+// errAborted is the reason of a file that fails because the mount was aborted while a program wrote
+// it.
+var errAborted = errors.New("the mount was aborted while a program was writing it")
+
+// CutOff fails a file that was being written through the handle when the connection to the kernel
+// ended. If the program had finished, FLUSH would have reported its close.
+func (h *Handle) CutOff() {
+	f := h.File
+	f.Mu.Lock()
+	half := h.writing && !h.perhaps
+	f.Mu.Unlock()
+	if half {
+		f.s.Delivery.abandon(f, errAborted.Error())
+	}
+}
+
 // enter counts an open handle, which keeps the staged bytes open.
 func (h *Handle) enter() error {
 	f := h.File
@@ -100,6 +231,11 @@ func (h *Handle) exit() (lastWriter bool) {
 	return lastWriter
 }
 
+// truncate sets the length of the file.
+func (h *Handle) truncate(ctx context.Context, size int64) error {
+	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
+}
+
 // edit stages the file's bytes and changes them. The first change through a handle is made under
 // Commit and counts the handle as a writer: from then on nobody archives the file half-written, and
 // its further writes are not refused. If the file has failed since the handle wrote to it, edit
@@ -139,30 +275,6 @@ func (h *Handle) editLocked(ctx context.Context, writing, empty bool, change fun
 		return err
 	}
 	return h.changed(up, change(up))
-}
-
-// lockWhile locks mu unless ctx is done first. checklocks knows neither TryLock nor a lock that one
-// goroutine takes for another.
-// +checklocksignore
-func lockWhile(ctx context.Context, mu *sync.Mutex) error {
-	if mu.TryLock() {
-		return nil
-	}
-	locked := make(chan struct{})
-	go func() {
-		mu.Lock()
-		select {
-		case locked <- struct{}{}:
-		case <-ctx.Done():
-			mu.Unlock()
-		}
-	}()
-	select {
-	case <-locked:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // written returns the staged bytes, and whether the handle counts as a writer.
@@ -205,171 +317,18 @@ func (h *Handle) wrote(up *spool.Upload) {
 	}
 }
 
-// truncate sets the length of the file.
-func (h *Handle) truncate(ctx context.Context, size int64) error {
-	return h.edit(ctx, size == 0, func(up *spool.Upload) error { return up.Truncate(size) })
-}
-
-// WriteAt writes data at off, or at the end if the handle appends.
-func (h *Handle) WriteAt(ctx context.Context, data []byte, off int64) (n int, err error) {
-	err = h.edit(ctx, false, func(up *spool.Upload) (err error) {
-		h.File.DoubtPages()
-		if h.appends {
-			off = up.Size() // the kernel sends the writes of an inode one by one
-		}
-		n, err = up.WriteAt(data, off)
-		return err
-	})
-	return n, err
-}
-
-// ReadStaged reads staged bytes. staged is false if there are none, or if they were archived during
-// the call.
-func (h *Handle) ReadStaged(dest []byte, off int64) (n int, staged bool, err error) {
-	up := h.File.Pending()
-	if up == nil {
-		return 0, false, nil
-	}
-	n, err = up.ReadAt(dest, off)
-	if err == nil || err == io.EOF { //nolint:errorlint // io.ReaderAt returns io.EOF itself
-		return n, true, nil
-	}
-	return 0, h.File.Pending() == up, err
-}
-
-// ContentReader returns the reader of the document, for a file without staged bytes.
-func (h *Handle) ContentReader(ctx context.Context) (*cache.Reader, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.reader == nil || !h.reader.Current() {
-		if h.File.Document() == nil {
-			return nil, syscall.EIO
-		}
-		v, err := h.File.OpenContent(ctx)
-		if err != nil {
-			return nil, err
-		}
-		v.Former = h.reader
-		h.reader = v
-	}
-	return h.reader.Reader, nil
-}
-
-// Sync makes the staged bytes durable on this machine. Only a close archives them.
-func (h *Handle) Sync() error {
-	up := h.File.Pending()
-	if up == nil {
-		return nil
-	}
-	if err := h.spoiled(); err != nil {
-		return err
-	}
-	if err := up.Sync(); err != nil {
-		return h.File.spoil(up, err)
-	}
-	return nil
-}
-
-// Closed handles a FLUSH: the thread pid has closed a descriptor of the handle. If ends is true the
-// file is complete, and the caller calls Finish. err is what close returns.
-func (h *Handle) Closed(pid uint32, mounts *closing.Mounts) (ends bool, err error) {
-	f := h.File
-	if !h.writer {
-		return false, nil
-	}
-	up, todo := f.unfinished()
-	if !todo {
-		return false, h.outcome()
-	}
-	if f.s.Async {
-		up.BeginSync()
-	}
-	switch closing.Examine(pid, h.opener, f.Ino, f.mappable(), mounts) {
-	case closing.More:
-		return false, nil
-	case closing.Unknown: // RELEASE finishes the file
-		err := h.accept(up)
-		h.perhapsEnded()
-		return false, err
-	case closing.Inherited:
-		err := h.accept(up)
-		h.ended() // until a process that inherited it writes
-		return false, err
-	case closing.Killed:
-		if _, writing := h.written(); writing {
-			f.s.Delivery.abandon(f, "the program that wrote it was killed before it had finished")
-		}
-		return false, nil
-	case closing.Last:
-	}
-	last, err := h.end(up)
-	return last && err == nil, err
-}
-
-// Finish archives the file after Closed has reported its end. The error is what close returns.
-func (h *Handle) Finish(ctx context.Context) error {
-	return h.File.s.Delivery.finish(ctx, h.File, false)
-}
-
-// Leave ends the handle (RELEASE). After the last writer it finishes what no close has finished.
-func (h *Handle) Leave(ctx context.Context) {
-	h.mu.Lock()
-	if h.reader != nil {
-		_ = h.reader.Close() // read only
-		h.reader = nil
-	}
-	h.mu.Unlock()
-	h.ended()
-	if lastWriter := h.exit(); lastWriter {
-		h.File.s.Delivery.endWriting(context.WithoutCancel(ctx), h.File)
-	}
-}
-
-// accept makes the bytes durable for a close that returns success before the file is finished: from
-// then on they are not lost silently.
-func (h *Handle) accept(up *spool.Upload) error {
-	f := h.File
-	if err := h.spoiled(); err != nil {
-		return err
-	}
-	return f.accept(up)
-}
-
-// perhapsEnded records a close that may have been the last one of the handle.
-func (h *Handle) perhapsEnded() {
-	h.File.Mu.Lock()
-	defer h.File.Mu.Unlock()
-	h.perhaps = true
-}
-
-// errAborted is the reason of a file that fails because the mount was aborted while a program wrote
-// it.
-var errAborted = errors.New("the mount was aborted while a program was writing it")
-
-// CutOff fails a file that was being written through the handle when the connection to the kernel
-// ended. If the program had finished, FLUSH would have reported its close.
-func (h *Handle) CutOff() {
-	f := h.File
-	f.Mu.Lock()
-	half := h.writing && !h.perhaps
-	f.Mu.Unlock()
-	if half {
-		f.s.Delivery.abandon(f, errAborted.Error())
-	}
-}
-
 // end ends the writing through the handle. last reports that no other handle is a writer: a file is
 // not archived half-written. If there are others, the bytes are made durable before the handle
 // stops counting as a writer, so that no other close archives them while this one may still return
 // an error.
 func (h *Handle) end(up *spool.Upload) (last bool, err error) {
-	accepted := h.amongOthers()
-	if accepted {
-		err = h.accept(up)
+	answered := h.amongOthers()
+	if answered {
+		err = h.answer(up)
 	}
-	others := h.ended()
-	if others && !accepted { // another writer has just begun
-		err = h.accept(up)
+	others := h.stopWriting()
+	if others && !answered { // another writer has just begun
+		err = h.answer(up)
 	}
 	return !others, err
 }
@@ -385,26 +344,23 @@ func (h *Handle) amongOthers() bool {
 	return f.writing > 0
 }
 
-// ended records that the program has closed the handle, and reports whether other handles are
-// writers.
-func (h *Handle) ended() (others bool) {
+// answer makes the bytes durable for a close that returns success before the file is finished: from
+// then on they are not lost silently.
+func (h *Handle) answer(up *spool.Upload) error {
 	f := h.File
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	if h.writing {
-		h.writing = false
-		f.writing--
+	if err := h.whyNotDurable(); err != nil {
+		return err
 	}
-	return f.writing > 0
+	return f.promise(up)
 }
 
-// spoiled returns why the bytes cannot be made durable any more, nil if they can. It is asked
+// whyNotDurable returns why the bytes cannot be made durable any more, nil if they can. It is asked
 // before each sync, because after a failed one the kernel forgets what it could not write, and the
 // next sync would succeed.
-func (h *Handle) spoiled() error {
+func (h *Handle) whyNotDurable() error {
 	f := h.File
 	f.Mu.Lock()
-	err := f.spoiltLocked()
+	err := f.whySpoiledLocked()
 	f.Mu.Unlock()
 	if err != nil {
 		return err
@@ -418,8 +374,52 @@ func (h *Handle) outcome() error {
 	f := h.File
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	if h.writing && f.phase.ended() {
+	if h.writing && f.phase.needsRetry() {
 		return errFailed
 	}
 	return nil
+}
+
+// perhapsEnded records a close that may have been the last one of the handle.
+func (h *Handle) perhapsEnded() {
+	h.File.Mu.Lock()
+	defer h.File.Mu.Unlock()
+	h.perhaps = true
+}
+
+// stopWriting records that the program has closed the handle, and reports whether other handles are
+// writers.
+func (h *Handle) stopWriting() (others bool) {
+	f := h.File
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if h.writing {
+		h.writing = false
+		f.writing--
+	}
+	return f.writing > 0
+}
+
+// lockWhile locks mu unless ctx is done first. checklocks knows neither TryLock nor a lock that one
+// goroutine takes for another.
+// +checklocksignore
+func lockWhile(ctx context.Context, mu *sync.Mutex) error {
+	if mu.TryLock() {
+		return nil
+	}
+	locked := make(chan struct{})
+	go func() {
+		mu.Lock()
+		select {
+		case locked <- struct{}{}:
+		case <-ctx.Done():
+			mu.Unlock()
+		}
+	}()
+	select {
+	case <-locked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -104,5 +104,5 @@ func (p phase) unfinished() bool {
 	return p == dirty || p == promised || p == spoiled || p == broken
 }
 
-// ended reports whether the bytes failed and are not archived without a retry.
-func (p phase) ended() bool { return p == failed || p == lost }
+// needsRetry reports whether the bytes failed and are not archived without a retry.
+func (p phase) needsRetry() bool { return p == failed || p == lost }

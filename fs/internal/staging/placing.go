@@ -2,6 +2,7 @@ package staging
 
 import (
 	"context"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,109 +17,44 @@ import (
 // once its folder has been listed, because until then its name may be that of a document.
 type placing struct{ s *Area }
 
-// RefillLocked gives an inbox document that was emptied a while ago its content back.
-//
-// Archives have no empty documents. If an inbox document is emptied and closed, the service keeps
-// the old content, and the file reads empty here for the grace period, because the program usually
-// writes again (: > FILE; echo >> FILE). The next listing after that shows the document as a fresh
-// mount does.
-// +checklocks:d.Mu
-func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
-	f := FileAt(e)
-	if f == nil {
-		return
+// await shows an upload in its folder, at once if that has been listed, else as soon as it is.
+func (s *Area) await(up *spool.Upload) {
+	r := up.Record()
+	ref := refOf(&r)
+	s.mu.Lock()
+	s.waiting[ref] = append(s.waiting[ref], up)
+	s.mu.Unlock()
+	if d := s.folderAt(ref); d != nil {
+		s.Placing.placeWaiting(d)
 	}
-	f.Mu.Lock()
-	defer f.Mu.Unlock()
-	up := f.Up
-	if up == nil || f.Handles > 0 {
-		return
-	}
-	if r := up.Record(); !nothingIn(&r) || p.s.Service.Now().Before(r.Changed.Add(p.s.Grace())) {
-		return
-	}
-	f.Up = nil
-	f.happenedLocked(onArrival)
-	p.s.Service.Work.Go(func() {
-		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written again: it shows the content at the service again")
-		p.s.Discard(up)
-	})
 }
 
-// mostIdentified is how many late files of a folder are identified by their document data before a
-// listing is shown. The others are downloaded when they are read.
-const mostIdentified = 64
-
-// Identify finds out which documents of a listing are late files, and moves their bytes into the
-// content cache.
-func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Document) {
-	docs := make([]*archive.Document, len(list))
-	for i := range list {
-		docs[i] = &list[i]
-	}
-	found := map[*spool.Upload][]archive.ID{}
-	d.Mu.Lock()
-	for _, f := range d.Late {
-		up := f.Pending()
-		if up == nil || len(found) == mostIdentified {
-			continue
-		}
-		if r := up.Record(); r.Document == 0 {
-			if ids := p.mayBeLocked(d, &r, docs); len(ids) > 0 {
-				found[up] = ids
-			}
-		}
-	}
-	d.Mu.Unlock()
-	var asks errgroup.Group
-	asks.SetLimit(background.AtOnce)
-	for up, ids := range found {
-		asks.Go(func() error {
-			if id := spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
-				p.s.settle(up, id)
-			}
-			return nil
-		})
-	}
-	_ = asks.Wait() // none returns an error
+// awaits reports whether an upload is to be shown once its folder is listed.
+func (s *Area) awaits(up *spool.Upload, r *spool.Record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.waiting[refOf(r)], up)
 }
 
-// mayBeLocked returns the ids of documents that are not shown yet and may be the upload.
-// +checklocks:d.Mu
-func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
-	for _, doc := range list {
-		if d.Shown.Document(doc.ID) == nil && r.MayBe(doc) {
-			ids = append(ids, doc.ID)
-		}
-	}
-	return ids
+// folderRef identifies a folder by its id or, while it is queued, by its upload.
+type folderRef struct {
+	id     archive.ID
+	within string
 }
 
-// ShowListedLocked drops the late files for which a listing has candidates, and those that no
-// listing has shown for too long. It returns their names.
-// +checklocks:d.Mu
-func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
-	late := d.Late
-	d.Late = nil
-	for _, l := range late {
-		f := l.Holder.(*File)
-		f.Mu.Lock()
-		if up := f.Up; up != nil { // else its id has become known
-			r := up.Record()
-			found := p.mayBeLocked(d, &r, list)
-			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
-				d.Late = append(d.Late, l)
-			} else {
-				stale = append(stale, f.Entry.Name)
-				d.Shown.Drop(f.Entry)
-				f.Dir = nil // open handles can still read
-				f.happenedLocked(onUnlink)
-				p.s.Service.Work.Go(func() { p.s.ended(up, &r, found) })
-			}
-		}
-		f.Mu.Unlock()
+func refOf(r *spool.Record) folderRef { return folderRef{id: r.Folder, within: r.Within} }
+
+// Folder returns the directory of a folder, nil if the tree does not know it.
+func (s *Area) Folder(id archive.ID) *tree.Dir { return s.folderAt(folderRef{id: id}) }
+
+// folderAt is Folder for a folder that may be queued.
+func (s *Area) folderAt(ref folderRef) *tree.Dir {
+	if ref.within != "" {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.queuedDirs[ref.within]
 	}
-	return stale
+	return s.Root.Tree.Known(s.Root, ref.id)
 }
 
 // placeWaiting shows what waits for d if d has been listed already or is local.
@@ -193,7 +129,7 @@ func (p *placing) placeArchivedLocked(d *tree.Dir, up *spool.Upload, r *spool.Re
 		e := tree.NewEntry(names.Numbered(r.Name, d.Shown.Taken), nil, &f.Leaf)
 		switch {
 		case len(found) > 0:
-			p.s.Service.Work.Go(func() { p.s.ended(up, r, found) })
+			p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, r, found) })
 			return
 		case f.standFor(d, e):
 			e.Keep = p.s.KeepFor()
@@ -259,4 +195,154 @@ func (p *placing) looseLocked(d *tree.Dir, up *spool.Upload) {
 	if f.standFor(d, e) {
 		d.Shown.Add(e)
 	}
+}
+
+// standFor gives the file a place in d. It returns false if the file has one already, was removed,
+// or has no staged bytes.
+func (f *File) standFor(d *tree.Dir, e *tree.Entry) bool {
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Up == nil || f.phase == removed || f.Dir != nil {
+		return false
+	}
+	f.Dir, f.Entry, f.Doc = d, e, e.Doc.Load()
+	return true
+}
+
+// A service may confirm an upload without returning an id, and list the document later, or list
+// several that may be it. Until then the file is late (tree.Dir.Late): it stays in its folder, is read
+// from the spool, and cannot be changed, because it is archived.
+
+// stayUnlisted keeps the confirmed file in its folder, as a late one. It returns false if no folder
+// shows the file.
+func (f *File) stayUnlisted() bool {
+	d, _ := f.Place()
+	if d == nil {
+		return false
+	}
+	d.Distrust()
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	if f.Dir != d {
+		return false
+	}
+	f.happenedLocked(onArrival)
+	f.Entry.Keep = d.Tree.KeepFor()
+	if !slices.Contains(d.Late, &f.Leaf) {
+		d.Late = append(d.Late, &f.Leaf)
+	}
+	return true
+}
+
+// ArchivedUnlisted reports whether the file was confirmed and its document is not known yet.
+func (f *File) ArchivedUnlisted() bool {
+	up := f.Pending()
+	return up != nil && up.State() == spool.Confirmed
+}
+
+// mostIdentified is how many late files of a folder are identified by their document data before a
+// listing is shown. The others are downloaded when they are read.
+const mostIdentified = 64
+
+// Identify finds out which documents of a listing are late files, and moves their bytes into the
+// content cache.
+func (p *placing) Identify(ctx context.Context, d *tree.Dir, list []archive.Document) {
+	docs := make([]*archive.Document, len(list))
+	for i := range list {
+		docs[i] = &list[i]
+	}
+	found := map[*spool.Upload][]archive.ID{}
+	d.Mu.Lock()
+	for _, f := range d.Late {
+		up := f.Pending()
+		if up == nil || len(found) == mostIdentified {
+			continue
+		}
+		if r := up.Record(); r.Document == 0 {
+			if ids := p.mayBeLocked(d, &r, docs); len(ids) > 0 {
+				found[up] = ids
+			}
+		}
+	}
+	d.Mu.Unlock()
+	var asks errgroup.Group
+	asks.SetLimit(background.AtOnce)
+	for up, ids := range found {
+		asks.Go(func() error {
+			if id := spool.Identify(ctx, up, p.s.Service.Archive, ids); id != 0 {
+				p.s.settle(up, id)
+			}
+			return nil
+		})
+	}
+	_ = asks.Wait() // none returns an error
+}
+
+// ShowListedLocked drops the late files for which a listing has candidates, and those that no
+// listing has shown for too long. It returns their names.
+// +checklocks:d.Mu
+func (p *placing) ShowListedLocked(d *tree.Dir, list []*archive.Document) (stale []string) {
+	late := d.Late
+	d.Late = nil
+	for _, l := range late {
+		f := l.Holder.(*File)
+		f.Mu.Lock()
+		if up := f.Up; up != nil { // else its id has become known
+			r := up.Record()
+			found := p.mayBeLocked(d, &r, list)
+			if len(found) == 0 && tree.InstantOf(p.s.Service.Now()) < f.Entry.Keep {
+				d.Late = append(d.Late, l)
+			} else {
+				stale = append(stale, f.Entry.Name)
+				d.Shown.Drop(f.Entry)
+				f.Dir = nil // open handles can still read
+				f.happenedLocked(onUnlink)
+				p.s.Service.Work.Go(func() { p.s.concludeWithoutID(up, &r, found) })
+			}
+		}
+		f.Mu.Unlock()
+	}
+	return stale
+}
+
+// mayBeLocked returns the ids of documents that are not shown yet and may be the upload.
+// +checklocks:d.Mu
+func (p *placing) mayBeLocked(d *tree.Dir, r *spool.Record, list []*archive.Document) (ids []archive.ID) {
+	for _, doc := range list {
+		if d.Shown.Document(doc.ID) == nil && r.MayBe(doc) {
+			ids = append(ids, doc.ID)
+		}
+	}
+	return ids
+}
+
+// RefillLocked gives an inbox document that was emptied a while ago its content back.
+//
+// Archives have no empty documents. If an inbox document is emptied and closed, the service keeps
+// the old content, and the file reads empty here for the grace period, because the program usually
+// writes again (: > FILE; echo >> FILE). The next listing after that shows the document as a fresh
+// mount does.
+// +checklocks:d.Mu
+func (p *placing) RefillLocked(d *tree.Dir, e *tree.Entry) {
+	f := FileAt(e)
+	if f == nil {
+		return
+	}
+	f.Mu.Lock()
+	defer f.Mu.Unlock()
+	up := f.Up
+	if up == nil || f.Handles > 0 {
+		return
+	}
+	if r := up.Record(); !nothingIn(&r) || p.s.Service.Now().Before(r.Changed.Add(p.s.Grace())) {
+		return
+	}
+	f.Up = nil
+	f.happenedLocked(onArrival)
+	p.s.Service.Work.Go(func() {
+		p.s.Service.Log.WithField("path", archive.Printable(f.Where())).Warn("it was emptied and not written again: it shows the content at the service again")
+		p.s.Discard(up)
+	})
 }

@@ -43,29 +43,6 @@ func (s *Area) Recover() {
 	}
 }
 
-// resolve is one attempt of the queue to find out what became of an upload whose close was cut off
-// by the end of an earlier mount. The upload is confirmed if the archive has it, else failed,
-// because nobody waits for that close any more. While the service is away, the upload waits.
-func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	id, err := spool.Resolve(ctx, up, s.Service.Archive)
-	_ = s.Service.Answered(err)
-	r := up.Record()
-	if r.State == spool.Sending || r.State == spool.Committed {
-		return true, err
-	}
-	s.mu.Lock()
-	delete(s.cutOff, up.ID())
-	s.mu.Unlock()
-	if err != nil {
-		s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
-		return false, err
-	}
-	s.settle(up, id)
-	s.listAgain(&r)
-	s.conclude(ctx, up, id)
-	return false, nil
-}
-
 // old reports whether a file that is never uploaded has not changed for junkAge.
 func (s *Area) old(r *spool.Record) bool {
 	return StaysHere(r) && s.Service.Now().Sub(r.Changed) > junkAge
@@ -92,4 +69,27 @@ func (s *Area) putAway(up *spool.Upload, r *spool.Record) {
 		log.Warnf("the bytes of a temporary file that left its folder on %s are removed", r.Forgotten.Format(time.DateOnly))
 		s.Discard(up)
 	}
+}
+
+// resolve is one attempt of the queue to find out what became of an upload whose close was cut off
+// by the end of an earlier mount. The upload is confirmed if the archive has it, else failed,
+// because nobody waits for that close any more. While the service is away, the upload waits.
+func (s *Area) resolve(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	id, err := spool.Resolve(ctx, up, s.Service.Archive)
+	_ = s.Service.Answered(err)
+	r := up.Record()
+	if r.State == spool.Sending || r.State == spool.Committed {
+		return true, err
+	}
+	s.mu.Lock()
+	delete(s.cutOff, up.ID())
+	s.mu.Unlock()
+	if err != nil {
+		s.Service.Failures.Add("archive", up, r.Path+"/"+r.Name, err)
+		return false, err
+	}
+	s.settle(up, id)
+	s.listAgain(&r)
+	s.conclude(ctx, up, id)
+	return false, nil
 }

@@ -3,15 +3,12 @@ package staging
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/archivefs/archivefs/archive"
-	"github.com/archivefs/archivefs/cache"
 	"github.com/archivefs/archivefs/fs/internal/background"
 	"github.com/archivefs/archivefs/fs/internal/content"
 	"github.com/archivefs/archivefs/fs/internal/errno"
@@ -74,18 +71,9 @@ func New(c Config, now func() time.Time) *Area {
 		queuedDirs: map[string]*tree.Dir{}, cutOff: map[string]bool{},
 	}
 	s.Delivery, s.Placing, s.Folders = delivery{s}, placing{s}, queuedFolders{s}
-	s.queue = background.New(s.deliverQueued, s.deliverable, now)
+	s.queue = background.New(s.attempt, s.deliverable, now)
 	return s
 }
-
-// Uploading returns the number of uploads in flight.
-func (s *Area) Uploading() int64 { return s.sending.Load() }
-
-// Wake makes the queue retry at once what waits for the service.
-func (s *Area) Wake() { s.queue.Wake() }
-
-// Enqueue queues an upload for the background.
-func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
 
 // Close tries what is queued once more and stops the queue. What the service cannot take stays in
 // the spool.
@@ -115,117 +103,6 @@ func (s *Area) Record(d *tree.Dir, name string, doc *archive.Document) spool.Rec
 		r.DocumentName = doc.Name
 	}
 	return r
-}
-
-// listAgain makes the next listing show the document of an upload that has no place in the tree.
-func (s *Area) listAgain(r *spool.Record) {
-	s.Service.Documents.Invalidate(r.Folder)
-	if d := s.folderAt(refOf(r)); d != nil {
-		d.Distrust()
-		s.Changed(d, []string{r.Name})
-	}
-}
-
-// outdate makes the next listing of a folder ask the service, even if the tree does not know the
-// folder yet.
-func (s *Area) outdate(id archive.ID) {
-	s.Service.Outdate(id)
-	if d := s.Folder(id); d != nil {
-		d.Outdate()
-	}
-}
-
-// settle moves the bytes of a confirmed upload into the content cache, so that reading them back
-// downloads nothing, and keeps their modification time. It leaves a document alone that the archive
-// already had (Record.Had).
-func (s *Area) settle(up *spool.Upload, id archive.ID) {
-	r := up.Record()
-	s.Service.Failures.Mend(&r)
-	if id != 0 && r.Had == "" {
-		s.keepTime(&r, id)
-		key := cache.Key{Document: id, Representation: archive.Original}
-		if err := s.Content.Adopt(key, cache.Adoption{Path: up.DataPath(), Sum: r.SHA256, Final: !r.Inbox}); err != nil {
-			s.Service.Log.Debugf("cache document %d: %v", id, err)
-		}
-		if !r.Inbox {
-			s.Facts.Learn(key, r.Size)
-		}
-		if r.Replace != 0 {
-			s.rewritten(id)
-		}
-	}
-}
-
-// conclude ends a confirmed upload: it sets auto-export, which an upload cannot carry, and discards
-// the upload. If the service is away or rejects the credentials, the record stays and the next
-// mount tries again.
-func (s *Area) conclude(ctx context.Context, up *spool.Upload, id archive.ID) {
-	if r := up.Record(); r.AutoExport && id != 0 && r.Had == "" {
-		err := s.Service.Archive.SetAutoExport(context.WithoutCancel(ctx), id, true)
-		if err != nil {
-			s.Service.Failures.Add("set auto-export", up, r.Path+"/"+r.Name, err)
-		}
-		if archive.Away(err) || archive.KindOf(err) == archive.KindUnauthorized {
-			s.letGo(up)
-			return
-		}
-		s.outdate(r.Folder)
-	}
-	s.Discard(up)
-}
-
-// keepTime stores the modification time of a file as that of its document.
-func (s *Area) keepTime(r *spool.Record, id archive.ID) {
-	mtime := r.Mtime
-	if mtime.IsZero() {
-		mtime = r.Changed
-	}
-	s.state.SetTime(id, mtime)
-}
-
-// backgroundPatience is how many times longer the background looks for an upload in doubt than a
-// close does.
-const backgroundPatience = 4
-
-// deliverQueued is one attempt of the queue at an upload. wait reports that the upload has to be
-// tried again later. err is background.ErrMoot if there was nothing to try, and wraps
-// background.ErrInDoubt if the request may still take effect.
-func (s *Area) deliverQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	s.Service.Work.Begin()
-	defer s.Service.Work.End()
-	s.sending.Add(1)
-	defer s.sending.Add(-1)
-	if wait, err = s.tryQueued(ctx, up); spool.Unanswered(err) {
-		err = fmt.Errorf("%w: %w", background.ErrInDoubt, err)
-	}
-	return wait, err
-}
-
-func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
-	s.mu.Lock()
-	cutOff := s.cutOff[up.ID()]
-	s.mu.Unlock()
-	_, there := s.Spool.Get(up.ID())
-	switch {
-	case !there:
-		return false, background.ErrMoot // removed or archived meanwhile
-	case cutOff:
-		return s.resolve(ctx, up)
-	case up.Record().Directory:
-		return s.Folders.attempt(ctx, up)
-	}
-	return s.Delivery.deliverQueued(ctx, s.Holder(up), up)
-}
-
-// deliverable reports whether the queue can try an upload: its folder exists, or has failed, in
-// which case the upload fails with it.
-func (s *Area) deliverable(up *spool.Upload) bool {
-	folder, waiting := s.Spool.Get(up.Record().Within)
-	return !waiting || folder.State() == spool.Failed
-}
-
-func (s *Area) queuePolicy() spool.Policy {
-	return spool.Policy{RetryFor: backgroundPatience * s.Service.RetryFor, Attempts: 1, Queue: true}
 }
 
 // Holder returns the file that stands for an upload: the one in the tree, else one that no folder
@@ -262,57 +139,4 @@ func (s *Area) Discard(up *spool.Upload) {
 		return
 	}
 	s.letGo(up)
-}
-
-// ended concludes an upload that was confirmed without an id. as are the documents that it may be.
-func (s *Area) ended(up *spool.Upload, r *spool.Record, as []archive.ID) {
-	var id archive.ID
-	switch len(as) {
-	case 0:
-		s.Service.Log.Warnf("%s/%s was archived; the service does not list it", archive.Printable(r.Path), archive.Printable(r.Name))
-	case 1: // certain enough for the time, but not for the content cache
-		id = as[0]
-		s.keepTime(r, id)
-	}
-	s.conclude(context.Background(), up, id)
-}
-
-// folderRef identifies a folder by its id or, while it is queued, by its upload.
-type folderRef struct {
-	id     archive.ID
-	within string
-}
-
-func refOf(r *spool.Record) folderRef { return folderRef{id: r.Folder, within: r.Within} }
-
-// await shows an upload in its folder, at once if that has been listed, else as soon as it is.
-func (s *Area) await(up *spool.Upload) {
-	r := up.Record()
-	ref := refOf(&r)
-	s.mu.Lock()
-	s.waiting[ref] = append(s.waiting[ref], up)
-	s.mu.Unlock()
-	if d := s.folderAt(ref); d != nil {
-		s.Placing.placeWaiting(d)
-	}
-}
-
-// awaits reports whether an upload is to be shown once its folder is listed.
-func (s *Area) awaits(up *spool.Upload, r *spool.Record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Contains(s.waiting[refOf(r)], up)
-}
-
-// Folder returns the directory of a folder, nil if the tree does not know it.
-func (s *Area) Folder(id archive.ID) *tree.Dir { return s.folderAt(folderRef{id: id}) }
-
-// folderAt is Folder for a folder that may be queued.
-func (s *Area) folderAt(ref folderRef) *tree.Dir {
-	if ref.within != "" {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.queuedDirs[ref.within]
-	}
-	return s.Root.Tree.Known(s.Root, ref.id)
 }

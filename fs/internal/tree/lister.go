@@ -63,17 +63,17 @@ func New(c Config) *Tree {
 	return t
 }
 
-// Staged is what waits on this machine, as the tree sees it. All methods but Identify are called with
-// Mu of the directory held.
+// Staged is what waits on this machine for the archive, as the tree sees it. All methods but
+// Identify are called with Mu of the directory held.
 type Staged interface {
-	// Identify finds out which of the listed documents are archived files of unknown id (Dir.Late).
+	// Identify finds out which documents of a listing are late files (Dir.Late).
 	Identify(ctx context.Context, d *Dir, list []archive.Document)
-	// PlaceWaitingLocked shows uploads that wait for a folder when it is listed for the first time.
+	// PlaceWaitingLocked shows what waits for d, which has been listed or is queued.
 	PlaceWaitingLocked(d *Dir)
-	// RefillLocked makes the entry of a document that was emptied long ago what the service has.
+	// RefillLocked gives an inbox document that was emptied a while ago its content back.
 	RefillLocked(d *Dir, e *Entry)
-	// ShowListedLocked makes room for listed documents that may be archived files of unknown id, and
-	// returns the names of those files.
+	// ShowListedLocked drops the late files for which a listing has candidates, and those that no
+	// listing has shown for too long. It returns their names.
 	ShowListedLocked(d *Dir, list []*archive.Document) (stale []string)
 }
 

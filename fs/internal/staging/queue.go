@@ -1,0 +1,63 @@
+package staging
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/archivefs/archivefs/fs/internal/background"
+	"github.com/archivefs/archivefs/internal/spool"
+)
+
+// Uploading returns the number of uploads in flight.
+func (s *Area) Uploading() int64 { return s.sending.Load() }
+
+// Wake makes the queue retry at once what waits for the service.
+func (s *Area) Wake() { s.queue.Wake() }
+
+// Enqueue queues an upload for the background.
+func (s *Area) Enqueue(up *spool.Upload) { s.queue.Add(up) }
+
+// attempt is one attempt of the queue at an upload. wait reports that the upload has to be tried
+// again later. err is background.ErrMoot if there was nothing to try, and wraps
+// background.ErrInDoubt if the request may still take effect.
+func (s *Area) attempt(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	s.Service.Work.Begin()
+	defer s.Service.Work.End()
+	s.sending.Add(1)
+	defer s.sending.Add(-1)
+	if wait, err = s.tryQueued(ctx, up); spool.Unanswered(err) {
+		err = fmt.Errorf("%w: %w", background.ErrInDoubt, err)
+	}
+	return wait, err
+}
+
+func (s *Area) tryQueued(ctx context.Context, up *spool.Upload) (wait bool, err error) {
+	s.mu.Lock()
+	cutOff := s.cutOff[up.ID()]
+	s.mu.Unlock()
+	_, there := s.Spool.Get(up.ID())
+	switch {
+	case !there:
+		return false, background.ErrMoot // removed or archived meanwhile
+	case cutOff:
+		return s.resolve(ctx, up)
+	case up.Record().Directory:
+		return s.Folders.attempt(ctx, up)
+	}
+	return s.Delivery.attempt(ctx, s.Holder(up), up)
+}
+
+// deliverable reports whether the queue can try an upload: its folder exists, or has failed, in
+// which case the upload fails with it.
+func (s *Area) deliverable(up *spool.Upload) bool {
+	folder, waiting := s.Spool.Get(up.Record().Within)
+	return !waiting || folder.State() == spool.Failed
+}
+
+// backgroundPatience is how many times longer the background looks for an upload in doubt than a
+// close does.
+const backgroundPatience = 4
+
+func (s *Area) queuePolicy() spool.Policy {
+	return spool.Policy{RetryFor: backgroundPatience * s.Service.RetryFor, Attempts: 1, Queue: true}
+}
